@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parallel plan: how one training step is cut over ranks. Text form: space-separated key=value.
+#pragma once
+
+#include "model/base/result.h"
+
+#include <string>
+#include <string_view>
+
+namespace fourwalls {
+
+enum class Recompute { None, Selective, Full };
+enum class PipelineSchedule { Naive, GPipe, OneFOneB, Interleaved, ZeroBubbleH1, ZeroBubble2p, ZeroBubbleV };
+enum class CollectiveAlgorithm { Auto, Ring, Tree, Direct, Hierarchical };
+enum class ParameterServer { None, Sync, Async };
+enum class MoeRouting { Balanced, Natural };
+
+/// Degrees and switches of a plan; the defaults are one rank with nothing special.
+struct ParallelPlan {
+    int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;  ///< data, tensor, pipeline, context, expert parallel degrees
+    int vpp = 1;                                  ///< virtual pipeline stages per rank
+    int microbatches = 1;
+    int zero = 0;                                 ///< ZeRO stage 0..3
+    bool sequenceParallel = false;
+    Recompute recompute = Recompute::None;
+    bool offloadOptimizer = false, offloadActivations = false, offloadParameters = false;
+    PipelineSchedule schedule = PipelineSchedule::OneFOneB;
+    CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
+    bool overlap = true;
+    bool fuse = true;
+    bool fusedAttention = true;
+    MoeRouting routing = MoeRouting::Balanced;
+    ParameterServer parameterServer = ParameterServer::None;
+    int servers = 0;
+
+    int worldSize() const { return dp * tp * pp * cp; }
+    friend bool operator==(const ParallelPlan&, const ParallelPlan&) = default;
+};
+
+/// Reads "dp=2 pp=4 schedule=gpipe". Empty text is the default plan.
+/// Errors: InvalidArgument naming the key for an unknown or repeated key, or a value out of its set or range.
+Result<ParallelPlan> parsePlan(std::string_view text);
+
+/// The shortest text that parsePlan reads back as the same plan; keys at their default are left out.
+std::string formatPlan(const ParallelPlan& plan);
+
+} // namespace fourwalls
