@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing (as root), builds everything, and runs all tests: first the build without Qt and CUDA,
+# then the full one. Ends with the test runner's summary.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8
+jobs=$(nproc)
+
+packaging/install_packages.sh
+
+# Both presets compile the same files with the same flags, so ccache makes the second build short.
+export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+
+build_and_test() { # preset, options of cmake…
+    local preset=$1
+    shift
+    echo "== $preset: build"
+    cmake --preset "$preset" "$@"
+    cmake --build --preset "$preset" -j "$jobs"
+    echo "== $preset: tests"
+    ctest --preset "$preset" -j "$jobs"
+}
+
+build_and_test core -DFOURWALLS_WERROR="${CI:+ON}"
+build_and_test release -DFOURWALLS_WERROR="${CI:+ON}"
