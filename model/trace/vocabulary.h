@@ -32,9 +32,10 @@ inline constexpr int kPhaseCount = 12;
 /// whose kernels are recorded).
 enum class Activity : std::uint8_t {
     None = 0, Compute = 1, Transfer = 2, CollectiveWait = 3, Copy = 4, PipelineWait = 5, DataLoading = 6,
-    Launch = 7, Synchronisation = 8
+    Launch = 7, Synchronisation = 8,
+    PipelineTransfer = 9    ///< transfer of a pipeline send or receive: communication, but not busy time of its stage
 };
-inline constexpr int kActivityCount = 9;
+inline constexpr int kActivityCount = 10;
 
 enum class MemoryCategory : std::uint8_t {
     Weights = 0, Gradients = 1, OptimizerState = 2, Activations = 3, Temporaries = 4, CommBuffers = 5,
