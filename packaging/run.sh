@@ -20,7 +20,7 @@ bin=$PWD/build/release/bin
 echo "== Training gpt-tiny for 20 steps and recording them"
 mkdir -p "$out"
 rm -f "$trace"
-"$bin/fourwalls-cli" record -o "$trace" --model gpt-tiny --steps 20 --data resources/text/TEXT
+"$bin/fourwalls-cli" record -o "$trace" --model gpt-tiny --steps 20 --data resources/text/tom_sawyer.txt
 "$bin/fourwalls-cli" metrics "$trace"
 
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
