@@ -88,7 +88,13 @@ public:
 
     /// Ignores slices whose op counts as Activity::None, except phases Forward/Backward of pipelined steps.
     void add(const OpInfo& op, Instant start, Duration duration);
-    StepSummary finish();
+
+    /// From this rank's first forward's start to its last backward's end, as far as slices were added; absent
+    /// without pipeline stages. W of the pipeline is the hull over its stages.
+    std::optional<TimeRange> pipelineWindow() const;
+
+    /// window: W, the hull of pipelineWindow() over all stages of this rank's pipeline; this rank's own if absent.
+    StepSummary finish(std::optional<TimeRange> window = std::nullopt);
 
 private:
     struct State;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folding of slices and collectives into the stored summaries.
+#include "model/trace/summary_builder.h"
+
+#include <algorithm>
+
+namespace fourwalls {
+
+std::optional<double> devicePeakFlops(const TraceHeader& header, const TraceClosing& closing)
+{
+    if (closing.peakFlopsPerDevice) return closing.peakFlopsPerDevice;
+    if (!header.spec) return std::nullopt;
+    return header.spec->cluster.device.peak(header.spec->training.precision);
+}
+
+std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const TraceClosing& closing)
+{
+    if (closing.memoryBytesPerSecond) return closing.memoryBytesPerSecond;
+    if (!header.spec || header.spec->cluster.device.memoryBytesPerSecond <= 0) return std::nullopt;
+    return header.spec->cluster.device.memoryBytesPerSecond;
+}
+
+bool isPipelined(const TraceHeader& header) { return header.spec && header.spec->plan.pp > 1; }
+
+int pipelineOf(const TraceHeader& header, RankId rank)
+{
+    if (!isPipelined(header)) return 0;
+    const int pipelines = header.spec->plan.worldSize() / header.spec->plan.pp;
+    return pipelines > 0 ? rank.value % pipelines : 0;
+}
+
+StepLookup::StepLookup(std::span<const StepRecord> steps) : m_steps(steps.begin(), steps.end())
+{
+    std::stable_sort(m_steps.begin(), m_steps.end(),
+                     [](const StepRecord& a, const StepRecord& b) { return a.range.begin < b.range.begin; });
+    for (const StepRecord& step : m_steps)
+        m_latestEnd.push_back(m_latestEnd.empty() ? step.range.end : std::max(m_latestEnd.back(), step.range.end));
+}
+
+const StepRecord* StepLookup::find(Instant at) const
+{
+    const auto [first, last] = overlapping({at, Instant{at.ns + 1}});
+    for (std::size_t i = last; i > first; --i)
+        if (m_steps[i - 1].range.contains(at)) return &m_steps[i - 1];
+    return nullptr;
+}
+
+std::pair<std::size_t, std::size_t> StepLookup::overlapping(TimeRange range) const
+{
+    const auto first = std::upper_bound(m_latestEnd.begin(), m_latestEnd.end(), range.begin);
+    const auto last = std::lower_bound(m_steps.begin(), m_steps.end(), range.end,
+                                       [](const StepRecord& step, Instant at) { return step.range.begin < at; });
+    const auto from = static_cast<std::size_t>(first - m_latestEnd.begin());
+    return {from, std::max(from, static_cast<std::size_t>(last - m_steps.begin()))};
+}
+
+RankStepSummarizer::RankStepSummarizer(RankId rank, std::span<const StepRecord> steps, const TraceHeader& header,
+                                       const TraceClosing& closing)
+    : m_lookup(steps)
+{
+    for (const StepRecord& step : m_lookup.steps())
+        m_steps.emplace_back(rank, step, devicePeakFlops(header, closing), deviceBytesPerSecond(header, closing),
+                             isPipelined(header));
+}
+
+void RankStepSummarizer::add(const OpInfo& op, Instant start, Duration duration)
+{
+    const auto [first, last] = m_lookup.overlapping({start, start + duration});
+    for (std::size_t i = first; i < last; ++i) m_steps[i].add(op, start, duration);
+}
+
+std::map<StepIndex, TimeRange> RankStepSummarizer::pipelineWindows() const
+{
+    std::map<StepIndex, TimeRange> windows;
+    for (std::size_t i = 0; i < m_steps.size(); ++i)
+        if (const auto window = m_steps[i].pipelineWindow()) windows.emplace(m_lookup.steps()[i].step, *window);
+    return windows;
+}
+
+std::vector<StepSummary> RankStepSummarizer::finish(const std::map<StepIndex, TimeRange>& windows)
+{
+    std::vector<StepSummary> summaries;
+    summaries.reserve(m_steps.size());
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const auto found = windows.find(m_lookup.steps()[i].step);
+        summaries.push_back(m_steps[i].finish(found == windows.end() ? std::nullopt : std::optional(found->second)));
+    }
+    return summaries;
+}
+
+void mergePipelineWindows(std::map<StepIndex, TimeRange>& hulls, const std::map<StepIndex, TimeRange>& windows)
+{
+    for (const auto& [step, window] : windows) {
+        const auto [hull, isNew] = hulls.emplace(step, window);
+        if (isNew) continue;
+        hull->second.begin = std::min(hull->second.begin, window.begin);
+        hull->second.end = std::max(hull->second.end, window.end);
+    }
+}
+
+CollectiveSummarizer::CollectiveSummarizer(std::span<const ProcessGroupInfo> groups)
+{
+    for (const ProcessGroupInfo& group : groups) m_groupSizes.push_back(group.ranks.size());
+}
+
+void CollectiveSummarizer::add(const CollectiveRecord& member)
+{
+    const Kind kind{member.group, member.operation};
+    CollectiveSummary& total = m_totals[kind];
+    total.operation = member.operation;
+    total.group = member.group;
+    total.wait += member.lastArrival - member.start;
+
+    const auto key = std::tuple(member.group, member.operation, member.sequence);
+    const auto [open, isNew] = m_open.try_emplace(key);
+    Operation& operation = open->second;
+    if (isNew) {
+        operation.lastArrival = member.lastArrival;
+        operation.end = member.end;
+    }
+    ++operation.members;
+    operation.lastArrival = std::max(operation.lastArrival, member.lastArrival);
+    operation.end = std::max(operation.end, member.end);
+    operation.payloadBytes = std::max(operation.payloadBytes, member.payloadBytes);
+    operation.wireBytes = std::max(operation.wireBytes, member.wireBytes);
+
+    const auto group = static_cast<std::size_t>(member.group.value);
+    const bool pointToPoint =
+        member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
+    const std::size_t expected = pointToPoint || group >= m_groupSizes.size() ? 0 : m_groupSizes[group];
+    if (operation.members < expected || expected == 0) return;
+    fold(kind, operation);
+    m_open.erase(open);
+}
+
+void CollectiveSummarizer::fold(const Kind& kind, const Operation& operation)
+{
+    CollectiveSummary& total = m_totals[kind];
+    ++total.count;
+    total.payloadBytes += operation.payloadBytes;
+    total.wireBytes += operation.wireBytes;
+    total.time += operation.end - operation.lastArrival;
+}
+
+std::vector<CollectiveSummary> CollectiveSummarizer::finish()
+{
+    for (const auto& [key, operation] : m_open) fold({std::get<0>(key), std::get<1>(key)}, operation);
+    m_open.clear();
+    std::vector<CollectiveSummary> summaries;
+    for (const auto& [kind, total] : m_totals) summaries.push_back(total);
+    return summaries;
+}
+
+void OpSummarizer::add(OpId op, Duration duration)
+{
+    if (op.value < 0) return;
+    const auto index = static_cast<std::size_t>(op.value);
+    while (m_byOp.size() <= index) m_byOp.push_back({OpId{static_cast<std::int32_t>(m_byOp.size())}, 0, {}, {}});
+    OpSummary& summary = m_byOp[index];
+    ++summary.count;
+    summary.total += duration;
+    summary.longest = std::max(summary.longest, duration);
+}
+
+std::vector<OpSummary> OpSummarizer::finish() const
+{
+    std::vector<OpSummary> summaries;
+    for (const OpSummary& summary : m_byOp)
+        if (summary.count > 0) summaries.push_back(summary);
+    std::stable_sort(summaries.begin(), summaries.end(),
+                     [](const OpSummary& a, const OpSummary& b) { return a.total > b.total; });
+    return summaries;
+}
+
+} // namespace fourwalls

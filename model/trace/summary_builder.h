@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builders of the summaries that a finished trace stores: of all steps of a rank, of collectives, of operators. The
+// file's writer, the in-memory trace and `check` use these same ones, so that their figures cannot differ.
+#pragma once
+
+#include "model/trace/step_summary.h"
+#include "model/trace/trace_query.h"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace fourwalls {
+
+/// Peak rate of one device [FLOP/s] that the figures of a trace refer to: the measured one, else the datasheet's.
+std::optional<double> devicePeakFlops(const TraceHeader& header, const TraceClosing& closing);
+/// Memory bandwidth of one device [bytes/s], likewise.
+std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const TraceClosing& closing);
+/// Whether the trace's plan has pipeline stages.
+bool isPipelined(const TraceHeader& header);
+/// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline (rank order: pp slowest).
+int pipelineOf(const TraceHeader& header, RankId rank);
+
+/// A rank's steps by time, for finding the step of an instant. Steps of a rank do not overlap in sound traces; in
+/// others the latest one that has begun counts.
+class StepLookup {
+public:
+    explicit StepLookup(std::span<const StepRecord> steps);
+    /// The step in whose range `at` lies, or null.
+    const StepRecord* find(Instant at) const;
+    /// The first and one past the last of steps() that may overlap the range.
+    std::pair<std::size_t, std::size_t> overlapping(TimeRange range) const;
+    const std::vector<StepRecord>& steps() const { return m_steps; }
+
+private:
+    std::vector<StepRecord> m_steps;
+    std::vector<Instant> m_latestEnd;   ///< over steps 0..i: a binary search needs monotonous ends
+};
+
+/// The step summaries of one rank: hands each slice to the steps that it overlaps.
+class RankStepSummarizer {
+public:
+    RankStepSummarizer(RankId rank, std::span<const StepRecord> steps, const TraceHeader& header,
+                       const TraceClosing& closing);
+    void add(const OpInfo& op, Instant start, Duration duration);
+
+    /// Own window per step, for the hull over the pipeline's stages.
+    std::map<StepIndex, TimeRange> pipelineWindows() const;
+    /// windows: the hulls, see StepAccumulator::finish; steps that are missing use the rank's own window.
+    std::vector<StepSummary> finish(const std::map<StepIndex, TimeRange>& windows = {});
+
+private:
+    StepLookup m_lookup;
+    std::vector<StepAccumulator> m_steps;   ///< parallel to m_lookup.steps()
+};
+
+/// Grows the hulls by another stage's windows.
+void mergePipelineWindows(std::map<StepIndex, TimeRange>& hulls, const std::map<StepIndex, TimeRange>& windows);
+
+/// Totals per kind and group of the collectives that begin in measured steps. Members of one operation are those
+/// of equal (group, operation, sequence); its payload and wire bytes are the largest member's, its transfer runs
+/// from the last arrival to the last end.
+class CollectiveSummarizer {
+public:
+    /// groups: by GroupId. Sizes let finished operations be folded at once.
+    explicit CollectiveSummarizer(std::span<const ProcessGroupInfo> groups);
+    void add(const CollectiveRecord& member);
+    std::vector<CollectiveSummary> finish();   ///< by group, then operation
+
+private:
+    using Kind = std::pair<GroupId, CollectiveOp>;
+    struct Operation {
+        std::size_t members = 0;
+        Instant lastArrival, end;
+        std::int64_t payloadBytes = 0, wireBytes = 0;
+    };
+    void fold(const Kind& kind, const Operation& operation);
+
+    std::vector<std::size_t> m_groupSizes;
+    std::map<Kind, CollectiveSummary> m_totals;
+    std::map<std::tuple<GroupId, CollectiveOp, std::int64_t>, Operation> m_open;
+};
+
+/// Totals per operator of the slices that begin in measured steps (in traces without steps: of all slices).
+class OpSummarizer {
+public:
+    void add(OpId op, Duration duration);
+    std::vector<OpSummary> finish() const;     ///< most time first, then by id
+
+private:
+    std::vector<OpSummary> m_byOp;
+};
+
+} // namespace fourwalls
