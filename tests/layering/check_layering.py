@@ -11,10 +11,12 @@ import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tracked_files import tracked_files
+
 HERE = Path(__file__).resolve().parent
 SOURCE_ROOTS = ["app", "model", "views", "profiler"]
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh", ".inc"}
-TOP_LEVEL_FOLDERS = {"app", "model", "views", "profiler", "resources", "tests", "packaging", "docs", "build"}
+TOP_LEVEL_FOLDERS = {"app", "model", "views", "profiler", "resources", "tests", "packaging", "docs", ".ci"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>: no dot, no slash
 LINK = re.compile(r"fourwalls_library\(\s*fw_(\w+)(.*?)\)", re.DOTALL)
@@ -93,8 +95,8 @@ def check_links(root, table):
 
 
 def check_top_level(root):
-    return [f"{path.name}/: the top level has no such folder" for path in sorted(root.iterdir())
-            if path.is_dir() and not path.name.startswith(".") and path.name not in TOP_LEVEL_FOLDERS]
+    folders = {file.split("/")[0] for file in tracked_files(root) if "/" in file}
+    return [f"{folder}/: the top level has no such folder" for folder in sorted(folders - TOP_LEVEL_FOLDERS)]
 
 
 def load(path):

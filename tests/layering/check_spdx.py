@@ -5,11 +5,12 @@
 Usage: check_spdx.py REPOSITORY   lists files without or with the wrong SPDX line; exit code 1 if there are any.
        check_spdx.py --self-test  proves that both kinds are seen.
 """
-import os
 import re
 import sys
 import tempfile
 from pathlib import Path
+
+from tracked_files import tracked_files
 
 # QCustomPlot is GPL, so what is linked with it is; everything else is Apache-2.0.
 GPL_FOLDERS = ("views/", "app/gui/", "tests/views/", "tests/app/gui/")
@@ -17,20 +18,12 @@ EITHER_FOLDERS = ("tests/bench/", "tests/slow/")
 # Formats that cannot carry a comment, files that tools rewrite, and data.
 EXEMPT_SUFFIXES = {".json", ".png", ".ts", ".fourwalls", ".txt", ".csv", ".bin", ".sqlite", ".gz"}
 EXEMPT_NAMES = {"LICENSE", "LICENSE.GPL-3.0"}
-SKIPPED_FOLDERS = {".git", "build", ".cache", "__pycache__"}
 SPDX = re.compile(r"SPDX-License-Identifier: (\S+)")
-
-
-def files_of(root):
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if name not in SKIPPED_FOLDERS)
-        for file in sorted(files):
-            yield Path(folder, file).relative_to(root).as_posix()
 
 
 def check(root):
     problems = []
-    for file in files_of(root):
+    for file in tracked_files(root):
         name = file.rsplit("/", 1)[-1]
         if name in EXEMPT_NAMES or (Path(file).suffix in EXEMPT_SUFFIXES and name != "CMakeLists.txt"):
             continue
