@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The brick wall that marks every limit, and the hatching of lost time; the style sheet of ordinary widgets.
+#include "views/theme.h"
+
+#include <QPainter>
+#include <QPainterPath>
+
+#include <cmath>
+
+namespace fourwalls::views {
+
+void paintWall(QPainter& painter, const QRectF& rect, const Theme& theme, WallEdge edge)
+{
+    if (rect.isEmpty()) return;
+    constexpr double kCourse = 6;      // height of a row of bricks
+    constexpr double kBrick = 24;      // length of a brick
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setClipRect(rect, Qt::IntersectClip);
+    painter.fillRect(rect, theme.wallFill);
+    // Courses are laid from the limit outwards, so that a growing band does not make the bricks crawl.
+    QVector<QLineF> joints;
+    const bool fromTop = edge == WallEdge::Top;
+    const double base = fromTop ? rect.top() : rect.bottom();
+    const double direction = fromTop ? 1 : -1;
+    const int courses = static_cast<int>(std::ceil(rect.height() / kCourse));
+    for (int course = 0; course < courses; ++course) {
+        const double y0 = std::round(base + direction * course * kCourse);
+        const double y1 = std::round(base + direction * (course + 1) * kCourse);
+        joints.append(QLineF(rect.left(), y1, rect.right(), y1));
+        const double shift = course % 2 == 0 ? 0 : kBrick / 2;
+        const double first = std::floor((rect.left() - shift) / kBrick) * kBrick + shift;
+        for (double x = first; x < rect.right(); x += kBrick) {
+            if (x >= rect.left()) joints.append(QLineF(x, y0, x, y1));
+        }
+    }
+    painter.setPen(QPen(theme.wallJoint, 1));
+    painter.drawLines(joints);
+    if (edge == WallEdge::Bottom)
+        painter.fillRect(QRectF(rect.left(), rect.bottom() - 2, rect.width(), 2), theme.wallEdge);
+    if (edge == WallEdge::Top) painter.fillRect(QRectF(rect.left(), rect.top(), rect.width(), 2), theme.wallEdge);
+    painter.restore();
+}
+
+void paintHatch(QPainter& painter, const QRectF& rect, const Theme& theme)
+{
+    if (rect.isEmpty()) return;
+    constexpr double kPitch = 8;
+    painter.save();
+    painter.setClipRect(rect, Qt::IntersectClip);
+    painter.fillRect(rect, theme.hatchBase);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    QVector<QLineF> lines;
+    // Anchored to the coordinate system, not to the rectangle: neighbours join without a seam.
+    const double first = std::floor((rect.left() + rect.top()) / kPitch) * kPitch;
+    for (double sum = first; sum < rect.right() + rect.bottom(); sum += kPitch)
+        lines.append(QLineF(sum - rect.top(), rect.top(), sum - rect.bottom(), rect.bottom()));
+    painter.setPen(QPen(theme.hatchLine, 1.5));
+    painter.drawLines(lines);
+    painter.restore();
+}
+
+void paintCard(QPainter& painter, const QRectF& rect, const Theme& theme)
+{
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(theme.line, 1));
+    painter.setBrush(theme.card);
+    painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
+    painter.restore();
+}
+
+QString styleSheetOf(const Theme& t)
+{
+    QString sheet = QStringLiteral(R"(
+QToolTip { background: @card; color: @text; border: 1px solid @line; padding: 4px 6px; }
+QMenu { background: @card; color: @text; border: 1px solid @line; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
+QMenu::item:selected { background: @raised; color: @text; }
+QMenu::item:disabled { color: @secondary; }
+QMenu::separator { height: 1px; background: @line; margin: 4px 6px; }
+QPushButton { background: @raised; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; }
+QPushButton:hover { border-color: @accent; }
+QPushButton:focus { border: 1px solid @accent; }
+QPushButton:disabled { color: @secondary; }
+QPushButton[primary="true"] { background: @accent; color: @accentText; border-color: @accent; }
+QPushButton[primary="true"]:disabled { background: @raised; color: @secondary; border-color: @line; }
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
+  background: @card; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
+  selection-background-color: @accent; selection-color: @accentText; }
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: @accent; }
+QComboBox::drop-down { border: none; width: 18px; }
+QComboBox QAbstractItemView { background: @card; color: @text; border: 1px solid @line;
+  selection-background-color: @raised; selection-color: @text; }
+QTableView, QTreeView, QListView { background: @card; color: @text; border: none; gridline-color: @line;
+  alternate-background-color: @window; selection-background-color: @raised; selection-color: @text; }
+QHeaderView::section { background: @card; color: @secondary; border: none; border-bottom: 1px solid @line;
+  padding: 4px 8px; }
+QTableCornerButton::section { background: @card; border: none; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: @line; border-radius: 4px; min-height: 24px; min-width: 24px; margin: 1px; }
+QScrollBar::handle:hover { background: @secondary; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSplitter::handle { background: transparent; }
+QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }
+QProgressBar::chunk { background: @accent; border-radius: 4px; }
+QDialog, QMessageBox { background: @window; }
+)");
+    const std::pair<const char*, QColor> names[] = {
+        {"@accentText", t.accentText}, {"@accent", t.accent}, {"@card", t.card},   {"@text", t.text},
+        {"@line", t.line},             {"@raised", t.raised}, {"@window", t.window}, {"@secondary", t.secondaryText}};
+    for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
+    return sheet;
+}
+
+} // namespace fourwalls::views

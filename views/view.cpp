@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The base of every view: shared behaviour.
+#include "views/view.h"
+
+#include <QEvent>
+#include <QPainter>
+
+namespace fourwalls::views {
+
+View::View(QWidget* parent) : QWidget(parent)
+{
+    setFocusPolicy(Qt::StrongFocus);
+}
+
+void View::setTrace(TraceSession* session, Selection* selection)
+{
+    if (m_session == session && m_selection == selection) return;
+    if (m_session) m_session->disconnect(this);
+    if (m_selection) m_selection->disconnect(this);
+    m_session = session;
+    m_selection = selection;
+    m_wasFinal = false;
+    traceChanged();
+    update();
+}
+
+void View::exportTo(QPainter& painter, QSizeF size)
+{
+    const double scale = std::min(size.width() / std::max(width(), 1), size.height() / std::max(height(), 1));
+    painter.save();
+    painter.scale(scale, scale);
+    painter.fillRect(rect(), currentTheme().window);
+    render(&painter, QPoint(), QRegion(), DrawChildren);
+    painter.restore();
+}
+
+void View::fitAll()
+{
+    if (m_selection) m_selection->setRange(m_selection->whole());
+}
+
+void View::reportFrame(TimeRange range, FrameQuality quality)
+{
+    const bool isFinal = showsFinalData();
+    const bool becameFinal = isFinal && !m_wasFinal;
+    m_wasFinal = isFinal;
+    emit framePainted(range, quality);
+    if (becameFinal) emit finalDataPainted();
+}
+
+void View::paintEmpty(QPainter& painter, const QRect& rect, const QString& reason) const
+{
+    painter.save();
+    painter.setPen(currentTheme().secondaryText);
+    painter.setFont(fontOf(TextRole::Body));
+    painter.drawText(rect.adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, reason);
+    painter.restore();
+}
+
+void View::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) themeChanged();
+    if (event->type() == QEvent::LanguageChange) languageChanged();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The base of every view: what the window, the renderer, the benchmark and the exporters ask of one.
+#pragma once
+
+#include "views/selection.h"
+#include "views/theme.h"
+#include "views/trace_session.h"
+
+#include <QAction>
+#include <QList>
+#include <QPointer>
+#include <QWidget>
+
+namespace fourwalls::views {
+
+/// How good a painted frame is. Stale: of another range than asked for. Coarse: the right range at a level of detail
+/// of more than a pixel, or still without labels. Full: nothing better will follow.
+enum class FrameQuality { Blank, Stale, Coarse, Full };
+
+/// A widget that fills the window's middle and draws one trace. Subclasses override the hooks; they call
+/// reportFrame at the end of every paintEvent and keep showsFinalData truthful.
+class View : public QWidget {
+    Q_OBJECT
+public:
+    explicit View(QWidget* parent = nullptr);
+
+    /// Stable id as on the command line: "timeline", "memory", "steps".
+    virtual QString id() const = 0;
+    /// Name on the rail, translated.
+    virtual QString title() const = 0;
+    /// Icon name in :/icons (without suffix); by default the id.
+    virtual QString iconName() const { return id(); }
+
+    /// Gives the view its trace; null takes it away. Both outlive the view or are replaced first.
+    void setTrace(TraceSession* session, Selection* selection);
+    TraceSession* session() const { return m_session; }
+    Selection* selection() const { return m_selection; }
+
+    /// True when everything that the present range, rank and size ask for was answered and painted.
+    virtual bool showsFinalData() const = 0;
+    /// Why there is nothing to see and what to do about it; empty when there is something.
+    virtual QString emptyReason() const { return {}; }
+    /// What the view shows as CSV (the visible rows), for "Copy as CSV" and "Export table"; empty when it has no table.
+    virtual QString tableAsCsv() const { return {}; }
+    /// Paints the view for PNG, SVG and PDF export. size: of the paper, in pixels. By default the widget is drawn as
+    /// it is on the screen, scaled to fit.
+    virtual void exportTo(QPainter& painter, QSizeF size);
+    /// Shows the whole trace (the key F everywhere).
+    virtual void fitAll();
+    /// Actions of this view for the command palette, the context menu and the shortcut editor. Each has an objectName
+    /// ("timeline.fit") under which its shortcut is remembered.
+    virtual QList<QAction*> viewActions() const { return actions(); }
+
+signals:
+    /// At the end of every paint: the range that was shown and how well.
+    void framePainted(fourwalls::TimeRange range, fourwalls::views::FrameQuality quality);
+    /// The first paint with showsFinalData after it was false.
+    void finalDataPainted();
+
+protected:
+    /// The trace or selection was replaced (either may be null), the theme changed, or the language changed.
+    virtual void traceChanged() {}
+    virtual void themeChanged() { update(); }
+    virtual void languageChanged() {}
+
+    /// To be called as the last thing of every paintEvent.
+    void reportFrame(TimeRange range, FrameQuality quality);
+    /// Paints emptyReason centred, for paintEvents that have nothing else to show.
+    void paintEmpty(QPainter& painter, const QRect& rect, const QString& reason) const;
+
+    void changeEvent(QEvent* event) override;
+
+private:
+    QPointer<TraceSession> m_session;
+    QPointer<Selection> m_selection;
+    bool m_wasFinal = false;
+};
+
+} // namespace fourwalls::views
