@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The list of views, in the order of the rail. Adding a view edits view_registry.cpp and nothing else.
+#pragma once
+
+#include "views/view.h"
+
+#include <QStringList>
+
+#include <functional>
+#include <vector>
+
+namespace fourwalls::views {
+
+struct ViewEntry {
+    QString id;                                   ///< as on the command line
+    std::function<View*(QWidget* parent)> create;
+};
+
+/// The views that show an open trace.
+const std::vector<ViewEntry>& viewRegistry();
+
+} // namespace fourwalls::views
