@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of the project, without what a person left lying about in the checkout."""
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,7 @@ SKIPPED_FOLDERS = {".git", "build", ".cache", "__pycache__"}
 
 def tracked_files(root):
     """Paths relative to root: what git tracks, or every file where git cannot say (an unpacked archive)."""
-    if (root / ".git").exists():
+    if shutil.which("git") and (root / ".git").exists():
         listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, check=False)
         if listing.returncode == 0 and listing.stdout:
             names = listing.stdout.decode("utf-8").split("\0")
