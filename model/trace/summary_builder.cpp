@@ -29,6 +29,23 @@ int pipelineOf(const TraceHeader& header, RankId rank)
     return pipelines > 0 ? rank.value % pipelines : 0;
 }
 
+std::optional<ActivityClass> activityClass(Activity activity)
+{
+    switch (activity) {
+    case Activity::Compute: return ActivityClass::Compute;
+    case Activity::Transfer:
+    case Activity::CollectiveWait:
+    case Activity::PipelineTransfer: return ActivityClass::Communication;
+    case Activity::Copy:
+    case Activity::DataLoading:
+    case Activity::Launch:
+    case Activity::Synchronisation: return ActivityClass::Other;
+    case Activity::None:
+    case Activity::PipelineWait: break;
+    }
+    return std::nullopt;
+}
+
 StepLookup::StepLookup(std::span<const StepRecord> steps) : m_steps(steps.begin(), steps.end())
 {
     std::stable_sort(m_steps.begin(), m_steps.end(),

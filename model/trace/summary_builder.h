@@ -23,6 +23,11 @@ bool isPipelined(const TraceHeader& header);
 /// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline (rank order: pp slowest).
 int pipelineOf(const TraceHeader& header, RankId rank);
 
+/// What a RankActivity column counts an activity as; earlier ones win where they overlap.
+enum class ActivityClass { Compute = 0, Communication = 1, Other = 2 };
+/// The class of an activity; absent for structure and for time that is idle anyway.
+std::optional<ActivityClass> activityClass(Activity activity);
+
 /// A rank's steps by time, for finding the step of an instant. Steps of a rank do not overlap in sound traces; in
 /// others the latest one that has begun counts.
 class StepLookup {
