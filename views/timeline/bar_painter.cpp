@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline's pixel loops.
+#include "views/timeline/bar_painter.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kGapFrom = 4;         ///< bars at least this wide leave their last column empty
+constexpr int kRoundFrom = 7;       ///< bars at least this wide (and this high) have soft corners
+constexpr int kHatchPeriod = 8;
+constexpr int kHatchLine = 2;
+constexpr int kDimmedWeight = 46;
+
+int barEnd(const BarRect& rect) { return rect.whole && rect.x1 - rect.x0 >= kGapFrom ? rect.x1 - 1 : rect.x1; }
+
+} // namespace
+
+QRgb blend(QRgb under, QRgb over, int weight)
+{
+    const auto channel = [&](int shift) {
+        const int a = static_cast<int>(under >> shift & 0xff), b = static_cast<int>(over >> shift & 0xff);
+        return static_cast<QRgb>(a + ((b - a) * weight + (b >= a ? 127 : -127)) / 255) << shift;
+    };
+    return 0xff000000u | channel(16) | channel(8) | channel(0);
+}
+
+BarPalette barPaletteOf(const Theme& theme)
+{
+    BarPalette palette;
+    palette.background = theme.card.rgb();
+    palette.gridLine = blend(theme.card.rgb(), theme.line.rgb(), 150);
+    palette.groupLine = theme.line.rgb();
+    palette.hatchBase = theme.hatchBase.rgb();
+    palette.hatchLine = theme.hatchLine.rgb();
+    const auto set = [&](ColourKey key, const QColor& colour) {
+        const auto index = static_cast<std::size_t>(key);
+        palette.fill[index] = colour.rgb();
+        palette.dimmed[index] = blend(palette.background, colour.rgb(), kDimmedWeight);
+        palette.text[index] = textOn(colour).rgb();
+    };
+    set(ColourKey::Structure, theme.structure);
+    set(ColourKey::Compute, theme.otherCompute);
+    set(ColourKey::Communication, theme.communication);
+    set(ColourKey::Copy, theme.copy);
+    set(ColourKey::Waiting, theme.hatchBase);
+    palette.text[static_cast<std::size_t>(ColourKey::Waiting)] = theme.text.rgb();
+    for (int phase = 0; phase < kPhaseCount; ++phase)
+        set(keyOf(static_cast<Phase>(phase)), colourOf(theme, static_cast<Phase>(phase)));
+    palette.dimmedText = blend(palette.background, theme.secondaryText.rgb(), 150);
+    return palette;
+}
+
+BarPainter::BarPainter(QImage& image, const BarPalette& palette)
+    : m_palette(palette)
+    , m_bits(image.bits())
+    , m_stride(image.bytesPerLine())
+    , m_width(image.width())
+    , m_height(image.height())
+    , m_clipTop(0)
+    , m_clipBottom(image.height())
+    , m_base(static_cast<std::size_t>(image.width()), palette.background)
+    , m_line(m_base)
+{
+}
+
+void BarPainter::setClip(int top, int bottom)
+{
+    m_clipTop = std::clamp(top, 0, m_height);
+    m_clipBottom = std::clamp(bottom, m_clipTop, m_height);
+}
+
+void BarPainter::clear(const std::vector<int>& gridColumns)
+{
+    std::fill(m_base.begin(), m_base.end(), m_palette.background);
+    for (const int x : gridColumns)
+        if (x >= 0 && x < m_width) m_base[static_cast<std::size_t>(x)] = m_palette.gridLine;
+    for (int y = m_clipTop; y < m_clipBottom; ++y) std::memcpy(line(y), m_base.data(), m_base.size() * sizeof(QRgb));
+}
+
+void BarPainter::horizontalLine(int y, QRgb colour)
+{
+    if (y >= m_clipTop && y < m_clipBottom) std::fill_n(line(y), m_width, colour);
+}
+
+void BarPainter::lane(int top, int height, const std::vector<BarRect>& rects)
+{
+    const int from = std::max(top, m_clipTop), to = std::min(top + height, m_clipBottom);
+    if (from >= to || rects.empty()) return;
+
+    std::memcpy(m_line.data(), m_base.data(), m_base.size() * sizeof(QRgb));
+    bool hatched = false;
+    for (const auto& rect : rects) {
+        const auto index = static_cast<std::size_t>(rect.key);
+        const QRgb colour = rect.dimmed ? m_palette.dimmed[index] : m_palette.fill[index];
+        hatched = hatched || rect.key == ColourKey::Waiting;
+        QRgb* const pixels = m_line.data();
+        const int end = barEnd(rect);
+        if (rect.coverage == 255) {
+            for (int x = rect.x0; x < end; ++x) pixels[x] = colour;
+        } else {
+            for (int x = rect.x0; x < end; ++x) pixels[x] = blend(pixels[x], colour, rect.coverage);
+        }
+    }
+    for (int y = from; y < to; ++y) std::memcpy(line(y), m_line.data(), m_line.size() * sizeof(QRgb));
+
+    if (hatched) {
+        for (const auto& rect : rects) {
+            if (rect.key != ColourKey::Waiting) continue;
+            const int end = barEnd(rect);
+            const int weight = rect.dimmed ? rect.coverage / 3 : rect.coverage;
+            for (int y = from; y < to; ++y) {
+                QRgb* const pixels = line(y);
+                for (int x = rect.x0; x < end; ++x)
+                    if ((x + y) % kHatchPeriod < kHatchLine) pixels[x] = blend(pixels[x], m_palette.hatchLine, weight);
+            }
+        }
+    }
+
+    if (height < kRoundFrom) return;
+    const auto soften = [&](int x, int y) {
+        if (y < m_clipTop || y >= m_clipBottom) return;
+        line(y)[x] = blend(line(y)[x], m_base[static_cast<std::size_t>(x)], 160);
+    };
+    for (const auto& rect : rects) {
+        if (!rect.whole || rect.x1 - rect.x0 < kRoundFrom) continue;
+        const int right = barEnd(rect) - 1;
+        soften(rect.x0, top);
+        soften(rect.x0, top + height - 1);
+        soften(right, top);
+        soften(right, top + height - 1);
+    }
+}
+
+void BarPainter::activity(int top, int height, const std::vector<ActivityColumn>& columns)
+{
+    const QRgb compute = m_palette.fill[static_cast<std::size_t>(ColourKey::Compute)];
+    const QRgb communication = m_palette.fill[static_cast<std::size_t>(ColourKey::Communication)];
+    const QRgb other = m_palette.fill[static_cast<std::size_t>(ColourKey::Copy)];
+    const int columnsShown = std::min(m_width, static_cast<int>(columns.size()));
+    const int bottom = top + height;
+    for (int x = 0; x < columnsShown; ++x) {
+        const auto& column = columns[static_cast<std::size_t>(x)];
+        const float total = column.compute + column.communication + column.other;
+        if (total <= 0) continue;
+        const float scale = static_cast<float>(height) / std::max(1.0f, total);
+        // Rounded edges of the stacked parts, at least one line in all.
+        const int computeTop = bottom - static_cast<int>(column.compute * scale + 0.5f);
+        const int communicationTop = bottom - static_cast<int>((column.compute + column.communication) * scale + 0.5f);
+        const int otherTop = std::min(bottom - 1, bottom - static_cast<int>(total * scale + 0.5f));
+        const auto fill = [&](int from, int to, QRgb colour) {
+            for (int y = std::max(from, m_clipTop); y < std::min(to, m_clipBottom); ++y) line(y)[x] = colour;
+        };
+        fill(otherTop, communicationTop, other);
+        fill(communicationTop, computeTop, communication);
+        fill(computeTop, bottom, compute);
+    }
+}
+
+} // namespace fourwalls::views

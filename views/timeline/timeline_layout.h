@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which rows the timeline has and where they lie: ranks as groups of tracks, collapsed ranks as one row, pinned
+// tracks on top. A pure function of the trace's tracks and of what the user folded, hid and pinned.
+#pragma once
+
+#include "model/trace/trace_query.h"
+
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace fourwalls::views {
+
+/// What the user did to the rows.
+struct TimelineArrangement {
+    std::set<RankId> collapsed;
+    std::set<TrackId> hidden;
+    std::vector<TrackId> pinned;    ///< top to bottom; a pinned track is not shown in its rank as well
+};
+
+/// One row: the head of a rank (with its steps, if it has a track of steps), a rank drawn as one heat map, or a track.
+struct TimelineRow {
+    enum class Kind { Head, Activity, Track };
+
+    Kind kind = Kind::Track;
+    RankId rank;
+    std::optional<TrackId> track;   ///< drawn here; absent on activity rows and on heads without steps
+    int lanes = 1;
+    int top = 0;                    ///< within its section [pixels]
+    int height = 0;
+    int laneHeight = 0;
+    bool pinned = false;
+
+    static constexpr int kPadding = 2;
+
+    int bottom() const { return top + height; }
+    /// Top of a lane's bar relative to the row's top.
+    int laneTop(int lane) const { return kPadding + lane * laneHeight; }
+    /// Height of the bars, without the gap below.
+    int barHeight() const { return laneHeight - (lanes > 1 ? 1 : 0); }
+};
+
+struct TimelineLayout {
+    std::vector<TimelineRow> pinned;
+    std::vector<TimelineRow> rows;  ///< by top
+    int pinnedHeight = 0;
+    int height = 0;                 ///< of `rows`
+    int hiddenTracks = 0;
+
+    /// Rows that touch [top, bottom) of the scrolled section.
+    std::span<const TimelineRow> visible(int top, int bottom) const;
+    /// The row that shows a track; null when it is hidden or its rank is collapsed.
+    const TimelineRow* rowOf(TrackId track) const;
+};
+
+/// Rows for `tracks` (in any order), ranks ascending, tracks by their order, empty tracks left out. viewportHeight:
+/// collapsed ranks shrink, within limits, so that many of them fit.
+TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
+                              int viewportHeight);
+
+/// Ranks that start collapsed so that the first picture stays readable: all but the first, if more than eight.
+std::set<RankId> initiallyCollapsed(std::span<const TrackView> tracks);
+
+} // namespace fourwalls::views
