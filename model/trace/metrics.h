@@ -38,6 +38,21 @@ struct TraceMetrics {
     std::int64_t dropped = 0;
 };
 
+/// The figures of a trace. Those that relate time (step time, shares, waterfall, MFU) are of the median measured
+/// step, or of the two in the middle together, so that they fit one another exactly; loss and collectives are of
+/// all steps that docs/metrics names. Errors: those of the queries.
 Result<TraceMetrics> computeMetrics(TraceQuery& trace);
+
+/// busbw / algbw of a collective over `ranks` members: 2(n-1)/n for all-reduce, (n-1)/n for all-gather and
+/// reduce-scatter, 1 for the others. Source: NVIDIA/nccl-tests doc/PERFORMANCE.md.
+double busBandwidthFactor(CollectiveOp operation, std::size_t ranks);
+
+/// Closed forms of the bubble as a fraction of the pipeline window, for `stages` equal stages.
+/// Naive, GPipe, 1F1B and interleaved; chunks: virtual stages per rank (interleaved).
+/// Source: arXiv:2104.04473, section 2.2, with the window instead of the ideal time below the line.
+double pipelineBubble(PipelineSchedule schedule, int stages, int microbatches, int chunks = 1);
+/// ZB-1p: forward, input-gradient and weight-gradient time of one micro-batch, in any one unit.
+/// Source: arXiv:2401.10241, table 1.
+double zeroBubbleBubble(int stages, int microbatches, double forward, double backwardInput, double backwardWeight);
 
 } // namespace fourwalls

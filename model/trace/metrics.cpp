@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a trace from its stored summaries.
+#include "model/trace/metrics.h"
+
+#include "model/trace/summary_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace fourwalls {
+
+namespace {
+
+/// One training step over all ranks.
+struct JobStep {
+    StepIndex step;
+    TimeRange range;                            ///< first rank's start to last rank's end
+    std::vector<const StepSummary*> ranks;
+};
+
+/// Weighted sums over the ranks of the median step(s), in nanoseconds of one rank each.
+struct Shares {
+    double total = 0;                           ///< step time x ranks
+    double compute = 0, exposedComm = 0, exposedCopy = 0, bubble = 0, idle = 0;
+    double memoryBoundExcess = 0, inefficiencyExcess = 0;
+    double modelFlops = 0, recomputeFlops = 0;
+};
+
+int multiplicityOf(const TraceHeader& header, RankId rank)
+{
+    for (const RankInfo& info : header.ranks)
+        if (info.rank == rank) return std::max(1, info.multiplicity);
+    return 1;
+}
+
+/// Measured steps that every rank took, by time.
+std::vector<JobStep> measuredSteps(const std::vector<StepSummary>& summaries)
+{
+    std::map<StepIndex, JobStep> byIndex;
+    std::set<RankId> ranks;
+    for (const StepSummary& summary : summaries) {
+        ranks.insert(summary.rank);
+        if (summary.warmup) continue;
+        const auto [found, isNew] = byIndex.try_emplace(summary.step, JobStep{summary.step, summary.range, {}});
+        JobStep& step = found->second;
+        step.range.begin = std::min(step.range.begin, summary.range.begin);
+        step.range.end = std::max(step.range.end, summary.range.end);
+        step.ranks.push_back(&summary);
+    }
+    std::vector<JobStep> steps;
+    for (auto& [index, step] : byIndex)
+        if (step.ranks.size() == ranks.size()) steps.push_back(std::move(step));
+    return steps;
+}
+
+/// The step of median length, or the two in the middle of an even number.
+std::vector<JobStep> medianSteps(std::vector<JobStep> steps)
+{
+    if (steps.empty()) return steps;
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
+    const std::size_t upper = steps.size() / 2;
+    if (steps.size() % 2 == 1) return {steps[upper]};
+    return {steps[upper - 1], steps[upper]};
+}
+
+Shares sumShares(const std::vector<JobStep>& steps, const TraceHeader& header)
+{
+    Shares sums;
+    for (const JobStep& step : steps) {
+        for (const StepSummary* summary : step.ranks) {
+            const double weight = multiplicityOf(header, summary->rank);
+            const auto add = [weight](double& sum, Duration part) { sum += weight * static_cast<double>(part.ns); };
+            add(sums.total, step.range.length());
+            add(sums.compute, summary->compute);
+            add(sums.exposedComm, summary->exposedComm);
+            add(sums.exposedCopy, summary->exposedCopy);
+            add(sums.bubble, summary->bubble);
+            // A rank that begins later or ends earlier than the others is idle for the difference.
+            add(sums.idle, summary->idle() + step.range.length() - summary->range.length());
+            add(sums.memoryBoundExcess, summary->memoryBoundExcess);
+            add(sums.inefficiencyExcess, summary->inefficiencyExcess);
+            sums.modelFlops += weight * summary->modelFlops;
+            sums.recomputeFlops += weight * summary->recomputeFlops;
+        }
+    }
+    return sums;
+}
+
+/// Named shares of the step time that add up to 1. achieved, recompute: FLOPs over what the peak could have done.
+std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::optional<double> achieved,
+                                                      double recompute)
+{
+    std::vector<std::pair<std::string, double>> parts;
+    const double compute = sums.compute / sums.total;
+    if (achieved) {
+        // What compute time is left beyond the arithmetic goes to the two kinds in proportion to their excess.
+        const double rest = compute - *achieved - recompute;
+        const double memoryExcess = std::max(0.0, sums.memoryBoundExcess);
+        const double excess = memoryExcess + std::max(0.0, sums.inefficiencyExcess);
+        const double memoryBound = excess > 0 ? rest * memoryExcess / excess : 0.0;
+        parts.emplace_back("achieved", *achieved);
+        parts.emplace_back("recompute", recompute);
+        parts.emplace_back("memory_bound", memoryBound);
+        parts.emplace_back("inefficiency", rest - memoryBound);
+    } else {
+        parts.emplace_back("compute", compute);
+    }
+    parts.emplace_back("bubble", sums.bubble / sums.total);
+    parts.emplace_back("exposed_comm", sums.exposedComm / sums.total);
+    parts.emplace_back("exposed_copy", sums.exposedCopy / sums.total);
+    parts.emplace_back("idle", sums.idle / sums.total);
+    return parts;
+}
+
+void addBubble(TraceMetrics& metrics, const std::vector<JobStep>& steps, const TraceHeader& header)
+{
+    struct Stage { double window = 0, busy = 0; };
+    std::map<int, Stage> stages;
+    for (const JobStep& step : steps) {
+        for (const StepSummary* summary : step.ranks) {
+            int stage = 0;
+            for (const RankInfo& info : header.ranks)
+                if (info.rank == summary->rank) stage = info.pipelineStage;
+            const double weight = multiplicityOf(header, summary->rank);
+            stages[stage].window += weight * static_cast<double>(summary->pipelineWindow.ns);
+            stages[stage].busy += weight * static_cast<double>(summary->pipelineBusy.ns);
+        }
+    }
+    double sum = 0;
+    for (const auto& [stage, times] : stages) {
+        if (times.window <= 0) return; // a stage without forward or backward phases: nothing can be said
+        metrics.bubbleByStage.push_back((times.window - times.busy) / times.window);
+        sum += metrics.bubbleByStage.back();
+    }
+    if (!stages.empty()) metrics.bubbleFraction = sum / static_cast<double>(stages.size());
+}
+
+/// The loss of every recorded step, from the first rank that knows it.
+Status addSteps(TraceMetrics& metrics, TraceQuery& trace, const std::set<RankId>& ranks,
+                const std::vector<JobStep>& median)
+{
+    std::map<StepIndex, std::optional<double>> losses;
+    std::map<StepIndex, StepRecord> records;
+    for (const RankId rank : ranks) {
+        FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+        for (const StepView& view : steps) {
+            std::optional<double>& loss = losses[view.record.step];
+            if (!loss) loss = view.record.loss;
+            records.emplace(view.record.step, view.record);
+        }
+    }
+    for (const auto& [step, loss] : losses) metrics.loss.push_back(loss);
+    if (!metrics.stepTime || metrics.stepTime->ns <= 0) return {};
+    double tokens = 0, samples = 0, seconds = 0;
+    for (const JobStep& step : median) {
+        const auto record = records.find(step.step);
+        if (record == records.end()) continue;
+        tokens += static_cast<double>(record->second.tokens);
+        samples += static_cast<double>(record->second.samples);
+        seconds += step.range.length().seconds();
+    }
+    if (seconds > 0 && tokens > 0) metrics.tokensPerSecond = tokens / seconds;
+    if (seconds > 0 && samples > 0) metrics.samplesPerSecond = samples / seconds;
+    return {};
+}
+
+/// mfu, hfu and the waterfall of the median step(s).
+void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, std::size_t steps)
+{
+    const TraceHeader& header = info.header;
+    double modelFlops = sums.modelFlops;
+    if (modelFlops <= 0 && header.spec) {
+        const TrainingSettings& training = header.spec->training;
+        modelFlops = static_cast<double>(steps) *
+                     trainingFlops(header.spec->model, training.batch, training.sequence);
+    }
+    const std::optional<double> peak = devicePeakFlops(header, info.closing);
+    std::optional<double> achieved;
+    double recompute = 0;
+    if (peak && *peak > 0 && modelFlops > 0) {
+        const double possible = *peak * sums.total * 1e-9;
+        achieved = modelFlops / possible;
+        recompute = sums.recomputeFlops / possible;
+        metrics.mfu = achieved;
+        metrics.hfu = *achieved + recompute;
+        if (header.spec) {
+            const auto& [model, training] = std::tie(header.spec->model, header.spec->training);
+            const double half = trainingFlops(model, training.batch, training.sequence);
+            const double whole = trainingFlops(model, training.batch, training.sequence, true);
+            if (half > 0) metrics.mfuFullAttention = *achieved * whole / half;
+        }
+    }
+    metrics.waterfall = waterfall(sums, achieved, recompute);
+}
+
+} // namespace
+
+double busBandwidthFactor(CollectiveOp operation, std::size_t ranks)
+{
+    if (ranks < 2) return 1;
+    const double n = static_cast<double>(ranks);
+    switch (operation) {
+    case CollectiveOp::AllReduce: return 2 * (n - 1) / n;
+    case CollectiveOp::AllGather:
+    case CollectiveOp::ReduceScatter: return (n - 1) / n;
+    default: return 1;
+    }
+}
+
+double pipelineBubble(PipelineSchedule schedule, int stages, int microbatches, int chunks)
+{
+    const double idle = stages - 1;
+    if (schedule == PipelineSchedule::Naive) return idle / stages;
+    const double busy = schedule == PipelineSchedule::Interleaved ? double(chunks) * microbatches : microbatches;
+    return idle / (busy + idle);
+}
+
+double zeroBubbleBubble(int stages, int microbatches, double forward, double backwardInput, double backwardWeight)
+{
+    const double idle = (stages - 1) * (forward + backwardInput - backwardWeight);
+    return idle / (microbatches * (forward + backwardInput + backwardWeight) + idle);
+}
+
+Result<TraceMetrics> computeMetrics(TraceQuery& trace)
+{
+    const TraceInfo& info = trace.info();
+    TraceMetrics metrics;
+    metrics.source = info.header.source;
+    metrics.clock = info.header.clock;
+    metrics.recorderOverheadFraction = info.closing.recorderOverheadFraction;
+    metrics.recorderOverheadMeasured = info.closing.recorderOverheadMeasured;
+    for (const AuditRecord& record : info.audit)
+        if (record.severity == AuditSeverity::Dropped) metrics.dropped += record.count;
+
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
+    std::set<RankId> ranks;
+    for (const StepSummary& summary : summaries) ranks.insert(summary.rank);
+    const std::vector<JobStep> steps = medianSteps(measuredSteps(summaries));
+    if (!steps.empty()) {
+        double length = 0;
+        for (const JobStep& step : steps) length += static_cast<double>(step.range.length().ns);
+        metrics.stepTime = Duration{static_cast<std::int64_t>(length / static_cast<double>(steps.size()))};
+    }
+    FOURWALLS_TRY(addSteps(metrics, trace, ranks, steps));
+
+    const Shares sums = sumShares(steps, info.header);
+    if (sums.total > 0) {
+        metrics.exposedCommFraction = sums.exposedComm / sums.total;
+        metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
+        metrics.idleFraction = sums.idle / sums.total;
+        addFlops(metrics, info, sums, steps.size());
+        if (isPipelined(info.header)) {
+            addBubble(metrics, steps, info.header);
+        } else if (info.header.spec) {
+            metrics.bubbleFraction = 0; // one stage is never short of work from another one
+            metrics.bubbleByStage = {0};
+        }
+    }
+
+    FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries());
+    for (const MemorySummary& summary : memory)
+        if (!summary.step) metrics.memory.push_back(summary);
+
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
+    for (const CollectiveSummary& summary : collectives) {
+        CollectiveMetrics entry;
+        entry.summary = summary;
+        const auto group = static_cast<std::size_t>(summary.group.value);
+        const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
+        if (group < info.groups.size()) entry.group = info.groups[group].name;
+        if (summary.time.ns > 0) {
+            entry.algorithmBytesPerSecond = static_cast<double>(summary.payloadBytes) / summary.time.seconds();
+            entry.busBytesPerSecond =
+                *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
+        }
+        metrics.collectives.push_back(entry);
+    }
+    return metrics;
+}
+
+} // namespace fourwalls
