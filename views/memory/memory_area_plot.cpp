@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See memory_area_plot.h.
+#include "views/memory/memory_area_plot.h"
+
+#include "views/plot_ticks.h"
+#include "views/words.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// A step function as a path inside the plot: one horizontal and one vertical line per sample.
+template <class Samples, class X, class Y>
+QPainterPath stairs(const Samples& samples, X x, Y y, double right)
+{
+    QPainterPath path;
+    bool first = true;
+    double last = 0;
+    for (const auto& sample : samples) {
+        const double px = x(sample);
+        if (first) path.moveTo(px, y(sample));
+        else path.lineTo(px, last);
+        last = y(sample);
+        path.lineTo(px, last);
+        first = false;
+    }
+    if (!first) path.lineTo(std::max(right, path.currentPosition().x()), last);
+    return path;
+}
+
+/// Text with the card's colour around it, so that it reads on any curve.
+void paintHaloText(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink)
+{
+    QPainterPath path;
+    path.addText(baseline, painter.font(), text);
+    QColor halo = currentTheme().card;
+    halo.setAlpha(210);
+    painter.strokePath(path, QPen(halo, 3.5, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter.setPen(ink);
+    painter.drawText(baseline, text);
+}
+
+} // namespace
+
+MemoryAreaPlot::MemoryAreaPlot(QWidget* parent) : TimePlot(parent)
+{
+    setAccessibleName(tr("Memory over time"));
+    setAccessibleDescription(tr("Stacked area of live memory by category under the device's capacity"));
+}
+
+void MemoryAreaPlot::setPicture(std::shared_ptr<const MemoryPicture> picture)
+{
+    m_data = std::move(picture);
+    invalidate();
+}
+
+void MemoryAreaPlot::setPeak(std::optional<MemorySummary> peak, const QString& label)
+{
+    m_peak = std::move(peak);
+    m_peakLabel = label;
+    invalidate();
+}
+
+void MemoryAreaPlot::setCapacity(std::int64_t bytes, const QString& device)
+{
+    m_capacity = bytes;
+    m_device = device;
+    invalidate();
+}
+
+void MemoryAreaPlot::setWallToScale(bool toScale)
+{
+    m_toScale = toScale;
+    invalidate();
+}
+
+void MemoryAreaPlot::setGhost(std::vector<MemorySample> ghost)
+{
+    m_ghost = std::move(ghost);
+    invalidate();
+}
+
+void MemoryAreaPlot::setBuffers(std::shared_ptr<const AllocationList> buffers)
+{
+    m_buffers = std::move(buffers);
+    update();
+}
+
+void MemoryAreaPlot::setMarked(std::optional<Instant> at)
+{
+    m_marked = at;
+    invalidate();
+}
+
+void MemoryAreaPlot::setByteUnit(ByteUnit unit)
+{
+    m_unit = unit;
+    invalidate();
+}
+
+FrameQuality MemoryAreaPlot::quality() const
+{
+    if (!m_data) return FrameQuality::Blank;
+    const TimeRange shown = camera().range();
+    const TimeRange& have = m_data->window.range;
+    if (have.begin > shown.begin || have.end < shown.end) return FrameQuality::Stale;
+    const double nsPerColumn = static_cast<double>(have.length().ns) / std::max(1, m_data->pixels);
+    const double nsShown = static_cast<double>(shown.length().ns) / deviceColumns();
+    return nsPerColumn <= nsShown * 1.01 ? FrameQuality::Full : FrameQuality::Coarse;
+}
+
+double MemoryAreaPlot::largest() const
+{
+    // The whole trace's peak, not the window's: the axis stands still while one pans.
+    double most = m_peak ? static_cast<double>(m_peak->peakBytes) : 0;
+    if (m_peak && m_peak->peakReservedBytes) most = std::max(most, static_cast<double>(*m_peak->peakReservedBytes));
+    for (const MemorySample& sample : m_ghost) most = std::max(most, static_cast<double>(sample.total()));
+    if (!m_peak && m_data) {
+        for (const auto& sample : m_data->window.samples) most = std::max(most, static_cast<double>(sample.total()));
+    }
+    return most;
+}
+
+void MemoryAreaPlot::paintPlot(QPainter& painter)
+{
+    const QRectF inside = plotRect();
+    m_scale = MemoryScale::fit(inside, largest(), static_cast<double>(m_capacity), m_toScale);
+    const int most = std::clamp(static_cast<int>(m_scale.linear().height() / 36), 2, 8);
+    const double axisTop = std::min(m_scale.top(), m_scale.wall() == WallPlacement::ToScale
+                                                       ? static_cast<double>(m_capacity) * 0.999
+                                                       : m_scale.top());
+    paintValueAxis(painter, inside, byteTicks(axisTop, m_unit, most), [&](double v) { return m_scale.y(v); },
+                   byteScale(axisTop, m_unit).name);
+    paintWallBand(painter);
+    painter.save();
+    painter.setClipRect(inside);
+    paintCurve(painter);
+    paintStaticLine(painter);
+    paintReserved(painter);
+    paintGhost(painter);
+    paintMark(painter);
+    painter.restore();
+    paintPeak(painter);
+}
+
+void MemoryAreaPlot::paintCurve(QPainter& painter) const
+{
+    if (!m_data) return;
+    const QRectF inside = plotRect();
+    const double ratio = painter.device()->devicePixelRatioF();
+    const int columns = std::max(1, static_cast<int>(std::lround(inside.width() * ratio)));
+    const int rows = std::max(1, static_cast<int>(std::lround(inside.height() * ratio)));
+    QImage image(columns, rows, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(ratio);
+    image.fill(Qt::transparent);
+    std::array<QRgb, kMemoryCategoryCount> colors;
+    for (int i = 0; i < kMemoryCategoryCount; ++i) {
+        colors[static_cast<std::size_t>(i)] = colourOf(currentTheme(), static_cast<MemoryCategory>(i)).rgb();
+    }
+    paintStack(image, 0, rows, stackOf(m_data->window, camera(), m_scale, columns, ratio, inside.top()), colors);
+    painter.drawImage(inside.topLeft(), image);
+}
+
+void MemoryAreaPlot::paintStaticLine(QPainter& painter) const
+{
+    if (!m_data) return;
+    const QRectF inside = plotRect();
+    const QPainterPath line =
+        stairs(m_data->window.samples, [&](const MemorySample& s) { return xOf(s.at); },
+               [&](const MemorySample& s) { return m_scale.y(static_cast<double>(staticBytes(s.bytes))); },
+               std::min(inside.right(), xOf(m_data->window.range.end)));
+    QColor ink = currentTheme().text;
+    ink.setAlpha(150);
+    painter.strokePath(line, QPen(ink, 1.2));
+}
+
+void MemoryAreaPlot::paintReserved(QPainter& painter) const
+{
+    if (!m_data || m_data->reserved.empty()) return;
+    const QPainterPath line = stairs(m_data->reserved, [&](const CounterSample& s) { return xOf(s.at); },
+                                     [&](const CounterSample& s) { return m_scale.y(s.max); }, plotRect().right());
+    painter.strokePath(line, QPen(currentTheme().secondaryText, 1.5));
+}
+
+void MemoryAreaPlot::paintGhost(QPainter& painter) const
+{
+    if (m_ghost.empty()) return;
+    const QPainterPath line =
+        stairs(m_ghost, [&](const MemorySample& s) { return xOf(s.at); },
+               [&](const MemorySample& s) { return m_scale.y(static_cast<double>(s.total())); }, plotRect().left());
+    QPen pen(currentTheme().prediction, 1.8);
+    pen.setDashPattern({4, 3});
+    painter.strokePath(line, pen);
+}
+
+void MemoryAreaPlot::paintWallBand(QPainter& painter) const
+{
+    if (m_scale.wall() == WallPlacement::None) return;
+    const Theme& t = currentTheme();
+    const QRectF band = m_scale.band();
+    painter.save();
+    painter.setClipRect(band.adjusted(0, 0, 0, 2));
+    paintWall(painter, band, t, WallEdge::Bottom);
+    painter.restore();
+
+    QString label = formatBytes(static_cast<double>(m_capacity), m_unit);
+    label = m_device.isEmpty() ? tr("%1 capacity").arg(label) : tr("%1: %2 capacity").arg(label, m_device);
+    if (m_scale.wall() == WallPlacement::Broken && m_peak && m_peak->peakBytes > 0) {
+        const double times = static_cast<double>(m_capacity) / static_cast<double>(m_peak->peakBytes);
+        label = tr("%1 · %2 times the peak, not to scale").arg(label, formatFigure(times, 2));
+    }
+    const QFontMetricsF metrics(painter.font());
+    const double width = metrics.horizontalAdvance(label) + 12;
+    // On the bricks with the card's colour behind it, or under the wall's edge where the band is thin.
+    const QRectF plate(band.right() - width - 8, band.center().y() - metrics.height() / 2 - 1, width, metrics.height() + 2);
+    if (band.height() >= metrics.height() + 6 && width + 16 < band.width()) {
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(t.card);
+        painter.drawRoundedRect(plate, 3, 3);
+        painter.setPen(t.wallEdge);
+        painter.drawText(plate, Qt::AlignCenter, label);
+    }
+    if (m_scale.wall() != WallPlacement::Broken) return;
+    // The interruption of the axis: two slanted strokes on its line, and a pale gap across.
+    const double gap = (band.bottom() + m_scale.linear().top()) / 2;
+    painter.setPen(QPen(t.line, 1, Qt::DotLine));
+    painter.drawLine(QPointF(band.left(), gap), QPointF(band.right(), gap));
+    painter.setPen(QPen(t.secondaryText, 1.2));
+    for (const double dy : {-2.5, 2.5}) {
+        painter.drawLine(QPointF(band.left() - 6, gap + dy + 2.5), QPointF(band.left() + 6, gap + dy - 2.5));
+    }
+}
+
+void MemoryAreaPlot::paintPeak(QPainter& painter)
+{
+    m_peakBox = {};
+    if (!m_peak || !m_data || m_peak->peakBytes <= 0) return;
+    const QRectF inside = plotRect();
+    const double x = xOf(m_peak->peakAt);
+    if (x < inside.left() || x > inside.right()) return;
+    const Theme& t = currentTheme();
+    const QPointF dot(x, m_scale.y(static_cast<double>(m_peak->peakBytes)));
+    painter.setPen(QPen(t.text, 1, Qt::DotLine));
+    painter.drawLine(QPointF(x, dot.y() + 5), QPointF(x, inside.bottom()));
+    painter.setPen(QPen(t.card, 1.5));
+    painter.setBrush(t.text);
+    painter.drawEllipse(dot, 4.5, 4.5);
+
+    QString label = tr("peak %1").arg(formatBytes(static_cast<double>(m_peak->peakBytes), m_unit));
+    const QFontMetricsF metrics(painter.font());
+    const QString full = m_peakLabel.isEmpty() ? label : tr("%1 · %2").arg(label, m_peakLabel);
+    const double room = std::max(inside.right() - x, x - inside.left()) - 16;
+    if (metrics.horizontalAdvance(full) <= room) label = full;
+    const double width = metrics.horizontalAdvance(label);
+    const bool right = x + 10 + width <= inside.right();
+    const double left = right ? x + 10 : std::max(inside.left(), x - 10 - width);
+    const QPointF baseline(left, std::max(m_scale.linear().top() + metrics.ascent(), dot.y() - 4));
+    paintHaloText(painter, baseline, label, t.text);
+    m_peakBox = QRectF(QPointF(left, baseline.y() - metrics.ascent()), QSizeF(width, metrics.height()))
+                    .united(QRectF(dot - QPointF(7, 7), QSizeF(14, 14)));
+}
+
+void MemoryAreaPlot::paintMark(QPainter& painter) const
+{
+    if (!m_marked) return;
+    const QRectF inside = plotRect();
+    const double x = xOf(*m_marked);
+    painter.setPen(QPen(currentTheme().accent, 1.5));
+    painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()));
+}
+
+std::vector<TimePlot::ReadoutLine> MemoryAreaPlot::readoutAt(Instant at) const
+{
+    std::vector<ReadoutLine> lines;
+    const MemorySample* sample = m_data ? sampleAt(m_data->window, at) : nullptr;
+    if (!sample) return lines;
+    lines.push_back({{}, formatDuration(at - camera().bounds().begin),
+                     formatBytes(static_cast<double>(sample->total()), m_unit)});
+    for (int i = kMemoryCategoryCount - 1; i >= 0; --i) {
+        const auto category = static_cast<MemoryCategory>(i);
+        const std::int64_t bytes = sample->bytes[static_cast<std::size_t>(i)];
+        if (bytes == 0) continue;
+        lines.push_back({colourOf(currentTheme(), category), words(category),
+                         formatBytes(static_cast<double>(bytes), m_unit)});
+    }
+    const AllocationView* latest = m_buffers ? latestAlive(*m_buffers, at) : nullptr;
+    if (latest) {
+        lines.push_back({{}, tr("made last: %1").arg(originOf(*latest, m_buffers->ops)),
+                         formatBytes(static_cast<double>(latest->bytes), m_unit)});
+    }
+    return lines;
+}
+
+void MemoryAreaPlot::paintHover(QPainter& painter)
+{
+    // The pointer may be over another view of the same trace.
+    std::optional<Instant> at;
+    if (selection()) at = selection()->cursor();
+    else if (hover()) at = instantAt(hover()->x());
+    if (!at) return;
+    const QRectF inside = plotRect();
+    const double x = xOf(*at);
+    if (x < inside.left() || x > inside.right()) return;
+    painter.setPen(QPen(currentTheme().text, 1, Qt::DotLine));
+    painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()));
+    if (!hover()) return;
+    if (const MemorySample* sample = m_data ? sampleAt(m_data->window, *at) : nullptr) {
+        painter.setPen(QPen(currentTheme().card, 1.5));
+        painter.setBrush(currentTheme().text);
+        painter.drawEllipse(QPointF(x, m_scale.y(static_cast<double>(sample->total()))), 3.5, 3.5);
+    }
+    paintReadout(painter, *hover(), readoutAt(*at));
+}
+
+void MemoryAreaPlot::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton && m_peakBox.contains(event->position())) {
+        emit peakClicked();
+        event->accept();
+        return;
+    }
+    TimePlot::mousePressEvent(event);
+}
+
+} // namespace fourwalls::views

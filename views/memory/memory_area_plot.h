@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory curve: live bytes stacked by category over time under the device's capacity, with the peak named.
+#pragma once
+
+#include "views/memory/memory_columns.h"
+#include "views/plot_time.h"
+
+#include <memory>
+
+namespace fourwalls::views {
+
+/// Everything recorded that one paint of the curve needs; immutable, so that workers can hand it over.
+struct MemoryPicture {
+    MemoryWindow window;
+    int pixels = 1;                         ///< columns that were asked for over window.range
+    std::vector<CounterSample> reserved;    ///< by time; empty: not recorded
+};
+
+class MemoryAreaPlot : public TimePlot {
+    Q_OBJECT
+public:
+    explicit MemoryAreaPlot(QWidget* parent = nullptr);
+
+    /// Null: nothing is known for this rank yet.
+    void setPicture(std::shared_ptr<const MemoryPicture> picture);
+    /// The peak that the axis leaves room for, and which is marked. label: what was made last before it.
+    void setPeak(std::optional<MemorySummary> peak, const QString& label);
+    /// The device's capacity [bytes], 0 unknown, and the device's name beside it.
+    void setCapacity(std::int64_t bytes, const QString& device);
+    /// Keep the axis linear up to the wall.
+    void setWallToScale(bool toScale);
+    /// A predicted curve, drawn dashed over the recording. Samples by time; empty: none.
+    void setGhost(std::vector<MemorySample> ghost);
+    /// Buffers from which the readout names the one made last; null: none.
+    void setBuffers(std::shared_ptr<const AllocationList> buffers);
+    /// The instant whose buffers are listed beside the plot, when it is not the peak.
+    void setMarked(std::optional<Instant> at);
+    void setByteUnit(ByteUnit unit);
+
+    const MemoryScale& scale() const { return m_scale; }
+    FrameQuality quality() const override;
+
+signals:
+    void peakClicked();
+
+protected:
+    void paintPlot(QPainter& painter) override;
+    void paintHover(QPainter& painter) override;
+    void mousePressEvent(QMouseEvent* event) override;
+
+private:
+    double largest() const;
+    void paintCurve(QPainter& painter) const;
+    void paintWallBand(QPainter& painter) const;
+    void paintGhost(QPainter& painter) const;
+    void paintReserved(QPainter& painter) const;
+    void paintStaticLine(QPainter& painter) const;
+    void paintPeak(QPainter& painter);
+    void paintMark(QPainter& painter) const;
+    std::vector<ReadoutLine> readoutAt(Instant at) const;
+
+    std::shared_ptr<const MemoryPicture> m_data;
+    std::optional<MemorySummary> m_peak;
+    QString m_peakLabel, m_device;
+    std::int64_t m_capacity = 0;
+    bool m_toScale = false;
+    std::vector<MemorySample> m_ghost;
+    std::shared_ptr<const AllocationList> m_buffers;
+    std::optional<Instant> m_marked;
+    ByteUnit m_unit = ByteUnit::GB;
+    MemoryScale m_scale;
+    QRectF m_peakBox;       ///< where the peak's dot and label are, for clicks
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From samples of live bytes to the pixel columns of the stacked area, and what one instant's bytes are.
+#pragma once
+
+#include "model/trace/trace_query.h"
+#include "views/memory/memory_scale.h"
+#include "views/plot_area.h"
+#include "views/timeline/time_camera.h"
+
+#include <optional>
+
+namespace fourwalls::views {
+
+/// The sample that holds at `at`; null before the first sample or outside the window's range.
+const MemorySample* sampleAt(const MemoryWindow& window, Instant at);
+
+/// The stack of all categories (weights at the bottom, in the order of the vocabulary) in the camera's columns.
+/// A column shows the instant of its largest total, so that no peak is lost between pixels. Columns outside the
+/// window's range are empty: every edge lies on the axis.
+/// columns: device pixels across the camera's width; ratio: device pixels per pixel, both ways. Edges are device
+/// pixels counted from the top of the image whose row 0 is the scale's pixel `top`.
+AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const MemoryScale& scale, int columns,
+                  double ratio, double top);
+
+/// Bytes of the categories that stay between steps.
+std::int64_t staticBytes(const CategoryBytes& bytes);
+
+} // namespace fourwalls::views

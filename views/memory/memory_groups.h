@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What was alive at one instant, added up by category, layer, operator or phase, and the sentence that says when
+// and of what the peak is made.
+#pragma once
+
+#include "model/trace/trace_query.h"
+
+#include <QString>
+
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+/// Buffer: every buffer its own row.
+enum class MemoryGrouping { Category, Layer, Operator, Phase, Buffer };
+
+/// One row: buffers that have the asked property in common.
+struct MemoryGroup {
+    MemoryCategory category = MemoryCategory::Other;    ///< with the most bytes in the group; the row's colour
+    std::optional<LayerIndex> layer;                    ///< by layer and buffer
+    QString op;                                         ///< by operator and buffer; empty: unknown
+    Phase phase = Phase::None;                          ///< by phase and buffer
+    std::int64_t bytes = 0;
+    std::int64_t count = 0;
+    double share = 0;                                   ///< of all bytes alive
+    bool remainder = false;                             ///< buffers beyond the list's limit: nothing else is known
+};
+
+/// Groups, most bytes first (equal bytes: in order of first mention); bytes beyond the list's limit are the last row.
+std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping by);
+
+/// The row's name for a person ("activations", "layer 12", "attention.scores").
+QString labelOf(const MemoryGroup& group, MemoryGrouping by);
+
+/// "layer 12 · attention.scores · forward": what asked for the buffer, with the parts that are known.
+QString originOf(const AllocationView& item, const OpDictionary& ops);
+
+/// The buffer made last among those alive; null if there is none.
+const AllocationView* latestAlive(const AllocationList& alive, Instant at);
+
+/// Where in the step an instant lies, from the phases recorded around it.
+enum class PhasePlace { Unknown, Begin, During, End };
+struct InstantPhase {
+    PhasePlace place = PhasePlace::Unknown;
+    Phase phase = Phase::None;
+};
+
+/// One recorded phase of a step.
+struct PhaseSpan {
+    TimeRange range;
+    Phase phase = Phase::None;
+    std::optional<Microbatch> microbatch;
+};
+
+/// Begin and End are the first and last 15 % of the shortest phase around `at`; between two phases it is the end of
+/// the earlier one.
+InstantPhase placeIn(const std::vector<PhaseSpan>& phases, Instant at);
+
+/// "peaks at 3.65 GB as backward begins: 85 % activations". total and parts in bytes; parts add up to total.
+QString peakSentence(const QString& total, const CategoryBytes& parts, const InstantPhase& place);
+
+} // namespace fourwalls::views

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_blocks.h.
+#include "views/plot_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr int kSmallestWithGap = 4;
+}
+
+BlockPainter::BlockPainter(QImage& image, QRgb gap)
+    : m_pixels(reinterpret_cast<QRgb*>(image.bits()))
+    , m_stride(image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb)))
+    , m_width(image.width())
+    , m_height(image.height())
+    , m_gap(gap)
+{
+}
+
+void BlockPainter::fill(const QRectF& box, QRgb color)
+{
+    // Clip in floating point first: far outside values do not fit into an int.
+    if (!(box.right() > 0) || !(box.bottom() > 0) || !(box.left() < m_width) || !(box.top() < m_height)) return;
+    const int left = static_cast<int>(std::lround(std::max(box.left(), 0.0)));
+    const int top = static_cast<int>(std::lround(std::max(box.top(), 0.0)));
+    const int right = std::min(m_width, std::max(left + 1, static_cast<int>(std::lround(std::min(box.right(), m_width * 1.0)))));
+    const int bottom = std::min(m_height, std::max(top + 1, static_cast<int>(std::lround(std::min(box.bottom(), m_height * 1.0)))));
+    const bool gapRight = right - left >= kSmallestWithGap && box.right() <= m_width;
+    const bool gapTop = bottom - top >= kSmallestWithGap && box.top() >= 0;
+    for (int row = top; row < bottom; ++row) {
+        QRgb* const line = m_pixels + row * m_stride;
+        std::fill(line + left, line + right, row == top && gapTop ? m_gap : color);
+        if (gapRight) line[right - 1] = m_gap;
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_time.h.
+#include "views/plot_time.h"
+
+#include "views/plot_ticks.h"
+#include "views/timeline/time_ticks.h"
+#include "views/words.h"
+
+#include <QApplication>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <QWheelEvent>
+
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kLeft = 54, kRight = 14, kTop = 22, kAxis = 22;
+constexpr double kStripRow = 15;
+constexpr int kTickSpacing = 96;
+
+} // namespace
+
+TimePlot::TimePlot(QWidget* parent) : QWidget(parent)
+{
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void TimePlot::setSelection(Selection* selection)
+{
+    if (m_selection) m_selection->disconnect(this);
+    m_selection = selection;
+    if (selection) {
+        connect(selection, &Selection::rangeChanged, this, &TimePlot::followSelection);
+        connect(selection, &Selection::cursorChanged, this, qOverload<>(&QWidget::update));
+        connect(selection, &Selection::measuredChanged, this, qOverload<>(&QWidget::update));
+    }
+    followSelection();
+}
+
+void TimePlot::setContext(std::vector<StepSpan> steps, std::vector<PhaseSpan> phases)
+{
+    m_steps = std::move(steps);
+    m_phases = std::move(phases);
+    invalidate();
+}
+
+void TimePlot::followSelection()
+{
+    if (!m_selection) return;
+    if (m_camera.bounds() != m_selection->whole() && !m_selection->whole().empty()) {
+        m_camera.setBounds(m_selection->whole());
+    }
+    // Our own change comes back here: showing it again would forget the exact zoom.
+    if (m_camera.range() != m_selection->range()) m_camera.show(m_selection->range());
+    invalidate();
+    emit shownRangeChanged();
+}
+
+void TimePlot::pushRange()
+{
+    invalidate();
+    if (m_selection) m_selection->setRange(m_camera.range());
+    else emit shownRangeChanged();
+}
+
+double TimePlot::stripHeight() const
+{
+    if (m_steps.empty() && m_phases.empty()) return 0;
+    // A low plot keeps its height for the curve.
+    return height() < 200 ? kStripRow + 3 : 2 * kStripRow + 4;
+}
+
+QRectF TimePlot::plotRect() const
+{
+    return QRectF(QPointF(kLeft, kTop), QPointF(std::max(kLeft + 1.0, width() - kRight),
+                                                std::max(kTop + 1.0, height() - kAxis - stripHeight())));
+}
+
+int TimePlot::deviceColumns() const
+{
+    return std::max(1, static_cast<int>(std::lround(plotRect().width() * devicePixelRatioF())));
+}
+
+void TimePlot::zoomBy(int units)
+{
+    m_camera.zoomAt(m_hover ? m_hover->x() - plotRect().left() : m_camera.width() / 2.0, units);
+    pushRange();
+}
+
+void TimePlot::panBy(double share)
+{
+    m_camera.pan(-share * m_camera.width());
+    pushRange();
+}
+
+void TimePlot::invalidate()
+{
+    m_pictureValid = false;
+    update();
+}
+
+void TimePlot::paintTo(QPainter& painter)
+{
+    paintPlot(painter);
+    paintTimeAxis(painter);
+    paintStrip(painter);
+}
+
+void TimePlot::paintEvent(QPaintEvent*)
+{
+    const double ratio = devicePixelRatioF();
+    const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    if (!m_pictureValid || m_picture.size() != pixels) {
+        if (m_picture.size() != pixels) m_picture = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
+        m_picture.setDevicePixelRatio(ratio);
+        m_picture.fill(Qt::transparent);
+        QPainter painter(&m_picture);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setFont(fontOf(TextRole::Small));
+        paintTo(painter);
+        m_pictureValid = true;
+    }
+    QPainter painter(this);
+    painter.drawImage(QPointF(0, 0), m_picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(fontOf(TextRole::Small));
+    paintMeasure(painter);
+    paintHover(painter);
+    painter.end();
+    emit painted(m_camera.range(), quality());
+}
+
+void TimePlot::paintTimeAxis(QPainter& painter) const
+{
+    const Theme& t = currentTheme();
+    const QRectF inside = plotRect();
+    const double y = height() - kAxis;
+    const Instant zero = m_camera.bounds().begin;
+    const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(), kTickSpacing);
+    const QFontMetricsF metrics(painter.font());
+    double free = -1e9;     // where the last label ended: labels never touch
+    for (const TimeTick& tick : ticks.ticks) {
+        const double x = xOf(tick.at);
+        if (!tick.major || x < inside.left() - 0.5 || x > inside.right() + 0.5) continue;
+        painter.setPen(t.line);
+        painter.drawLine(QPointF(std::floor(x) + 0.5, y), QPointF(std::floor(x) + 0.5, y + 4));
+        const double width = metrics.horizontalAdvance(tick.text);
+        const double left = std::clamp(x - width / 2, 2.0, std::max(2.0, this->width() - width - 2));
+        if (left < free + 8) continue;
+        free = left + width;
+        painter.setPen(t.secondaryText);
+        painter.drawText(QPointF(left, y + 5 + metrics.ascent()), tick.text);
+    }
+}
+
+void TimePlot::paintValueAxis(QPainter& painter, const QRectF& inside, const std::vector<ValueTick>& ticks,
+                              const std::function<double(double)>& y, const QString& unit) const
+{
+    const Theme& t = currentTheme();
+    const QFontMetricsF metrics(painter.font());
+    painter.setPen(t.secondaryText);
+    painter.drawText(QRectF(0, 2, inside.left() - 8, kTop - 4), Qt::AlignRight | Qt::AlignVCenter, unit);
+    for (const ValueTick& tick : ticks) {
+        const double line = std::floor(y(tick.value)) + 0.5;
+        if (line < inside.top() - 1 || line > inside.bottom() + 1) continue;
+        painter.setPen(t.line);
+        painter.drawLine(QPointF(inside.left(), line), QPointF(inside.right(), line));
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(0, line - metrics.height() / 2, inside.left() - 8, metrics.height()),
+                         Qt::AlignRight | Qt::AlignVCenter, tick.label);
+    }
+}
+
+void TimePlot::paintStrip(QPainter& painter) const
+{
+    if (stripHeight() <= 0) return;
+    const Theme& t = currentTheme();
+    const QRectF inside = plotRect();
+    const QFontMetricsF metrics(painter.font());
+    painter.save();
+    painter.setClipRect(QRectF(inside.left(), inside.bottom(), inside.width(), stripHeight() + 1));
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const auto bar = [&](const TimeRange& range, double top, const QColor& fill, const QStringList& names) {
+        const double left = std::max(xOf(range.begin), inside.left());
+        const double right = std::min(xOf(range.end), inside.right());
+        if (right <= inside.left() || left >= inside.right()) return;
+        const QRectF box(left, top, std::max(1.0, right - left - 1), kStripRow - 2);
+        painter.fillRect(box, fill);
+        // The longest name that fits; none rather than a cut one.
+        for (const QString& name : names) {
+            if (metrics.horizontalAdvance(name) + 8 > box.width()) continue;
+            painter.setPen(textOn(fill));
+            painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
+            break;
+        }
+    };
+    double top = inside.bottom() + 3;
+    for (const PhaseSpan& phase : m_phases) {
+        bar(phase.range, top, colourOf(t, phase.phase), {words(phase.phase)});
+    }
+    if (stripHeight() > kStripRow + 4) {
+        top += kStripRow;
+        for (const StepSpan& step : m_steps) {
+            const QString name = tr("step %1").arg(step.step.value);
+            const QString length = formatDuration(step.range.length(), 3);
+            const QString longest = step.warmup ? tr("%1 · %2 · warm-up").arg(name, length)
+                                                : tr("%1 · %2").arg(name, length);
+            bar(step.range, top, t.structure, {longest, name, QString::number(step.step.value)});
+        }
+    }
+    painter.restore();
+}
+
+void TimePlot::paintMeasure(QPainter& painter) const
+{
+    if (!m_selection || !m_selection->measured()) return;
+    const TimeRange range = *m_selection->measured();
+    const QRectF inside = plotRect();
+    const double left = std::clamp(xOf(range.begin), inside.left(), inside.right());
+    const double right = std::clamp(xOf(range.end), inside.left(), inside.right());
+    const QRectF box(left, inside.top(), right - left, inside.height());
+    painter.fillRect(box, currentTheme().selectionFill);
+    painter.setPen(currentTheme().accent);
+    painter.drawText(box.adjusted(-60, 4, 60, 0), Qt::AlignHCenter | Qt::AlignTop, formatDuration(range.length()));
+}
+
+void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const
+{
+    if (lines.empty()) return;
+    const Theme& t = currentTheme();
+    QFont bold = fontOf(TextRole::Small);
+    bold.setBold(true);
+    const QFontMetricsF metrics(fontOf(TextRole::Small)), boldMetrics(bold);
+    const QRectF inside = plotRect();
+    const double widest = std::max(140.0, inside.width() * 0.5);
+    double width = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const QFontMetricsF& m = i == 0 ? boldMetrics : metrics;
+        width = std::max(width, m.horizontalAdvance(lines[i].text) + (lines[i].chip.isValid() ? 14 : 0) +
+                                    (lines[i].value.isEmpty() ? 0 : 16 + m.horizontalAdvance(lines[i].value)));
+    }
+    width = std::min(width, widest);
+    const double row = metrics.height() + 2;
+    const QSizeF size(width + 16, row * static_cast<double>(lines.size()) + 10);
+    double left = at.x() + 14;
+    if (left + size.width() > inside.right()) left = at.x() - 14 - size.width();
+    left = std::clamp(left, 2.0, std::max(2.0, this->width() - size.width() - 2));
+    const double top = std::clamp(at.y() - size.height() / 2, 2.0, std::max(2.0, height() - size.height() - 2));
+    const QRectF box(QPointF(std::round(left), std::round(top)), size);
+    QPainterPath path;
+    path.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+    painter.fillPath(path, t.card);
+    painter.setPen(t.line);
+    painter.drawPath(path);
+    double y = box.top() + 5;
+    for (std::size_t i = 0; i < lines.size(); ++i, y += row) {
+        const ReadoutLine& line = lines[i];
+        painter.setFont(i == 0 ? bold : fontOf(TextRole::Small));
+        QRectF cell(box.left() + 8, y, width, row);
+        if (line.chip.isValid()) {
+            painter.fillRect(QRectF(cell.left(), cell.center().y() - 4, 9, 9), line.chip);
+            cell.setLeft(cell.left() + 14);
+        }
+        painter.setPen(i == 0 ? t.text : t.secondaryText);
+        const QString text = painter.fontMetrics().elidedText(line.text, Qt::ElideRight, static_cast<int>(cell.width()) + 1);
+        painter.drawText(cell, Qt::AlignLeft | Qt::AlignVCenter, text);
+        painter.setPen(t.text);
+        painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, line.value);
+    }
+}
+
+void TimePlot::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    m_camera.setWidth(static_cast<int>(std::lround(plotRect().width())));
+    invalidate();
+    emit shownRangeChanged();
+}
+
+void TimePlot::wheelEvent(QWheelEvent* event)
+{
+    // Shift turns the wheel sideways; some platforms already deliver it as a horizontal turn.
+    const QPoint turn = event->angleDelta();
+    const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
+    if (sideways) {
+        const int units = turn.x() != 0 ? turn.x() : turn.y();
+        m_camera.pan(units / 120.0 * m_camera.width() / 10);
+    } else {
+        m_camera.zoomAt(event->position().x() - plotRect().left(), turn.y());
+    }
+    pushRange();
+    event->accept();
+}
+
+void TimePlot::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
+    m_drag = event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::Measuring : Drag::Pressed;
+    m_pressed = m_last = event->position();
+}
+
+void TimePlot::mouseMoveEvent(QMouseEvent* event)
+{
+    const QPointF at = event->position();
+    if (m_drag == Drag::Pressed && (at - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
+        m_drag = Drag::Panning;
+    }
+    if (m_drag == Drag::Panning) {
+        m_camera.pan(at.x() - m_last.x());
+        pushRange();
+    } else if (m_drag == Drag::Measuring && m_selection) {
+        const Instant a = instantAt(m_pressed.x()), b = instantAt(at.x());
+        m_selection->setMeasured(TimeRange{std::min(a, b), std::max(a, b)});
+    }
+    m_last = at;
+    const QRectF inside = plotRect();
+    if (at.x() >= inside.left() && at.x() <= inside.right()) m_hover = at;
+    else m_hover.reset();
+    hoverMoved();
+    if (m_selection) m_selection->setCursor(m_hover ? std::optional(instantAt(at.x())) : std::nullopt);
+    update();
+}
+
+void TimePlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton) return QWidget::mouseReleaseEvent(event);
+    const Drag drag = std::exchange(m_drag, Drag::None);
+    const bool still = (event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance();
+    if (drag == Drag::Pressed && plotRect().contains(event->position())) {
+        emit instantClicked(instantAt(event->position().x()), event->position());
+    }
+    if (drag == Drag::Measuring && still && m_selection) m_selection->setMeasured(std::nullopt);
+}
+
+void TimePlot::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton) emit doubleClicked(instantAt(event->position().x()), event->position());
+}
+
+void TimePlot::leaveEvent(QEvent* event)
+{
+    QWidget::leaveEvent(event);
+    m_hover.reset();
+    hoverMoved();
+    if (m_selection) m_selection->setCursor(std::nullopt);
+    update();
+}
+
+void TimePlot::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::LanguageChange) invalidate();
+}
+
+} // namespace fourwalls::views
