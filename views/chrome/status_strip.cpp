@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The status bar.
+#include "views/chrome/status_strip.h"
+
+#include "views/format.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <QCoreApplication>
+#include <QHelpEvent>
+#include <QPainter>
+#include <QToolTip>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct Status {
+    Q_DECLARE_TR_FUNCTIONS(StatusStrip)
+};
+
+/// Adds up the audit counters of one severity; the explanation lists them.
+StatusItem auditItem(const TraceInfo& info, AuditSeverity severity, const QString& label)
+{
+    qint64 sum = 0;
+    QStringList lines;
+    for (const AuditRecord& record : info.audit) {
+        if (record.severity != severity || record.count == 0) continue;
+        sum += record.count;
+        const QString name = QString::fromStdString(record.name).replace(QLatin1Char('_'), QLatin1Char(' '));
+        QString line = name + QStringLiteral(": ") + formatCount(record.count);
+        if (!record.detail.empty()) line += QStringLiteral(" (%1)").arg(QString::fromStdString(record.detail));
+        lines.append(line);
+    }
+    return {label.arg(formatCount(sum)), sum > 0 && severity != AuditSeverity::Repaired, lines.join(QLatin1Char('\n'))};
+}
+
+} // namespace
+
+QList<StatusItem> statusOf(const TraceInfo& info)
+{
+    QList<StatusItem> items;
+    if (info.complete) {
+        items.append({QChar(0x2713) + QStringLiteral(" ") + Status::tr("complete"), false,
+                      Status::tr("The recording was finished in order.")});
+    } else {
+        items.append({QStringLiteral("! ") + Status::tr("recovered"), true,
+                      Status::tr("The recording was interrupted: what was written until then is shown.")});
+    }
+    const QString separator = QStringLiteral(" %1 ").arg(QChar(0x00b7));
+    items.append({QStringList{Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
+                              Status::tr("%n rank(s)", nullptr, static_cast<int>(info.header.ranks.size())),
+                              Status::tr("%n step(s)", nullptr, info.stepCount)}
+                      .join(separator),
+                  false,
+                  Status::tr("%1 allocations, %2 counter samples, %3 operators")
+                      .arg(formatCount(info.counts.allocations), formatCount(info.counts.counterSamples),
+                           formatCount(info.counts.ops))});
+    StatusItem dropped = auditItem(info, AuditSeverity::Dropped, Status::tr("dropped %1"));
+    const StatusItem repaired = auditItem(info, AuditSeverity::Repaired, Status::tr("repaired %1"));
+    const StatusItem skipped = auditItem(info, AuditSeverity::Skipped, Status::tr("skipped %1"));
+    items.append({QStringList{dropped.text, repaired.text, skipped.text}.join(separator),
+                  dropped.warning || skipped.warning,
+                  QStringList{dropped.explanation, repaired.explanation, skipped.explanation}
+                      .join(QLatin1Char('\n'))
+                      .trimmed()});
+    if (const auto overhead = info.closing.recorderOverheadFraction) {
+        QString explanation = Status::tr("Accounted: cost of an event times events, and the writer, per step time.");
+        if (const auto measured = info.closing.recorderOverheadMeasured)
+            explanation += QLatin1Char('\n') + Status::tr("Measured against untraced steps: %1").arg(formatPercent(*measured, 2));
+        items.append({Status::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
+    }
+    if (info.header.source != TraceSource::Synthetic) {
+        QString clock = Status::tr("clock: %1").arg(words(info.header.clock));
+        items.append({clock, false,
+                      Status::tr("compute: %1, communication: %2")
+                          .arg(QString::fromStdString(info.header.computeLabel),
+                               QString::fromStdString(info.header.communicationLabel))});
+    }
+    return items;
+}
+
+QString describe(const OwnFigures& figures)
+{
+    QStringList parts;
+    const auto milliseconds = [](double ms) { return formatDuration(Duration::fromMilliseconds(ms), 2); };
+    if (figures.openedMs) parts.append(Status::tr("opened in %1").arg(milliseconds(*figures.openedMs)));
+    if (figures.frameMs) parts.append(Status::tr("frame %1").arg(milliseconds(*figures.frameMs)));
+    if (figures.residentMegabytes) parts.append(formatBytes(*figures.residentMegabytes * 1e6, ByteUnit::GB));
+    return parts.join(QStringLiteral(" %1 ").arg(QChar(0x00b7)));
+}
+
+StatusStrip::StatusStrip(QWidget* parent) : QWidget(parent)
+{
+    setFixedHeight(27);
+    setAccessibleName(tr("Status"));
+}
+
+void StatusStrip::setItems(const QList<StatusItem>& items)
+{
+    m_items = items;
+    QStringList texts;
+    for (const StatusItem& item : items) texts.append(item.text);
+    setAccessibleDescription(texts.join(QStringLiteral(", ")));
+    update();
+}
+
+void StatusStrip::setOwnFigures(const OwnFigures& figures)
+{
+    const QString text = describe(figures);
+    if (text == m_own) return;
+    m_own = text;
+    update();
+}
+
+void StatusStrip::setMessage(const QString& text)
+{
+    m_message = text;
+    update();
+}
+
+void StatusStrip::paintEvent(QPaintEvent*)
+{
+    const Theme& theme = currentTheme();
+    QPainter painter(this);
+    painter.fillRect(rect(), theme.chrome);
+    painter.fillRect(QRect(0, 0, width(), 1), theme.line);
+    painter.setFont(fontOf(TextRole::Small));
+    const QFontMetrics metrics = painter.fontMetrics();
+    m_placed.clear();
+
+    int right = width() - 12;
+    if (!m_own.isEmpty()) {
+        const int advance = metrics.horizontalAdvance(m_own);
+        painter.setPen(theme.secondaryText);
+        painter.drawText(QRect(right - advance, 1, advance, height() - 1), Qt::AlignVCenter, m_own);
+        right -= advance + 24;
+    }
+    int x = 12;
+    const auto put = [&](const StatusItem& item) {
+        const int advance = metrics.horizontalAdvance(item.text);
+        if (x + advance > right) return false;   // dropped by priority: later items go first
+        painter.setPen(item.warning ? theme.warning : theme.secondaryText);
+        const QRect place(x, 1, advance, height() - 1);
+        painter.drawText(place, Qt::AlignVCenter, item.text);
+        m_placed.append({place, item.explanation});
+        x += advance + 20;
+        return true;
+    };
+    if (!m_message.isEmpty()) {
+        put({metrics.elidedText(m_message, Qt::ElideRight, right - x), false, {}});
+        return;
+    }
+    for (const StatusItem& item : m_items)
+        if (!put(item)) break;
+}
+
+bool StatusStrip::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        for (const Placed& placed : m_placed) {
+            if (placed.rect.contains(help->pos()) && !placed.explanation.isEmpty()) {
+                QToolTip::showText(help->globalPos(), placed.explanation, this);
+                return true;
+            }
+        }
+        QToolTip::hideText();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+} // namespace fourwalls::views

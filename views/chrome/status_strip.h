@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The status bar: the truth about the trace on the left, the program's own figures on the right.
+#pragma once
+
+#include "model/trace/trace_query.h"
+
+#include <QWidget>
+
+#include <optional>
+
+namespace fourwalls::views {
+
+/// One entry of the strip. A severe entry is drawn in the warning colour.
+struct StatusItem {
+    QString text;
+    bool warning = false;
+    QString explanation;   ///< tool tip
+};
+
+/// What the trace says about itself: complete or recovered, counts, audit, overhead. Pure, for tests.
+QList<StatusItem> statusOf(const TraceInfo& info);
+
+/// The program's figures; absent ones are left out.
+struct OwnFigures {
+    std::optional<double> openedMs, frameMs;
+    std::optional<double> residentMegabytes;
+};
+QString describe(const OwnFigures& figures);
+
+class StatusStrip : public QWidget {
+    Q_OBJECT
+public:
+    explicit StatusStrip(QWidget* parent = nullptr);
+    void setItems(const QList<StatusItem>& items);
+    void setOwnFigures(const OwnFigures& figures);
+    /// Shown instead of the items until cleared with an empty text.
+    void setMessage(const QString& text);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Placed {
+        QRect rect;
+        QString explanation;
+    };
+
+    QList<StatusItem> m_items;
+    QString m_message, m_own;
+    QList<Placed> m_placed;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The first page of the window. Its parts are few and change rarely, so it is rebuilt whole.
+#include "views/chrome/welcome_page.h"
+
+#include "views/chrome/icon.h"
+#include "views/theme.h"
+
+#include <QAbstractButton>
+#include <QEvent>
+#include <QFileInfo>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// A button with an icon, a title and a line of explanation.
+class EntryButton : public QAbstractButton {
+public:
+    EntryButton(const QString& icon, const QString& title, const QString& detail, bool framed, QWidget* parent)
+        : QAbstractButton(parent), m_icon(icon), m_detail(detail), m_framed(framed)
+    {
+        setText(title);
+        setAccessibleName(title);
+        setAccessibleDescription(detail);
+        setToolTip(framed ? QString() : detail);
+        setCursor(Qt::PointingHandCursor);
+        setAttribute(Qt::WA_Hover);
+        setFocusPolicy(Qt::StrongFocus);
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    }
+
+    QSize sizeHint() const override { return {300, m_framed ? 72 : 50}; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        const Theme& theme = currentTheme();
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        const bool active = underMouse() || hasFocus();
+        if (m_framed || active) {
+            painter.setPen(m_framed || hasFocus() ? QPen(active ? theme.accent : theme.line, 1) : QPen(Qt::NoPen));
+            painter.setBrush(m_framed ? theme.card : theme.raised);
+            painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
+        }
+        const int left = m_framed ? 16 : 10;
+        painter.drawPixmap(QPointF(left, (height() - 24) / 2.0),
+                           iconPixmap(m_icon, m_framed ? theme.accent : theme.secondaryText, 24, devicePixelRatioF()));
+        const QRect room(left + 38, 0, width() - left - 50, height());
+        const int middle = height() / 2;
+        painter.setFont(fontOf(m_framed ? TextRole::Title : TextRole::Body));
+        painter.setPen(theme.text);
+        painter.drawText(QRect(room.left(), middle - 21, room.width(), 20), Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()));
+        painter.setFont(fontOf(TextRole::Small));
+        painter.setPen(theme.secondaryText);
+        painter.drawText(QRect(room.left(), middle + 1, room.width(), 18), Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(m_detail, m_framed ? Qt::ElideRight : Qt::ElideMiddle,
+                                                          room.width()));
+    }
+
+private:
+    QString m_icon, m_detail;
+    bool m_framed;
+};
+
+QLabel* heading(const QString& text, TextRole role, int pixels, QWidget* parent)
+{
+    auto* label = new QLabel(text, parent);
+    QFont font = fontOf(role);
+    if (pixels > 0) font.setPixelSize(pixels);
+    label->setFont(font);
+    label->setWordWrap(true);
+    return label;
+}
+
+} // namespace
+
+WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent), m_outer(new QVBoxLayout(this))
+{
+    m_outer->setContentsMargins(0, 0, 0, 0);
+    rebuild();
+}
+
+void WelcomePage::setRecentFiles(const QStringList& paths)
+{
+    m_recent = paths;
+    rebuild();
+}
+
+void WelcomePage::setSamples(const QList<SampleEntry>& samples)
+{
+    m_samples = samples;
+    rebuild();
+}
+
+void WelcomePage::retranslate() { rebuild(); }
+
+void WelcomePage::rebuild()
+{
+    if (m_content) {
+        m_content->hide();
+        m_content->deleteLater();   // a button of it may be on the stack
+        m_outer->removeWidget(m_content);
+    }
+    m_content = new QWidget(this);
+    m_outer->addWidget(m_content);
+    auto* centre = new QHBoxLayout(m_content);
+    centre->addStretch(1);
+    auto* column = new QVBoxLayout;
+    centre->addLayout(column, 20);
+    centre->addStretch(1);
+    column->setContentsMargins(0, 104, 0, 20);
+    column->setSpacing(8);
+
+    column->addWidget(heading(tr("See inside a training step"), TextRole::Title, 24, m_content));
+    auto* lead = heading(tr("Record a real step or open one that was recorded. Drop a .fourwalls file anywhere in "
+                            "this window."),
+                         TextRole::Body, 14, m_content);
+    lead->setForegroundRole(QPalette::PlaceholderText);
+    column->addWidget(lead);
+    column->addSpacing(14);
+
+    auto* actions = new QHBoxLayout;
+    actions->setSpacing(kGap);
+    auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"), tr("A .fourwalls file (Ctrl+O)"), true, m_content);
+    auto* record = new EntryButton(QStringLiteral("record"), tr("Record a training"),
+                                   tr("Train a network here and record every step (Ctrl+R)"), true, m_content);
+    connect(open, &QAbstractButton::clicked, this, &WelcomePage::openRequested);
+    connect(record, &QAbstractButton::clicked, this, &WelcomePage::recordRequested);
+    actions->addWidget(open);
+    actions->addWidget(record);
+    column->addLayout(actions);
+    column->addSpacing(20);
+
+    auto* columns = new QHBoxLayout;
+    columns->setSpacing(2 * kGap);
+    column->addLayout(columns);
+    auto* recent = new QVBoxLayout;
+    auto* samples = new QVBoxLayout;
+    columns->addLayout(recent, 1);
+    columns->addLayout(samples, 1);
+    for (QVBoxLayout* each : {recent, samples}) each->setSpacing(2);
+
+    recent->addWidget(heading(tr("Recent files"), TextRole::Title, 0, m_content));
+    if (m_recent.isEmpty()) {
+        auto* none = heading(tr("Files that you open or record are listed here."), TextRole::Body, 0, m_content);
+        none->setForegroundRole(QPalette::PlaceholderText);
+        recent->addWidget(none);
+    }
+    for (const QString& path : m_recent.mid(0, 8)) {
+        const QFileInfo info(path);   // only takes the path apart
+        auto* entry = new EntryButton(QStringLiteral("file"), info.fileName(), info.path(), false, m_content);
+        connect(entry, &QAbstractButton::clicked, this, [this, path] { emit fileRequested(path); });
+        recent->addWidget(entry);
+    }
+    recent->addStretch(1);
+
+    samples->addWidget(heading(tr("Samples, made on this machine"), TextRole::Title, 0, m_content));
+    for (const SampleEntry& sample : m_samples) {
+        auto* entry = new EntryButton(QStringLiteral("sample"), sample.title, sample.description, false, m_content);
+        connect(entry, &QAbstractButton::clicked, this, [this, id = sample.id] { emit sampleRequested(id); });
+        samples->addWidget(entry);
+    }
+    samples->addStretch(1);
+    column->addStretch(1);
+}
+
+void WelcomePage::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) retranslate();
+}
+
+void WelcomePage::paintEvent(QPaintEvent*)
+{
+    // The wall, once, where nothing else is: the same band that marks every limit.
+    QPainter painter(this);
+    paintWall(painter, QRectF(0, 0, width(), 62), currentTheme(), WallEdge::Bottom);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The first page: open a trace, record one, run a sample, or go back to a recent file.
+#pragma once
+
+#include <QList>
+#include <QWidget>
+
+class QLabel;
+class QVBoxLayout;
+
+namespace fourwalls::views {
+
+/// A sample that the application can record or make on this machine.
+struct SampleEntry {
+    QString id, title, description;
+};
+
+class WelcomePage : public QWidget {
+    Q_OBJECT
+public:
+    explicit WelcomePage(QWidget* parent = nullptr);
+
+    /// Newest first.
+    void setRecentFiles(const QStringList& paths);
+    void setSamples(const QList<SampleEntry>& samples);
+    void retranslate();
+
+signals:
+    void openRequested();
+    void recordRequested();
+    void fileRequested(const QString& path);
+    void sampleRequested(const QString& id);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void rebuild();
+
+    QStringList m_recent;
+    QList<SampleEntry> m_samples;
+    QWidget* m_content = nullptr;
+    QVBoxLayout* m_outer;
+};
+
+} // namespace fourwalls::views
