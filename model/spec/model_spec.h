@@ -8,8 +8,8 @@
 
 namespace fourwalls {
 
-enum class Positions { Learned, Rotary };
-enum class Activation { Gelu, SwiGlu };
+enum class Positions { Learned, Rotary, Alibi };    ///< Alibi: linear biases on the scores, no parameters
+enum class Activation { Gelu, SwiGlu, Relu };
 enum class Normalization { LayerNorm, RmsNorm };
 
 /// A GPT- or LLaMA-style transformer.
@@ -27,9 +27,14 @@ struct TransformerSpec {
     bool biases = true;             ///< biases in the linear layers
     bool tiedEmbeddings = true;     ///< output head shares the token embedding's weights
     bool causal = true;             ///< decoder (true) or encoder (false)
+    bool embeddingNorm = false;     ///< a normalisation right after the token embedding (BLOOM)
+
+    std::int64_t headSize() const { return heads > 0 ? hidden / heads : 0; }
+    std::int64_t kvHidden() const { return headSize() * kvHeads; }   ///< width of the keys (and of the values)
 };
 
-/// A bottleneck residual network for images (He et al. 2015, arXiv:1512.03385, table 1).
+/// A bottleneck residual network for images (He et al. 2015, arXiv:1512.03385, table 1), with the stride of a
+/// stage's first block in its 3x3 convolution as in today's implementations.
 struct ResNetSpec {
     std::int64_t depth = 50;        ///< 50, 101 or 152
     std::int64_t imageSize = 224;   ///< square input [pixels], 3 channels

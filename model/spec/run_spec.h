@@ -40,6 +40,8 @@ Result<ClusterSpec> clusterSpecFromJson(std::string_view json, std::string_view 
 /// A preset by name, or else a JSON file by path. Errors: NotFound listing the preset names.
 Result<ModelSpec> loadModel(const std::string& nameOrFile);
 Result<ClusterSpec> loadCluster(const std::string& nameOrFile);
+/// The JSON text of a device preset, by name. Errors: NotFound with the names.
+Result<std::string_view> devicePresetJson(std::string_view name, std::string_view where);
 std::vector<std::string> modelPresetNames();
 std::vector<std::string> clusterPresetNames();
 

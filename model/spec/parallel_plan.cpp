@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text form of a plan: space-separated key=value.
+#include "model/spec/parallel_plan.h"
+
+#include "model/spec/names.h"
+
+#include <charconv>
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace fourwalls {
+
+namespace {
+
+constexpr int kLargestDegree = 1'000'000;
+constexpr std::int64_t kLargestWorld = 10'000'000;
+
+Error planError(std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), "plan", std::move(hint)};
+}
+
+Status readInt(std::string_view key, std::string_view text, int least, int most, int& target)
+{
+    int value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) {
+        target = value;
+        return {};
+    }
+    return planError(std::string(key) + " cannot be '" + std::string(text) + "'",
+                     std::string(key) + "=N with N from " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+Status readSwitch(std::string_view key, std::string_view text, bool& target)
+{
+    int value = 0;
+    FOURWALLS_TRY(readInt(key, text, 0, 1, value));
+    target = value == 1;
+    return {};
+}
+
+template <class Enum, std::size_t N>
+Status readWord(std::string_view key, std::string_view text, const WordTable<Enum, N>& table, Enum& target)
+{
+    if (const auto value = valueOf(table, text)) {
+        target = *value;
+        return {};
+    }
+    return planError(std::string(key) + " cannot be '" + std::string(text) + "'",
+                     std::string(key) + "= " + listWords(table));
+}
+
+Status readOffload(std::string_view text, ParallelPlan& plan)
+{
+    plan.offloadOptimizer = plan.offloadActivations = plan.offloadParameters = false;
+    if (text == "none") return {};
+    while (true) {
+        const std::size_t comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        bool* target = part == "optimizer"     ? &plan.offloadOptimizer
+                       : part == "activations" ? &plan.offloadActivations
+                       : part == "parameters"  ? &plan.offloadParameters
+                                               : nullptr;
+        if (!target || *target)
+            return planError("offload cannot be '" + std::string(text) + "'",
+                             "offload=none or a comma-separated list of optimizer, activations, parameters");
+        *target = true;
+        if (comma == std::string_view::npos) return {};
+        text.remove_prefix(comma + 1);
+    }
+}
+
+constexpr std::string_view kKeys =
+    "dp, tp, pp, cp, ep, vpp, microbatches, zero, sp, recompute, offload, schedule, collective, overlap, fuse, "
+    "attention, routing, ps, servers";
+
+Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
+{
+    const auto degree = [&](int& target) { return readInt(key, value, 1, kLargestDegree, target); };
+    if (key == "dp") return degree(plan.dp);
+    if (key == "tp") return degree(plan.tp);
+    if (key == "pp") return degree(plan.pp);
+    if (key == "cp") return degree(plan.cp);
+    if (key == "ep") return degree(plan.ep);
+    if (key == "vpp") return degree(plan.vpp);
+    if (key == "microbatches") return degree(plan.microbatches);
+    if (key == "zero") return readInt(key, value, 0, 3, plan.zero);
+    if (key == "sp") return readSwitch(key, value, plan.sequenceParallel);
+    if (key == "recompute") return readWord(key, value, kRecomputeWords, plan.recompute);
+    if (key == "offload") return readOffload(value, plan);
+    if (key == "schedule") return readWord(key, value, kScheduleWords, plan.schedule);
+    if (key == "collective") return readWord(key, value, kCollectiveWords, plan.collective);
+    if (key == "overlap") return readSwitch(key, value, plan.overlap);
+    if (key == "fuse") return readSwitch(key, value, plan.fuse);
+    if (key == "routing") return readWord(key, value, kRoutingWords, plan.routing);
+    if (key == "ps") return readWord(key, value, kParameterServerWords, plan.parameterServer);
+    if (key == "servers") return readInt(key, value, 0, kLargestDegree, plan.servers);
+    if (key == "attention") {
+        if (value != "fused" && value != "unfused")
+            return planError("attention cannot be '" + std::string(value) + "'", "attention= fused or unfused");
+        plan.fusedAttention = value == "fused";
+        return {};
+    }
+    return planError("unknown key '" + std::string(key) + "'", "one of " + std::string(kKeys));
+}
+
+/// The schedule that a plan has when its text does not name one.
+PipelineSchedule impliedSchedule(const ParallelPlan& plan)
+{
+    return plan.vpp > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB;
+}
+
+} // namespace
+
+Result<ParallelPlan> parsePlan(std::string_view text)
+{
+    constexpr std::string_view kSpaces = " \t\r\n";
+    ParallelPlan plan;
+    std::set<std::string_view> seen;
+    while (true) {
+        const std::size_t begin = text.find_first_not_of(kSpaces);
+        if (begin == std::string_view::npos) break;
+        text.remove_prefix(begin);
+        const std::string_view word = text.substr(0, text.find_first_of(kSpaces));
+        text.remove_prefix(word.size());
+        const std::size_t equals = word.find('=');
+        if (equals == std::string_view::npos)
+            return planError("'" + std::string(word) + "' is not key=value", "for example dp=2 pp=4 schedule=gpipe");
+        const std::string_view key = word.substr(0, equals);
+        if (!seen.insert(key).second) return planError("repeated key '" + std::string(key) + "'", "name it once");
+        FOURWALLS_TRY(readKey(key, word.substr(equals + 1), plan));
+    }
+    if (!seen.contains("schedule")) plan.schedule = impliedSchedule(plan);
+    // Products of degrees are handled as int everywhere.
+    std::int64_t world = 1;
+    for (const int degree : {plan.dp, plan.tp, plan.pp, plan.cp}) {
+        world *= degree;
+        if (world > kLargestWorld)
+            return planError("the world size dp*tp*pp*cp is too large",
+                             "at most " + std::to_string(kLargestWorld) + " ranks");
+    }
+    return plan;
+}
+
+std::string formatPlan(const ParallelPlan& plan)
+{
+    const ParallelPlan defaults;
+    std::string text;
+    const auto add = [&text](std::string_view key, std::string_view value) {
+        if (!text.empty()) text += ' ';
+        text.append(key).append("=").append(value);
+    };
+    const auto addInt = [&](std::string_view key, int value, int standard) {
+        if (value != standard) add(key, std::to_string(value));
+    };
+    addInt("dp", plan.dp, defaults.dp);
+    addInt("tp", plan.tp, defaults.tp);
+    addInt("pp", plan.pp, defaults.pp);
+    addInt("cp", plan.cp, defaults.cp);
+    addInt("ep", plan.ep, defaults.ep);
+    addInt("vpp", plan.vpp, defaults.vpp);
+    addInt("microbatches", plan.microbatches, defaults.microbatches);
+    addInt("zero", plan.zero, defaults.zero);
+    addInt("sp", plan.sequenceParallel, defaults.sequenceParallel);
+    if (plan.recompute != defaults.recompute) add("recompute", wordOf(kRecomputeWords, plan.recompute));
+    std::string offload;
+    for (const auto& [on, word] : {std::pair{plan.offloadOptimizer, "optimizer"},
+                                   std::pair{plan.offloadActivations, "activations"},
+                                   std::pair{plan.offloadParameters, "parameters"}})
+        if (on) offload += (offload.empty() ? "" : ",") + std::string(word);
+    if (!offload.empty()) add("offload", offload);
+    if (plan.schedule != impliedSchedule(plan)) add("schedule", wordOf(kScheduleWords, plan.schedule));
+    if (plan.collective != defaults.collective) add("collective", wordOf(kCollectiveWords, plan.collective));
+    addInt("overlap", plan.overlap, defaults.overlap);
+    addInt("fuse", plan.fuse, defaults.fuse);
+    if (plan.fusedAttention != defaults.fusedAttention) add("attention", "unfused");
+    if (plan.routing != defaults.routing) add("routing", wordOf(kRoutingWords, plan.routing));
+    if (plan.parameterServer != defaults.parameterServer)
+        add("ps", wordOf(kParameterServerWords, plan.parameterServer));
+    addInt("servers", plan.servers, defaults.servers);
+    return text;
+}
+
+} // namespace fourwalls

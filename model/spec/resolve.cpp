@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether degrees, batch and model fit together; says which field does not.
+#include "model/spec/names.h"
+#include "model/spec/run_spec.h"
+
+namespace fourwalls {
+
+namespace {
+
+Error misfit(const std::string& field, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
+}
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+/// value must be a multiple of the degree called `field`.
+Status mustDivide(const std::string& field, std::int64_t degree, const char* what, std::int64_t value)
+{
+    if (value % degree == 0) return {};
+    return misfit(field, field + "=" + text(degree) + " does not divide the " + what + " (" + text(value) + ")",
+                  "a divisor of " + text(value));
+}
+
+Status checkBatch(const RunSpec& spec)
+{
+    const TrainingSettings& training = spec.training;
+    if (training.steps < 1) return misfit("steps", "there must be at least one step", "--steps 10");
+    if (training.batch < 1) return misfit("batch", "the batch must hold at least one sample", "--batch 8");
+    const std::int64_t shards = std::int64_t{spec.plan.dp} * spec.plan.microbatches;
+    if (training.batch % shards != 0)
+        return misfit("batch",
+                      "batch " + text(training.batch) + " is not a multiple of dp x microbatches = " + text(shards),
+                      "batch = dp x microbatches x micro-batch size, for example " +
+                          text((training.batch / shards + 1) * shards));
+    return {};
+}
+
+Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
+{
+    const ParallelPlan& plan = spec.plan;
+    std::int64_t& sequence = spec.training.sequence;
+    if (sequence == 0) sequence = model.sequence;
+    if (sequence < 1) return misfit("seq", "the sequence must hold at least one token", "--seq 128");
+    if (model.positions == Positions::Learned && sequence > model.sequence)
+        return misfit("seq",
+                      "sequence " + text(sequence) + " is longer than the model's learned positions (" +
+                          text(model.sequence) + ")",
+                      "at most " + text(model.sequence));
+    FOURWALLS_TRY(mustDivide("tp", plan.tp, "heads", model.heads));
+    FOURWALLS_TRY(mustDivide("tp", plan.tp, "feed-forward width", model.ffnHidden));
+    if (model.kvHeads % plan.tp != 0 && plan.tp % model.kvHeads != 0)
+        return misfit("tp", "tp=" + text(plan.tp) + " does not fit " + text(model.kvHeads) + " key/value heads",
+                      "a divisor or a multiple of " + text(model.kvHeads));
+    FOURWALLS_TRY(mustDivide("cp", plan.cp, "sequence length", sequence));
+    if (plan.sequenceParallel) FOURWALLS_TRY(mustDivide("sp", plan.tp, "sequence length", sequence));
+    const std::int64_t stages = std::int64_t{plan.pp} * plan.vpp;
+    if (stages > model.layers)
+        return misfit(plan.vpp > 1 ? "vpp" : "pp",
+                      text(stages) + " pipeline stages for " + text(model.layers) + " layers",
+                      "at most one stage per layer");
+    return {};
+}
+
+Status checkPlan(const ParallelPlan& plan)
+{
+    if ((std::int64_t{plan.dp} * plan.cp) % plan.ep != 0)
+        return misfit("ep", "ep=" + text(plan.ep) + " does not divide dp x cp = " +
+                                text(std::int64_t{plan.dp} * plan.cp),
+                      "a divisor of dp x cp");
+    if (plan.vpp > 1 && plan.pp == 1) return misfit("vpp", "virtual stages need a pipeline", "pp=2 or more");
+    if (plan.vpp > 1 && plan.schedule != PipelineSchedule::Interleaved && plan.schedule != PipelineSchedule::ZeroBubbleV)
+        return misfit("schedule",
+                      "schedule=" + std::string(name(plan.schedule)) + " has no virtual stages (vpp=" +
+                          text(plan.vpp) + ")",
+                      "schedule=interleaved");
+    if (plan.parameterServer != ParameterServer::None && plan.servers < 1)
+        return misfit("servers", "a parameter-server plan needs servers", "servers=1");
+    if (plan.parameterServer == ParameterServer::None && plan.servers > 0)
+        return misfit("servers", "servers without a parameter-server plan", "ps=sync or ps=async");
+    return {};
+}
+
+} // namespace
+
+Status resolve(RunSpec& spec)
+{
+    FOURWALLS_TRY(checkPlan(spec.plan));
+    FOURWALLS_TRY(checkBatch(spec));
+    if (spec.plan.ep > 1)
+        return misfit("ep", spec.model.name + " has no experts to distribute", "ep=1");
+    if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(spec, *transformer);
+    if (spec.training.sequence != 0) return misfit("seq", "images have no sequence length", "leave --seq out");
+    for (const auto& [field, degree] : {std::pair{"tp", spec.plan.tp}, std::pair{"cp", spec.plan.cp}})
+        if (degree > 1) return misfit(field, "convolutional networks are not split this way", std::string(field) + "=1");
+    if (spec.plan.sequenceParallel) return misfit("sp", "images have no sequence to split", "sp=0");
+    return {};
+}
+
+} // namespace fourwalls

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON form of a run's specification, both ways; fields that this version does not know survive the round trip.
+#include "model/spec/json_fields.h"
+#include "model/spec/run_spec.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace fourwalls {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMillion = 1'000'000;
+constexpr double kLargestRate = 1e24;
+constexpr std::string_view kSpecName = "run specification";
+
+json modelToJson(const ModelSpec& model)
+{
+    json object{{"name", model.name}};
+    if (const TransformerSpec* t = model.transformer()) {
+        object["kind"] = "transformer";
+        object["layers"] = t->layers;
+        object["hidden"] = t->hidden;
+        object["heads"] = t->heads;
+        object["kv_heads"] = t->kvHeads;
+        object["ffn_hidden"] = t->ffnHidden;
+        object["vocabulary"] = t->vocabulary;
+        object["sequence"] = t->sequence;
+        object["positions"] = wordOf(kPositionWords, t->positions);
+        object["activation"] = wordOf(kActivationWords, t->activation);
+        object["normalization"] = wordOf(kNormalizationWords, t->normalization);
+        object["biases"] = t->biases;
+        object["tied_embeddings"] = t->tiedEmbeddings;
+        object["causal"] = t->causal;
+        object["embedding_norm"] = t->embeddingNorm;
+    } else {
+        const ResNetSpec& resnet = *model.resnet();
+        object["kind"] = "resnet";
+        object["depth"] = resnet.depth;
+        object["image_size"] = resnet.imageSize;
+        object["classes"] = resnet.classes;
+    }
+    return object;
+}
+
+json clusterToJson(const ClusterSpec& cluster)
+{
+    json peaks = json::object();
+    for (const auto& [precision, rate] : cluster.device.peakFlops) peaks[std::string(name(precision))] = rate;
+    return {{"name", cluster.name},
+            {"device",
+             {{"name", cluster.device.name},
+              {"memory_bytes", cluster.device.memoryBytes},
+              {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
+              {"peak_flops", peaks}}},
+            {"devices_per_node", cluster.devicesPerNode},
+            {"nodes", cluster.nodes}};
+}
+
+json trainingToJson(const TrainingSettings& t)
+{
+    return {{"steps", t.steps},
+            {"batch", t.batch},
+            {"sequence", t.sequence},
+            {"optimizer", name(t.optimizer)},
+            {"learning_rate", t.learningRate},
+            {"warmup_fraction", t.warmupFraction},
+            {"weight_decay", t.weightDecay},
+            {"clip_norm", t.clipNorm},
+            {"beta1", t.beta1},
+            {"beta2", t.beta2},
+            {"epsilon", t.epsilon},
+            {"momentum", t.momentum},
+            {"precision", name(t.precision)},
+            {"device", name(t.device)},
+            {"seed", t.seed},
+            {"data_file", t.dataFile}};
+}
+
+json knownToJson(const RunSpec& spec)
+{
+    return {{"spec_version", kSpecVersion},
+            {"model", modelToJson(spec.model)},
+            {"plan", formatPlan(spec.plan)},
+            {"training", trainingToJson(spec.training)},
+            {"cluster", clusterToJson(spec.cluster)},
+            {"framework", spec.framework}};
+}
+
+/// What `given` has and `known` has not, object by object; null if nothing.
+json difference(const json& given, const json& known)
+{
+    json unknown;
+    for (const auto& [key, value] : given.items()) {
+        const auto found = known.find(key);
+        if (found == known.end()) {
+            unknown[key] = value;
+        } else if (value.is_object() && found->is_object()) {
+            json inside = difference(value, *found);
+            if (!inside.is_null()) unknown[key] = std::move(inside);
+        }
+    }
+    return unknown;
+}
+
+void addUnknown(json& known, const json& unknown)
+{
+    for (const auto& [key, value] : unknown.items()) {
+        const auto found = known.find(key);
+        if (found == known.end()) known[key] = value;
+        else if (found->is_object() && value.is_object()) addUnknown(*found, value);
+    }
+}
+
+/// Text that is not UTF-8 (a file name of another system) gets replacement characters instead of an exception.
+std::string dump(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+Result<ModelSpec> readModel(const json& object, std::string_view where, std::string_view path)
+{
+    ModelSpec model;
+    JsonFields fields(object, where, path);
+    std::string kind = "transformer";
+    fields.text("name", model.name);
+    fields.text("kind", kind);
+    if (kind == "resnet") {
+        ResNetSpec resnet;
+        fields.integer("depth", resnet.depth, 50, 152, true);
+        fields.integer("image_size", resnet.imageSize, 32, 8192);
+        fields.integer("classes", resnet.classes, 2, kMillion);
+        if (resnet.depth != 50 && resnet.depth != 101 && resnet.depth != 152)
+            fields.fail("depth", "is not a known depth", "50, 101 or 152");
+        FOURWALLS_TRY(fields.status());
+        model.architecture = resnet;
+        return model;
+    }
+    if (kind != "transformer") fields.fail("kind", "cannot be '" + kind + "'", "transformer or resnet");
+    TransformerSpec t;
+    fields.integer("layers", t.layers, 1, 100'000, true);
+    fields.integer("hidden", t.hidden, 1, kMillion, true);
+    fields.integer("heads", t.heads, 1, 100'000, true);
+    t.kvHeads = t.heads;
+    t.ffnHidden = 4 * t.hidden;
+    fields.integer("kv_heads", t.kvHeads, 1, 100'000);
+    fields.integer("ffn_hidden", t.ffnHidden, 1, 10 * kMillion);
+    fields.integer("vocabulary", t.vocabulary, 2, 100 * kMillion, true);
+    fields.integer("sequence", t.sequence, 1, 1000 * kMillion, true);
+    fields.word("positions", kPositionWords, t.positions);
+    fields.word("activation", kActivationWords, t.activation);
+    fields.word("normalization", kNormalizationWords, t.normalization);
+    fields.flag("biases", t.biases);
+    fields.flag("tied_embeddings", t.tiedEmbeddings);
+    fields.flag("causal", t.causal);
+    fields.flag("embedding_norm", t.embeddingNorm);
+    if (fields.status().ok() && t.hidden % t.heads != 0) fields.fail("hidden", "is not a multiple of heads");
+    if (fields.status().ok() && t.heads % t.kvHeads != 0) fields.fail("kv_heads", "does not divide heads");
+    FOURWALLS_TRY(fields.status());
+    model.architecture = t;
+    return model;
+}
+
+Result<DeviceSpec> readDevice(const json& object, std::string_view where, std::string_view path)
+{
+    DeviceSpec device;
+    JsonFields fields(object, where, path);
+    fields.text("name", device.name);
+    fields.integer("memory_bytes", device.memoryBytes, 0, std::int64_t{1} << 60);
+    fields.number("memory_bytes_per_second", device.memoryBytesPerSecond, 0, kLargestRate);
+    if (const json* peaks = fields.find("peak_flops", false)) {
+        JsonFields rates(*peaks, where, std::string(path) + ".peak_flops");
+        for (const auto& [precision, word] : kPrecisionWords) {
+            double rate = 0;
+            rates.number(std::string(word).c_str(), rate, 0, kLargestRate);
+            if (rate > 0) device.peakFlops[precision] = rate;
+        }
+        FOURWALLS_TRY(rates.status());
+    }
+    FOURWALLS_TRY(fields.status());
+    return device;
+}
+
+Result<ClusterSpec> readCluster(const json& object, std::string_view where, std::string_view path)
+{
+    ClusterSpec cluster;
+    JsonFields fields(object, where, path);
+    std::int64_t perNode = 1, nodes = 1;
+    fields.text("name", cluster.name);
+    fields.integer("devices_per_node", perNode, 1, kMillion);
+    fields.integer("nodes", nodes, 1, kMillion);
+    cluster.devicesPerNode = static_cast<int>(perNode);
+    cluster.nodes = static_cast<int>(nodes);
+    if (const json* device = fields.find("device", true)) {
+        const std::string devicePath = path.empty() ? "device" : std::string(path) + ".device";
+        FOURWALLS_TRY_ASSIGN(cluster.device, readDevice(*device, where, devicePath));
+    }
+    FOURWALLS_TRY(fields.status());
+    return cluster;
+}
+
+Result<TrainingSettings> readTraining(const json& object)
+{
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    TrainingSettings t;
+    JsonFields fields(object, kSpecName, "training");
+    fields.integer("steps", t.steps, 0, kMost);
+    fields.integer("batch", t.batch, 0, kMost);
+    fields.integer("sequence", t.sequence, 0, kMost);
+    fields.word("optimizer", kOptimizerWords, t.optimizer);
+    fields.number("learning_rate", t.learningRate, 0, 1e6);
+    fields.number("warmup_fraction", t.warmupFraction, 0, 1);
+    fields.number("weight_decay", t.weightDecay, 0, 1e6);
+    fields.number("clip_norm", t.clipNorm, 0, 1e30);
+    fields.number("beta1", t.beta1, 0, 1);
+    fields.number("beta2", t.beta2, 0, 1);
+    fields.number("epsilon", t.epsilon, 0, 1);
+    fields.number("momentum", t.momentum, 0, 1);
+    fields.word("precision", kPrecisionWords, t.precision);
+    fields.word("device", kDeviceKindWords, t.device);
+    fields.unsignedInteger("seed", t.seed);
+    fields.text("data_file", t.dataFile);
+    FOURWALLS_TRY(fields.status());
+    return t;
+}
+
+} // namespace
+
+std::string toJson(const RunSpec& spec)
+{
+    json object = knownToJson(spec);
+    if (!spec.unknownFieldsJson.empty()) {
+        const json unknown = json::parse(spec.unknownFieldsJson, nullptr, false);
+        if (unknown.is_object()) addUnknown(object, unknown);
+    }
+    return dump(object);
+}
+
+Result<RunSpec> runSpecFromJson(std::string_view text)
+{
+    FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, kSpecName));
+    JsonFields fields(object, kSpecName, "");
+    std::int64_t version = 0;
+    fields.integer("spec_version", version, 1, kMillion, true);
+    FOURWALLS_TRY(fields.status());
+    if (version > kSpecVersion)
+        return Error{ErrorCode::Unsupported,
+                     "version " + std::to_string(version) + " is newer than this program understands (" +
+                         std::to_string(kSpecVersion) + ")",
+                     std::string(kSpecName), "a newer version of Fourwalls"};
+    RunSpec spec;
+    std::string plan;
+    fields.text("plan", plan);
+    fields.text("framework", spec.framework);
+    const json* model = fields.find("model", true);
+    const json* training = fields.find("training", false);
+    const json* cluster = fields.find("cluster", false);
+    FOURWALLS_TRY(fields.status());
+    FOURWALLS_TRY_ASSIGN(spec.model, readModel(*model, kSpecName, "model"));
+    const Result<ParallelPlan> parsed = parsePlan(plan);
+    if (!parsed) return Error{ErrorCode::Format, parsed.error().what, "run specification, plan", parsed.error().hint};
+    spec.plan = *parsed;
+    if (training) { FOURWALLS_TRY_ASSIGN(spec.training, readTraining(*training)); }
+    if (cluster) { FOURWALLS_TRY_ASSIGN(spec.cluster, readCluster(*cluster, kSpecName, "cluster")); }
+    const json unknown = difference(object, knownToJson(spec));
+    if (!unknown.is_null()) spec.unknownFieldsJson = dump(unknown);
+    return spec;
+}
+
+Result<ModelSpec> modelSpecFromJson(std::string_view text, std::string_view where)
+{
+    FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, where));
+    return readModel(object, where, "");
+}
+
+Result<ClusterSpec> clusterSpecFromJson(std::string_view text, std::string_view where)
+{
+    FOURWALLS_TRY_ASSIGN(json object, parseJson(text, where));
+    // A preset may name its device's preset instead of describing the device.
+    const auto device = object.is_object() ? object.find("device") : object.end();
+    if (device != object.end() && device->is_string()) {
+        FOURWALLS_TRY_ASSIGN(const std::string_view preset, devicePresetJson(device->get<std::string>(), where));
+        FOURWALLS_TRY_ASSIGN(*device, parseJson(preset, where));
+    }
+    return readCluster(object, where, "");
+}
+
+std::string specHash(const RunSpec& spec)
+{
+    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a, 64 bits
+    for (const char c : toJson(spec)) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+    return digits;
+}
+
+} // namespace fourwalls
