@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text form of a plan: what it accepts, what it refuses and how it names the culprit.
+#include "model/spec/parallel_plan.h"
+
+#include <QTest>
+
+using namespace fourwalls;
+
+class ParallelPlanTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void emptyIsTheDefault();
+    void readsEveryKey();
+    void roundTrip_data();
+    void roundTrip();
+    void refuses_data();
+    void refuses();
+};
+
+void ParallelPlanTest::emptyIsTheDefault()
+{
+    const auto plan = parsePlan("  \t ");
+    QVERIFY(plan.ok());
+    QVERIFY(*plan == ParallelPlan{});
+    QCOMPARE(QString::fromStdString(formatPlan(*plan)), QString());
+}
+
+void ParallelPlanTest::readsEveryKey()
+{
+    const auto plan = parsePlan("dp=2 tp=4 pp=8 cp=3 ep=2 vpp=2 microbatches=16 zero=3 sp=1 recompute=selective "
+                                "offload=optimizer,parameters collective=tree overlap=0 fuse=0 attention=unfused "
+                                "routing=natural ps=async servers=5");
+    QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message().c_str());
+    QCOMPARE(plan->worldSize(), 2 * 4 * 8 * 3);
+    QCOMPARE(plan->microbatches, 16);
+    QCOMPARE(plan->zero, 3);
+    QVERIFY(plan->sequenceParallel);
+    QCOMPARE(plan->recompute, Recompute::Selective);
+    QVERIFY(plan->offloadOptimizer && plan->offloadParameters && !plan->offloadActivations);
+    QCOMPARE(plan->schedule, PipelineSchedule::Interleaved); // because vpp > 1
+    QCOMPARE(plan->collective, CollectiveAlgorithm::Tree);
+    QVERIFY(!plan->overlap && !plan->fuse && !plan->fusedAttention);
+    QCOMPARE(plan->routing, MoeRouting::Natural);
+    QCOMPARE(plan->parameterServer, ParameterServer::Async);
+    QCOMPARE(plan->servers, 5);
+}
+
+void ParallelPlanTest::roundTrip_data()
+{
+    QTest::addColumn<QString>("text");
+    for (const char* text : {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
+                             "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
+                             "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2"})
+        QTest::newRow(text) << QString(text);
+}
+
+void ParallelPlanTest::roundTrip()
+{
+    QFETCH(QString, text);
+    const auto plan = parsePlan(text.toStdString());
+    QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message().c_str());
+    QCOMPARE(QString::fromStdString(formatPlan(*plan)), text);
+    QVERIFY(*parsePlan(formatPlan(*plan)) == *plan);
+}
+
+void ParallelPlanTest::refuses_data()
+{
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("named");
+    QTest::newRow("unknown") << "dp=2 tensor=4" << "tensor";
+    QTest::newRow("repeated") << "dp=2 pp=4 dp=2" << "dp";
+    QTest::newRow("no value") << "dp" << "dp";
+    QTest::newRow("empty value") << "dp=" << "dp";
+    QTest::newRow("zero degree") << "pp=0" << "pp";
+    QTest::newRow("negative") << "tp=-1" << "tp";
+    QTest::newRow("trailing") << "tp=2x" << "tp";
+    QTest::newRow("not a number") << "microbatches=many" << "microbatches";
+    QTest::newRow("beyond int") << "dp=99999999999" << "dp";
+    QTest::newRow("zero stage") << "zero=4" << "zero";
+    QTest::newRow("switch") << "overlap=2" << "overlap";
+    QTest::newRow("word") << "schedule=2f2b" << "schedule";
+    QTest::newRow("attention") << "attention=flash" << "attention";
+    QTest::newRow("offload twice") << "offload=optimizer,optimizer" << "offload";
+    QTest::newRow("offload none and") << "offload=none,optimizer" << "offload";
+    QTest::newRow("world") << "dp=1000000 tp=1000000 pp=1000000 cp=1000000" << "world size";
+    QTest::newRow("upper case") << "DP=2" << "DP";
+}
+
+void ParallelPlanTest::refuses()
+{
+    QFETCH(QString, text);
+    QFETCH(QString, named);
+    const auto plan = parsePlan(text.toStdString());
+    QVERIFY(!plan.ok());
+    QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);
+    QVERIFY2(plan.error().what.find(named.toStdString()) != std::string::npos, plan.error().message().c_str());
+    QVERIFY(!plan.error().hint.empty());
+}
+
+QTEST_GUILESS_MAIN(ParallelPlanTest)
+#include "tst_parallel_plan.moc"
