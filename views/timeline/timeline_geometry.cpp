@@ -89,6 +89,7 @@ void LaneGeometry::build(std::span<const LanePiece> pieces, const TimeToPixel& m
             const double x1 = map.x(slice->end());
             if (x1 < 0 || x0 >= map.width) continue;
             const auto style = styleOf(styles, slice->op);
+            if (style.hidden) continue;
             if (x1 - x0 < 1) {
                 // Zero-length marks still have a place.
                 addShare(x0, std::max(x1, x0 + 0.05), 1, style);
@@ -120,7 +121,7 @@ void LaneGeometry::addShare(double x0, double x1, double busyPerPixel, SliceStyl
     const int columns = static_cast<int>(m_columns.size());
     x0 = std::max(x0, 0.0);
     x1 = std::min(x1, static_cast<double>(columns));
-    if (x1 <= x0 || busyPerPixel <= 0) return;
+    if (x1 <= x0 || busyPerPixel <= 0 || style.hidden) return;
     const int first = static_cast<int>(x0);
     const int last = std::min(columns - 1, static_cast<int>(std::ceil(x1)) - 1);
     m_firstColumn = std::min(m_firstColumn, first);

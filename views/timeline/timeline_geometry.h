@@ -26,6 +26,7 @@ ColourKey colourKeyOf(const OpInfo& op);
 struct SliceStyle {
     ColourKey key = ColourKey::Structure;
     bool dimmed = false;            ///< does not match the filter
+    bool hidden = false;            ///< does not match it and is not drawn
 };
 
 /// A linear mapping of time to pixels of the drawing area.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The texts of the details panel.
+#include "views/timeline/slice_facts.h"
+
+#include "views/words.h"
+
+#include <QCoreApplication>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct Facts {
+    Q_DECLARE_TR_FUNCTIONS(fourwalls::views::SliceFacts)
+};
+
+void addCollective(std::vector<SliceFact>& facts, const CollectiveRecord& record, const TraceInfo* trace, ByteUnit unit)
+{
+    const Duration transfer = record.end - record.lastArrival;
+    facts.push_back({Facts::tr("operation"), words(record.operation)});
+    facts.push_back({Facts::tr("waited"), formatDuration(record.lastArrival - record.start)});
+    facts.push_back({Facts::tr("transfer"), formatDuration(transfer)});
+    facts.push_back({Facts::tr("payload"), formatBytes(static_cast<double>(record.payloadBytes), unit)});
+    facts.push_back({Facts::tr("wire"), formatBytes(static_cast<double>(record.wireBytes), unit)});
+    if (transfer.ns > 0)    // docs/metrics: algbw = payload / (last arrival to end)
+        facts.push_back({Facts::tr("algbw"), formatRate(static_cast<double>(record.payloadBytes) / transfer.seconds(), QStringLiteral("B/s"))});
+    const auto index = static_cast<std::size_t>(record.group.value);
+    if (trace && record.group.value >= 0 && index < trace->groups.size()) {
+        const auto& group = trace->groups[index];
+        facts.push_back({Facts::tr("group"), Facts::tr("%1, %n ranks, no. %2", nullptr, static_cast<int>(group.ranks.size()))
+                                                 .arg(QString::fromStdString(group.name), formatCount(record.sequence))});
+        if (!group.transport.empty()) facts.push_back({Facts::tr("transport"), QString::fromStdString(group.transport)});
+    }
+    if (record.peer) facts.push_back({Facts::tr("peer"), Facts::tr("rank %1").arg(record.peer->value)});
+    QStringList how;
+    if (!record.algorithm.empty()) how << QString::fromStdString(record.algorithm);
+    if (!record.protocol.empty()) how << QString::fromStdString(record.protocol);
+    if (!how.isEmpty()) facts.push_back({Facts::tr("algorithm"), how.join(QStringLiteral(", "))});
+}
+
+} // namespace
+
+QString SliceFacts::asText() const
+{
+    QStringList lines{title};
+    if (!chips.isEmpty()) lines << chips.join(QStringLiteral(", "));
+    for (const auto& fact : facts) lines << fact.label + QStringLiteral(": ") + fact.value;
+    if (!detail.isEmpty()) lines << detail;
+    return lines.join(QLatin1Char('\n'));
+}
+
+SliceFacts factsOf(const SelectedSlice& selected, const SliceContext& context, ByteUnit unit)
+{
+    const SliceView& slice = selected.slice;
+    const OpInfo* op = selected.op.get();
+    SliceFacts result;
+    result.title = op ? QString::fromStdString(op->name) : Facts::tr("unknown operator");
+    if (op) result.detail = QString::fromStdString(op->detail);
+
+    if (context.track) {
+        result.chips << Facts::tr("rank %1").arg(context.track->info.rank.value)
+                     << QString::fromStdString(context.track->info.name);
+    }
+    if (op && op->layer) result.chips << Facts::tr("layer %1").arg(op->layer->value);
+    if (slice.microbatch) result.chips << Facts::tr("micro-batch %1").arg(slice.microbatch->value);
+    if (op && op->phase != Phase::None) result.chips << words(op->phase);
+
+    auto& facts = result.facts;
+    facts.push_back({Facts::tr("duration"), formatDuration(slice.duration)});
+    if (op) facts.push_back({Facts::tr("kind"), words(op->kind)});
+    if (context.step) {
+        facts.push_back({Facts::tr("starts"), Facts::tr("%1 into step %2").arg(formatDuration(slice.start - context.step->range.begin, 6)).arg(context.step->step.value)});
+    } else if (context.trace) {
+        facts.push_back({Facts::tr("starts"), Facts::tr("%1 into the trace").arg(formatDuration(slice.start - context.trace->range.begin, 6))});
+    }
+    if (op && op->flops > 0) {
+        facts.push_back({Facts::tr("work"), formatRate(op->flops, QStringLiteral("FLOP"))});
+        if (slice.duration.ns > 0) {
+            const double rate = op->flops / slice.duration.seconds();
+            QString text = formatRate(rate, QStringLiteral("FLOP/s"));
+            const auto peak = context.trace ? context.trace->closing.peakFlopsPerDevice : std::nullopt;
+            if (peak && *peak > 0) text = Facts::tr("%1 (%2 of peak)").arg(text, formatPercent(rate / *peak));
+            facts.push_back({Facts::tr("achieved"), text});
+        }
+    }
+    if (op && op->bytes > 0) {
+        facts.push_back({Facts::tr("memory"), formatBytes(static_cast<double>(op->bytes), unit)});
+        if (slice.duration.ns > 0)
+            facts.push_back({Facts::tr("bandwidth"), formatRate(static_cast<double>(op->bytes) / slice.duration.seconds(), QStringLiteral("B/s"))});
+        if (op->flops > 0)
+            facts.push_back({Facts::tr("intensity"), formatFigure(op->flops / static_cast<double>(op->bytes), 3) + kThinSpace + QStringLiteral("FLOP/B")});
+    }
+    if (context.collective) addCollective(facts, *context.collective, context.trace, unit);
+    if (slice.correlation) facts.push_back({Facts::tr("correlation"), QString::number(slice.correlation->value)});
+    return result;
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline's viewport: state, layout, hits and the order of painting.
+#include "views/timeline/timeline_canvas.h"
+
+#include <QEvent>
+#include <QPainter>
+#include <QScrollBar>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr int kLabelWidth = 156;
+constexpr int kAxisHeight = 30;
+constexpr int kScrollBarWidth = 10;
+constexpr int kTickSpacing = 96;
+constexpr double kHitTolerance = 3;
+}
+
+TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
+    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this))
+{
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Timeline"));
+    setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
+    m_scrollBar->setAccessibleName(tr("Scroll the rows"));
+    connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::setScroll);
+    connect(&m_source, &TimelineSource::changed, this, &TimelineCanvas::invalidate);
+}
+
+void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole)
+{
+    m_tracks = tracks;
+    m_ranks = info.header.ranks;
+    m_arrangement = {};
+    m_arrangement.collapsed = initiallyCollapsed(m_tracks);
+    // A tenth of the whole may show on either side, as Selection allows it.
+    const Duration margin{whole.length().ns / 10};
+    m_camera.setBounds({whole.begin - margin, whole.end + margin});
+    m_camera.show(whole);
+    m_zero = whole.begin;
+    m_selected.reset();
+    m_flows.clear();
+    m_measured.reset();
+    m_cursor.reset();
+    m_hover = {};
+    m_scroll = 0;
+    relayout();
+}
+
+void TimelineCanvas::setEmptyReason(const QString& reason)
+{
+    m_emptyReason = reason;
+    m_scrollBar->setVisible(reason.isEmpty() && m_scrollBar->maximum() > 0);
+    update();
+}
+
+QRect TimelineCanvas::plotRect() const
+{
+    return {kLabelWidth, kAxisHeight, std::max(1, width() - kLabelWidth - kScrollBarWidth), std::max(1, height() - kAxisHeight)};
+}
+
+void TimelineCanvas::relayout()
+{
+    const QRect plot = plotRect();
+    m_hover = {};
+    m_layout = layoutTimeline(m_tracks, m_arrangement, plot.height());
+    m_camera.setWidth(plot.width());
+    const int hiddenLines = std::max(0, m_layout.pinnedHeight + m_layout.height - plot.height());
+    const QSignalBlocker quiet(m_scrollBar);
+    m_scrollBar->setGeometry(plot.right() + 1, plot.top(), kScrollBarWidth, plot.height());
+    m_scrollBar->setRange(0, hiddenLines);
+    m_scrollBar->setPageStep(plot.height());
+    m_scrollBar->setSingleStep(20);
+    m_scrollBar->setVisible(hiddenLines > 0 && m_emptyReason.isEmpty());
+    m_scroll = std::clamp(m_scroll, 0, hiddenLines);
+    m_scrollBar->setValue(m_scroll);
+    tellNeed();
+    invalidate();
+}
+
+void TimelineCanvas::invalidate()
+{
+    m_dirty = true;
+    update();
+}
+
+void TimelineCanvas::tellNeed()
+{
+    TimelineNeed need;
+    need.range = m_camera.range();
+    need.nsPerPixel = m_camera.nsPerPixel();
+    const auto add = [&](const TimelineRow& row) {
+        if (row.track) {
+            need.tracks.push_back(*row.track);
+        } else {
+            need.ranks.push_back(row.rank);
+        }
+    };
+    for (const auto& row : m_layout.pinned) add(row);
+    const int lines = std::max(0, plotRect().height() - m_layout.pinnedHeight);
+    for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) add(row);
+    m_source.setNeed(need);
+}
+
+void TimelineCanvas::setRange(TimeRange range)
+{
+    if (range == m_camera.range()) return;
+    m_camera.show(range);
+    tellNeed();
+    invalidate();
+}
+
+void TimelineCanvas::moved()
+{
+    tellNeed();
+    invalidate();
+    emit rangeChanged(m_camera.range());
+}
+
+void TimelineCanvas::zoom(int units)
+{
+    const QRect plot = plotRect();
+    const bool over = m_pointer && plot.contains(m_pointer->toPoint());
+    m_camera.zoomAt(over ? m_pointer->x() - plot.left() : plot.width() / 2.0, units);
+    moved();
+}
+
+void TimelineCanvas::pan(double share)
+{
+    m_camera.pan(-share * m_camera.width());
+    moved();
+}
+
+void TimelineCanvas::setScroll(int value)
+{
+    if (value == m_scroll) return;
+    m_scroll = std::clamp(value, m_scrollBar->minimum(), m_scrollBar->maximum());
+    const QSignalBlocker quiet(m_scrollBar);
+    m_scrollBar->setValue(m_scroll);
+    tellNeed();
+    invalidate();
+}
+
+void TimelineCanvas::scrollBy(int lines) { setScroll(std::clamp(m_scroll + lines, 0, m_scrollBar->maximum())); }
+
+void TimelineCanvas::setArrangement(TimelineArrangement arrangement)
+{
+    m_arrangement = std::move(arrangement);
+    relayout();
+    emit arrangementChanged();
+}
+
+const TrackView* TimelineCanvas::track(TrackId id) const
+{
+    const auto at = std::find_if(m_tracks.begin(), m_tracks.end(), [&](const TrackView& track) { return track.id == id; });
+    return at == m_tracks.end() ? nullptr : &*at;
+}
+
+void TimelineCanvas::revealTrack(TrackId id)
+{
+    const TrackView* found = track(id);
+    if (!found) return;
+    if (m_arrangement.collapsed.contains(found->info.rank) || m_arrangement.hidden.contains(id)) {
+        TimelineArrangement opened = m_arrangement;
+        opened.collapsed.erase(found->info.rank);
+        opened.hidden.erase(id);
+        setArrangement(std::move(opened));
+    }
+    const TimelineRow* row = m_layout.rowOf(id);
+    if (!row || row->pinned) return;
+    const int lines = plotRect().height() - m_layout.pinnedHeight;
+    if (row->top < m_scroll || row->bottom() > m_scroll + lines) setScroll(row->top - std::max(0, lines - row->height) / 2);
+}
+
+void TimelineCanvas::revealRank(RankId rank)
+{
+    if (m_arrangement.collapsed.contains(rank)) {
+        TimelineArrangement opened = m_arrangement;
+        opened.collapsed.erase(rank);
+        setArrangement(std::move(opened));
+    }
+    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(), [&](const TimelineRow& row) { return row.rank == rank; });
+    if (at != m_layout.rows.end()) setScroll(std::min(at->top, m_scrollBar->maximum()));
+}
+
+void TimelineCanvas::setSelected(const std::optional<SelectedSlice>& slice)
+{
+    m_selected = slice;
+    if (!slice) m_flows.clear();
+    update();
+}
+
+void TimelineCanvas::setFlows(std::vector<FlowRecord> flows)
+{
+    m_flows = std::move(flows);
+    update();
+}
+
+void TimelineCanvas::setCursor(std::optional<Instant> at)
+{
+    if (at == m_cursor) return;
+    m_cursor = at;
+    update();
+}
+
+void TimelineCanvas::setZero(Instant zero)
+{
+    if (zero == m_zero) return;
+    m_zero = zero;
+    invalidate();
+}
+
+void TimelineCanvas::setMeasured(std::optional<TimeRange> range, const QString& text)
+{
+    m_measured = range;
+    m_measuredText = text;
+    update();
+}
+
+void TimelineCanvas::setMeasuring(bool measuring)
+{
+    m_measuring = measuring;
+    QWidget::setCursor(measuring ? Qt::CrossCursor : Qt::ArrowCursor);
+}
+
+bool TimelineCanvas::showsEverything() const { return !m_dirty && m_source.complete() && m_quality == FrameQuality::Full; }
+
+const TimelineRow* TimelineCanvas::rowAt(int y) const
+{
+    if (y < 0) return nullptr;
+    if (y < m_layout.pinnedHeight) {
+        for (const auto& row : m_layout.pinned)
+            if (y >= row.top && y < row.bottom()) return &row;
+        return nullptr;
+    }
+    const int line = y - m_layout.pinnedHeight + m_scroll;
+    const auto rows = m_layout.visible(line, line + 1);
+    return rows.empty() ? nullptr : &rows.front();
+}
+
+TimelineHit TimelineCanvas::hitAt(QPointF position) const
+{
+    TimelineHit hit;
+    const QRect plot = plotRect();
+    const int y = static_cast<int>(position.y()) - plot.top();
+    const double x = position.x() - plot.left();
+    hit.at = m_camera.timeAt(x);
+    hit.row = rowAt(y);
+    hit.onLabel = x < 0;
+    if (!hit.row || hit.onLabel || !hit.row->track) return hit;
+    const int inside = y - TimelineRenderer::topOf(*hit.row, m_layout, m_scroll);
+    hit.lane = std::clamp((inside - TimelineRow::kPadding) / std::max(1, hit.row->laneHeight), 0, hit.row->lanes - 1);
+    const auto pieces = m_source.tiles().pieces(*hit.row->track, m_camera.range(), m_source.level());
+    const auto lane = static_cast<std::size_t>(hit.lane);
+    if (lane < pieces.lanes.size())
+        hit.lanehit = hitLane(pieces.lanes[lane], TimelineRenderer::mapOf(m_camera), x, kHitTolerance);
+    return hit;
+}
+
+QRect TimelineCanvas::laneRect(TrackId track, int lane) const
+{
+    const TimelineRow* row = m_layout.rowOf(track);
+    if (!row) return {};
+    const QRect plot = plotRect();
+    const int top = plot.top() + TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->laneTop(std::min(lane, row->lanes - 1));
+    const QRect rect(plot.left(), top, plot.width(), row->barHeight());
+    const int visibleTop = plot.top() + (row->pinned ? 0 : m_layout.pinnedHeight);
+    return rect.bottom() < visibleTop || rect.top() > plot.bottom() ? QRect() : rect;
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const Theme& theme = currentTheme();
+    painter.fillRect(rect(), theme.card);
+    if (!m_emptyReason.isEmpty()) {
+        painter.setPen(theme.secondaryText);
+        painter.setFont(fontOf(TextRole::Body));
+        painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, m_emptyReason);
+        m_quality = FrameQuality::Full;
+        m_dirty = false;
+        emit painted(m_camera.range(), m_quality);
+        return;
+    }
+    const QRect plot = plotRect();
+    if (m_dirty) {
+        m_ticks = timeTicks(m_camera.range(), m_zero, plot.width(), kTickSpacing);
+        TimelineFrame frame;
+        frame.layout = &m_layout;
+        frame.source = &m_source;
+        frame.camera = &m_camera;
+        frame.ticks = m_ticks;
+        frame.scroll = m_scroll;
+        frame.size = plot.size();
+        const Coverage coverage = m_renderer.render(frame, theme);
+        switch (coverage) {
+        case Coverage::Missing: m_quality = FrameQuality::Blank; break;
+        case Coverage::Rough: m_quality = FrameQuality::Stale; break;
+        case Coverage::Coarse: m_quality = FrameQuality::Coarse; break;
+        case Coverage::Exact: m_quality = FrameQuality::Full; break;
+        }
+        m_dirty = false;
+        if (m_pointer && m_drag == Drag::None) m_hover = hitAt(*m_pointer);
+    }
+    painter.drawImage(plot.topLeft(), m_renderer.image());
+    paintLabels(painter);
+    paintAxis(painter);
+    paintOverlays(painter);
+    painter.end();
+    emit painted(m_camera.range(), m_quality);
+}
+
+void TimelineCanvas::resizeEvent(QResizeEvent*) { relayout(); }
+
+void TimelineCanvas::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) invalidate();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing of the timeline as a widget: names of rows on the left, time axis on top, bars, and what lies over them
+// (selection, pointer, measured range, arrows). Keeps the viewport; says what the user did by signals.
+#pragma once
+
+#include "views/timeline/timeline_renderer.h"
+#include "views/view.h"
+
+#include <QWidget>
+
+#include <optional>
+#include <vector>
+
+class QScrollBar;
+
+namespace fourwalls::views {
+
+/// What the pointer is on.
+struct TimelineHit {
+    const TimelineRow* row = nullptr;   ///< until the layout changes
+    bool onLabel = false;               ///< on the row's name
+    int lane = 0;
+    LaneHit lanehit;
+    Instant at;
+};
+
+class TimelineCanvas : public QWidget {
+    Q_OBJECT
+public:
+    TimelineCanvas(TimelineSource& source, QWidget* parent = nullptr);
+
+    /// A new trace: its tracks, its whole range. Resets what the user arranged.
+    void setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole);
+    /// Why there is nothing to draw; empty to draw.
+    void setEmptyReason(const QString& reason);
+
+    TimeRange range() const { return m_camera.range(); }
+    void setRange(TimeRange range);
+    void zoom(int units);               ///< about the middle, or the pointer when it is over the bars
+    void pan(double share);             ///< of the visible width, positive: to later times
+
+    const TimelineArrangement& arrangement() const { return m_arrangement; }
+    void setArrangement(TimelineArrangement arrangement);
+    const TimelineLayout& layout() const { return m_layout; }
+    const std::vector<TrackView>& tracks() const { return m_tracks; }
+    const TrackView* track(TrackId id) const;
+    /// Scrolls, expanding the rank if needed, until the track's row is in view.
+    void revealTrack(TrackId id);
+    void revealRank(RankId rank);
+    void scrollBy(int lines);
+
+    void setSelected(const std::optional<SelectedSlice>& slice);
+    void setFlows(std::vector<FlowRecord> flows);
+    void setCursor(std::optional<Instant> at);
+    void setZero(Instant zero);         ///< the axis counts from here
+    /// A measured range and what was found in it (text by line; empty while it is being counted).
+    void setMeasured(std::optional<TimeRange> range, const QString& text);
+    void setMeasuring(bool measuring);  ///< dragging measures instead of panning
+    bool measuring() const { return m_measuring; }
+
+    FrameQuality quality() const { return m_quality; }
+    /// The drawing is up to date with the source and nothing is missing.
+    bool showsEverything() const;
+    TimelineHit hitAt(QPointF position) const;
+    /// Where a lane's bar of a track is drawn; empty when it is not in view.
+    QRect laneRect(TrackId track, int lane) const;
+    QRect plotRect() const;
+    /// The last bar drawing, without overlays.
+    const TimelineRenderer& renderer() const { return m_renderer; }
+
+signals:
+    /// The user moved the view.
+    void rangeChanged(fourwalls::TimeRange range);
+    void sliceClicked(const fourwalls::SliceView& slice);
+    void emptyClicked();
+    void sliceDoubleClicked(const fourwalls::SliceView& slice);
+    void cursorMoved(std::optional<fourwalls::Instant> at);
+    /// A range was dragged; track: of the row where the drag began, if it was on one.
+    void measureDragged(fourwalls::TimeRange range, std::optional<fourwalls::TrackId> track, bool finished);
+    void arrangementChanged();
+    void contextMenuAsked(const QPoint& globalPosition, std::optional<fourwalls::TrackId> track,
+                          std::optional<fourwalls::RankId> rank);
+    /// At the end of every paint.
+    void painted(fourwalls::TimeRange range, fourwalls::views::FrameQuality quality);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    enum class Drag { None, Pending, Pan, Measure };
+
+    void relayout();
+    void invalidate();                  ///< bars need drawing again
+    void tellNeed();
+    void moved();                       ///< the user changed the visible range
+    void setScroll(int value);
+    void updateHover(QPointF position);
+
+    void paintAxis(QPainter& painter) const;
+    void paintLabels(QPainter& painter) const;
+    void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;
+    void paintOverlays(QPainter& painter) const;
+    void paintMeasured(QPainter& painter) const;
+    void paintFlows(QPainter& painter) const;
+    void paintHover(QPainter& painter) const;
+    QRect sliceRect(const SliceView& slice) const;
+    QStringList hoverLines() const;
+    QRect labelRect(const TimelineRow& row) const;
+    const TimelineRow* rowAt(int y) const;
+
+    TimelineSource& m_source;
+    TimelineRenderer m_renderer;
+    TimeCamera m_camera;
+    TimelineArrangement m_arrangement;
+    TimelineLayout m_layout;
+    std::vector<TrackView> m_tracks;
+    std::vector<RankInfo> m_ranks;
+    QScrollBar* m_scrollBar;
+    int m_scroll = 0;
+    QString m_emptyReason;
+
+    bool m_dirty = true;
+    TimeTicks m_ticks;
+    FrameQuality m_quality = FrameQuality::Blank;
+
+    std::optional<SelectedSlice> m_selected;
+    std::vector<FlowRecord> m_flows;
+    std::optional<Instant> m_cursor;
+    Instant m_zero;
+    std::optional<TimeRange> m_measured;
+    QString m_measuredText;
+    bool m_measuring = false;
+
+    Drag m_drag = Drag::None;
+    QPointF m_pressAt, m_lastDrag;
+    Instant m_pressTime;
+    std::optional<TrackId> m_pressTrack;
+    std::optional<QPointF> m_pointer;
+    TimelineHit m_hover;
+};
+
+} // namespace fourwalls::views
+
+Q_DECLARE_METATYPE(fourwalls::SliceView)
+Q_DECLARE_METATYPE(std::optional<fourwalls::Instant>)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One frame of bars and names.
+#include "views/timeline/timeline_renderer.h"
+
+#include "views/format.h"
+
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr int kLowestNamedLane = 12;
+}
+
+void keepWidest(std::vector<PlacedName>& names, std::size_t limit)
+{
+    if (names.size() <= limit) return;
+    std::vector<int> widths;
+    widths.reserve(names.size());
+    for (const auto& name : names) widths.push_back(name.width);
+    std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(limit), widths.end(), std::greater<>());
+    const int narrowest = widths[limit];
+    std::erase_if(names, [&](const auto& name) { return name.width <= narrowest; });
+}
+
+TimelineRenderer::TimelineRenderer() : m_texts(fontOf(TextRole::Small)) {}
+
+int TimelineRenderer::topOf(const TimelineRow& row, const TimelineLayout& layout, int scroll)
+{
+    return row.pinned ? row.top : layout.pinnedHeight + row.top - scroll;
+}
+
+TimeToPixel TimelineRenderer::mapOf(const TimeCamera& camera)
+{
+    return {camera.bounds().begin, camera.beginNs(), camera.nsPerPixel(), camera.width()};
+}
+
+Coverage TimelineRenderer::render(const TimelineFrame& frame, const Theme& theme)
+{
+    if (m_image.size() != frame.size) m_image = QImage(frame.size, QImage::Format_RGB32);
+    if (m_image.isNull()) return Coverage::Exact;
+    const BarPalette palette = barPaletteOf(theme);
+    m_names.clear();
+    m_barCount = 0;
+    Coverage worst = Coverage::Exact;
+    {
+        BarPainter painter(m_image, palette);
+        std::vector<int> grid;
+        for (const auto& tick : frame.ticks.ticks)
+            if (tick.major) grid.push_back(static_cast<int>(std::lround(frame.camera->xOf(tick.at))));
+        painter.clear(grid);
+
+        painter.setClip(0, frame.layout->pinnedHeight);
+        for (const auto& row : frame.layout->pinned) worst = std::min(worst, renderRow(painter, frame, row));
+
+        painter.setClip(frame.layout->pinnedHeight, frame.size.height());
+        const int visibleLines = frame.size.height() - frame.layout->pinnedHeight;
+        for (const auto& row : frame.layout->visible(frame.scroll, frame.scroll + visibleLines)) {
+            if (row.kind == TimelineRow::Kind::Head && row.top > 0)
+                painter.horizontalLine(topOf(row, *frame.layout, frame.scroll) - 2, palette.groupLine);
+            worst = std::min(worst, renderRow(painter, frame, row));
+        }
+        if (frame.layout->pinnedHeight > 0) painter.horizontalLine(frame.layout->pinnedHeight, palette.groupLine);
+    }
+    drawNames(frame, palette);
+    return worst;
+}
+
+Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row)
+{
+    const int top = topOf(row, *frame.layout, frame.scroll);
+    if (row.kind == TimelineRow::Kind::Activity || !row.track) return renderActivity(painter, frame, row, top);
+
+    const TrackPieces pieces =
+        frame.source->tiles().pieces(*row.track, frame.camera->range(), frame.source->level());
+    const TimeToPixel map = mapOf(*frame.camera);
+    const int lanes = std::min(row.lanes, static_cast<int>(pieces.lanes.size()));
+    for (int lane = 0; lane < lanes; ++lane) {
+        const int laneTop = top + row.laneTop(lane);
+        const int height = row.barHeight();
+        if (laneTop >= frame.size.height() || laneTop + height <= 0) continue;
+        m_bars.clear();
+        m_geometry.build(pieces.lanes[static_cast<std::size_t>(lane)], map, frame.source->styles(), m_bars);
+        painter.lane(laneTop, height, m_bars.rects);
+        m_barCount += m_bars.rects.size();
+        if (height < kLowestNamedLane) continue;
+        for (const auto& label : m_bars.labels) {
+            const int room = label.x1 - label.x0 - 2 * kNamePadding;
+            m_names.push_back({label.x0 + kNamePadding, room, laneTop + height / 2, label.slice});
+        }
+    }
+    return pieces.coverage;
+}
+
+Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row, int top)
+{
+    Coverage coverage = Coverage::Exact;
+    const auto pieces =
+        frame.source->tiles().activity(row.rank, frame.camera->range(), frame.source->level(), coverage);
+    const TimeToPixel map = mapOf(*frame.camera);
+    m_columns.assign(static_cast<std::size_t>(map.width), {});
+    for (const auto& piece : pieces) {
+        const double left = map.x(piece.range.begin);
+        const double columnWidth = (map.x(piece.range.end) - left) / static_cast<double>(piece.columns.size());
+        const int first = std::max(0, static_cast<int>(std::floor(map.x(piece.clip.begin))));
+        const int last = std::min(map.width - 1, static_cast<int>(std::ceil(map.x(piece.clip.end))) - 1);
+        for (int x = first; x <= last; ++x) {
+            // The mean of the stored columns under this pixel, or the one that it lies in.
+            const double from = std::max(0.0, (x - left) / columnWidth);
+            const double to = std::min(static_cast<double>(piece.columns.size()), (x + 1 - left) / columnWidth);
+            auto& sum = m_columns[static_cast<std::size_t>(x)];
+            const double pixels = std::max(1e-9, 1 / columnWidth);
+            for (auto at = static_cast<std::size_t>(from); static_cast<double>(at) < to && at < piece.columns.size(); ++at) {
+                const double part = std::min(to, static_cast<double>(at) + 1) - std::max(from, static_cast<double>(at));
+                const auto weight = static_cast<float>(part / pixels);
+                sum.compute += weight * piece.columns[at].compute;
+                sum.communication += weight * piece.columns[at].communication;
+                sum.other += weight * piece.columns[at].other;
+            }
+        }
+    }
+    const int padding = row.height > 12 ? TimelineRow::kPadding : TimelineRow::kPadding / 2;
+    painter.activity(top + padding, row.laneHeight, m_columns);
+    return coverage;
+}
+
+void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& palette)
+{
+    keepWidest(m_names, kMostNames);
+    if (m_names.empty()) return;
+    QPainter painter(&m_image);
+    painter.setRenderHint(QPainter::TextAntialiasing);
+    const auto styles = frame.source->styles();
+    const QRect scrolled(0, frame.layout->pinnedHeight, frame.size.width(), frame.size.height());
+    bool clipped = false;
+    QRgb pen = 0;
+    for (const auto& name : m_names) {
+        const auto op = frame.source->op(name.slice.op);
+        if (!op) continue;
+        if (!clipped && name.centreY > frame.layout->pinnedHeight) {
+            painter.setClipRect(scrolled);
+            clipped = true;
+        }
+        const auto style = styles[static_cast<std::size_t>(name.slice.op.value)];
+        const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
+        if (colour != pen) painter.setPen(QColor(pen = colour));
+        const auto x = static_cast<float>(name.x), y = static_cast<float>(name.centreY);
+        const QString text = QString::fromStdString(op->name);
+        const float used = m_texts.draw(painter, x, y, static_cast<float>(name.width), text);
+        // The duration follows when the whole of both fits.
+        if (used <= 0 || used < m_texts.shaped(text).width()) continue;
+        const float room = static_cast<float>(name.width) - used;
+        if (room < 48) continue;
+        const QString duration = QStringLiteral(" \u00b7 ") + formatDuration(name.slice.duration);
+        if (m_texts.shaped(duration).width() <= room) m_texts.draw(painter, x + used, y, room, duration);
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Renders the rows of the timeline into an image: bars by the pixel painter, then names through cached glyphs.
+// Overlays (selection, pointer, arrows) are not in the image, so that moving the pointer repaints no bars.
+#pragma once
+
+#include "views/timeline/bar_painter.h"
+#include "views/timeline/text_cache.h"
+#include "views/timeline/time_camera.h"
+#include "views/timeline/time_ticks.h"
+#include "views/timeline/timeline_layout.h"
+#include "views/timeline/timeline_source.h"
+
+#include <QImage>
+#include <QSize>
+
+namespace fourwalls::views {
+
+/// What to render.
+struct TimelineFrame {
+    const TimelineLayout* layout = nullptr;
+    const TimelineSource* source = nullptr;
+    const TimeCamera* camera = nullptr;
+    TimeTicks ticks;
+    int scroll = 0;                 ///< lines of the unpinned rows above the view
+    QSize size;                     ///< of the drawing area [pixels]
+};
+
+/// A name to draw on a bar; the layout stage orders and limits them, the text stage cuts them.
+struct PlacedName {
+    int x = 0, width = 0;           ///< room for text
+    int centreY = 0;
+    SliceView slice;
+};
+
+/// Keeps at most `limit` names, the widest ones, in their order.
+void keepWidest(std::vector<PlacedName>& names, std::size_t limit);
+
+/// Names drawn at most.
+inline constexpr std::size_t kMostNames = 2000;
+/// Room between a bar's edge and its name [pixels].
+inline constexpr int kNamePadding = 5;
+
+class TimelineRenderer {
+public:
+    TimelineRenderer();
+
+    /// Renders into image(); returns the worst coverage of the visible rows.
+    Coverage render(const TimelineFrame& frame, const Theme& theme);
+    const QImage& image() const { return m_image; }
+    /// Bars and names of the last rendering, for the benchmark and the tests.
+    std::size_t barCount() const { return m_barCount; }
+    std::size_t nameCount() const { return m_names.size(); }
+
+    /// Top of a row in the drawing area, given the scroll position.
+    static int topOf(const TimelineRow& row, const TimelineLayout& layout, int scroll);
+    /// The mapping that bars are drawn with.
+    static TimeToPixel mapOf(const TimeCamera& camera);
+
+private:
+    Coverage renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row);
+    Coverage renderActivity(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row, int top);
+    void drawNames(const TimelineFrame& frame, const BarPalette& palette);
+
+    QImage m_image;
+    LaneGeometry m_geometry;
+    LaneBars m_bars;
+    TextCache m_texts;
+    std::vector<PlacedName> m_names;
+    std::vector<BarPainter::ActivityColumn> m_columns;
+    std::size_t m_barCount = 0;
+};
+
+} // namespace fourwalls::views
