@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// See allocator.h. Blocks of one segment form a doubly linked list by address.
+#include "profiler/engine/core/allocator.h"
+
+#include "profiler/engine/core/engine_error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+namespace fourwalls::engine {
+
+struct Allocator::Block {
+    char* data = nullptr;
+    std::int64_t size = 0;          // of the block, a multiple of kAlignment
+    std::int64_t requested = 0;
+    Block* previous = nullptr;
+    Block* next = nullptr;
+    bool used = false;
+    bool small = false;
+    MemoryCategory category = MemoryCategory::Other;
+    AllocationId id;
+};
+
+namespace {
+
+std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+} // namespace
+
+bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) const
+{
+    if (a->size != b->size) return a->size < b->size;
+    return std::less<const char*>{}(a->data, b->data);
+}
+
+Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes) : m_recorder(recorder), m_limit(limitBytes) {}
+
+Allocator::~Allocator()
+{
+    for (Block* first : m_segments) {
+        std::free(first->data);
+        while (first) {
+            Block* next = first->next;
+            delete first;
+            first = next;
+        }
+    }
+}
+
+void* Allocator::address(const Block* block) { return block->data; }
+
+Allocator::Block* Allocator::takeFree(std::int64_t size, bool small)
+{
+    Block probe;
+    probe.size = size;
+    FreeSet& set = m_free[small];
+    const auto found = set.lower_bound(&probe);
+    if (found == set.end()) return nullptr;
+    Block* block = *found;
+    set.erase(found);
+    return block;
+}
+
+Allocator::Block* Allocator::newSegment(std::int64_t size, bool small)
+{
+    const std::int64_t bytes = small ? kSmallSegment : std::max(roundUp(size, kSmallSegment), kLargeSegment);
+    if (m_limit > 0 && m_statistics.reserved + bytes > m_limit) return nullptr;
+    // Segments start on huge-page boundaries, so that the system can back them with huge pages.
+    char* data = static_cast<char*>(std::aligned_alloc(2 << 20, static_cast<std::size_t>(bytes)));
+    if (!data) return nullptr;
+    auto* block = new Block;
+    block->data = data;
+    block->size = bytes;
+    block->small = small;
+    m_segments.push_back(block);
+    m_statistics.reserved += bytes;
+    m_statistics.peakReserved = std::max(m_statistics.peakReserved, m_statistics.reserved);
+    ++m_statistics.systemAllocations;
+    return block;
+}
+
+void Allocator::split(Block* block, std::int64_t size)
+{
+    // A remainder that nobody of this size class would ask for stays with the block.
+    const std::int64_t rest = block->size - size;
+    if (rest < (block->small ? kAlignment : kSmallLimit)) return;
+    auto* tail = new Block;
+    tail->data = block->data + size;
+    tail->size = rest;
+    tail->small = block->small;
+    tail->previous = block;
+    tail->next = block->next;
+    if (tail->next) tail->next->previous = tail;
+    block->next = tail;
+    block->size = size;
+    m_free[block->small].insert(tail);
+}
+
+Allocator::Block* Allocator::allocate(std::int64_t bytes, MemoryCategory category)
+{
+    const std::int64_t size = std::max(roundUp(bytes, kAlignment), kAlignment);
+    const bool small = size <= kSmallLimit;
+    Block* block = takeFree(size, small);
+    if (!block) block = newSegment(size, small);
+    if (!block) {
+        trim();
+        block = newSegment(size, small);
+    }
+    if (!block) {
+        throw EngineError(ErrorCode::Internal,
+                          "out of memory: " + std::to_string(bytes) + " bytes of " + std::string(name(category)) +
+                              " asked for, " + std::to_string(m_statistics.allocated) + " in use, " +
+                              std::to_string(m_statistics.reserved) + " reserved",
+                          "rank " + std::to_string(m_recorder.rank().value),
+                          "a smaller batch, a shorter sequence or a smaller model");
+    }
+    split(block, size);
+    block->used = true;
+    block->requested = bytes;
+    block->category = category;
+    block->id = AllocationId{m_nextId++};
+
+    auto& s = m_statistics;
+    const auto c = static_cast<std::size_t>(category);
+    s.allocated += bytes;
+    s.peakAllocated = std::max(s.peakAllocated, s.allocated);
+    s.current[c] += bytes;
+    s.categoryPeaks[c] = std::max(s.categoryPeaks[c], s.current[c]);
+    ++s.liveBuffers;
+    m_recorder.allocated(block->id, bytes, block->data, category);
+    return block;
+}
+
+void Allocator::free(Block* block)
+{
+    m_recorder.freed(block->id);
+    m_statistics.allocated -= block->requested;
+    m_statistics.current[static_cast<std::size_t>(block->category)] -= block->requested;
+    --m_statistics.liveBuffers;
+
+    block->used = false;
+    FreeSet& set = m_free[block->small];
+    if (Block* next = block->next; next && !next->used) {
+        set.erase(next);
+        block->size += next->size;
+        block->next = next->next;
+        if (block->next) block->next->previous = block;
+        delete next;
+    }
+    if (Block* previous = block->previous; previous && !previous->used) {
+        set.erase(previous);
+        previous->size += block->size;
+        previous->next = block->next;
+        if (previous->next) previous->next->previous = previous;
+        delete block;
+        block = previous;
+    }
+    set.insert(block);
+}
+
+void Allocator::trim()
+{
+    std::erase_if(m_segments, [this](Block* first) {
+        if (first->used || first->next) return false;
+        m_free[first->small].erase(first);
+        m_statistics.reserved -= first->size;
+        std::free(first->data);
+        delete first;
+        return true;
+    });
+}
+
+void Allocator::resetPeaks()
+{
+    m_statistics.peakAllocated = m_statistics.allocated;
+    m_statistics.peakReserved = m_statistics.reserved;
+    m_statistics.categoryPeaks = m_statistics.current;
+}
+
+} // namespace fourwalls::engine

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracked caching allocator: every buffer of a rank has a category and is reported with the operator, layer,
+// phase and micro-batch that asked for it. Freed memory is kept in segments for reuse, so bytes reserved from the
+// system and bytes allocated by the engine are two different figures, and both are known.
+#pragma once
+
+#include "model/trace/vocabulary.h"
+#include "profiler/engine/core/recorder.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace fourwalls::engine {
+
+/// Bytes in use now and at most, in total and per category.
+struct MemoryStatistics {
+    std::array<std::int64_t, kMemoryCategoryCount> current{};
+    std::array<std::int64_t, kMemoryCategoryCount> categoryPeaks{};  ///< each at its own time
+    std::int64_t allocated = 0;
+    std::int64_t peakAllocated = 0;
+    std::int64_t reserved = 0;
+    std::int64_t peakReserved = 0;
+    std::int64_t liveBuffers = 0;
+    std::int64_t systemAllocations = 0;     ///< segments ever taken from the system
+};
+
+/// Gives out 64-byte aligned buffers. Requests of up to 1 MiB share 2 MiB segments; larger ones are cut from segments
+/// of at least 32 MiB or get their own. Free neighbours are joined; best fit. One thread.
+class Allocator {
+public:
+    static constexpr std::int64_t kAlignment = 64;
+    static constexpr std::int64_t kSmallLimit = 1 << 20;
+    static constexpr std::int64_t kSmallSegment = 2 << 20;
+    static constexpr std::int64_t kLargeSegment = 32 << 20;
+
+    /// limitBytes: capacity; exceeding it throws EngineError. 0: no limit but the machine's.
+    Allocator(Recorder& recorder, std::int64_t limitBytes);
+    ~Allocator();
+    Allocator(const Allocator&) = delete;
+    Allocator& operator=(const Allocator&) = delete;
+
+    struct Block;
+
+    /// bytes >= 0; a buffer of 0 bytes has an address of its own. Contents are undefined.
+    /// Throws EngineError naming category and sizes if the memory runs out.
+    Block* allocate(std::int64_t bytes, MemoryCategory category);
+    void free(Block* block);
+    static void* address(const Block* block);
+
+    /// Returns segments without live buffers to the system.
+    void trim();
+
+    const MemoryStatistics& statistics() const { return m_statistics; }
+    /// Starts the peaks again from what is alive now.
+    void resetPeaks();
+
+private:
+    struct BySizeThenAddress {
+        bool operator()(const Block* a, const Block* b) const;
+    };
+    using FreeSet = std::set<Block*, BySizeThenAddress>;
+
+    Block* takeFree(std::int64_t size, bool small);
+    Block* newSegment(std::int64_t size, bool small);
+    void split(Block* block, std::int64_t size);
+
+    Recorder& m_recorder;
+    std::int64_t m_limit;
+    std::array<FreeSet, 2> m_free;          // large, small
+    std::vector<Block*> m_segments;         // first block of each
+    std::int64_t m_nextId = 0;
+    MemoryStatistics m_statistics;
+};
+
+} // namespace fourwalls::engine

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// See recorder.h.
+#include "profiler/engine/core/recorder.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace fourwalls::engine {
+
+namespace {
+
+// Kernels below this are too short for their rate to be told from the clock's own cost.
+constexpr double kTimeableFlops = 5e7;
+
+std::int64_t readNs(clockid_t clock)
+{
+    timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
+}
+
+std::string shapeText(const std::array<std::int32_t, 4>& shape)
+{
+    std::string text;
+    for (const auto extent : shape) {
+        if (extent == 0) break;
+        text += text.empty() ? "shape " : "x";
+        text += std::to_string(extent);
+    }
+    return text;
+}
+
+// Keeps a bounded number of records in memory, as a queue between threads would: for calibration only.
+class MemoryProducer final : public TraceProducer {
+public:
+    explicit MemoryProducer(std::size_t capacity) : m_slices(capacity), m_allocations(capacity) {}
+    void slice(const SliceRecord& record) override { m_slices[m_next++ % m_slices.size()] = record; }
+    void allocated(RankId, const AllocationRecord& record) override { m_allocations[m_next++ % m_allocations.size()] = record; }
+    void freed(RankId, AllocationId, Instant) override { ++m_next; }
+    void counter(const CounterRecord&) override { ++m_next; }
+    void collective(const CollectiveRecord&) override { ++m_next; }
+    void flow(const FlowRecord&) override { ++m_next; }
+    void step(RankId, const StepRecord&) override { ++m_next; }
+    void event(const EventRecord&) override { ++m_next; }
+
+private:
+    std::vector<SliceRecord> m_slices;
+    std::vector<AllocationRecord> m_allocations;
+    std::size_t m_next = 0;
+};
+
+class MemorySink final : public TraceSink {
+public:
+    OpId defineOp(const OpInfo&) override { return OpId{m_ops++}; }
+    TrackId defineTrack(const TrackInfo&) override { return TrackId{m_tracks++}; }
+    GroupId defineGroup(const ProcessGroupInfo&) override { return GroupId{0}; }
+    CounterId defineCounter(const CounterInfo&) override { return CounterId{0}; }
+    std::unique_ptr<TraceProducer> openProducer() override { return std::make_unique<MemoryProducer>(1 << 15); }
+    void audit(const AuditRecord&) override {}
+    SinkStatistics statistics() const override { return {}; }
+    Status finish(const TraceClosing&) override { return {}; }
+
+private:
+    std::int32_t m_ops = 0;
+    std::int32_t m_tracks = 0;
+};
+
+} // namespace
+
+ClockOrigin ClockOrigin::now()
+{
+    return {readNs(CLOCK_MONOTONIC), readNs(CLOCK_REALTIME)};
+}
+
+Recorder::Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin)
+    : m_sink(sink), m_rank(rank), m_originNs(origin.monotonicNs)
+{
+    if (!sink) return;
+    m_steps = sink->defineTrack({rank, TrackKind::Steps, "steps", 0});
+    m_phases = sink->defineTrack({rank, TrackKind::Phases, "phases", 1});
+    m_operators = sink->defineTrack({rank, TrackKind::Operators, "layers and operators", 2});
+    m_kernels = sink->defineTrack({rank, TrackKind::ComputeStream, "kernels", 3});
+    m_ops.reserve(4096);
+    m_producer = sink->openProducer();
+}
+
+Recorder::~Recorder() = default;
+
+std::size_t Recorder::KeyHash::operator()(const OpKey& key) const noexcept
+{
+    // A multiplicative hash over the words of the key; the table compares keys in full.
+    constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ull;
+    std::uint64_t h = std::bit_cast<std::uintptr_t>(key.name);
+    const auto add = [&h](std::uint64_t word) { h = (std::rotl(h, 23) ^ word) * factor; };
+    add((static_cast<std::uint64_t>(key.kind) << 48) | (static_cast<std::uint64_t>(key.phase) << 40) |
+        (static_cast<std::uint64_t>(key.activity) << 32) | static_cast<std::uint32_t>(key.layer));
+    add(std::bit_cast<std::uint64_t>(key.flops));
+    add(static_cast<std::uint64_t>(key.bytes));
+    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[0])) << 32) | static_cast<std::uint32_t>(key.shape[1]));
+    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[2])) << 32) | static_cast<std::uint32_t>(key.shape[3]));
+    return h ^ (h >> 32);
+}
+
+OpId Recorder::intern(const OpKey& key)
+{
+    const auto found = m_ops.find(key);
+    if (found != m_ops.end()) return found->second;
+    OpInfo info;
+    info.name = key.name;
+    info.kind = key.kind;
+    info.phase = key.phase;
+    info.activity = key.activity;
+    if (key.layer >= 0) info.layer = LayerIndex{key.layer};
+    info.flops = key.flops;
+    info.bytes = key.bytes;
+    info.detail = shapeText(key.shape);
+    const OpId id = m_sink->defineOp(info);
+    m_ops.emplace(key, id);
+    return id;
+}
+
+TrackId Recorder::trackOf(SliceKind kind) const
+{
+    switch (kind) {
+    case SliceKind::Step: return m_steps;
+    case SliceKind::Phase:
+    case SliceKind::DataLoading:
+    case SliceKind::Checkpoint: return m_phases;
+    case SliceKind::Kernel:
+    case SliceKind::Copy: return m_kernels;
+    default: return m_operators;
+    }
+}
+
+void Recorder::slice(SliceKind kind, OpId op, Instant start, Instant end)
+{
+    m_producer->slice({trackOf(kind), op, start, end - start, m_microbatch, std::nullopt});
+    ++m_events;
+}
+
+void Recorder::counter(CounterId id, Instant at, double value)
+{
+    if (!on()) return;
+    m_producer->counter({id, at, value});
+    ++m_events;
+}
+
+CounterId Recorder::defineCounter(const char* name, CounterUnit unit, bool perRank)
+{
+    if (!on()) return {};
+    return m_sink->defineCounter({perRank ? std::optional(m_rank) : std::nullopt, name, unit});
+}
+
+void Recorder::step(const StepRecord& record)
+{
+    if (!on()) return;
+    m_producer->step(m_rank, record);
+    ++m_events;
+}
+
+void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category)
+{
+    if (!on()) return;
+    m_producer->allocated(m_rank, {id, now(), bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch});
+    ++m_events;
+}
+
+void Recorder::freed(AllocationId id)
+{
+    if (!on()) return;
+    m_producer->freed(m_rank, id, now());
+    ++m_events;
+}
+
+void Scope::begin(const OpKey& key)
+{
+    m_active = true;
+    m_kind = key.kind;
+    m_flops = key.flops;
+    m_op = m_recorder.intern(key);
+    m_savedOp = m_recorder.m_current;
+    m_recorder.m_current = m_op;
+    m_start = m_recorder.now();
+}
+
+void Scope::end()
+{
+    const Instant now = m_recorder.now();
+    if (m_recorder.on()) m_recorder.slice(m_kind, m_op, m_start, now);
+    if (m_flops >= kTimeableFlops && now > m_start)
+        m_recorder.m_fastest = std::max(m_recorder.m_fastest, m_flops / (now - m_start).seconds());
+    m_recorder.m_current = m_savedOp;
+}
+
+double Recorder::calibrateEventCost()
+{
+    MemorySink sink;
+    Recorder recorder(&sink, RankId{0}, ClockOrigin::now());
+    const auto burst = [&recorder](int count) {
+        for (int i = 0; i < count; ++i) {
+            // The mix of a training step: about two slices for every allocation and free.
+            Scope outer(recorder, SliceKind::Operator, "calibration", Phase::Forward, i & 31);
+            Scope inner(recorder, "calibration", 1.0, 1, {1, 1, 1, 1});
+            recorder.allocated(AllocationId{i}, 64, nullptr, MemoryCategory::Other);
+            recorder.freed(AllocationId{i});
+        }
+    };
+    burst(1000);   // fills the table and touches the memory
+    const std::int64_t eventsBefore = recorder.events();
+    const std::int64_t begin = readNs(CLOCK_MONOTONIC);
+    burst(10000);
+    const std::int64_t end = readNs(CLOCK_MONOTONIC);
+    return static_cast<double>(end - begin) / static_cast<double>(recorder.events() - eventsBefore);
+}
+
+} // namespace fourwalls::engine

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank tells a TraceSink about itself: nested scopes become slices, and they are the context (operator,
+// layer, phase, micro-batch) of the allocations made inside them. Without a sink every call is one branch.
+#pragma once
+
+#include "model/trace/records.h"
+#include "model/trace/trace_sink.h"
+#include "profiler/engine/run.h"
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace fourwalls::engine {
+
+/// What identifies an operator or kernel at its call site: cheap to hash and to compare. Names are string literals
+/// (or otherwise outlive the recorder), so their addresses stand for them.
+struct OpKey {
+    const char* name = "";
+    SliceKind kind = SliceKind::Operator;
+    Phase phase = Phase::None;
+    Activity activity = Activity::None;
+    std::int32_t layer = -1;                ///< -1: none
+    double flops = 0;
+    std::int64_t bytes = 0;
+    std::array<std::int32_t, 4> shape{};    ///< shown as "shape 2048x384x1536"; zeros at the end are left out
+
+    friend bool operator==(const OpKey&, const OpKey&) = default;
+};
+
+/// The recording side of one rank; used by its thread only.
+class Recorder {
+public:
+    /// sink: null records nothing. origin: Instant 0 of the trace.
+    Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin);
+    ~Recorder();
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    bool on() const { return m_producer != nullptr; }
+    RankId rank() const { return m_rank; }
+
+    /// The wall clock relative to the origin.
+    Instant now() const
+    {
+        timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return {t.tv_sec * 1'000'000'000ll + t.tv_nsec - m_originNs};
+    }
+
+    OpId intern(const OpKey& key);
+    void slice(SliceKind kind, OpId op, Instant start, Instant end);
+    void counter(CounterId id, Instant at, double value);
+    CounterId defineCounter(const char* name, CounterUnit unit, bool perRank);
+    void step(const StepRecord& record);
+    void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);
+    void freed(AllocationId id);
+
+    Phase phase() const { return m_phase; }
+    void setMicrobatch(std::optional<Microbatch> microbatch) { m_microbatch = microbatch; }
+
+    /// Ends the recording: later calls do nothing.
+    void close() { m_producer.reset(); }
+
+    /// Highest rate among the recorded kernels that were long enough to time [FLOP/s]; 0 if there was none.
+    double fastestKernel() const { return m_fastest; }
+
+    /// Records handed over so far (slices, allocations, frees, counters, steps).
+    std::int64_t events() const { return m_events; }
+
+    /// Mean cost of recording one event [ns], measured with a producer that keeps the records in memory.
+    static double calibrateEventCost();
+
+private:
+    friend class Scope;
+    friend class PhaseTag;
+
+    struct KeyHash {
+        std::size_t operator()(const OpKey& key) const noexcept;
+    };
+    TrackId trackOf(SliceKind kind) const;
+
+    TraceSink* m_sink = nullptr;
+    std::unique_ptr<TraceProducer> m_producer;
+    RankId m_rank;
+    std::int64_t m_originNs = 0;
+    TrackId m_steps, m_phases, m_operators, m_kernels;
+    std::unordered_map<OpKey, OpId, KeyHash> m_ops;
+    std::int64_t m_events = 0;
+    double m_fastest = 0;
+
+    // Where the rank is right now.
+    Phase m_phase = Phase::None;
+    std::int32_t m_layer = -1;
+    std::optional<OpId> m_current;
+    std::optional<Microbatch> m_microbatch;
+};
+
+/// From construction to destruction one slice of the given kind. Operators and kernels inherit layer and phase from
+/// the scopes around them.
+class Scope {
+public:
+    /// A step, phase, layer or operator. flops and bytes: of the whole scope, 0 when its kernels say it.
+    Scope(Recorder& recorder, SliceKind kind, const char* name, Phase phase = Phase::None, std::int32_t layer = -1)
+        : m_recorder(recorder)
+    {
+        m_savedPhase = recorder.m_phase;
+        m_savedLayer = recorder.m_layer;
+        if (phase != Phase::None) recorder.m_phase = phase;
+        if (layer >= 0) recorder.m_layer = layer;
+        if (recorder.on()) begin({name, kind, recorder.m_phase, activityOf(kind), recorder.m_layer, 0, 0, {}});
+    }
+    /// A kernel: the code that really runs. flops, bytes: of this execution.
+    Scope(Recorder& recorder, const char* kernel, double flops, std::int64_t bytes,
+          std::array<std::int32_t, 4> shape = {})
+        : m_recorder(recorder)
+    {
+        m_savedPhase = recorder.m_phase;
+        m_savedLayer = recorder.m_layer;
+        if (recorder.on())
+            begin({kernel, SliceKind::Kernel, recorder.m_phase, Activity::Compute, recorder.m_layer, flops, bytes, shape});
+    }
+    ~Scope()
+    {
+        if (m_active) end();
+        m_recorder.m_phase = m_savedPhase;
+        m_recorder.m_layer = m_savedLayer;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+private:
+    static constexpr Activity activityOf(SliceKind kind)
+    {
+        return kind == SliceKind::DataLoading ? Activity::DataLoading : Activity::None;
+    }
+    void begin(const OpKey& key);
+    void end();
+
+    Recorder& m_recorder;
+    bool m_active = false;
+    SliceKind m_kind{};
+    OpId m_op;
+    double m_flops = 0;
+    std::optional<OpId> m_savedOp;
+    Phase m_savedPhase;
+    std::int32_t m_savedLayer;
+    Instant m_start;
+};
+
+/// Changes the phase of what is recorded inside, without a slice of its own (weight gradients inside backward).
+class PhaseTag {
+public:
+    PhaseTag(Recorder& recorder, Phase phase) : m_recorder(recorder), m_saved(recorder.m_phase)
+    {
+        recorder.m_phase = phase;
+    }
+    ~PhaseTag() { m_recorder.m_phase = m_saved; }
+    PhaseTag(const PhaseTag&) = delete;
+    PhaseTag& operator=(const PhaseTag&) = delete;
+
+private:
+    Recorder& m_recorder;
+    Phase m_saved;
+};
+
+} // namespace fourwalls::engine

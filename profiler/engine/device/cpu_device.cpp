@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// See cpu_device.h. Calls are sent to the kernels of the tensor's element type; attention is in cpu_attention.cpp.
+#include "profiler/engine/device/cpu_device.h"
+
+#include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/simd_kernels.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+namespace fourwalls::engine {
+
+namespace {
+
+// Calls f with a value of the activation type of t.
+template <class F>
+void dispatch(const Tensor& t, F f)
+{
+    if (t.type() == DType::F32) f(float{});
+    else if (t.type() == DType::Bf16) f(Bf16{});
+    else throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())), "device");
+}
+
+} // namespace
+
+CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator) : Device(recorder, allocator), m_matmul(allocator) {}
+
+std::string CpuDevice::processorName()
+{
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (!line.starts_with("model name")) continue;
+        const auto colon = line.find(": ");
+        if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+    return "CPU";
+}
+
+std::string CpuDevice::describe() const
+{
+    return processorName() + ", one core, oneDNN, " + std::string(kernels().name) + " kernels";
+}
+
+bool CpuDevice::supports(DType compute) const
+{
+    return compute == DType::F32 || (compute == DType::Bf16 && OneDnnMatmul::supportsBf16());
+}
+
+void CpuDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options)
+{
+    m_matmul.run(a, b, c, options);
+}
+
+void CpuDevice::doColumnSum(const Tensor& x, const Tensor& out, bool accumulate)
+{
+    dispatch(x, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).columnSum(x.as<T>(), out.as<float>(), x.rows(), x.columns(), accumulate);
+    });
+}
+
+void CpuDevice::doNormForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& y,
+                              const Tensor& mean, const Tensor& rstd)
+{
+    dispatch(x, [&]<class T>(T) {
+        const auto& k = kernelsOf<T>(kernels());
+        const float epsilon = static_cast<float>(kNormEpsilon);
+        if (kind == NormKind::LayerNorm)
+            k.layerNorm(x.as<T>(), gamma.as<float>(), beta.as<float>(), y.as<T>(), mean.as<float>(), rstd.as<float>(),
+                        x.rows(), x.columns(), epsilon);
+        else
+            k.rmsNorm(x.as<T>(), gamma.as<float>(), y.as<T>(), rstd.as<float>(), x.rows(), x.columns(), epsilon);
+    });
+}
+
+void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& mean,
+                               const Tensor& rstd, const Tensor& dy, const Tensor& dx, bool accumulateDx,
+                               const Tensor& dgamma, const Tensor& dbeta, bool accumulateParameters)
+{
+    if (!accumulateParameters) {
+        doZero(dgamma);
+        if (dbeta.defined()) doZero(dbeta);
+    }
+    dispatch(x, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).normBackward(
+            x.as<T>(), gamma.as<float>(), kind == NormKind::LayerNorm ? mean.as<float>() : nullptr, rstd.as<float>(),
+            dy.as<T>(), dx.as<T>(), accumulateDx, dgamma.as<float>(), dbeta.defined() ? dbeta.as<float>() : nullptr,
+            x.rows(), x.columns());
+    });
+}
+
+void CpuDevice::doGeluForward(const Tensor& x, const Tensor& y)
+{
+    dispatch(x, [&]<class T>(T) { kernelsOf<T>(kernels()).gelu(x.as<T>(), y.as<T>(), x.elements()); });
+}
+
+void CpuDevice::doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx)
+{
+    dispatch(x, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements());
+    });
+}
+
+void CpuDevice::doSwigluForward(const Tensor& gateUp, const Tensor& y)
+{
+    dispatch(y, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns());
+    });
+}
+
+void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp)
+{
+    dispatch(dy, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).swigluBackward(gateUp.as<T>(), dy.as<T>(), dGateUp.as<T>(), dy.rows(), dy.columns());
+    });
+}
+
+void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal)
+{
+    dispatch(scores, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
+    });
+}
+
+void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
+{
+    dispatch(gradient, [&]<class T>(T) {
+        kernelsOf<T>(kernels()).softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(),
+                                                gradient.columns(), static_cast<float>(scale), causal);
+    });
+}
+
+void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
+                         bool inverse)
+{
+    const std::int64_t half = s.headDim / 2;
+    dispatch(qkv, [&]<class T>(T) {
+        for (std::int64_t i = 0; i < s.batch * s.sequence; ++i) {
+            const std::int64_t position = i % s.sequence;
+            kernelsOf<T>(kernels()).rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
+                                              sines.as<float>() + position * half, s.heads + s.kvHeads, half,
+                                              inverse ? -1.0f : 1.0f);
+        }
+    });
+}
+
+void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out)
+{
+    const std::int64_t c = out.columns();
+    const std::int32_t* token = tokens.as<std::int32_t>();
+    dispatch(out, [&]<class T>(T) {
+        for (std::int64_t i = 0; i < tokens.elements(); ++i)
+            kernelsOf<T>(kernels()).embeddingRow(
+                table.as<T>() + token[i] * c,
+                positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr, out.as<T>() + i * c, c);
+    });
+}
+
+void CpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
+                                    const Tensor& dPositions)
+{
+    const std::int64_t c = dOut.columns();
+    const std::int32_t* token = tokens.as<std::int32_t>();
+    dispatch(dOut, [&]<class T>(T) {
+        const auto& k = kernelsOf<T>(kernels());
+        for (std::int64_t i = 0; i < tokens.elements(); ++i) {
+            k.accumulateRow(dOut.as<T>() + i * c, dTable.as<float>() + token[i] * c, c);
+            if (dPositions.defined())
+                k.accumulateRow(dOut.as<T>() + i * c, dPositions.as<float>() + i % tokens.columns() * c, c);
+        }
+    });
+}
+
+void CpuDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale)
+{
+    const std::int64_t v = logits.columns();
+    for (std::int64_t i = 0; i < logits.rows(); ++i)
+        losses.as<float>()[i] = kernels().crossEntropyRow(logits.as<float>() + i * v, v, targets.as<std::int32_t>()[i],
+                                                          static_cast<float>(gradientScale));
+}
+
+void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
+{
+    dispatch(out, [&]<class T>(T) { kernelsOf<T>(kernels()).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
+}
+
+void CpuDevice::doZero(const Tensor& x) { std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes())); }
+
+void CpuDevice::doConvert(const Tensor& from, const Tensor& to)
+{
+    if (from.type() == to.type()) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
+    else if (from.type() == DType::F32 && to.type() == DType::Bf16)
+        kernels().bf16.fromFloat(from.as<float>(), to.as<Bf16>(), to.elements());
+    else if (from.type() == DType::Bf16 && to.type() == DType::F32)
+        kernels().bf16.toFloat(from.as<Bf16>(), to.as<float>(), to.elements());
+    else
+        throw EngineError(ErrorCode::Internal, "no conversion between these types on the CPU device", "convert");
+}
+
+double CpuDevice::doSumOfSquares(const Tensor& x) { return kernels().sumOfSquares(x.as<float>(), x.elements()); }
+double CpuDevice::doSum(const Tensor& x) { return kernels().sum(x.as<float>(), x.elements()); }
+
+void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v,
+                        const Tensor& compute, const AdamWStep& s)
+{
+    const double t = static_cast<double>(s.step);
+    const double correction1 = 1.0 - std::pow(s.beta1, t);
+    const double correction2 = 1.0 - std::pow(s.beta2, t);
+    kernels().adamw(weight.as<float>(), gradient.as<float>(), m.as<float>(), v.as<float>(),
+                    compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(),
+                    static_cast<float>(s.gradientScale), static_cast<float>(s.beta1), static_cast<float>(s.beta2),
+                    static_cast<float>(s.learningRate / correction1), static_cast<float>(1.0 / std::sqrt(correction2)),
+                    static_cast<float>(s.epsilon), static_cast<float>(1.0 - s.learningRate * s.weightDecay));
+}
+
+void CpuDevice::doSgd(const Tensor& weight, const Tensor& gradient, const Tensor& velocity, const Tensor& compute,
+                      const SgdStep& s)
+{
+    kernels().sgd(weight.as<float>(), gradient.as<float>(), velocity.as<float>(),
+                  compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(), static_cast<float>(s.gradientScale),
+                  static_cast<float>(s.momentum), static_cast<float>(s.learningRate), static_cast<float>(s.weightDecay));
+}
+
+} // namespace fourwalls::engine

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// See onednn_matmul.h.
+#include "profiler/engine/device/onednn_matmul.h"
+
+#include "profiler/engine/core/engine_error.h"
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+namespace fourwalls::engine {
+
+namespace {
+
+using dnnl::memory;
+
+memory::data_type dataType(DType type)
+{
+    switch (type) {
+    case DType::F32: return memory::data_type::f32;
+    case DType::Bf16: return memory::data_type::bf16;
+    case DType::I32: return memory::data_type::s32;
+    case DType::F64: break;
+    }
+    throw EngineError(ErrorCode::Internal, "this device has no products in " + std::string(name(type)), "matmul");
+}
+
+// What a primitive was made for; compared as plain words.
+struct Key {
+    std::array<std::int64_t, 28> words{};
+    friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept
+    {
+        std::uint64_t h = 0;
+        for (const auto word : key.words) h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
+        return h ^ (h >> 31);
+    }
+};
+
+void describe(Key& key, std::size_t at, const Matrix& m)
+{
+    const std::int64_t words[] = {m.batch0, m.batch1, m.batch0 > 1 ? m.batchStride0 : 0, m.batch1 > 1 ? m.batchStride1 : 0,
+                                  m.rows, m.cols, m.rowStride, m.colStride};
+    for (std::size_t i = 0; i < 8; ++i) key.words[at + i] = words[i];
+}
+
+struct Entry {
+    dnnl::matmul primitive;
+    memory a, b, c, bias, residual, scratch;
+    std::int64_t scratchBytes = 0;
+};
+
+} // namespace
+
+struct OneDnnMatmul::State {
+    explicit State(Allocator& memorySource) : allocator(memorySource), engine(dnnl::engine::kind::cpu, 0), stream(engine) {}
+
+    Allocator& allocator;
+    dnnl::engine engine;
+    dnnl::stream stream;
+    std::unordered_map<Key, Entry, KeyHash> entries;
+
+    memory::desc desc(const Matrix& m, bool batched) const
+    {
+        if (!batched) return {{m.rows, m.cols}, dataType(m.type), memory::dims{m.rowStride, m.colStride}};
+        // A batch extent of 1 is repeated by oneDNN; its stride is never used, but has to be a sound one.
+        const std::int64_t extent = m.rows * m.cols;
+        return {{m.batch0, m.batch1, m.rows, m.cols}, dataType(m.type),
+                memory::dims{m.batch0 > 1 ? m.batchStride0 : extent, m.batch1 > 1 ? m.batchStride1 : extent,
+                             m.rowStride, m.colStride}};
+    }
+
+    Entry make(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options) const
+    {
+        const bool batched = c.batch0 * c.batch1 > 1;
+        const memory::desc aDesc = desc(a, batched), bDesc = desc(b, batched), cDesc = desc(c, batched);
+        dnnl::primitive_attr attributes;
+        attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+        dnnl::post_ops after;
+        if (options.accumulate) after.append_sum(1.0f);
+        if (options.residual) after.append_binary(dnnl::algorithm::binary_add, cDesc);
+        attributes.set_post_ops(after);
+
+        Entry entry;
+        memory::desc biasDesc;
+        if (options.bias) {
+            biasDesc = memory::desc({1, c.cols}, memory::data_type::f32, memory::dims{c.cols, 1});
+            entry.bias = memory(biasDesc, engine, DNNL_MEMORY_NONE);
+        }
+        const auto description = options.bias ? dnnl::matmul::desc(aDesc, bDesc, biasDesc, cDesc)
+                                              : dnnl::matmul::desc(aDesc, bDesc, cDesc);
+        const dnnl::matmul::primitive_desc primitiveDesc(description, attributes, engine);
+        entry.primitive = dnnl::matmul(primitiveDesc);
+        entry.a = memory(aDesc, engine, DNNL_MEMORY_NONE);
+        entry.b = memory(bDesc, engine, DNNL_MEMORY_NONE);
+        entry.c = memory(cDesc, engine, DNNL_MEMORY_NONE);
+        if (options.residual) entry.residual = memory(cDesc, engine, DNNL_MEMORY_NONE);
+        entry.scratchBytes = static_cast<std::int64_t>(primitiveDesc.scratchpad_desc().get_size());
+        if (entry.scratchBytes > 0) entry.scratch = memory(primitiveDesc.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
+        return entry;
+    }
+};
+
+OneDnnMatmul::OneDnnMatmul(Allocator& allocator) : m_state(std::make_unique<State>(allocator)) {}
+OneDnnMatmul::~OneDnnMatmul() = default;
+
+void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options)
+{
+    Key key;
+    describe(key, 0, a);
+    describe(key, 8, b);
+    describe(key, 16, c);
+    key.words[24] = static_cast<std::int64_t>(a.type) | (static_cast<std::int64_t>(c.type) << 8);
+    key.words[25] = (options.bias ? 1 : 0) | (options.residual ? 2 : 0) | (options.accumulate ? 4 : 0);
+    auto found = m_state->entries.find(key);
+    try {
+        if (found == m_state->entries.end())
+            found = m_state->entries.emplace(key, m_state->make(a, b, c, options)).first;
+    } catch (const dnnl::error& error) {
+        throw EngineError(ErrorCode::Internal, std::string("oneDNN refused a matrix product: ") + error.what(), "matmul");
+    }
+    Entry& e = found->second;
+
+    Allocator::Block* scratch = nullptr;
+    std::array<dnnl_exec_arg_t, 6> arguments;
+    int count = 0;
+    const auto bind = [&](int index, memory& m, void* data) {
+        m.set_data_handle(data);
+        arguments[static_cast<std::size_t>(count++)] = {index, m.get()};
+    };
+    bind(DNNL_ARG_SRC, e.a, a.data);
+    bind(DNNL_ARG_WEIGHTS, e.b, b.data);
+    bind(DNNL_ARG_DST, e.c, c.data);
+    if (options.bias) bind(DNNL_ARG_BIAS, e.bias, options.bias->data());
+    if (options.residual)
+        bind(DNNL_ARG_ATTR_MULTIPLE_POST_OP(options.accumulate ? 1 : 0) | DNNL_ARG_SRC_1, e.residual, options.residual->data());
+    if (e.scratchBytes > 0) {
+        scratch = m_state->allocator.allocate(e.scratchBytes, MemoryCategory::Workspace);
+        bind(DNNL_ARG_SCRATCHPAD, e.scratch, Allocator::address(scratch));
+    }
+    const dnnl_status_t status = dnnl_primitive_execute(e.primitive.get(), m_state->stream.get(), count, arguments.data());
+    if (scratch) m_state->allocator.free(scratch);
+    if (status != dnnl_success)
+        throw EngineError(ErrorCode::Internal, "oneDNN failed in a matrix product, status " + std::to_string(status), "matmul");
+}
+
+bool OneDnnMatmul::supportsBf16()
+{
+    try {
+        const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+        const memory::desc d({64, 64}, memory::data_type::bf16, memory::dims{64, 1});
+        const dnnl::matmul::primitive_desc primitiveDesc(dnnl::matmul::desc(d, d, d), engine);
+        return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+    } catch (const dnnl::error&) {
+        return false;
+    }
+}
+
+void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
+           std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
+{
+    const dnnl_status_t status =
+        dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (status != dnnl_success)
+        throw EngineError(ErrorCode::Internal, "oneDNN failed in sgemm, status " + std::to_string(status), "sgemm");
+}
+
+void useSingleThread() { omp_set_num_threads(1); }
+
+} // namespace fourwalls::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trainable tensor with everything that belongs to it, and the rank that works on it.
+#pragma once
+
+#include "profiler/engine/core/random.h"
+#include "profiler/engine/core/tensor.h"
+#include "profiler/engine/device/device.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::engine {
+
+/// What one rank computes with. References outlive every layer.
+struct RankContext {
+    Recorder& recorder;
+    Allocator& allocator;
+    Device& device;
+    NumberFormat format;
+
+    Tensor activation(const Shape& shape) const
+    {
+        return Tensor::make(allocator, shape, format.compute, MemoryCategory::Activations);
+    }
+    /// An intermediate result that dies within the operator or layer.
+    Tensor temporary(const Shape& shape) const
+    {
+        return Tensor::make(allocator, shape, format.compute, MemoryCategory::Temporaries);
+    }
+    /// Per-row statistics and the like, in the master type.
+    Tensor statistic(const Shape& shape) const
+    {
+        return Tensor::make(allocator, shape, format.master, MemoryCategory::Activations);
+    }
+};
+
+/// How a parameter, or a range of its columns, is called and stored in a weight file.
+struct ExternalPiece {
+    std::string name;
+    std::int64_t firstColumn = 0, columns = 0;   ///< of the parameter seen as a matrix
+    bool transposed = false;                     ///< stored as [columns, rows]
+};
+
+struct Parameter {
+    std::string name;
+    Tensor weight;                  ///< master type
+    Tensor compute;                 ///< what products read: the weight itself, or its rounded copy
+    Tensor gradient;                ///< master type
+    bool decays = false;            ///< weight decay applies (matrices)
+    bool gradientEmpty = true;      ///< nothing was added this step: the next contribution overwrites
+    std::vector<ExternalPiece> pieces;
+
+    /// The rounded copy that the optimizer refreshes, or undefined.
+    Tensor roundedCopy() const { return compute.type() == weight.type() ? Tensor() : compute; }
+    /// Whether a contribution adds (true) or overwrites; the next one adds.
+    bool takeAccumulate()
+    {
+        const bool accumulate = !gradientEmpty;
+        gradientEmpty = false;
+        return accumulate;
+    }
+};
+
+/// Creates parameters and keeps them in order.
+class ParameterList {
+public:
+    /// A matrix [rows, columns] with entries of the given standard deviation; decays; has a copy in the compute type.
+    Parameter& addMatrix(const RankContext& rank, std::uint64_t seed, std::string name, std::int64_t rows,
+                         std::int64_t columns, double deviation, std::vector<ExternalPiece> pieces = {});
+    /// A vector of equal entries (norm gains: 1, biases: 0); read in the master type; no decay.
+    Parameter& addVector(const RankContext& rank, std::string name, std::int64_t size, double value,
+                         std::vector<ExternalPiece> pieces = {});
+    /// A tensor of any shape with entries of the given standard deviation (convolution weights).
+    Parameter& addTensor(const RankContext& rank, std::uint64_t seed, std::string name, const Shape& shape,
+                         double deviation, std::vector<ExternalPiece> pieces = {});
+
+    const std::vector<std::unique_ptr<Parameter>>& all() const { return m_parameters; }
+    std::int64_t elements() const;
+
+private:
+    Parameter& add(const RankContext& rank, std::string name, const Shape& shape, std::vector<ExternalPiece> pieces);
+    std::vector<std::unique_ptr<Parameter>> m_parameters;
+};
+
+/// Reads or writes one element of a master-type tensor (set-up, files, tests; not for kernels).
+double element(const Tensor& tensor, std::int64_t index);
+void setElement(const Tensor& tensor, std::int64_t index, double value);
+
+} // namespace fourwalls::engine

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where micro-batches come from.
+#pragma once
+
+#include "profiler/engine/nn/model.h"
+
+#include <cstdint>
+
+namespace fourwalls::engine {
+
+class DataSource {
+public:
+    virtual ~DataSource() = default;
+
+    /// Samples first .. first + count of the global batch of `step`. What they hold depends on the seed, the step and
+    /// the sample's number only, never on how the batch is cut.
+    virtual Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
+                        std::int64_t count) const = 0;
+};
+
+} // namespace fourwalls::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// See network.h.
+#include "profiler/engine/train/network.h"
+
+#include "profiler/engine/nn/decoder.h"
+#include "profiler/engine/train/text_data.h"
+
+#include <string>
+
+namespace fourwalls::engine {
+
+namespace {
+
+Error misfit(const std::string& field, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
+}
+
+Status checkTransformer(const TransformerSpec& t)
+{
+    if (!t.causal) return Error{ErrorCode::Unsupported, "the engine trains decoders only", "causal", "a causal model"};
+    if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
+        return misfit("model", "layers and widths must be positive", "a complete model description");
+    if (t.hidden % t.heads != 0) return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
+    if (t.heads % t.kvHeads != 0) return misfit("kv_heads", "key/value heads do not divide the heads", "a divisor of heads");
+    if (t.positions == Positions::Rotary && t.hidden / t.heads % 2 != 0)
+        return misfit("heads", "rotary positions need an even head width", "another number of heads");
+    if (t.vocabulary < 256) return misfit("vocabulary", "every byte is a token, so there must be at least 256", "vocabulary 256");
+    return {};
+}
+
+} // namespace
+
+Status checkNetwork(const RunSpec& spec)
+{
+    if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(*transformer);
+    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name, "a transformer"};
+}
+
+Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
+{
+    FOURWALLS_TRY(checkNetwork(spec));
+    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse};
+    const TransformerSpec& transformer = *spec.model.transformer();
+    Network network;
+    FOURWALLS_TRY_ASSIGN(TextData text, TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
+    network.data = std::make_unique<TextData>(std::move(text));
+    network.model = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options);
+    return network;
+}
+
+} // namespace fourwalls::engine

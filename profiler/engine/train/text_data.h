@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training text: every byte is one token, and every sample is a random stretch of the text.
+#pragma once
+
+#include "model/base/result.h"
+#include "profiler/engine/train/data_source.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fourwalls::engine {
+
+class TextData final : public DataSource {
+public:
+    /// file: any file; empty: the built-in text. Errors: Io if it cannot be read, InvalidArgument if it is shorter
+    /// than one sample.
+    static Result<TextData> open(const std::string& file, std::int64_t sequence, std::uint64_t seed);
+
+    /// Targets are the inputs moved on by one byte.
+    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
+                std::int64_t count) const override;
+
+private:
+    std::string m_owned;
+    bool m_builtin = false;
+    std::int64_t m_sequence = 0;
+    std::uint64_t m_seed = 0;
+
+    std::string_view text() const;
+};
+
+} // namespace fourwalls::engine
