@@ -2,7 +2,6 @@
 // See plot_time.h.
 #include "views/plot_time.h"
 
-#include "views/plot_ticks.h"
 #include "views/timeline/time_ticks.h"
 #include "views/words.h"
 

@@ -3,22 +3,21 @@
 // a strip that says which step and phase one is looking at. Subclasses paint what stands above it.
 #pragma once
 
-#include "views/memory/memory_groups.h"
+#include "views/plot_context.h"
+#include "views/plot_ticks.h"
 #include "views/selection.h"
 #include "views/timeline/time_camera.h"
 #include "views/view.h"
 
+#include <QImage>
 #include <QPointer>
 #include <QWidget>
 
-namespace fourwalls::views {
+#include <functional>
+#include <optional>
+#include <vector>
 
-/// A step as the strip shows it.
-struct StepSpan {
-    TimeRange range;
-    StepIndex step;
-    bool warmup = false;
-};
+namespace fourwalls::views {
 
 /// Wheel zooms at the pointer, Shift+wheel and dragging move, Shift+dragging measures, a double click zooms to what
 /// lies under it, a click selects an instant. All of it goes through the Selection, so that other views follow.
@@ -71,7 +70,7 @@ protected:
     double xOf(Instant at) const { return plotRect().left() + m_camera.xOf(at); }
     Instant instantAt(double x) const { return m_camera.timeAt(x - plotRect().left()); }
     void paintTimeAxis(QPainter& painter) const;
-    void paintValueAxis(QPainter& painter, const QRectF& inside, const std::vector<struct ValueTick>& ticks,
+    void paintValueAxis(QPainter& painter, const QRectF& inside, const std::vector<ValueTick>& ticks,
                         const std::function<double(double)>& y, const QString& unit) const;
     /// A small card with lines of text beside `at`, kept inside the plot. The first line is bold.
     struct ReadoutLine {

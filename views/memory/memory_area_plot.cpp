@@ -2,6 +2,7 @@
 // See memory_area_plot.h.
 #include "views/memory/memory_area_plot.h"
 
+#include "views/memory/memory_groups.h"
 #include "views/plot_ticks.h"
 #include "views/words.h"
 
@@ -61,8 +62,9 @@ void MemoryAreaPlot::setPicture(std::shared_ptr<const MemoryPicture> picture)
     invalidate();
 }
 
-void MemoryAreaPlot::setPeak(std::optional<MemorySummary> peak, const QString& label)
+void MemoryAreaPlot::setPeak(std::optional<MemorySummary> peak, const QString& label, std::int64_t highest)
 {
+    m_highest = highest;
     m_peak = std::move(peak);
     m_peakLabel = label;
     invalidate();
@@ -118,11 +120,11 @@ FrameQuality MemoryAreaPlot::quality() const
 
 double MemoryAreaPlot::largest() const
 {
-    // The whole trace's peak, not the window's: the axis stands still while one pans.
-    double most = m_peak ? static_cast<double>(m_peak->peakBytes) : 0;
-    if (m_peak && m_peak->peakReservedBytes) most = std::max(most, static_cast<double>(*m_peak->peakReservedBytes));
+    // The whole trace's peak first, not the window's: the axis stands still while one pans. Only what lies outside of
+    // all steps (evaluation, set-up) can be higher.
+    double most = static_cast<double>(m_highest);
     for (const MemorySample& sample : m_ghost) most = std::max(most, static_cast<double>(sample.total()));
-    if (!m_peak && m_data) {
+    if (m_data) {
         for (const auto& sample : m_data->window.samples) most = std::max(most, static_cast<double>(sample.total()));
     }
     return most;

@@ -23,8 +23,9 @@ public:
 
     /// Null: nothing is known for this rank yet.
     void setPicture(std::shared_ptr<const MemoryPicture> picture);
-    /// The peak that the axis leaves room for, and which is marked. label: what was made last before it.
-    void setPeak(std::optional<MemorySummary> peak, const QString& label);
+    /// The peak that is marked. label: what was made last before it. highest: what the axis leaves room for, the
+    /// largest peak of all steps [bytes], so that it stands still from step to step.
+    void setPeak(std::optional<MemorySummary> peak, const QString& label, std::int64_t highest);
     /// The device's capacity [bytes], 0 unknown, and the device's name beside it.
     void setCapacity(std::int64_t bytes, const QString& device);
     /// Keep the axis linear up to the wall.
@@ -37,6 +38,7 @@ public:
     void setMarked(std::optional<Instant> at);
     void setByteUnit(ByteUnit unit);
 
+    bool hasGhost() const { return !m_ghost.empty(); }
     const MemoryScale& scale() const { return m_scale; }
     FrameQuality quality() const override;
 
@@ -62,7 +64,7 @@ private:
     std::shared_ptr<const MemoryPicture> m_data;
     std::optional<MemorySummary> m_peak;
     QString m_peakLabel, m_device;
-    std::int64_t m_capacity = 0;
+    std::int64_t m_capacity = 0, m_highest = 0;
     bool m_toScale = false;
     std::vector<MemorySample> m_ghost;
     std::shared_ptr<const AllocationList> m_buffers;

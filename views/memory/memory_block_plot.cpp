@@ -2,6 +2,7 @@
 // See memory_block_plot.h.
 #include "views/memory/memory_block_plot.h"
 
+#include "views/memory/memory_groups.h"
 #include "views/plot_blocks.h"
 #include "views/plot_ticks.h"
 #include "views/words.h"

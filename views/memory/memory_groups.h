@@ -4,6 +4,8 @@
 #pragma once
 
 #include "model/trace/trace_query.h"
+#include "views/format.h"
+#include "views/plot_context.h"
 
 #include <QString>
 
@@ -44,13 +46,6 @@ enum class PhasePlace { Unknown, Begin, During, End };
 struct InstantPhase {
     PhasePlace place = PhasePlace::Unknown;
     Phase phase = Phase::None;
-};
-
-/// One recorded phase of a step.
-struct PhaseSpan {
-    TimeRange range;
-    Phase phase = Phase::None;
-    std::optional<Microbatch> microbatch;
 };
 
 /// Begin and End are the first and last 15 % of the shortest phase around `at`; between two phases it is the end of

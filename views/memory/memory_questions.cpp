@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See memory_questions.h.
+#include "views/memory/memory_questions.h"
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kPhasePixels = 2000;
+
+std::vector<TrackId> tracksOf(const TraceQuery& trace, RankId rank, std::initializer_list<TrackKind> kinds)
+{
+    std::vector<TrackId> ids;
+    for (const TrackView& track : trace.tracks()) {
+        if (track.info.rank != rank) continue;
+        if (std::find(kinds.begin(), kinds.end(), track.info.kind) != kinds.end()) ids.push_back(track.id);
+    }
+    return ids;
+}
+
+Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<TrackId>& tracks, TimeRange range)
+{
+    std::vector<PhaseSpan> phases;
+    if (tracks.empty() || range.empty()) return phases;
+    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices({tracks, range, kPhasePixels}));
+    for (const LaneSlices& lane : window.lanes) {
+        for (const SliceView& slice : lane.exact) {
+            const auto op = window.ops.find(slice.op);
+            if (op == window.ops.end() || op->second->phase == Phase::None) continue;
+            phases.push_back({{slice.start, slice.end()}, op->second->phase, slice.microbatch});
+        }
+    }
+    std::sort(phases.begin(), phases.end(),
+              [](const PhaseSpan& a, const PhaseSpan& b) { return a.range.begin < b.range.begin; });
+    return phases;
+}
+
+} // namespace
+
+const MemorySummary* MemoryFacts::summary(std::optional<StepIndex> step) const
+{
+    const auto found = std::find_if(summaries.begin(), summaries.end(),
+                                    [&](const MemorySummary& summary) { return summary.step == step; });
+    return found == summaries.end() ? nullptr : &*found;
+}
+
+std::int64_t MemoryFacts::highestPeak() const
+{
+    std::int64_t most = 0;
+    for (const MemorySummary& summary : summaries) {
+        most = std::max({most, summary.peakBytes, summary.peakReservedBytes.value_or(0)});
+    }
+    return most;
+}
+
+Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
+{
+    MemoryFacts facts;
+    facts.rank.rank = rank;
+    for (const RankInfo& info : trace.info().header.ranks) {
+        if (info.rank == rank) facts.rank = info;
+    }
+    FOURWALLS_TRY_ASSIGN(std::vector<MemorySummary> summaries, trace.memorySummaries());
+    for (MemorySummary& summary : summaries) {
+        if (summary.rank == rank) facts.summaries.push_back(std::move(summary));
+    }
+    std::stable_sort(facts.summaries.begin(), facts.summaries.end(),
+                     [](const MemorySummary& a, const MemorySummary& b) { return a.step < b.step; });
+    FOURWALLS_TRY_ASSIGN(facts.steps, trace.steps(rank));
+    const auto& counters = trace.info().counters;
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+        if (counters[i].name == "reserved_bytes" && counters[i].rank == rank) {
+            facts.reserved = CounterId(static_cast<std::int32_t>(i));
+        }
+    }
+    facts.phaseTracks = tracksOf(trace, rank, {TrackKind::Phases});
+    return facts;
+}
+
+Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts& facts, TimeRange range, int pixels)
+{
+    MemoryPicture picture;
+    picture.pixels = pixels;
+    FOURWALLS_TRY_ASSIGN(picture.window, trace.memory(facts.rank.rank, range, pixels));
+    if (facts.reserved) {
+        FOURWALLS_TRY_ASSIGN(picture.reserved, trace.counter(*facts.reserved, range, pixels));
+    }
+    MemoryWindowAnswer answer;
+    FOURWALLS_TRY_ASSIGN(answer.phases, phasesIn(trace, facts.phaseTracks, range));
+    answer.picture = std::make_shared<const MemoryPicture>(std::move(picture));
+    return answer;
+}
+
+Result<BlockPicture> askBlocks(TraceQuery& trace, RankId rank, TimeRange range, bool byAddress,
+                               std::shared_ptr<const BlockPicture> previous)
+{
+    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(rank, range, kBlockLimit));
+    BlockPicture picture;
+    picture.range = range;
+    picture.layout = byAddress ? placeByAddress(list, range)
+                               : packBlocks(list, range, previous ? previous->list.get() : nullptr,
+                                            previous ? &previous->layout : nullptr);
+    picture.list = std::make_shared<const AllocationList>(std::move(list));
+    return picture;
+}
+
+Result<AliveAnswer> askAlive(TraceQuery& trace, const MemoryFacts& facts, Instant at)
+{
+    AliveAnswer answer;
+    answer.at = at;
+    FOURWALLS_TRY_ASSIGN(answer.list, trace.aliveAt(facts.rank.rank, at, kAliveLimit));
+    // The phases of the step around the instant decide "as backward begins".
+    TimeRange around{at, at + Duration{1}};
+    for (const StepView& step : facts.steps) {
+        if (step.record.range.contains(at)) around = step.record.range;
+    }
+    FOURWALLS_TRY_ASSIGN(std::vector<PhaseSpan> phases, phasesIn(trace, facts.phaseTracks, around));
+    answer.place = placeIn(phases, at);
+    if (answer.place.place == PhasePlace::Unknown) {
+        const AllocationView* latest = latestAlive(answer.list, at);
+        const auto op = latest && latest->op ? answer.list.ops.find(*latest->op) : answer.list.ops.end();
+        if (op != answer.list.ops.end() && op->second->phase != Phase::None) {
+            answer.place = {PhasePlace::During, op->second->phase};
+        }
+    }
+    return answer;
+}
+
+Result<std::optional<SelectedSlice>> askSliceAt(TraceQuery& trace, RankId rank, Instant at)
+{
+    SliceQuery query;
+    query.tracks = tracksOf(trace, rank, {TrackKind::Operators, TrackKind::ComputeStream, TrackKind::CpuThread});
+    query.range = {at, at + Duration{1}};
+    if (query.tracks.empty()) return std::optional<SelectedSlice>();
+    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices(query));
+    const SliceView* innermost = nullptr;
+    for (const LaneSlices& lane : window.lanes) {
+        for (const SliceView& slice : lane.exact) {
+            if (slice.start > at || slice.end() <= at) continue;
+            if (!innermost || slice.duration < innermost->duration) innermost = &slice;
+        }
+    }
+    if (!innermost) return std::optional<SelectedSlice>();
+    const auto op = window.ops.find(innermost->op);
+    return std::optional<SelectedSlice>(SelectedSlice{*innermost, op == window.ops.end() ? nullptr : op->second});
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the memory view asks of a trace: jobs for a worker thread that return everything one part of the view shows.
+#pragma once
+
+#include "model/trace/trace_query.h"
+#include "views/memory/memory_area_plot.h"
+#include "views/memory/memory_block_plot.h"
+#include "views/memory/memory_groups.h"
+#include "views/plot_context.h"
+
+#include <stop_token>
+
+namespace fourwalls::views {
+
+/// What is asked once per rank.
+struct MemoryFacts {
+    RankInfo rank;
+    std::vector<MemorySummary> summaries;   ///< of this rank: the whole trace's first, then by step
+    std::vector<StepView> steps;            ///< by time
+    std::optional<CounterId> reserved;      ///< counter of reserved bytes
+    std::vector<TrackId> phaseTracks;
+
+    /// The summary of a step, or of the whole trace; null if there is none.
+    const MemorySummary* summary(std::optional<StepIndex> step) const;
+    /// The highest peak of any step: what an axis needs room for.
+    std::int64_t highestPeak() const;
+};
+Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank);
+
+/// The curve over a range with the phases under it.
+struct MemoryWindowAnswer {
+    std::shared_ptr<const MemoryPicture> picture;
+    std::vector<PhaseSpan> phases;
+};
+Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts& facts, TimeRange range, int pixels);
+
+/// The buffers of a range with their places. previous: an earlier answer of the same rank, or null.
+Result<BlockPicture> askBlocks(TraceQuery& trace, RankId rank, TimeRange range, bool byAddress,
+                               std::shared_ptr<const BlockPicture> previous);
+
+/// What was alive at an instant, and which phase that was.
+struct AliveAnswer {
+    Instant at;
+    AllocationList list;
+    InstantPhase place;
+};
+Result<AliveAnswer> askAlive(TraceQuery& trace, const MemoryFacts& facts, Instant at);
+
+/// The innermost slice of the rank at an instant with its operator; absent where nothing ran.
+Result<std::optional<SelectedSlice>> askSliceAt(TraceQuery& trace, RankId rank, Instant at);
+
+/// Buffers drawn and listed at most; the rest is counted.
+inline constexpr std::size_t kBlockLimit = 6000;
+inline constexpr std::size_t kAliveLimit = 20'000;
+
+} // namespace fourwalls::views

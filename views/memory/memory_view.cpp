@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory view's questions and answers; memory_view_build.cpp has its widgets.
+#include "views/memory/memory_view.h"
+
+#include "views/memory/memory_panels.h"
+#include "views/plot_card.h"
+#include "views/words.h"
+
+#include <QComboBox>
+#include <QPainter>
+#include <QStackedWidget>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// How much more than the screen is asked for on either side, as a share of it: a pan has data at once.
+constexpr double kMargin = 0.5;
+/// Above this share of the capacity the peak is an alarm.
+constexpr double kNearWall = 0.9;
+
+TimeRange widened(const TimeRange& range, double share, const TimeRange& limits)
+{
+    const Duration by{static_cast<std::int64_t>(share * static_cast<double>(range.length().ns))};
+    const TimeRange wide = TimeRange{range.begin - by, range.end + by}.intersected(limits);
+    return wide.empty() ? range : wide;
+}
+
+/// Whether `have` has the shown range and something to spare wherever the trace goes on.
+bool coversWithRoom(const TimeRange& have, const TimeRange& shown, const TimeRange& limits)
+{
+    const Duration spare{static_cast<std::int64_t>(kMargin / 3 * static_cast<double>(shown.length().ns))};
+    return have.begin <= std::max(shown.begin - spare, std::min(limits.begin, shown.begin)) &&
+           have.end >= std::min(shown.end + spare, std::max(limits.end, shown.end));
+}
+
+} // namespace
+
+template <class R, class Job, class Done>
+void MemoryView::ask(const QByteArray& channel, Job job, Done done)
+{
+    m_pending.insert(channel);
+    session()->ask<R>(
+        this, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token) { return job(trace); },
+        [this, channel, done = std::move(done)](const Answer<R>& answer) {
+            m_pending.remove(channel);
+            if (answer.ok()) done(answer.value);
+            else fail(answer.error);
+        });
+}
+
+void MemoryView::fail(const Error& error)
+{
+    if (error.code == ErrorCode::Cancelled) return;
+    m_error = QString::fromStdString(error.message());
+    m_content->hide();
+    update();
+}
+
+void MemoryView::traceChanged()
+{
+    m_facts.reset();
+    m_picture.reset();
+    m_buffers.reset();
+    m_alive.reset();
+    m_marked.reset();
+    m_peakKnown.reset();
+    m_error.clear();
+    m_pending.clear();
+    m_askedWindow = m_askedBuffers = {};
+    m_area->setPicture(nullptr);
+    m_area->setBuffers(nullptr);
+    m_blocks->setPicture(nullptr);
+    m_area->setSelection(selection());
+    m_blocks->setSelection(selection());
+    m_content->hide();
+    if (!session() || !selection()) return;
+    connect(selection(), &Selection::rankChanged, this, &MemoryView::onRank);
+    connect(selection(), &Selection::stepChanged, this, &MemoryView::onStep);
+    connect(selection(), &Selection::byteUnitChanged, this, &MemoryView::showSummary);
+    if (session()->isOpen()) onRank();
+    else connect(session(), &TraceSession::opened, this, &MemoryView::onRank);
+}
+
+void MemoryView::onRank()
+{
+    if (!session() || !session()->isOpen()) return;
+    m_content->setVisible(emptyReason().isEmpty());
+    m_facts.reset();
+    m_picture.reset();
+    m_buffers.reset();
+    m_alive.reset();
+    m_marked.reset();
+    m_peakKnown.reset();
+    m_askedWindow = m_askedBuffers = {};
+    update();
+    if (session()->info().counts.allocations > 0) askFacts();
+}
+
+void MemoryView::askFacts()
+{
+    const RankId rank = selection()->rank();
+    ask<MemoryFacts>("facts", [rank](TraceQuery& trace) { return askMemoryFacts(trace, rank); },
+                     [this](std::shared_ptr<const MemoryFacts> facts) {
+                         m_facts = std::move(facts);
+                         m_content->setVisible(emptyReason().isEmpty());
+                         fillPickers();
+                         showSummary();
+                         askInstant();
+                         onShownRange();
+                         update();
+                     });
+}
+
+void MemoryView::onShownRange()
+{
+    if (!m_facts || !isVisible()) return;
+    const TimeRange shown = shownPlot().camera().range();
+    const TimeRange whole = selection()->whole();
+    const int columns = shownPlot().deviceColumns();
+    const double wanted = static_cast<double>(shown.length().ns) / columns * 1.01;
+    const bool sharp = m_askedPixels > 0 && static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= wanted;
+    if (!sharp || !coversWithRoom(m_askedWindow, shown, whole)) askWindow();
+
+    const bool all = m_buffers && m_buffers->list->totalCount == static_cast<std::int64_t>(m_buffers->list->items.size());
+    const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
+    if (coarse || !coversWithRoom(m_askedBuffers, shown, whole)) askBuffers();
+}
+
+void MemoryView::askWindow()
+{
+    const TimeRange shown = shownPlot().camera().range();
+    const TimeRange range = widened(shown, kMargin, selection()->whole());
+    const double share = static_cast<double>(range.length().ns) / static_cast<double>(std::max<std::int64_t>(1, shown.length().ns));
+    const int pixels = std::max(1, static_cast<int>(shownPlot().deviceColumns() * share + 1));
+    m_askedWindow = range;
+    m_askedPixels = pixels;
+    ask<MemoryWindowAnswer>(
+        "window", [facts = m_facts, range, pixels](TraceQuery& trace) { return askMemoryWindow(trace, *facts, range, pixels); },
+        [this](std::shared_ptr<const MemoryWindowAnswer> answer) {
+            m_picture = answer->picture;
+            std::vector<StepSpan> steps;
+            for (const StepView& step : m_facts->steps) {
+                steps.push_back({step.record.range, step.record.step, step.record.warmup});
+            }
+            m_area->setContext(steps, answer->phases);
+            m_blocks->setContext(std::move(steps), answer->phases);
+            m_area->setPicture(m_picture);
+            showLegend();
+        });
+}
+
+void MemoryView::askBuffers()
+{
+    const TimeRange range = widened(shownPlot().camera().range(), kMargin / 2, selection()->whole());
+    m_askedBuffers = range;
+    const bool byAddress = m_address->isChecked();
+    ask<BlockPicture>(
+        "buffers",
+        [rank = m_facts->rank.rank, range, byAddress, previous = m_buffers](TraceQuery& trace) {
+            return askBlocks(trace, rank, range, byAddress, previous);
+        },
+        [this](std::shared_ptr<const BlockPicture> picture) {
+            m_buffers = std::move(picture);
+            m_area->setBuffers(m_buffers->list);
+            m_blocks->setPicture(m_buffers);
+            m_bufferPanel->setList(m_buffers->list, selection()->whole().begin);
+        });
+}
+
+std::optional<Instant> MemoryView::instant() const
+{
+    if (m_marked) return m_marked;
+    const MemorySummary* peak = summary();
+    return peak ? std::optional(peak->peakAt) : std::nullopt;
+}
+
+const MemorySummary* MemoryView::summary() const
+{
+    if (!m_facts) return nullptr;
+    const auto step = selection() ? selection()->step() : std::nullopt;
+    const MemorySummary* own = m_facts->summary(step);
+    return own ? own : m_facts->summary(std::nullopt);
+}
+
+void MemoryView::askInstant()
+{
+    const std::optional<Instant> at = instant();
+    if (!at) return;
+    ask<AliveAnswer>("alive", [facts = m_facts, at = *at](TraceQuery& trace) { return askAlive(trace, *facts, at); },
+                     [this](std::shared_ptr<const AliveAnswer> answer) { onAlive(std::move(answer)); });
+}
+
+void MemoryView::onAlive(std::shared_ptr<const AliveAnswer> answer)
+{
+    m_alive = std::move(answer);
+    const MemorySummary* peak = summary();
+    const bool isPeak = peak && m_alive->at == peak->peakAt;
+    if (isPeak) {
+        const AllocationView* latest = latestAlive(m_alive->list, m_alive->at);
+        m_peakLabel = latest && latest->op ? originOf(*latest, m_alive->list.ops) : QString();
+        m_peakPlace = m_alive->place;
+        m_peakKnown = m_alive->at;
+    }
+    showSummary();
+}
+
+void MemoryView::onStep()
+{
+    if (!m_facts) return;
+    m_marked.reset();
+    fillPickers();
+    showSummary();
+    askInstant();
+}
+
+void MemoryView::onInstantClicked(Instant at)
+{
+    m_marked = at;
+    m_area->setMarked(at);
+    m_blocks->setMarked(at);
+    askInstant();
+}
+
+void MemoryView::selectBuffer(AllocationId id)
+{
+    m_blocks->setSelected(id);
+    m_bufferPanel->select(id);
+}
+
+void MemoryView::zoomToBuffer(AllocationId id)
+{
+    if (!m_buffers) return;
+    for (const MemoryBlock& block : m_buffers->layout.blocks) {
+        if (m_buffers->list->items[block.index].id != id) continue;
+        const Duration margin{block.life.length().ns / 20 + 1};
+        selection()->setRange({block.life.begin - margin, block.life.end + margin});
+        m_blocks->setSelected(id);
+        return;
+    }
+}
+
+void MemoryView::jumpToTimeline()
+{
+    const std::optional<Instant> at = instant();
+    if (!at) return;
+    // A twentieth of the step on either side shows what ran around the instant.
+    Duration length = selection()->whole().length();
+    for (const StepView& step : m_facts->steps) {
+        if (step.record.range.contains(*at)) length = step.record.range.length();
+    }
+    const Duration side{std::max<std::int64_t>(1000, length.ns / 20)};
+    selection()->setRange({*at - side, *at + side});
+    selection()->setCursor(*at);
+    ask<std::optional<SelectedSlice>>(
+        "slice", [rank = m_facts->rank.rank, at = *at](TraceQuery& trace) { return askSliceAt(trace, rank, at); },
+        [this](std::shared_ptr<const std::optional<SelectedSlice>> slice) {
+            if (*slice) selection()->setSlice(**slice);
+        });
+    emit selection()->viewRequested(QStringLiteral("timeline"));
+}
+
+TimePlot& MemoryView::shownPlot() const
+{
+    if (showsBlocks()) return *m_blocks;
+    return *m_area;
+}
+
+bool MemoryView::showsBlocks() const { return m_plots->currentWidget() == m_blocks; }
+
+void MemoryView::setGhost(std::vector<MemorySample> ghost)
+{
+    m_area->setGhost(std::move(ghost));
+    showLegend();
+}
+
+bool MemoryView::showsFinalData() const
+{
+    if (!session() || !selection() || !session()->isOpen()) return false;
+    if (!emptyReason().isEmpty()) return true;
+    const FrameQuality quality = showsBlocks() ? m_blocks->quality() : m_area->quality();
+    return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers;
+}
+
+QString MemoryView::emptyReason() const
+{
+    if (!m_error.isEmpty()) return tr("The memory of this trace could not be read. %1").arg(m_error);
+    if (!session() || !selection()) return tr("Open or record a trace to see its memory.");
+    if (!session()->isOpen()) return {};
+    if (session()->info().counts.allocations == 0) {
+        return tr("This trace has no allocations, so there is no memory curve.\nTraces recorded by Fourwalls have them; "
+                  "when recording with PyTorch, switch on profile_memory.");
+    }
+    if (m_facts && m_facts->summaries.empty()) {
+        return tr("Rank %1 has no allocations in this trace.\nChoose another rank on the timeline.")
+            .arg(m_facts->rank.rank.value);
+    }
+    return {};
+}
+
+QString MemoryView::tableAsCsv() const
+{
+    if (!m_facts) return {};
+    return m_alivePanel->tableHasFocus() ? m_alivePanel->tableAsCsv() : m_bufferPanel->tableAsCsv();
+}
+
+void MemoryView::exportTo(QPainter& painter, QSizeF size)
+{
+    if (!m_content->isVisibleTo(this)) {
+        paintEmpty(painter, QRectF(QPointF(0, 0), size).toRect(), emptyReason());
+        return;
+    }
+    View::exportTo(painter, size);
+}
+
+void MemoryView::showSummary()
+{
+    if (!m_facts) return;
+    const ByteUnit unit = selection()->byteUnit();
+    m_gb->setChecked(unit == ByteUnit::GB);
+    m_gib->setChecked(unit == ByteUnit::GiB);
+    m_area->setByteUnit(unit);
+    m_blocks->setByteUnit(unit);
+    m_alivePanel->setByteUnit(unit);
+    m_bufferPanel->setByteUnit(unit);
+
+    const MemorySummary* peak = summary();
+    const bool known = peak && m_peakKnown == peak->peakAt;
+    m_area->setCapacity(m_facts->rank.memoryBytes, QString::fromStdString(m_facts->rank.device));
+    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(), m_facts->highestPeak());
+    m_area->setMarked(m_marked);
+    m_blocks->setMarked(m_marked);
+    m_finding.clear();
+    bool alarm = false;
+    if (peak && known) {
+        m_finding = peakSentence(formatBytes(static_cast<double>(peak->peakBytes), unit), peak->atPeak, m_peakPlace);
+        const double capacity = static_cast<double>(m_facts->rank.memoryBytes);
+        alarm = capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * capacity;
+    }
+    m_card->finding().setText(m_finding);
+    m_card->finding().setTone(alarm ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
+
+    const std::optional<Instant> at = instant();
+    if (m_alive && at && m_alive->at == *at) {
+        const QString title = m_marked ? tr("Alive at %1").arg(formatDuration(*at - selection()->whole().begin))
+                                       : tr("Alive at the peak");
+        m_alivePanel->setAlive(std::shared_ptr<const AllocationList>(m_alive, &m_alive->list), title, !m_marked);
+    }
+    showFigures();
+    showLegend();
+}
+
+void MemoryView::themeChanged()
+{
+    showLegend();
+    update();
+}
+
+void MemoryView::languageChanged()
+{
+    retranslate();
+    fillPickers();
+    showSummary();
+}
+
+void MemoryView::paintEvent(QPaintEvent*)
+{
+    if (m_content->isVisibleTo(this)) return;   // the plot reports the frames
+    QPainter painter(this);
+    paintEmpty(painter, rect(), emptyReason());
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{}, emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+void MemoryView::showFigures()
+{
+    const MemorySummary* peak = summary();
+    if (!peak) return m_figures->setFigures({});
+    const ByteUnit unit = selection()->byteUnit();
+    const auto text = [unit](std::int64_t bytes) { return formatBytes(static_cast<double>(bytes), unit); };
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+        return formatPercent(static_cast<double>(part) / static_cast<double>(whole), 0);
+    };
+    const std::int64_t capacity = m_facts->rank.memoryBytes;
+    const std::int64_t still = staticBytes(peak->atPeak);
+    std::vector<PlotFigure> figures;
+    figures.push_back({tr("Peak"), text(peak->peakBytes),
+                       capacity > 0 ? tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity))
+                                    : tr("capacity of the device unknown"),
+                       capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * static_cast<double>(capacity)});
+    figures.push_back({tr("Static at the peak"), text(still), tr("weights, gradients, optimizer state"), false});
+    figures.push_back({tr("Dynamic at the peak"), text(peak->peakBytes - still),
+                       peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes))
+                                           : QString(), false});
+    QString after = tr("stays at the end");
+    if (peak->step) after = tr("stays after step %1").arg(peak->step->value);
+    else if (!m_facts->steps.empty()) after = tr("stays after step %1").arg(m_facts->steps.back().record.step.value);
+    figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
+    if (peak->peakReservedBytes) {
+        figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
+                           tr("peak of the allocator, %1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)),
+                           false});
+    }
+    m_figures->setFigures(std::move(figures));
+}
+
+void MemoryView::showLegend()
+{
+    const Theme& t = currentTheme();
+    std::vector<PlotLegend::Entry> entries;
+    CategoryBytes most{};
+    if (m_facts) {
+        for (const MemorySummary& summary : m_facts->summaries) {
+            for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], summary.categoryPeaks[i]);
+        }
+    }
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        const auto category = static_cast<MemoryCategory>(i);
+        if (most[i] > 0) entries.push_back({PlotLegend::Mark::Area, colourOf(t, category), words(category)});
+    }
+    if (!showsBlocks()) {
+        QColor line = t.text;
+        line.setAlpha(150);
+        entries.push_back({PlotLegend::Mark::Line, line, tr("static below")});
+        if (m_facts && m_facts->reserved) entries.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("reserved")});
+        if (m_area->hasGhost()) entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted")});
+    }
+    m_legend->setEntries(std::move(entries));
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory wall of one rank: the curve under the capacity, what the peak is made of, and every buffer.
+#pragma once
+
+#include "views/memory/memory_questions.h"
+#include "views/view.h"
+
+#include <QSet>
+
+#include <memory>
+
+class QComboBox;
+class QSplitter;
+class QStackedWidget;
+class QToolButton;
+
+namespace fourwalls::views {
+
+class FigureStrip;
+class MemoryAlivePanel;
+class MemoryBufferPanel;
+class PlotCard;
+class PlotLegend;
+
+class MemoryView : public View {
+    Q_OBJECT
+public:
+    explicit MemoryView(QWidget* parent = nullptr);
+
+    QString id() const override { return QStringLiteral("memory"); }
+    QString title() const override { return tr("Memory"); }
+    bool showsFinalData() const override;
+    QString emptyReason() const override;
+    QString tableAsCsv() const override;
+    void exportTo(QPainter& painter, QSizeF size) override;
+
+    /// A predicted curve over the recording, dashed; empty: none. Samples by time on the trace's clock.
+    void setGhost(std::vector<MemorySample> ghost);
+    /// Blocks per buffer instead of areas per category.
+    void setShowsBlocks(bool blocks);
+    bool showsBlocks() const;
+    /// What the title line says about the peak; empty until it is known.
+    QString finding() const { return m_finding; }
+
+    MemoryAreaPlot& areaPlot() { return *m_area; }
+    MemoryBlockPlot& blockPlot() { return *m_blocks; }
+
+protected:
+    void traceChanged() override;
+    void themeChanged() override;
+    void languageChanged() override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void build();
+    void buildControls();
+    void buildActions();
+    void retranslate();
+    void connectTrace();
+
+    void askFacts();
+    void askWindow();
+    void askBuffers();
+    void askInstant();
+    /// The question on `channel` is under way until its answer came.
+    template <class R, class Job, class Done> void ask(const QByteArray& channel, Job job, Done done);
+    void fail(const Error& error);
+
+    void onRank();
+    void onStep();
+    void onShownRange();
+    void onInstantClicked(Instant at);
+    void onAlive(std::shared_ptr<const AliveAnswer> answer);
+    void jumpToTimeline();
+    void zoomToBuffer(AllocationId id);
+    void selectBuffer(AllocationId id);
+
+    void fillPickers();
+    void showSummary();
+    void showFigures();
+    void showLegend();
+    TimePlot& shownPlot() const;
+    const MemorySummary* summary() const;
+    std::optional<Instant> instant() const;     ///< whose buffers are listed: the marked one, else the peak
+
+    QWidget* m_content = nullptr;
+    FigureStrip* m_figures = nullptr;
+    PlotCard* m_card = nullptr;
+    PlotLegend* m_legend = nullptr;
+    QComboBox *m_rankPicker = nullptr, *m_stepPicker = nullptr;
+    QToolButton *m_areas = nullptr, *m_blocksButton = nullptr, *m_gb = nullptr, *m_gib = nullptr, *m_wall = nullptr,
+                *m_address = nullptr;
+    QStackedWidget* m_plots = nullptr;
+    MemoryAreaPlot* m_area = nullptr;
+    MemoryBlockPlot* m_blocks = nullptr;
+    QSplitter* m_splitter = nullptr;
+    MemoryAlivePanel* m_alivePanel = nullptr;
+    MemoryBufferPanel* m_bufferPanel = nullptr;
+
+    std::shared_ptr<const MemoryFacts> m_facts;
+    std::shared_ptr<const MemoryPicture> m_picture;
+    std::shared_ptr<const BlockPicture> m_buffers;
+    std::shared_ptr<const AliveAnswer> m_alive;
+    std::optional<Instant> m_marked;
+    QString m_peakLabel, m_finding, m_error;
+    InstantPhase m_peakPlace;
+    std::optional<Instant> m_peakKnown;         ///< the peak that the label and place describe
+    QSet<QByteArray> m_pending;
+    TimeRange m_askedWindow, m_askedBuffers;
+    int m_askedPixels = 0;
+};
+
+} // namespace fourwalls::views

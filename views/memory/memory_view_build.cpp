@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory view's widgets, pickers and actions.
+#include "views/memory/memory_panels.h"
+#include "views/memory/memory_view.h"
+#include "views/plot_card.h"
+
+#include <QAction>
+#include <QButtonGroup>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace fourwalls::views {
+
+namespace {
+/// One notch of a wheel, and the part of the screen that one key press moves by.
+constexpr int kKeyZoom = 120;
+constexpr double kKeyPan = 0.1;
+}
+
+MemoryView::MemoryView(QWidget* parent) : View(parent)
+{
+    build();
+    buildControls();
+    buildActions();
+    retranslate();
+    m_content->hide();
+}
+
+void MemoryView::build()
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    m_content = new QWidget(this);
+    outer->addWidget(m_content);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+
+    m_figures = new FigureStrip(m_content);
+    column->addWidget(m_figures);
+
+    m_splitter = new QSplitter(Qt::Vertical, m_content);
+    m_splitter->setHandleWidth(kGap);
+    m_splitter->setChildrenCollapsible(false);
+    column->addWidget(m_splitter, 1);
+
+    m_card = new PlotCard(m_splitter);
+    m_plots = new QStackedWidget(m_card);
+    m_area = new MemoryAreaPlot(m_plots);
+    m_blocks = new MemoryBlockPlot(m_plots);
+    m_plots->addWidget(m_area);
+    m_plots->addWidget(m_blocks);
+
+    auto* tables = new QSplitter(Qt::Horizontal, m_splitter);
+    tables->setHandleWidth(kGap);
+    tables->setChildrenCollapsible(false);
+    m_alivePanel = new MemoryAlivePanel(tables);
+    m_bufferPanel = new MemoryBufferPanel(tables);
+    tables->setStretchFactor(0, 5);
+    tables->setStretchFactor(1, 6);
+    m_splitter->setStretchFactor(0, 3);
+    m_splitter->setStretchFactor(1, 2);
+    m_splitter->setSizes({600, 360});
+
+    for (TimePlot* plot : {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks)}) {
+        connect(plot, &TimePlot::shownRangeChanged, this, [this, plot] {
+            if (plot == &shownPlot()) onShownRange();
+        });
+        connect(plot, &TimePlot::instantClicked, this, &MemoryView::onInstantClicked);
+        connect(plot, &TimePlot::painted, this, [this](TimeRange range, FrameQuality quality) { reportFrame(range, quality); });
+    }
+    connect(m_area, &TimePlot::doubleClicked, this, [this](Instant at) {
+        for (const StepView& step : m_facts ? m_facts->steps : std::vector<StepView>()) {
+            if (step.record.range.contains(at)) selection()->setRange(step.record.range);
+        }
+    });
+    connect(m_area, &MemoryAreaPlot::peakClicked, m_alivePanel, &MemoryAlivePanel::backToPeak);
+    connect(m_blocks, &MemoryBlockPlot::blockClicked, this, &MemoryView::selectBuffer);
+    connect(m_bufferPanel, &MemoryBufferPanel::bufferSelected, m_blocks, &MemoryBlockPlot::setSelected);
+    connect(m_bufferPanel, &MemoryBufferPanel::bufferActivated, this, &MemoryView::zoomToBuffer);
+    connect(m_alivePanel, &MemoryAlivePanel::showOnTimeline, this, &MemoryView::jumpToTimeline);
+    connect(m_alivePanel, &MemoryAlivePanel::backToPeak, this, [this] {
+        m_marked.reset();
+        showSummary();
+        askInstant();
+    });
+}
+
+void MemoryView::buildControls()
+{
+    m_rankPicker = new QComboBox(m_card);
+    m_stepPicker = new QComboBox(m_card);
+    m_card->addControl(m_rankPicker);
+    m_card->addControl(m_stepPicker);
+    connect(m_rankPicker, &QComboBox::activated, this, [this](int index) {
+        selection()->setRank(RankId(m_rankPicker->itemData(index).toInt()));
+    });
+    connect(m_stepPicker, &QComboBox::activated, this, [this](int index) {
+        const QVariant value = m_stepPicker->itemData(index);
+        if (!value.isValid()) {
+            selection()->setStep(std::nullopt);
+            selection()->setRange(selection()->whole());
+            return;
+        }
+        const StepIndex step(value.toInt());
+        selection()->setStep(step);
+        for (const StepView& view : m_facts->steps) {
+            if (view.record.step == step) selection()->setRange(view.record.range);
+        }
+    });
+
+    auto* row = new QWidget(m_card);
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(2);
+    m_legend = new PlotLegend(row);
+    layout->addWidget(m_legend, 1);
+    const auto pair = [&](QToolButton*& first, QToolButton*& second) {
+        auto* group = new QButtonGroup(row);
+        first = choiceButton(row);
+        second = choiceButton(row);
+        group->addButton(first);
+        group->addButton(second);
+        first->setChecked(true);
+        layout->addWidget(first);
+        layout->addWidget(second);
+        layout->addSpacing(10);
+    };
+    m_wall = choiceButton(row);
+    m_address = choiceButton(row);
+    layout->addWidget(m_wall);
+    layout->addWidget(m_address);
+    layout->addSpacing(10);
+    m_address->hide();
+    pair(m_areas, m_blocksButton);
+    pair(m_gb, m_gib);
+    m_card->addContent(row);
+    m_card->addContent(m_plots, 1);
+
+    connect(m_areas, &QToolButton::clicked, this, [this] { setShowsBlocks(false); });
+    connect(m_blocksButton, &QToolButton::clicked, this, [this] { setShowsBlocks(true); });
+    connect(m_gb, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GB); });
+    connect(m_gib, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GiB); });
+    connect(m_wall, &QToolButton::toggled, m_area, &MemoryAreaPlot::setWallToScale);
+    connect(m_address, &QToolButton::toggled, this, [this] {
+        m_buffers.reset();
+        askBuffers();
+    });
+}
+
+void MemoryView::buildActions()
+{
+    const auto add = [this](const char* name, const QKeySequence& keys, auto run) {
+        auto* action = new QAction(this);
+        action->setObjectName(QString::fromLatin1(name));
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, [this, run] {
+            if (m_facts) run();
+        });
+        addAction(action);
+    };
+    add("memory.zoomIn", Qt::Key_W, [this] { shownPlot().zoomBy(kKeyZoom); });
+    add("memory.zoomOut", Qt::Key_S, [this] { shownPlot().zoomBy(-kKeyZoom); });
+    add("memory.panLeft", Qt::Key_A, [this] { shownPlot().panBy(-kKeyPan); });
+    add("memory.panRight", Qt::Key_D, [this] { shownPlot().panBy(kKeyPan); });
+    add("memory.fit", Qt::Key_F, [this] { fitAll(); });
+    add("memory.blocks", Qt::Key_B, [this] { setShowsBlocks(!showsBlocks()); });
+    add("memory.wall", Qt::Key_L, [this] { m_wall->toggle(); });
+    add("memory.peak", Qt::Key_P, [this] {
+        emit m_alivePanel->backToPeak();
+        const MemorySummary* peak = summary();
+        const TimeRange range = selection()->range();
+        const Duration half{range.length().ns / 2};
+        if (peak) selection()->setRange({peak->peakAt - half, peak->peakAt + half});
+    });
+    add("memory.timeline", Qt::Key_T, [this] { jumpToTimeline(); });
+}
+
+void MemoryView::retranslate()
+{
+    m_card->title().setText(tr("Memory"));
+    m_rankPicker->setAccessibleName(tr("Rank"));
+    m_stepPicker->setAccessibleName(tr("Step"));
+    m_areas->setText(tr("Areas"));
+    m_areas->setToolTip(tr("Live memory by category"));
+    m_blocksButton->setText(tr("Blocks"));
+    m_blocksButton->setToolTip(tr("Every buffer as a block over its life"));
+    m_gb->setText(tr("GB"));
+    m_gb->setToolTip(tr("Decimal units: 1 GB is 10⁹ bytes"));
+    m_gib->setText(tr("GiB"));
+    m_gib->setToolTip(tr("Binary units: 1 GiB is 2³⁰ bytes"));
+    m_wall->setText(tr("Wall to scale"));
+    m_wall->setToolTip(tr("Keep the axis unbroken up to the device's capacity"));
+    m_address->setText(tr("By address"));
+    m_address->setToolTip(tr("Blocks at their recorded addresses instead of piled up"));
+    m_alivePanel->retranslate();
+    m_bufferPanel->retranslate();
+    const std::pair<const char*, QString> names[] = {
+        {"memory.zoomIn", tr("Memory: zoom in")},     {"memory.zoomOut", tr("Memory: zoom out")},
+        {"memory.panLeft", tr("Memory: earlier")},    {"memory.panRight", tr("Memory: later")},
+        {"memory.fit", tr("Memory: show everything")}, {"memory.blocks", tr("Memory: areas or blocks")},
+        {"memory.wall", tr("Memory: wall to scale")}, {"memory.peak", tr("Memory: go to the peak")},
+        {"memory.timeline", tr("Memory: show the instant on the timeline")}};
+    for (QAction* action : actions()) {
+        for (const auto& [name, text] : names) {
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+        }
+    }
+}
+
+void MemoryView::setShowsBlocks(bool blocks)
+{
+    m_areas->setChecked(!blocks);
+    m_blocksButton->setChecked(blocks);
+    m_wall->setVisible(!blocks);
+    m_address->setVisible(blocks);
+    m_plots->setCurrentWidget(blocks ? static_cast<QWidget*>(m_blocks) : m_area);
+    showLegend();
+    onShownRange();
+}
+
+void MemoryView::fillPickers()
+{
+    if (!m_facts) return;
+    const QSignalBlocker quietRank(m_rankPicker), quietStep(m_stepPicker);
+    m_rankPicker->clear();
+    for (const RankInfo& rank : session()->info().header.ranks) {
+        m_rankPicker->addItem(tr("rank %1").arg(rank.rank.value), rank.rank.value);
+    }
+    m_rankPicker->setCurrentIndex(m_rankPicker->findData(selection()->rank().value));
+    // One rank is no choice.
+    m_rankPicker->setVisible(m_rankPicker->count() > 1);
+    m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory") : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
+
+    m_stepPicker->clear();
+    m_stepPicker->addItem(tr("all steps"));
+    for (const StepView& step : m_facts->steps) {
+        const int number = step.record.step.value;
+        m_stepPicker->addItem(step.record.warmup ? tr("step %1 (warm-up)").arg(number) : tr("step %1").arg(number), number);
+    }
+    const auto step = selection()->step();
+    m_stepPicker->setCurrentIndex(step ? std::max(0, m_stepPicker->findData(step->value)) : 0);
+    m_stepPicker->setVisible(!m_facts->steps.empty());
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_card.h.
+#include "views/plot_card.h"
+
+#include "views/theme.h"
+
+#include <QHBoxLayout>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace fourwalls::views {
+
+ElidedText::ElidedText(Tone tone, Qt::Alignment alignment, QWidget* parent)
+    : QWidget(parent), m_tone(tone), m_alignment(alignment)
+{
+    setSizePolicy(tone == Tone::Title ? QSizePolicy::Maximum : QSizePolicy::Expanding, QSizePolicy::Preferred);
+}
+
+QFont ElidedText::textFont() const
+{
+    return fontOf(m_tone == Tone::Title ? TextRole::Title : TextRole::Body);
+}
+
+void ElidedText::setText(const QString& text)
+{
+    if (text == m_text) return;
+    m_text = text;
+    setAccessibleName(text);
+    updateGeometry();
+    update();
+}
+
+void ElidedText::setTone(Tone tone)
+{
+    m_tone = tone;
+    update();
+}
+
+QSize ElidedText::sizeHint() const
+{
+    const QFontMetrics metrics(textFont());
+    return {metrics.horizontalAdvance(m_text) + 2, metrics.height() + 4};
+}
+
+QSize ElidedText::minimumSizeHint() const
+{
+    const QFontMetrics metrics(textFont());
+    return {std::min(m_tone == Tone::Title ? 1000 : 40, metrics.horizontalAdvance(m_text) + 2), metrics.height() + 4};
+}
+
+void ElidedText::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setFont(textFont());
+    const QString shown = painter.fontMetrics().elidedText(m_text, Qt::ElideRight, width());
+    setToolTip(shown == m_text ? QString() : m_text);
+    painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
+    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shown);
+}
+
+PlotCard::PlotCard(QWidget* parent)
+    : QWidget(parent)
+    , m_title(new ElidedText(ElidedText::Tone::Title, Qt::AlignLeft, this))
+    , m_finding(new ElidedText(ElidedText::Tone::Quiet, Qt::AlignRight, this))
+    , m_header(new QHBoxLayout)
+    , m_body(new QVBoxLayout(this))
+{
+    m_body->setContentsMargins(kCardPadding, 8, kCardPadding, 8);
+    m_body->setSpacing(6);
+    m_header->setSpacing(8);
+    m_header->addWidget(m_title);
+    m_header->addWidget(m_finding, 1);
+    m_body->addLayout(m_header);
+}
+
+void PlotCard::addControl(QWidget* control)
+{
+    m_header->insertWidget(m_header->count() - 1, control);
+}
+
+void PlotCard::addContent(QWidget* content, int stretch)
+{
+    m_body->addWidget(content, stretch);
+}
+
+void PlotCard::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    paintCard(painter, QRectF(rect()), currentTheme());
+}
+
+FigureStrip::FigureStrip(QWidget* parent) : QWidget(parent)
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void FigureStrip::setFigures(std::vector<PlotFigure> figures)
+{
+    m_figures = std::move(figures);
+    QStringList spoken;
+    for (const PlotFigure& figure : m_figures) spoken << figure.name + QStringLiteral(": ") + figure.value;
+    setAccessibleName(spoken.join(QStringLiteral("; ")));
+    update();
+}
+
+void FigureStrip::paintEvent(QPaintEvent*)
+{
+    if (m_figures.empty()) return;
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    const double n = static_cast<double>(m_figures.size());
+    const double width = (this->width() - kGap * (n - 1)) / n;
+    double left = 0;
+    for (const PlotFigure& figure : m_figures) {
+        const QRectF card(std::round(left), 0, std::round(left + width) - std::round(left), height());
+        paintCard(painter, card, t);
+        const QRectF inside = card.adjusted(kCardPadding, 8, -kCardPadding + 4, -8);
+        const auto line = [&](TextRole role, double top, double high, const QColor& ink, const QString& text) {
+            painter.setFont(fontOf(role));
+            painter.setPen(ink);
+            const QString shown = painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(inside.width()));
+            painter.drawText(QRectF(inside.left(), top, inside.width(), high), Qt::AlignLeft | Qt::AlignVCenter, shown);
+        };
+        line(TextRole::Small, inside.top(), 14, t.secondaryText, figure.name);
+        line(TextRole::Figure, inside.top() + 14, 29, figure.alarm ? t.wallEdge : t.text, figure.value);
+        line(TextRole::Small, inside.top() + 44, 14, t.secondaryText, figure.note);
+        left += width + kGap;
+    }
+}
+
+namespace {
+constexpr double kMark = 12, kMarkGap = 6, kEntryGap = 16;
+}
+
+PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent)
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setFont(fontOf(TextRole::Small));
+}
+
+void PlotLegend::setEntries(std::vector<Entry> entries)
+{
+    m_entries = std::move(entries);
+    QStringList spoken;
+    for (const Entry& entry : m_entries) spoken << entry.text;
+    setAccessibleName(spoken.join(QStringLiteral(", ")));
+    updateGeometry();
+    update();
+}
+
+double PlotLegend::widthOf(const Entry& entry) const
+{
+    const double mark = entry.mark == Mark::Area ? kMark : 2 * kMark;
+    return mark + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) + kEntryGap;
+}
+
+QSize PlotLegend::sizeHint() const
+{
+    double width = 0;
+    for (const Entry& entry : m_entries) width += widthOf(entry);
+    return {static_cast<int>(std::ceil(width)), 20};
+}
+
+void PlotLegend::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setFont(fontOf(TextRole::Small));
+    double x = 0;
+    const double middle = height() / 2.0;
+    for (const Entry& entry : m_entries) {
+        const double width = widthOf(entry);
+        if (x + width - kEntryGap > this->width()) break;
+        const double mark = entry.mark == Mark::Area ? kMark : 2 * kMark;
+        if (entry.mark == Mark::Area) {
+            painter.fillRect(QRectF(x, middle - kMark / 2, kMark, kMark), entry.colour);
+        } else if (entry.mark == Mark::Wall) {
+            paintWall(painter, QRectF(x, middle - 6, mark, 12), t);
+        } else {
+            QPen pen(entry.colour, 1.6);
+            if (entry.mark == Mark::Dashed) pen.setDashPattern({4, 3});
+            painter.setPen(pen);
+            painter.drawLine(QPointF(x, middle), QPointF(x + mark, middle));
+        }
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(x + mark + kMarkGap, 0, width, height()), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
+        x += width;
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The furniture around a plot: a card with a title and a one-sentence finding, a row of large figures, a legend.
+#pragma once
+
+#include <QColor>
+#include <QWidget>
+
+#include <vector>
+
+class QHBoxLayout;
+class QVBoxLayout;
+
+namespace fourwalls::views {
+
+/// Text that is cut with an ellipsis when there is no room; the whole of it is the tool tip.
+class ElidedText : public QWidget {
+    Q_OBJECT
+public:
+    enum class Tone { Title, Plain, Quiet, Alarm };
+    explicit ElidedText(Tone tone, Qt::Alignment alignment = Qt::AlignLeft, QWidget* parent = nullptr);
+    void setText(const QString& text);
+    void setTone(Tone tone);
+    const QString& text() const { return m_text; }
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QFont textFont() const;
+
+    QString m_text;
+    Tone m_tone;
+    Qt::Alignment m_alignment;
+};
+
+/// A card: title and controls on the left of its first row, the finding on the right, content below.
+class PlotCard : public QWidget {
+    Q_OBJECT
+public:
+    explicit PlotCard(QWidget* parent = nullptr);
+    ElidedText& title() { return *m_title; }
+    ElidedText& finding() { return *m_finding; }
+    /// Beside the title, left to right.
+    void addControl(QWidget* control);
+    /// Below the first row, top to bottom.
+    void addContent(QWidget* content, int stretch = 0);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    ElidedText* m_title;
+    ElidedText* m_finding;
+    QHBoxLayout* m_header;
+    QVBoxLayout* m_body;
+};
+
+/// One figure with its name above and what it is compared with below.
+struct PlotFigure {
+    QString name, value, note;
+    bool alarm = false;         ///< the figure stands at a wall
+};
+
+/// A row of figures, each on its own card, all of one width.
+class FigureStrip : public QWidget {
+    Q_OBJECT
+public:
+    explicit FigureStrip(QWidget* parent = nullptr);
+    void setFigures(std::vector<PlotFigure> figures);
+    const std::vector<PlotFigure>& figures() const { return m_figures; }
+    QSize sizeHint() const override { return {600, 74}; }
+    QSize minimumSizeHint() const override { return {300, 74}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    std::vector<PlotFigure> m_figures;
+};
+
+/// What the colours and lines of a plot mean.
+class PlotLegend : public QWidget {
+    Q_OBJECT
+public:
+    enum class Mark { Area, Line, Dashed, Wall };
+    struct Entry {
+        Mark mark = Mark::Area;
+        QColor colour;
+        QString text;
+    };
+    explicit PlotLegend(QWidget* parent = nullptr);
+    /// Most important first: entries that do not fit are left out from the end.
+    void setEntries(std::vector<Entry> entries);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return {60, 20}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    double widthOf(const Entry& entry) const;
+    std::vector<Entry> m_entries;
+};
+
+} // namespace fourwalls::views

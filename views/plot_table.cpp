@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_table.h.
+#include "views/plot_table.h"
+
+#include "views/theme.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QPainter>
+#include <QShortcut>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+QString quoted(QString cell)
+{
+    const bool needs = cell.contains(QLatin1Char(',')) || cell.contains(QLatin1Char('"')) ||
+                       cell.contains(QLatin1Char('\n')) || cell.contains(QLatin1Char('\r'));
+    if (!needs) return cell;
+    return QLatin1Char('"') + cell.replace(QLatin1Char('"'), QLatin1String("\"\"")) + QLatin1Char('"');
+}
+
+QString cellText(const QModelIndex& index)
+{
+    const QVariant exact = index.data(kExactRole);
+    const QVariant value = exact.isValid() ? exact : index.data(Qt::DisplayRole);
+    if (value.typeId() == QMetaType::Double) return QString::number(value.toDouble(), 'g', 12);
+    return value.toString();
+}
+
+QString csvOfRows(const QAbstractItemModel& model, const QList<int>& rows)
+{
+    QStringList lines, cells;
+    for (int column = 0; column < model.columnCount(); ++column) {
+        cells << quoted(model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+    }
+    lines << cells.join(QLatin1Char(','));
+    for (const int row : rows) {
+        cells.clear();
+        for (int column = 0; column < model.columnCount(); ++column) cells << quoted(cellText(model.index(row, column)));
+        lines << cells.join(QLatin1Char(','));
+    }
+    return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+void copySelection(const QTableView& table)
+{
+    QList<int> rows;
+    for (const QModelIndex& index : table.selectionModel()->selectedRows()) rows << index.row();
+    std::sort(rows.begin(), rows.end());
+    if (!rows.isEmpty()) QApplication::clipboard()->setText(csvOfRows(*table.model(), rows));
+}
+
+} // namespace
+
+QString csvOf(const QAbstractItemModel& model)
+{
+    QList<int> rows(model.rowCount());
+    for (int row = 0; row < rows.size(); ++row) rows[row] = row;
+    return csvOfRows(model, rows);
+}
+
+void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    QStyleOptionViewItem item = option;
+    const QColor colour = index.data(kColourRole).value<QColor>();
+    const QVariant share = index.data(kShareRole);
+    if (share.isValid()) {
+        // The bar starts where the text column ends, so that figures never lie on it.
+        const QRect cell = item.rect.adjusted(4, 5, -6, -5);
+        const int text = 46;
+        const double length = std::clamp(share.toDouble(), 0.0, 1.0) * std::max(0, cell.width() - text);
+        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
+        painter->fillRect(QRectF(cell.left() + text, cell.top(), std::max(1.0, length), cell.height()), colour);
+        painter->setPen(currentTheme().text);
+        painter->setFont(item.font);
+        painter->drawText(QRect(cell.left(), item.rect.top(), text - 6, item.rect.height()),
+                          Qt::AlignRight | Qt::AlignVCenter, index.data(Qt::DisplayRole).toString());
+        return;
+    }
+    if (colour.isValid()) {
+        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
+        painter->fillRect(QRect(item.rect.left() + 6, item.rect.center().y() - 4, 9, 9), colour);
+        item.rect.setLeft(item.rect.left() + 18);
+    }
+    QStyledItemDelegate::paint(painter, item, index);
+}
+
+void prepareTable(QTableView& table)
+{
+    table.setShowGrid(false);
+    table.setFrameShape(QFrame::NoFrame);
+    table.setSelectionBehavior(QAbstractItemView::SelectRows);
+    table.setSelectionMode(QAbstractItemView::ExtendedSelection);
+    table.setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table.setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table.setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table.setSortingEnabled(true);
+    table.setWordWrap(false);
+    table.setTabKeyNavigation(false);   // Tab leaves the table, as from every other widget
+    table.setItemDelegate(new ShareDelegate(&table));
+    table.verticalHeader()->hide();
+    table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    table.verticalHeader()->setDefaultSectionSize(22);
+    table.horizontalHeader()->setHighlightSections(false);
+    table.horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table.horizontalHeader()->setMinimumSectionSize(36);
+    auto* copy = new QShortcut(QKeySequence::Copy, &table);
+    copy->setContext(Qt::WidgetShortcut);
+    QObject::connect(copy, &QShortcut::activated, &table, [&table] { copySelection(table); });
+}
+
+} // namespace fourwalls::views
