@@ -136,7 +136,8 @@ bool isHatched(SliceKind kind, Activity activity)
 QColor colourOf(const Theme& theme, SliceKind kind, Phase phase, Activity activity)
 {
     if (isHatched(kind, activity)) return theme.hatchBase;
-    if (kind == SliceKind::Collective || kind == SliceKind::Hop || activity == Activity::Transfer)
+    if (kind == SliceKind::Collective || kind == SliceKind::Hop || activity == Activity::Transfer ||
+        activity == Activity::PipelineTransfer)
         return theme.communication;
     if (kind == SliceKind::Copy || activity == Activity::Copy || kind == SliceKind::Checkpoint ||
         kind == SliceKind::DataLoading || activity == Activity::DataLoading)

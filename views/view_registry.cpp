@@ -2,6 +2,8 @@
 // The list of views, in the order of the rail.
 #include "views/view_registry.h"
 
+#include <QCoreApplication>
+
 namespace fourwalls::views {
 
 const std::vector<ViewEntry>& viewRegistry()
@@ -9,6 +11,19 @@ const std::vector<ViewEntry>& viewRegistry()
     static const std::vector<ViewEntry> entries{
     };
     return entries;
+}
+
+QString viewTitle(const QString& id)
+{
+    static const std::vector<std::pair<QString, const char*>> titles{
+        {QStringLiteral("welcome"), QT_TRANSLATE_NOOP("ViewTitle", "Welcome")},
+        {QStringLiteral("timeline"), QT_TRANSLATE_NOOP("ViewTitle", "Timeline")},
+        {QStringLiteral("memory"), QT_TRANSLATE_NOOP("ViewTitle", "Memory")},
+        {QStringLiteral("steps"), QT_TRANSLATE_NOOP("ViewTitle", "Steps")},
+    };
+    for (const auto& [known, title] : titles)
+        if (known == id) return QCoreApplication::translate("ViewTitle", title);
+    return id;
 }
 
 } // namespace fourwalls::views

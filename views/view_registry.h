@@ -19,4 +19,7 @@ struct ViewEntry {
 /// The views that show an open trace.
 const std::vector<ViewEntry>& viewRegistry();
 
+/// The view's name on the rail, in the user's language, without making the view.
+QString viewTitle(const QString& id);
+
 } // namespace fourwalls::views

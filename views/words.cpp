@@ -86,6 +86,7 @@ QString words(Activity activity)
     case Activity::PipelineWait: return Vocabulary::tr("pipeline wait");
     case Activity::DataLoading: return Vocabulary::tr("data loading");
     case Activity::Launch: return Vocabulary::tr("launch");
+    case Activity::PipelineTransfer: return Vocabulary::tr("pipeline transfer");
     case Activity::Synchronisation: return Vocabulary::tr("synchronisation");
     }
     return {};
