@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <sys/mman.h>
 
 namespace fourwalls::engine {
 
@@ -73,6 +74,7 @@ Allocator::Block* Allocator::newSegment(std::int64_t size, bool small)
     // Segments start on huge-page boundaries, so that the system can back them with huge pages.
     char* data = static_cast<char*>(std::aligned_alloc(2 << 20, static_cast<std::size_t>(bytes)));
     if (!data) return nullptr;
+    madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);   // fewer page faults; a hint, so it may fail
     auto* block = new Block;
     block->data = data;
     block->size = bytes;
