@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Composition of the timeline view and its ties to the session and the shared selection.
+#include "views/timeline/timeline_view.h"
+
+#include "views/timeline/details_panel.h"
+#include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_toolbar.h"
+
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+const QByteArray kStepsChannel = QByteArrayLiteral("timeline.steps");
+
+/// The card around toolbar and canvas.
+class TimelineCard : public QWidget {
+public:
+    using QWidget::QWidget;
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        paintCard(painter, rect(), currentTheme());
+    }
+};
+
+} // namespace
+
+TimelineView::TimelineView(QWidget* parent)
+    : View(parent)
+    , m_source(new TimelineSource(this))
+    , m_toolbar(new TimelineToolbar)
+    , m_canvas(new TimelineCanvas(*m_source))
+    , m_details(new DetailsPanel)
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    outer->setSpacing(kGap);
+    auto* card = new TimelineCard(this);
+    auto* inside = new QVBoxLayout(card);
+    inside->setContentsMargins(4, 2, 4, 4);
+    inside->setSpacing(0);
+    inside->addWidget(m_toolbar);
+    inside->addWidget(m_canvas, 1);
+    outer->addWidget(card, 1);
+    outer->addWidget(m_details);
+    setFocusProxy(m_canvas);
+
+    connect(m_canvas, &TimelineCanvas::painted, this, &TimelineView::reportFrame);
+    connect(m_canvas, &TimelineCanvas::rangeChanged, this, &TimelineView::setVisibleRange);
+    connect(m_canvas, &TimelineCanvas::sliceClicked, this, [this](const SliceView& slice) { select(slice, false); });
+    connect(m_canvas, &TimelineCanvas::sliceDoubleClicked, this, [this](const SliceView& slice) {
+        select(slice, false);
+        fit();
+    });
+    connect(m_canvas, &TimelineCanvas::emptyClicked, this, [this] {
+        if (selection()) selection()->setSlice(std::nullopt);
+    });
+    connect(m_canvas, &TimelineCanvas::cursorMoved, this, [this](std::optional<Instant> at) {
+        if (selection()) selection()->setCursor(at);
+    });
+    connect(m_canvas, &TimelineCanvas::measureDragged, this, &TimelineView::measure);
+    connect(m_canvas, &TimelineCanvas::contextMenuAsked, this, &TimelineView::askContextMenu);
+    connect(m_source, &TimelineSource::matchesChanged, this, &TimelineView::showMatches);
+    connect(m_source, &TimelineSource::changed, this, &TimelineView::showEmptyState);
+    connect(m_toolbar, &TimelineToolbar::filterChanged, this, [this] {
+        m_currentMatch = 0;
+        m_source->setFilter(m_toolbar->filter());
+    });
+    connect(m_toolbar, &TimelineToolbar::nextAsked, this, [this] { goToMatch(1); });
+    connect(m_toolbar, &TimelineToolbar::previousAsked, this, [this] { goToMatch(-1); });
+    connect(m_toolbar, &TimelineToolbar::rankChosen, this, &TimelineView::chooseRank);
+    connect(m_toolbar, &TimelineToolbar::stepChosen, this, &TimelineView::chooseStep);
+
+    createActions();
+    showDetails();
+    showEmptyState();
+}
+
+bool TimelineView::showsFinalData() const
+{
+    if (!session()) return true;
+    if (m_failed) return true;
+    return session()->isOpen() && m_canvas->showsEverything();
+}
+
+QString TimelineView::emptyReason() const
+{
+    if (!session())
+        return tr("No trace is open.\nOpen a .fourwalls file, drop one onto the window, or record a run to see its timeline.");
+    if (m_failed) return m_openError;
+    if (!session()->isOpen()) return tr("Opening %1 \u2026").arg(session()->path());
+    const auto& tracks = session()->tracks();
+    const bool any = std::any_of(tracks.begin(), tracks.end(), [](const TrackView& track) { return track.slices > 0; });
+    if (!any)
+        return tr("This trace has no slices: nothing was recorded on any track.\nIts counters and allocations are in the "
+                  "other views. Record without --no-trace to get a timeline.");
+    return {};
+}
+
+void TimelineView::showEmptyState()
+{
+    const QString reason = !m_source->error().isEmpty() ? tr("The trace could not be read.\n%1").arg(m_source->error()) : emptyReason();
+    m_canvas->setEmptyReason(reason);
+    m_toolbar->setEnabled(session() && session()->isOpen());
+}
+
+void TimelineView::traceChanged()
+{
+    m_failed = false;
+    m_openError.clear();
+    m_steps.clear();
+    m_stepsRank.reset();
+    m_collective.reset();
+    m_contextOf.reset();
+    m_currentMatch = 0;
+    m_source->setSession(nullptr, {});
+    m_toolbar->clearSearch();
+    m_toolbar->setRanks({});
+    m_toolbar->setSteps({});
+    connectSelection();
+    if (session()) {
+        connect(session(), &TraceSession::opened, this, &TimelineView::opened);
+        connect(session(), &TraceSession::failed, this, [this](const Error& error) {
+            m_failed = true;
+            m_openError = QString::fromStdString(error.message());
+            showEmptyState();
+        });
+        if (session()->isOpen()) opened();
+    }
+    showDetails();
+    showEmptyState();
+}
+
+void TimelineView::connectSelection()
+{
+    if (!selection()) return;
+    connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
+        if (!m_ownRange && session() && session()->isOpen()) m_canvas->setRange(range);
+    });
+    connect(selection(), &Selection::sliceChanged, this, &TimelineView::selectedSliceChanged);
+    connect(selection(), &Selection::cursorChanged, this, [this] { m_canvas->setCursor(selection()->cursor()); });
+    connect(selection(), &Selection::byteUnitChanged, this, &TimelineView::showDetails);
+    connect(selection(), &Selection::stepChanged, this, [this] {
+        m_toolbar->showStep(selection()->step());
+        const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;
+        m_canvas->setZero(step ? step->range.begin : selection()->whole().begin);
+    });
+    connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
+        if (m_stepsRank != rank) readSteps();
+    });
+    connect(selection(), &Selection::measuredChanged, this, [this] {
+        m_canvas->setMeasured(selection()->measured(), {});
+    });
+}
+
+void TimelineView::opened()
+{
+    const TraceInfo& info = session()->info();
+    const TimeRange whole = selection() && !selection()->whole().empty() ? selection()->whole() : info.range;
+    m_source->setSession(session(), whole);
+    m_canvas->setTrace(info, session()->tracks(), whole);
+    if (selection()) {
+        m_canvas->setRange(selection()->range());
+        m_canvas->setCursor(selection()->cursor());
+    }
+    std::vector<RankId> ranks;
+    for (const auto& track : session()->tracks()) ranks.push_back(track.info.rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    m_toolbar->setRanks(ranks);
+    readSteps();
+    showEmptyState();
+    selectedSliceChanged();
+}
+
+void TimelineView::readSteps()
+{
+    if (!session() || !session()->isOpen() || !selection()) return;
+    const RankId rank = selection()->rank();
+    m_stepsRank = rank;
+    session()->ask<std::vector<StepView>>(
+        this, kStepsChannel, [rank](TraceQuery& trace, std::stop_token) { return trace.steps(rank); },
+        [this](const Answer<std::vector<StepView>>& answer) {
+            m_steps = answer.ok() ? *answer : std::vector<StepView>{};
+            m_toolbar->setSteps(m_steps);
+            if (selection()) {
+                m_toolbar->showStep(selection()->step());
+                const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;
+                m_canvas->setZero(step ? step->range.begin : selection()->whole().begin);
+            }
+            showDetails();
+        },
+        Urgency::Background);
+}
+
+void TimelineView::setVisibleRange(TimeRange range)
+{
+    if (!selection()) return;
+    m_ownRange = true;
+    selection()->setRange(range);
+    m_ownRange = false;
+}
+
+const StepRecord* TimelineView::stepAt(Instant at) const
+{
+    const auto found = std::find_if(m_steps.begin(), m_steps.end(), [&](const StepView& step) { return step.record.range.contains(at); });
+    return found == m_steps.end() ? nullptr : &found->record;
+}
+
+const StepRecord* TimelineView::stepOf(StepIndex index) const
+{
+    const auto found = std::find_if(m_steps.begin(), m_steps.end(), [&](const StepView& step) { return step.record.step == index; });
+    return found == m_steps.end() ? nullptr : &found->record;
+}
+
+void TimelineView::chooseStep(std::optional<StepIndex> step)
+{
+    if (!selection()) return;
+    selection()->setStep(step);
+    const StepRecord* record = step ? stepOf(*step) : nullptr;
+    if (!record) {
+        selection()->setRange(selection()->whole());
+        return;
+    }
+    // A fiftieth to either side shows what the step's neighbours do.
+    const Duration margin{record->range.length().ns / 50};
+    selection()->setRange({record->range.begin - margin, record->range.end + margin});
+}
+
+void TimelineView::chooseRank(std::optional<RankId> rank)
+{
+    if (!selection()) return;
+    if (!rank) {
+        m_canvas->scrollBy(-m_canvas->layout().height);
+        return;
+    }
+    selection()->setRank(*rank);
+    m_canvas->revealRank(*rank);
+}
+
+void TimelineView::fit()
+{
+    if (!selection()) return;
+    if (const auto chosen = selection()->slice()) {
+        const Duration margin{std::max<std::int64_t>(chosen->slice.duration.ns / 10, 10)};
+        selection()->setRange({chosen->slice.start - margin, chosen->slice.end() + margin});
+    } else if (const auto range = selection()->measured()) {
+        selection()->setRange(*range);
+    } else {
+        fitAll();
+    }
+}
+
+void TimelineView::themeChanged()
+{
+    showMatches();
+    update();
+}
+
+void TimelineView::languageChanged()
+{
+    retranslateActions();
+    showDetails();
+    showEmptyState();
+}
+
+QString TimelineView::tableAsCsv() const
+{
+    const SearchResult* found = m_source->matches();
+    if (!found || !session()) return {};
+    QString csv = QStringLiteral("start_ns,duration_ns,name,track,rank\n");
+    for (const auto& slice : found->slices) {
+        const auto op = m_source->op(slice.op);
+        const TrackView* track = m_canvas->track(slice.track);
+        QString name = op ? QString::fromStdString(op->name) : QString();
+        name.replace(QLatin1Char('"'), QStringLiteral("\"\""));
+        csv += QStringLiteral("%1,%2,\"%3\",\"%4\",%5\n").arg(slice.start.ns).arg(slice.duration.ns).arg(name, track ? QString::fromStdString(track->info.name) : QString()).arg(track ? track->info.rank.value : 0);
+    }
+    return csv;
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline: what every rank did when. Puts the toolbar, the canvas and the details together, follows the shared
+// selection, and asks the session for what belongs to the selected slice.
+#pragma once
+
+#include "views/timeline/timeline_source.h"
+#include "views/view.h"
+
+#include <functional>
+#include <optional>
+
+class QAction;
+
+namespace fourwalls::views {
+
+class DetailsPanel;
+class TimelineCanvas;
+class TimelineToolbar;
+
+class TimelineView : public View {
+    Q_OBJECT
+public:
+    explicit TimelineView(QWidget* parent = nullptr);
+
+    QString id() const override { return QStringLiteral("timeline"); }
+    QString title() const override { return tr("Timeline"); }
+    bool showsFinalData() const override;
+    QString emptyReason() const override;
+    QString tableAsCsv() const override;
+
+    TimelineCanvas& canvas() { return *m_canvas; }
+    TimelineToolbar& toolbar() { return *m_toolbar; }
+    DetailsPanel& details() { return *m_details; }
+    const TimelineSource& source() const { return *m_source; }
+
+    /// Selects the next (1) or previous (-1) match of the search after the selected slice or the visible range.
+    void goToMatch(int direction);
+    /// Selects the neighbour in the lane of the selected slice.
+    void goToNeighbour(int direction);
+    /// Shows the selected slice, else the measured range, else everything.
+    void fit();
+
+protected:
+    void traceChanged() override;
+    void themeChanged() override;
+    void languageChanged() override;
+
+private:
+    void createActions();
+    QAction* addViewAction(const char* name, const QList<QKeySequence>& keys, std::function<void()> run);
+    void retranslateActions();
+    void connectSelection();
+    void opened();
+    void readSteps();
+    void setVisibleRange(TimeRange range);
+    void showEmptyState();
+
+    void select(const SliceView& slice, bool bringIntoView);
+    void selectedSliceChanged();
+    void readSelectedContext();
+    void showDetails();
+    void showMatches();
+    void chooseStep(std::optional<StepIndex> step);
+    void chooseRank(std::optional<RankId> rank);
+    void measure(TimeRange range, std::optional<TrackId> track, bool finished);
+    void askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank);
+    const StepRecord* stepAt(Instant at) const;
+    const StepRecord* stepOf(StepIndex index) const;
+    void bringIntoView(const SliceView& slice);
+
+    TimelineSource* m_source;
+    TimelineToolbar* m_toolbar;
+    TimelineCanvas* m_canvas;
+    DetailsPanel* m_details;
+    std::vector<StepView> m_steps;          ///< of the selected rank
+    std::optional<RankId> m_stepsRank;
+    std::optional<CollectiveRecord> m_collective;
+    std::optional<SliceId> m_contextOf;     ///< slice whose details were asked for
+    bool m_ownRange = false;                ///< the range change comes from the canvas
+    bool m_failed = false;
+    QString m_openError;
+    std::size_t m_currentMatch = 0;         ///< 1-based; 0: none
+    std::vector<QAction*> m_actions;
+};
+
+} // namespace fourwalls::views

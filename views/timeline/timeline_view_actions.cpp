@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the user does on the timeline: shortcuts, selection of slices, search, measuring, arranging of rows.
+#include "views/format.h"
+#include "views/timeline/details_panel.h"
+#include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_toolbar.h"
+#include "views/timeline/timeline_view.h"
+
+#include <QAction>
+#include <QMenu>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kKeyZoom = 240;               ///< half an octave
+constexpr double kKeyPan = 0.15;
+constexpr int kKeyScroll = 60;
+constexpr std::size_t kMostFlows = 200;
+constexpr std::size_t kMostCollectives = 64;
+constexpr int kMeasureColumns = 4096;
+const QByteArray kContextChannel = QByteArrayLiteral("timeline.context");
+const QByteArray kMeasureChannel = QByteArrayLiteral("timeline.measure");
+const QByteArray kNeighbourChannel = QByteArrayLiteral("timeline.neighbour");
+
+struct SliceSurroundings {
+    std::vector<FlowRecord> flows;
+    std::optional<CollectiveRecord> collective;
+};
+
+struct Measurement {
+    std::int64_t count = 0;
+    Duration busy;
+};
+
+} // namespace
+
+QAction* TimelineView::addViewAction(const char* name, const QList<QKeySequence>& keys, std::function<void()> run)
+{
+    auto* action = new QAction(this);
+    action->setObjectName(QLatin1String(name));
+    action->setShortcuts(keys);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
+    addAction(action);
+    m_actions.push_back(action);
+    return action;
+}
+
+void TimelineView::createActions()
+{
+    auto* fitAction = addViewAction("timeline.fit", {Qt::Key_F}, [this] { fit(); });
+    addViewAction("timeline.fitAll", {Qt::SHIFT | Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
+    addViewAction("timeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_canvas->zoom(kKeyZoom); });
+    addViewAction("timeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_canvas->zoom(-kKeyZoom); });
+    addViewAction("timeline.panLeft", {Qt::Key_A}, [this] { m_canvas->pan(-kKeyPan); });
+    addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kKeyPan); });
+    addViewAction("timeline.previousSlice", {Qt::Key_Left}, [this] { goToNeighbour(-1); });
+    addViewAction("timeline.nextSlice", {Qt::Key_Right}, [this] { goToNeighbour(1); });
+    addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
+    addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
+    addViewAction("timeline.search", {QKeySequence::Find, Qt::Key_Slash}, [this] { m_toolbar->focusSearch(); });
+    addViewAction("timeline.nextMatch", {QKeySequence(Qt::Key_F3), Qt::Key_N}, [this] { goToMatch(1); });
+    addViewAction("timeline.previousMatch", {QKeySequence(Qt::SHIFT | Qt::Key_F3), Qt::SHIFT | Qt::Key_N}, [this] { goToMatch(-1); });
+    auto* measureAction = addViewAction("timeline.measure", {Qt::Key_M}, [] {});
+    measureAction->setCheckable(true);
+    connect(measureAction, &QAction::toggled, m_canvas, &TimelineCanvas::setMeasuring);
+    addViewAction("timeline.clear", {Qt::Key_Escape}, [this, measureAction] {
+        measureAction->setChecked(false);
+        if (!selection()) return;
+        selection()->setMeasured(std::nullopt);
+        selection()->setSlice(std::nullopt);
+    });
+    addViewAction("timeline.pin", {Qt::Key_P}, [this] {
+        const auto chosen = selection() ? selection()->slice() : std::nullopt;
+        if (!chosen) return;
+        TimelineArrangement arrangement = m_canvas->arrangement();
+        if (std::erase(arrangement.pinned, chosen->slice.track) == 0) arrangement.pinned.push_back(chosen->slice.track);
+        m_canvas->setArrangement(std::move(arrangement));
+    });
+    addViewAction("timeline.showHidden", {}, [this] {
+        TimelineArrangement arrangement = m_canvas->arrangement();
+        arrangement.hidden.clear();
+        m_canvas->setArrangement(std::move(arrangement));
+    });
+    addViewAction("timeline.expandAll", {Qt::Key_E}, [this] {
+        TimelineArrangement arrangement = m_canvas->arrangement();
+        arrangement.collapsed.clear();
+        m_canvas->setArrangement(std::move(arrangement));
+    });
+    addViewAction("timeline.collapseAll", {Qt::Key_C}, [this] {
+        TimelineArrangement arrangement = m_canvas->arrangement();
+        for (const auto& track : m_canvas->tracks()) arrangement.collapsed.insert(track.info.rank);
+        m_canvas->setArrangement(std::move(arrangement));
+    });
+    retranslateActions();
+    m_toolbar->addButton(fitAction);
+    m_toolbar->addButton(measureAction);
+}
+
+void TimelineView::retranslateActions()
+{
+    const std::pair<const char*, QString> texts[] = {
+        {"timeline.fit", tr("Fit")},
+        {"timeline.fitAll", tr("Show everything")},
+        {"timeline.zoomIn", tr("Zoom in")},
+        {"timeline.zoomOut", tr("Zoom out")},
+        {"timeline.panLeft", tr("Move to earlier times")},
+        {"timeline.panRight", tr("Move to later times")},
+        {"timeline.previousSlice", tr("Previous slice")},
+        {"timeline.nextSlice", tr("Next slice")},
+        {"timeline.scrollUp", tr("Scroll up")},
+        {"timeline.scrollDown", tr("Scroll down")},
+        {"timeline.search", tr("Find operators")},
+        {"timeline.nextMatch", tr("Next match")},
+        {"timeline.previousMatch", tr("Previous match")},
+        {"timeline.measure", tr("Measure")},
+        {"timeline.clear", tr("Clear selection and measurement")},
+        {"timeline.pin", tr("Pin or unpin the selected slice's track")},
+        {"timeline.showHidden", tr("Show hidden tracks")},
+        {"timeline.expandAll", tr("Expand all ranks")},
+        {"timeline.collapseAll", tr("Collapse all ranks")},
+    };
+    for (auto* action : m_actions)
+        for (const auto& [name, text] : texts)
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+    for (auto* action : m_actions) {
+        if (action->objectName() == QLatin1String("timeline.fit"))
+            action->setToolTip(tr("Show the selected slice, the measured range or everything (F)"));
+        if (action->objectName() == QLatin1String("timeline.measure"))
+            action->setToolTip(tr("Drag to measure a range; Ctrl with the mouse does it too (M)"));
+    }
+    m_details->setHint(tr("F: fit \u00b7 M: measure \u00b7 W A S D: move"));
+}
+
+void TimelineView::select(const SliceView& slice, bool bringItIntoView)
+{
+    if (!selection()) return;
+    selection()->setSlice(SelectedSlice{slice, m_source->op(slice.op)});
+    if (bringItIntoView) bringIntoView(slice);
+}
+
+void TimelineView::bringIntoView(const SliceView& slice)
+{
+    m_canvas->revealTrack(slice.track);
+    const TimeRange visible = m_canvas->range();
+    if (visible.contains(slice.start) && slice.end() <= visible.end) return;
+    // Keep the scale if the slice fits into it, else show it whole.
+    const Duration length = std::max(visible.length(), Duration{slice.duration.ns * 5 / 4});
+    const Instant middle = slice.start + Duration{slice.duration.ns / 2};
+    const Instant begin = middle - Duration{length.ns / 2};
+    if (selection()) selection()->setRange({begin, begin + length});
+}
+
+void TimelineView::selectedSliceChanged()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    m_canvas->setSelected(chosen);
+    m_collective.reset();
+    m_contextOf.reset();
+    if (chosen && session() && session()->isOpen()) readSelectedContext();
+    showDetails();
+}
+
+void TimelineView::readSelectedContext()
+{
+    const SelectedSlice chosen = *selection()->slice();
+    m_contextOf = chosen.slice.id;
+    const TrackView* track = m_canvas->track(chosen.slice.track);
+    const auto rank = track ? std::optional<RankId>(track->info.rank) : std::nullopt;
+    const SliceView slice = chosen.slice;
+    const bool collective = chosen.op && (chosen.op->kind == SliceKind::Collective);
+    session()->ask<SliceSurroundings>(
+        this, kContextChannel,
+        [slice, rank, collective](TraceQuery& trace, std::stop_token) -> Result<SliceSurroundings> {
+            SliceSurroundings found;
+            const TimeRange range{slice.start, std::max(slice.end(), slice.start + Duration{1})};
+            FOURWALLS_TRY_ASSIGN(std::vector<FlowRecord> flows, trace.flows(slice.track, range, kMostFlows));
+            for (auto& flow : flows) {
+                const bool leaves = flow.fromTrack == slice.track && flow.from >= slice.start && flow.from <= slice.end();
+                const bool arrives = flow.toTrack == slice.track && flow.to >= slice.start && flow.to <= slice.end();
+                if (leaves || arrives) found.flows.push_back(std::move(flow));
+            }
+            if (collective) {
+                FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all, trace.collectives(rank, range, kMostCollectives));
+                for (const auto& view : all)
+                    if (view.record.track == slice.track && view.record.start == slice.start) found.collective = view.record;
+            }
+            return found;
+        },
+        [this, id = slice.id](const Answer<SliceSurroundings>& answer) {
+            if (m_contextOf != id || !answer.ok()) return;
+            m_canvas->setFlows(answer->flows);
+            m_collective = answer->collective;
+            showDetails();
+        });
+}
+
+void TimelineView::showDetails()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (!chosen) {
+        m_details->setFacts(std::nullopt);
+        return;
+    }
+    SliceContext context;
+    context.trace = session() ? &session()->info() : nullptr;
+    context.track = m_canvas->track(chosen->slice.track);
+    if (const StepRecord* step = stepAt(chosen->slice.start)) context.step = *step;
+    context.collective = m_collective;
+    m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
+}
+
+void TimelineView::showMatches() { m_toolbar->showMatches(*m_source, m_currentMatch); }
+
+void TimelineView::goToMatch(int direction)
+{
+    const SearchResult* found = m_source->matches();
+    if (!found || found->slices.empty() || !selection()) return;
+    const auto& all = found->slices;
+    const auto count = static_cast<std::ptrdiff_t>(all.size());
+    std::ptrdiff_t next;
+    if (m_currentMatch > 0) {
+        next = static_cast<std::ptrdiff_t>(m_currentMatch) - 1 + direction;
+    } else {
+        // From what is selected, else from the left edge of the view.
+        const auto chosen = selection()->slice();
+        const Instant from = chosen ? chosen->slice.start : m_canvas->range().begin;
+        const auto at = std::lower_bound(all.begin(), all.end(), from, [](const SliceView& slice, Instant t) { return slice.start < t; });
+        next = at - all.begin() - (direction < 0 ? 1 : 0);
+    }
+    next = (next % count + count) % count;
+    m_currentMatch = static_cast<std::size_t>(next) + 1;
+    select(all[static_cast<std::size_t>(next)], true);
+    showMatches();
+}
+
+void TimelineView::goToNeighbour(int direction)
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (!chosen || !session()) {
+        m_canvas->pan(direction * kKeyPan);
+        return;
+    }
+    // Neighbours are looked for at full detail in stretches that grow until one is found.
+    const SliceView from = chosen->slice;
+    const TimeRange whole = selection()->whole();
+    session()->ask<std::optional<SelectedSlice>>(
+        this, kNeighbourChannel,
+        [from, whole, direction](TraceQuery& trace, std::stop_token stop) -> Result<std::optional<SelectedSlice>> {
+            for (std::int64_t reach = std::max<std::int64_t>(2 * from.duration.ns, 1000); !stop.stop_requested(); reach *= 4) {
+                TimeRange range = direction > 0 ? TimeRange{from.start, from.end() + Duration{reach}} : TimeRange{from.start - Duration{reach}, from.end()};
+                range = range.intersected({whole.begin, whole.end + Duration{1}});
+                if (range.empty()) break;
+                SliceQuery query{{from.track}, range, static_cast<int>(std::min<std::int64_t>(range.length().ns, 1 << 16))};
+                FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices(query, stop));
+                std::optional<SelectedSlice> best;
+                for (const auto& lane : window.lanes) {
+                    if (lane.lane != from.lane) continue;
+                    for (const auto& slice : lane.exact) {
+                        if (slice.id == from.id) continue;
+                        const bool better = direction > 0 ? slice.start >= from.start && (!best || slice.start < best->slice.start)
+                                                          : slice.start <= from.start && (!best || slice.start > best->slice.start);
+                        const auto op = window.ops.find(slice.op);
+                        if (better) best = SelectedSlice{slice, op == window.ops.end() ? nullptr : op->second};
+                    }
+                }
+                if (best) return best;
+                if (range.begin == whole.begin && direction < 0) break;
+                if (range.end == whole.end + Duration{1} && direction > 0) break;
+                if (reach > kLargestTimeNs / 8) break;
+            }
+            return std::optional<SelectedSlice>();
+        },
+        [this](const Answer<std::optional<SelectedSlice>>& answer) {
+            if (!answer.ok() || !*answer || !selection()) return;
+            selection()->setSlice(**answer);
+            bringIntoView((*answer)->slice);
+        });
+}
+
+void TimelineView::measure(TimeRange range, std::optional<TrackId> track, bool finished)
+{
+    if (!selection()) return;
+    if (range.empty()) {
+        if (finished) selection()->setMeasured(std::nullopt);
+        return;
+    }
+    selection()->setMeasured(range);
+    const TrackView* measured = track ? m_canvas->track(*track) : nullptr;
+    m_canvas->setMeasured(range, measured ? tr("counting\u2026") : QString());
+    if (!measured || !session()) return;
+    const QString name = tr("rank %1 \u00b7 %2").arg(measured->info.rank.value).arg(QString::fromStdString(measured->info.name));
+    session()->ask<Measurement>(
+        this, kMeasureChannel,
+        [range, id = *track](TraceQuery& trace, std::stop_token stop) -> Result<Measurement> {
+            const int columns = static_cast<int>(std::min<std::int64_t>(range.length().ns, kMeasureColumns));
+            FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices({{id}, range, columns}, stop));
+            Measurement result;
+            for (const auto& lane : window.lanes) {
+                for (const auto& slice : lane.exact) {
+                    ++result.count;
+                    // Nested slices lie within those of lane 0 and would count twice.
+                    if (lane.lane == 0) result.busy += std::min(slice.end(), range.end) - std::max(slice.start, range.begin);
+                }
+                for (const auto& bin : lane.bins) {
+                    result.count += bin.count;
+                    if (lane.lane == 0) result.busy += bin.busy;
+                }
+            }
+            result.busy = std::min(result.busy, range.length());
+            return result;
+        },
+        [this, range, name](const Answer<Measurement>& answer) {
+            if (!answer.ok() || !selection() || selection()->measured() != range) return;
+            const double share = static_cast<double>(answer->busy.ns) / static_cast<double>(range.length().ns);
+            m_canvas->setMeasured(range, tr("%1\n%2 busy (%3) \u00b7 %4 slices").arg(name, formatPercent(share), formatDuration(answer->busy), formatCount(answer->count)));
+        });
+}
+
+void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank)
+{
+    QMenu menu(this);
+    TimelineArrangement arrangement = m_canvas->arrangement();
+    const QAction* pin = nullptr;
+    const QAction* hide = nullptr;
+    const QAction* fold = nullptr;
+    if (track) {
+        const bool pinned = std::find(arrangement.pinned.begin(), arrangement.pinned.end(), *track) != arrangement.pinned.end();
+        pin = menu.addAction(pinned ? tr("Unpin this track") : tr("Pin this track to the top"));
+        hide = menu.addAction(tr("Hide this track"));
+    }
+    if (rank) fold = menu.addAction(arrangement.collapsed.contains(*rank) ? tr("Expand rank %1").arg(rank->value) : tr("Collapse rank %1").arg(rank->value));
+    menu.addSeparator();
+    for (auto* action : m_actions)
+        if (action->objectName() == QLatin1String("timeline.showHidden")) action->setEnabled(!arrangement.hidden.empty());
+    menu.addActions(actions());
+    const QAction* chosen = menu.exec(at);
+    if (!chosen) return;
+    if (chosen == pin) {
+        if (std::erase(arrangement.pinned, *track) == 0) arrangement.pinned.push_back(*track);
+    } else if (chosen == hide) {
+        arrangement.hidden.insert(*track);
+    } else if (chosen == fold) {
+        if (!arrangement.collapsed.erase(*rank)) arrangement.collapsed.insert(*rank);
+    } else {
+        return;
+    }
+    m_canvas->setArrangement(std::move(arrangement));
+}
+
+} // namespace fourwalls::views
