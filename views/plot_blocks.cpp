@@ -30,10 +30,13 @@ void BlockPainter::fill(const QRectF& box, QRgb color)
     const int bottom = std::min(m_height, std::max(top + 1, static_cast<int>(std::lround(std::min(box.bottom(), m_height * 1.0)))));
     const bool gapRight = right - left >= kSmallestWithGap && box.right() <= m_width;
     const bool gapTop = bottom - top >= kSmallestWithGap && box.top() >= 0;
+    // Halfway to the gap's colour: a full gap would turn a pile of low blocks into stripes.
+    const auto half = [&](int shift) { return (((color >> shift) & 0xff) + ((m_gap >> shift) & 0xff)) / 2 << shift; };
+    const QRgb seam = half(0) | half(8) | half(16) | half(24);
     for (int row = top; row < bottom; ++row) {
         QRgb* const line = m_pixels + row * m_stride;
-        std::fill(line + left, line + right, row == top && gapTop ? m_gap : color);
-        if (gapRight) line[right - 1] = m_gap;
+        std::fill(line + left, line + right, row == top && gapTop ? seam : color);
+        if (gapRight) line[right - 1] = seam;
     }
 }
 

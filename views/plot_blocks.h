@@ -14,7 +14,7 @@ public:
     BlockPainter(QImage& image, QRgb gap);
 
     /// Fills `box` [image pixels], at least one pixel each way if any of it lies in the image. Boxes of 4 pixels or
-    /// more get their right and upper edge in the gap's colour, so that neighbours stay apart.
+    /// more get a right and upper edge halfway to the gap's colour, so that neighbours stay apart.
     void fill(const QRectF& box, QRgb color);
 
 private:

@@ -109,6 +109,10 @@ void prepareTable(QTableView& table)
     table.horizontalHeader()->setHighlightSections(false);
     table.horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table.horizontalHeader()->setMinimumSectionSize(36);
+    // The mark of the sorted column stands above the heading, where it covers no text.
+    table.horizontalHeader()->setStyleSheet(QStringLiteral(
+        "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-origin: border; subcontrol-position: top center;"
+        " width: 9px; height: 5px; }"));
     auto* copy = new QShortcut(QKeySequence::Copy, &table);
     copy->setContext(Qt::WidgetShortcut);
     QObject::connect(copy, &QShortcut::activated, &table, [&table] { copySelection(table); });

@@ -200,8 +200,12 @@ void TimePlot::paintStrip(QPainter& painter) const
         }
     };
     double top = inside.bottom() + 3;
+    // Where backward was not recorded in halves, its one phase is not called a half.
+    const bool halves = std::any_of(m_phases.begin(), m_phases.end(),
+                                    [](const PhaseSpan& p) { return p.phase == Phase::BackwardWeight; });
     for (const PhaseSpan& phase : m_phases) {
-        bar(phase.range, top, colourOf(t, phase.phase), {words(phase.phase)});
+        const bool whole = phase.phase == Phase::BackwardInput && !halves;
+        bar(phase.range, top, colourOf(t, phase.phase), {whole ? tr("backward") : words(phase.phase)});
     }
     if (stripHeight() > kStripRow + 4) {
         top += kStripRow;
@@ -255,8 +259,7 @@ void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<Rea
     QPainterPath path;
     path.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     painter.fillPath(path, t.card);
-    painter.setPen(t.line);
-    painter.drawPath(path);
+    painter.strokePath(path, QPen(t.dark ? t.secondaryText : t.line, 1));
     double y = box.top() + 5;
     for (std::size_t i = 0; i < lines.size(); ++i, y += row) {
         const ReadoutLine& line = lines[i];

@@ -181,6 +181,18 @@ void MemoryAreaPlot::paintStaticLine(QPainter& painter) const
     QColor ink = currentTheme().text;
     ink.setAlpha(150);
     painter.strokePath(line, QPen(ink, 1.2));
+
+    // The figure beside the line's right end, if the line is high enough to stand apart from the axis.
+    const MemorySample* last = sampleAt(m_data->window, std::min(camera().range().end, m_data->window.range.end) - Duration{1});
+    if (!last) return;
+    const double bytes = static_cast<double>(staticBytes(last->bytes));
+    const QString label = tr("static %1").arg(formatBytes(bytes, m_unit));
+    const QFontMetricsF metrics(painter.font());
+    const double right = std::min(inside.right(), xOf(m_data->window.range.end));
+    const QPointF baseline(right - metrics.horizontalAdvance(label) - 6, m_scale.y(bytes) - 5);
+    if (bytes > 0 && baseline.x() > inside.left() + 40 && baseline.y() - metrics.ascent() > m_scale.linear().top()) {
+        paintHaloText(painter, baseline, label, currentTheme().text);
+    }
 }
 
 void MemoryAreaPlot::paintReserved(QPainter& painter) const
@@ -263,7 +275,9 @@ void MemoryAreaPlot::paintPeak(QPainter& painter)
     const double width = metrics.horizontalAdvance(label);
     const bool right = x + 10 + width <= inside.right();
     const double left = right ? x + 10 : std::max(inside.left(), x - 10 - width);
-    const QPointF baseline(left, std::max(m_scale.linear().top() + metrics.ascent(), dot.y() - 4));
+    // Never across the wall's edge: under it where the peak stands at the wall.
+    const double lowest = m_scale.wall() == WallPlacement::None ? inside.top() : m_scale.band().bottom() + 4;
+    const QPointF baseline(left, std::max(lowest + metrics.ascent(), dot.y() - 4));
     paintHaloText(painter, baseline, label, t.text);
     m_peakBox = QRectF(QPointF(left, baseline.y() - metrics.ascent()), QSizeF(width, metrics.height()))
                     .united(QRectF(dot - QPointF(7, 7), QSizeF(14, 14)));

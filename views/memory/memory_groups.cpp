@@ -48,6 +48,12 @@ Key keyOf(const AllocationView& item, const OpInfo* op, MemoryGrouping by, std::
     return {};
 }
 
+/// In a sentence both halves of backward are just that.
+QString phaseInSentence(Phase phase)
+{
+    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight ? text("backward") : words(phase);
+}
+
 } // namespace
 
 std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping by)
@@ -155,9 +161,9 @@ QString peakSentence(const QString& total, const CategoryBytes& parts, const Ins
     QString when;
     switch (place.place) {
     case PhasePlace::Unknown: when = text("peaks at %1").arg(total); break;
-    case PhasePlace::Begin: when = text("peaks at %1 as %2 begins").arg(total, words(place.phase)); break;
-    case PhasePlace::During: when = text("peaks at %1 during %2").arg(total, words(place.phase)); break;
-    case PhasePlace::End: when = text("peaks at %1 as %2 ends").arg(total, words(place.phase)); break;
+    case PhasePlace::Begin: when = text("peaks at %1 as %2 begins").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::During: when = text("peaks at %1 during %2").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::End: when = text("peaks at %1 as %2 ends").arg(total, phaseInSentence(place.phase)); break;
     }
     const std::int64_t sum = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
     if (sum <= 0) return when;

@@ -23,6 +23,12 @@ QToolButton* choiceButton(QWidget* parent)
     button->setAutoRaise(true);
     button->setToolButtonStyle(Qt::ToolButtonTextOnly);
     button->setFocusPolicy(Qt::StrongFocus);
+    // From the palette, so that it follows the theme without being told.
+    button->setStyleSheet(QStringLiteral(
+        "QToolButton { border: 1px solid palette(mid); border-radius: 5px; padding: 2px 8px; background: transparent; }"
+        "QToolButton:checked { background: palette(button); border-color: palette(highlight); }"
+        "QToolButton:hover, QToolButton:focus { border-color: palette(highlight); }"
+        "QToolButton:disabled { color: palette(dark); }"));
     return button;
 }
 
@@ -71,9 +77,9 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
     m_table->horizontalHeader()->setSectionResizeMode(MemoryGroupModel::Name, QHeaderView::Stretch);
-    m_table->setColumnWidth(MemoryGroupModel::Bytes, 76);
-    m_table->setColumnWidth(MemoryGroupModel::Share, 132);
-    m_table->setColumnWidth(MemoryGroupModel::Count, 66);
+    m_table->setColumnWidth(MemoryGroupModel::Bytes, 84);
+    m_table->setColumnWidth(MemoryGroupModel::Share, 170);
+    m_table->setColumnWidth(MemoryGroupModel::Count, 86);
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
     connect(m_groupings, &QButtonGroup::idClicked, this, [this](int id) { setGrouping(static_cast<MemoryGrouping>(id)); });
@@ -100,8 +106,8 @@ void MemoryAlivePanel::setAlive(std::shared_ptr<const AllocationList> alive, con
     this->title().setText(title);
     m_back->setVisible(!isPeak);
     m_timeline->setEnabled(m_alive != nullptr);
-    finding().setText(m_alive ? tr("%1 in %n buffer(s)", nullptr, static_cast<int>(m_alive->totalCount))
-                                    .arg(formatBytes(static_cast<double>(m_alive->totalBytes), m_unit))
+    finding().setText(m_alive ? tr("%1 in %2 buffers").arg(formatBytes(static_cast<double>(m_alive->totalBytes), m_unit),
+                                                            formatCount(m_alive->totalCount))
                               : QString());
     regroup();
 }
@@ -144,7 +150,7 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
     using M = MemoryAllocationModel;
-    constexpr int kWidths[M::ColumnCount] = {76, 104, 170, 52, 104, 84, 84, 90, 120};
+    constexpr int kWidths[M::ColumnCount] = {84, 112, 180, 68, 120, 104, 92, 100, 132};
     for (int column = 0; column < M::ColumnCount; ++column) m_table->setColumnWidth(column, kWidths[column]);
     m_table->sortByColumn(M::Bytes, Qt::DescendingOrder);
 
@@ -175,7 +181,7 @@ void MemoryBufferPanel::describe()
     if (!m_list) return finding().setText({});
     const int shown = m_sorted->rowCount();
     const std::int64_t rest = m_list->totalCount - static_cast<std::int64_t>(m_list->items.size());
-    QString text = tr("%n buffer(s)", nullptr, shown);
+    QString text = tr("%1 buffers").arg(formatCount(shown));
     if (rest > 0) text = tr("%1 largest, %2 smaller ones not listed").arg(formatCount(shown), formatCount(rest));
     finding().setText(text);
 }

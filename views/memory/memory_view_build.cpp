@@ -61,8 +61,9 @@ void MemoryView::build()
     tables->setChildrenCollapsible(false);
     m_alivePanel = new MemoryAlivePanel(tables);
     m_bufferPanel = new MemoryBufferPanel(tables);
-    tables->setStretchFactor(0, 5);
-    tables->setStretchFactor(1, 6);
+    tables->setStretchFactor(0, 1);
+    tables->setStretchFactor(1, 1);
+    tables->setSizes({1000, 1000});     // halves, whatever the widgets would like
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
     m_splitter->setSizes({600, 360});
