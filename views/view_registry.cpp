@@ -2,6 +2,8 @@
 // The list of views, in the order of the rail.
 #include "views/view_registry.h"
 
+#include "views/timeline/timeline_view.h"
+
 #include <QCoreApplication>
 
 namespace fourwalls::views {
@@ -9,6 +11,7 @@ namespace fourwalls::views {
 const std::vector<ViewEntry>& viewRegistry()
 {
     static const std::vector<ViewEntry> entries{
+        {QStringLiteral("timeline"), [](QWidget* parent) -> View* { return new TimelineView(parent); }},
     };
     return entries;
 }
