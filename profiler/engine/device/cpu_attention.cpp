@@ -54,7 +54,7 @@ void bringHome(const Rows& from, const Tensor& tensor, std::int64_t firstRow, st
 
 void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, const Tensor& out, const Tensor& logSumExp)
 {
-    const KernelTable& k = kernels();
+    const KernelTable& k = *m_kernels;
     const std::int64_t t = s.sequence, d = s.headDim;
     const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
     const bool wide = qkv.type() == DType::F32;
@@ -116,7 +116,7 @@ void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, c
 void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
                                     const Tensor& logSumExp, const Tensor& dout, const Tensor& dqkv)
 {
-    const KernelTable& k = kernels();
+    const KernelTable& k = *m_kernels;
     const std::int64_t t = s.sequence, d = s.headDim;
     const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
     const bool wide = qkv.type() == DType::F32;

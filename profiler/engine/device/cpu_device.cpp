@@ -24,7 +24,10 @@ void dispatch(const Tensor& t, F f)
 
 } // namespace
 
-CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator) : Device(recorder, allocator), m_matmul(allocator) {}
+CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator, const KernelTable* table)
+    : Device(recorder, allocator), m_matmul(allocator), m_kernels(table ? table : &kernels())
+{
+}
 
 std::string CpuDevice::processorName()
 {
@@ -39,7 +42,7 @@ std::string CpuDevice::processorName()
 
 std::string CpuDevice::describe() const
 {
-    return processorName() + ", one core, oneDNN, " + std::string(kernels().name) + " kernels";
+    return processorName() + ", one core, oneDNN, " + std::string(m_kernels->name) + " kernels";
 }
 
 bool CpuDevice::supports(DType compute) const
@@ -55,7 +58,7 @@ void CpuDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, cons
 void CpuDevice::doColumnSum(const Tensor& x, const Tensor& out, bool accumulate)
 {
     dispatch(x, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).columnSum(x.as<T>(), out.as<float>(), x.rows(), x.columns(), accumulate);
+        kernelsOf<T>(*m_kernels).columnSum(x.as<T>(), out.as<float>(), x.rows(), x.columns(), accumulate);
     });
 }
 
@@ -63,7 +66,7 @@ void CpuDevice::doNormForward(NormKind kind, const Tensor& x, const Tensor& gamm
                               const Tensor& mean, const Tensor& rstd)
 {
     dispatch(x, [&]<class T>(T) {
-        const auto& k = kernelsOf<T>(kernels());
+        const auto& k = kernelsOf<T>(*m_kernels);
         const float epsilon = static_cast<float>(kNormEpsilon);
         if (kind == NormKind::LayerNorm)
             k.layerNorm(x.as<T>(), gamma.as<float>(), beta.as<float>(), y.as<T>(), mean.as<float>(), rstd.as<float>(),
@@ -82,7 +85,7 @@ void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
         if (dbeta.defined()) doZero(dbeta);
     }
     dispatch(x, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).normBackward(
+        kernelsOf<T>(*m_kernels).normBackward(
             x.as<T>(), gamma.as<float>(), kind == NormKind::LayerNorm ? mean.as<float>() : nullptr, rstd.as<float>(),
             dy.as<T>(), dx.as<T>(), accumulateDx, dgamma.as<float>(), dbeta.defined() ? dbeta.as<float>() : nullptr,
             x.rows(), x.columns());
@@ -91,41 +94,41 @@ void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
 
 void CpuDevice::doGeluForward(const Tensor& x, const Tensor& y)
 {
-    dispatch(x, [&]<class T>(T) { kernelsOf<T>(kernels()).gelu(x.as<T>(), y.as<T>(), x.elements()); });
+    dispatch(x, [&]<class T>(T) { kernelsOf<T>(*m_kernels).gelu(x.as<T>(), y.as<T>(), x.elements()); });
 }
 
 void CpuDevice::doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx)
 {
     dispatch(x, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements());
+        kernelsOf<T>(*m_kernels).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements());
     });
 }
 
 void CpuDevice::doSwigluForward(const Tensor& gateUp, const Tensor& y)
 {
     dispatch(y, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns());
+        kernelsOf<T>(*m_kernels).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns());
     });
 }
 
 void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp)
 {
     dispatch(dy, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).swigluBackward(gateUp.as<T>(), dy.as<T>(), dGateUp.as<T>(), dy.rows(), dy.columns());
+        kernelsOf<T>(*m_kernels).swigluBackward(gateUp.as<T>(), dy.as<T>(), dGateUp.as<T>(), dy.rows(), dy.columns());
     });
 }
 
 void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal)
 {
     dispatch(scores, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
+        kernelsOf<T>(*m_kernels).softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
     });
 }
 
 void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
 {
     dispatch(gradient, [&]<class T>(T) {
-        kernelsOf<T>(kernels()).softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(),
+        kernelsOf<T>(*m_kernels).softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(),
                                                 gradient.columns(), static_cast<float>(scale), causal);
     });
 }
@@ -137,7 +140,7 @@ void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tenso
     dispatch(qkv, [&]<class T>(T) {
         for (std::int64_t i = 0; i < s.batch * s.sequence; ++i) {
             const std::int64_t position = i % s.sequence;
-            kernelsOf<T>(kernels()).rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
+            kernelsOf<T>(*m_kernels).rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
                                               sines.as<float>() + position * half, s.heads + s.kvHeads, half,
                                               inverse ? -1.0f : 1.0f);
         }
@@ -150,7 +153,7 @@ void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, co
     const std::int32_t* token = tokens.as<std::int32_t>();
     dispatch(out, [&]<class T>(T) {
         for (std::int64_t i = 0; i < tokens.elements(); ++i)
-            kernelsOf<T>(kernels()).embeddingRow(
+            kernelsOf<T>(*m_kernels).embeddingRow(
                 table.as<T>() + token[i] * c,
                 positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr, out.as<T>() + i * c, c);
     });
@@ -162,7 +165,7 @@ void CpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, co
     const std::int64_t c = dOut.columns();
     const std::int32_t* token = tokens.as<std::int32_t>();
     dispatch(dOut, [&]<class T>(T) {
-        const auto& k = kernelsOf<T>(kernels());
+        const auto& k = kernelsOf<T>(*m_kernels);
         for (std::int64_t i = 0; i < tokens.elements(); ++i) {
             k.accumulateRow(dOut.as<T>() + i * c, dTable.as<float>() + token[i] * c, c);
             if (dPositions.defined())
@@ -175,13 +178,13 @@ void CpuDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, cons
 {
     const std::int64_t v = logits.columns();
     for (std::int64_t i = 0; i < logits.rows(); ++i)
-        losses.as<float>()[i] = kernels().crossEntropyRow(logits.as<float>() + i * v, v, targets.as<std::int32_t>()[i],
+        losses.as<float>()[i] = m_kernels->crossEntropyRow(logits.as<float>() + i * v, v, targets.as<std::int32_t>()[i],
                                                           static_cast<float>(gradientScale));
 }
 
 void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
 {
-    dispatch(out, [&]<class T>(T) { kernelsOf<T>(kernels()).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
+    dispatch(out, [&]<class T>(T) { kernelsOf<T>(*m_kernels).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
 }
 
 void CpuDevice::doZero(const Tensor& x) { std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes())); }
@@ -190,15 +193,15 @@ void CpuDevice::doConvert(const Tensor& from, const Tensor& to)
 {
     if (from.type() == to.type()) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
     else if (from.type() == DType::F32 && to.type() == DType::Bf16)
-        kernels().bf16.fromFloat(from.as<float>(), to.as<Bf16>(), to.elements());
+        m_kernels->bf16.fromFloat(from.as<float>(), to.as<Bf16>(), to.elements());
     else if (from.type() == DType::Bf16 && to.type() == DType::F32)
-        kernels().bf16.toFloat(from.as<Bf16>(), to.as<float>(), to.elements());
+        m_kernels->bf16.toFloat(from.as<Bf16>(), to.as<float>(), to.elements());
     else
         throw EngineError(ErrorCode::Internal, "no conversion between these types on the CPU device", "convert");
 }
 
-double CpuDevice::doSumOfSquares(const Tensor& x) { return kernels().sumOfSquares(x.as<float>(), x.elements()); }
-double CpuDevice::doSum(const Tensor& x) { return kernels().sum(x.as<float>(), x.elements()); }
+double CpuDevice::doSumOfSquares(const Tensor& x) { return m_kernels->sumOfSquares(x.as<float>(), x.elements()); }
+double CpuDevice::doSum(const Tensor& x) { return m_kernels->sum(x.as<float>(), x.elements()); }
 
 void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v,
                         const Tensor& compute, const AdamWStep& s)
@@ -206,7 +209,7 @@ void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tens
     const double t = static_cast<double>(s.step);
     const double correction1 = 1.0 - std::pow(s.beta1, t);
     const double correction2 = 1.0 - std::pow(s.beta2, t);
-    kernels().adamw(weight.as<float>(), gradient.as<float>(), m.as<float>(), v.as<float>(),
+    m_kernels->adamw(weight.as<float>(), gradient.as<float>(), m.as<float>(), v.as<float>(),
                     compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(),
                     static_cast<float>(s.gradientScale), static_cast<float>(s.beta1), static_cast<float>(s.beta2),
                     static_cast<float>(s.learningRate / correction1), static_cast<float>(1.0 / std::sqrt(correction2)),
@@ -216,7 +219,7 @@ void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tens
 void CpuDevice::doSgd(const Tensor& weight, const Tensor& gradient, const Tensor& velocity, const Tensor& compute,
                       const SgdStep& s)
 {
-    kernels().sgd(weight.as<float>(), gradient.as<float>(), velocity.as<float>(),
+    m_kernels->sgd(weight.as<float>(), gradient.as<float>(), velocity.as<float>(),
                   compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(), static_cast<float>(s.gradientScale),
                   static_cast<float>(s.momentum), static_cast<float>(s.learningRate), static_cast<float>(s.weightDecay));
 }

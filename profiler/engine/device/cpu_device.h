@@ -8,9 +8,12 @@
 
 namespace fourwalls::engine {
 
+struct KernelTable;
+
 class CpuDevice final : public Device {
 public:
-    CpuDevice(Recorder& recorder, Allocator& allocator);
+    /// kernels: null takes the best that the processor has (tests choose others).
+    CpuDevice(Recorder& recorder, Allocator& allocator, const KernelTable* kernels = nullptr);
 
     std::string describe() const override;
     bool supports(DType compute) const override;
@@ -53,6 +56,7 @@ protected:
 
 private:
     OneDnnMatmul m_matmul;
+    const KernelTable* m_kernels;
 };
 
 } // namespace fourwalls::engine
