@@ -6,6 +6,7 @@
 #include "model/base/time.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace fourwalls {
@@ -31,6 +32,7 @@ public:
                 break;
             }
         }
+        if (lane < m_ends.size() && m_ends[lane] > start) ++m_overlapping;
         while (lane < m_ends.size() && m_ends[lane] > start) ++lane;
         if (lane == m_ends.size()) m_ends.push_back(end);
         else m_ends[lane] = end;
@@ -40,8 +42,12 @@ public:
     /// Lanes used so far.
     int count() const { return static_cast<int>(m_ends.size()); }
 
+    /// Slices so far that overlap another one without nesting and therefore lie on a sub-lane.
+    std::int64_t overlapping() const { return m_overlapping; }
+
 private:
     std::vector<Instant> m_ends;  ///< per lane, the end of its last slice
+    std::int64_t m_overlapping = 0;
 };
 
 } // namespace fourwalls

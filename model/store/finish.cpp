@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The finished file: a fresh database that is filled without journal, brought to the disk, and renamed into place.
+#include "model/store/finish.h"
+
+#include "model/store/finisher.h"
+#include "model/store/schema.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace fourwalls::store {
+namespace {
+
+/// Chunks beyond this much memory go to a temporary file.
+constexpr std::size_t kChunkBudget = std::size_t{192} << 20;
+
+Error ioError(const std::string& what, const std::string& path)
+{
+    return {ErrorCode::Io, what + ": " + std::system_category().message(errno), path, "check the disk"};
+}
+
+Status syncFile(const std::string& path, int flags)
+{
+    const int file = ::open(path.c_str(), flags | O_CLOEXEC);
+    if (file < 0) return ioError("cannot open", path);
+    const int failed = ::fsync(file);
+    const Error error = ioError("cannot bring the file to the disk", path);
+    ::close(file);
+    if (failed) return error;
+    return {};
+}
+
+std::string folderOf(const std::string& path)
+{
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+Status fill(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
+{
+    FOURWALLS_TRY_ASSIGN(const SchemaKind kind, compareSchema(recording));
+    if (kind != SchemaKind::Recording)
+        return Error{ErrorCode::Format, "this is not an unfinished recording", recording.path(), ""};
+    // One snapshot for all of it, also while somebody still records.
+    FOURWALLS_TRY(recording.exec("BEGIN"));
+    FOURWALLS_TRY_ASSIGN(const std::unique_ptr<RecordSource> source, openBatchSource(recording));
+    FOURWALLS_TRY_ASSIGN(sqlite::Database database, sqlite::Database::open(output, sqlite::OpenMode::Create));
+    FOURWALLS_TRY(createSchema(database, SchemaKind::Finished));
+    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
+                                "PRAGMA cache_size=-32768; BEGIN"));
+    ChunkStore chunks(folderOf(output), kChunkBudget);
+    SqlOutput rows(database);
+    FOURWALLS_TRY(finishRecords(*source, rows, chunks, options));
+    FOURWALLS_TRY(database.exec("COMMIT"));
+    return database.close();
+}
+
+} // namespace
+
+Status finishRecording(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
+{
+    std::error_code ignored;
+    std::filesystem::remove(output, ignored);
+    Status status = fill(recording, output, options);
+    static_cast<void>(recording.exec("ROLLBACK"));
+    if (status.ok()) status = syncFile(output, O_RDONLY);
+    if (!status.ok()) std::filesystem::remove(output, ignored);
+    return status;
+}
+
+Status finishInPlace(const std::string& path, const FinishOptions& options)
+{
+    const std::string temporary = path + ".finishing-" + std::to_string(::getpid());
+    {
+        FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
+        FOURWALLS_TRY(recording.exec("PRAGMA cache_size=-8192"));
+        FOURWALLS_TRY(finishRecording(recording, temporary, options));
+        FOURWALLS_TRY(recording.close());
+    }
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+        const Error error = ioError("cannot put the finished trace in place", path);
+        ::unlink(temporary.c_str());
+        return error;
+    }
+    // Of the recording that is gone; nobody may take them for the finished file's.
+    for (const char* suffix : {"-wal", "-shm"}) ::unlink((path + suffix).c_str());
+    return syncFile(folderOf(path), O_RDONLY | O_DIRECTORY);
+}
+
+} // namespace fourwalls::store

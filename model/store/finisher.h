@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole of finishing: from a source of records to the rows of every table. Used to write a trace and to check
+// one, so it must give the same rows for the same records.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/store/chunk_store.h"
+#include "model/store/finish.h"
+#include "model/store/record_source.h"
+#include "model/store/row_output.h"
+
+namespace fourwalls::store {
+
+/// Puts every row. What was left out goes to the audit.
+Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options);
+
+} // namespace fourwalls::store

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of one rank: the lives of its buffers by lifetime class, the curve's level of detail, summaries, and what
+// was alive at the peaks.
+#pragma once
+
+#include "model/store/finish_context.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::store {
+
+/// One bin of the memory curve: the instant of its largest total and its last instant.
+struct MemoryBin {
+    std::int64_t index = 0;
+    MemorySample peak, last;
+};
+
+void encodeMemoryTile(std::string& out, std::int64_t tile, int level, const std::vector<MemoryBin>& bins);
+/// Reads a tile; false if the BLOB is damaged (the readable part is in `bins`).
+bool decodeMemoryTile(std::string_view bytes, std::int64_t tile, int level, std::vector<MemoryBin>& bins);
+
+/// Row ids (ascending) as a BLOB.
+void encodeIds(std::string& out, const std::vector<std::int64_t>& ids);
+bool decodeIds(std::string_view bytes, std::vector<std::int64_t>& ids);
+
+/// Puts allocation, allocation_run, allocation_fence, memory_timeline, memory_bin, memory_summary and peak_alive
+/// rows, rank by rank.
+class MemoryFinisher {
+public:
+    explicit MemoryFinisher(FinishContext& context) : m_context(context) {}
+    Status finishRank(std::int32_t rank);
+
+private:
+    void putLives(std::int32_t rank, const std::vector<AllocationRow>& rows);
+    void putBins(std::int32_t rank, const std::vector<MemorySample>& curve, std::int64_t allocations);
+    void putPeaks(std::int32_t rank, const std::vector<MemorySummary>& summaries);
+
+    FinishContext& m_context;
+    std::vector<const AllocationRow*> m_byRow; ///< of the current rank, from m_firstRow on
+    std::int64_t m_firstRow = 1, m_firstRun = 1;
+    std::int64_t m_nextRow = 1, m_nextRun = 1, m_nextBin = 1, m_nextPeak = 1;
+};
+
+} // namespace fourwalls::store

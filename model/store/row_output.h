@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where finished rows go: into a new database, or into a comparison with an existing one (check.h). Finishing is
+// deterministic, so that checking a trace is finishing it again and comparing every row.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/sqlite/database.h"
+#include "model/store/schema.h"
+#include "model/store/stored_rows.h"
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::store {
+
+/// One column's value. Text and blobs are views: they must live until the row was put.
+struct Value {
+    enum class Type : std::uint8_t { Null, Integer, Real, Text, Blob };
+    Type type = Type::Null;
+    std::int64_t integer = 0;
+    double real = 0;
+    std::string_view bytes;
+
+    Value() = default;
+    Value(std::int64_t value) : type(Type::Integer), integer(value) {}
+    Value(int value) : type(Type::Integer), integer(value) {}
+    Value(bool value) : type(Type::Integer), integer(value) {}
+    Value(double value) : type(Type::Real), real(value) {}
+    Value(std::string_view text) : type(Type::Text), bytes(text) {}
+    Value(const std::string& text) : type(Type::Text), bytes(text) {}
+    Value(const char* text) : type(Type::Text), bytes(text) {}
+    Value(const std::optional<double>& value) : type(value ? Type::Real : Type::Null), real(value.value_or(0)) {}
+
+    static Value blob(std::string_view bytes)
+    {
+        Value value(bytes);
+        value.type = Type::Blob;
+        return value;
+    }
+    /// Null for kAbsent.
+    static Value orNull(std::int64_t value) { return value == kAbsent ? Value() : Value(value); }
+};
+
+class RowOutput {
+public:
+    virtual ~RowOutput() = default;
+    /// Puts one row: as many values as the table has columns. Failures are kept until status or finish.
+    virtual void row(Table table, std::span<const Value> values) = 0;
+    virtual Status status() const = 0;
+    /// Ends the output; nothing may be put after it.
+    virtual Status finish() = 0;
+
+    void put(Table table, std::initializer_list<Value> values) { row(table, std::span(values.begin(), values.size())); }
+};
+
+/// Inserts rows, many per statement where a table has only numbers. replace: INSERT OR REPLACE.
+class SqlOutput final : public RowOutput {
+public:
+    explicit SqlOutput(sqlite::Database& database, bool replace = false) : m_database(database), m_replace(replace) {}
+
+    void row(Table table, std::span<const Value> values) override;
+    Status status() const override { return m_status; }
+    Status finish() override;
+
+private:
+    struct Inserter {
+        sqlite::Statement one, many;
+        std::vector<Value> pending;
+        std::size_t columns = 0, rowsPerStatement = 0;
+    };
+    Inserter& inserter(Table table);
+    void insert(sqlite::Statement& statement, std::span<const Value> values);
+    void flush(Inserter& inserter);
+
+    sqlite::Database& m_database;
+    bool m_replace;
+    std::array<std::unique_ptr<Inserter>, kTableCount> m_inserters;
+    Status m_status;
+};
+
+} // namespace fourwalls::store
