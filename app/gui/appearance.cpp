@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Puts a theme and a language on the whole application.
+#include "app/gui/appearance.h"
+
+#include "views/theme.h"
+
+#include <QApplication>
+#include <QLibraryInfo>
+#include <QLocale>
+#include <QPalette>
+#include <QStyleFactory>
+#include <QTranslator>
+
+namespace fourwalls::gui {
+
+void applyTheme(bool dark)
+{
+    // Fusion draws the same everywhere and takes the palette as it is.
+    static const bool styled = [] {
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+        QApplication::setFont(views::fontOf(views::TextRole::Body));
+        return true;
+    }();
+    Q_UNUSED(styled);
+    views::setCurrentTheme(dark);
+    QApplication::setPalette(views::paletteOf(views::currentTheme()));
+    qApp->setStyleSheet(views::styleSheetOf(views::currentTheme()));
+}
+
+QString applyLanguage(const QString& language)
+{
+    static QTranslator* ours = nullptr;
+    static QTranslator* qts = nullptr;
+    QString wanted = language;
+    if (wanted.isEmpty())
+        wanted = QLocale::system().language() == QLocale::Chinese ? QStringLiteral("zh_CN") : QStringLiteral("en");
+    for (QTranslator** each : {&ours, &qts}) {
+        if (!*each) continue;
+        QCoreApplication::removeTranslator(*each);
+        delete *each;
+        *each = nullptr;
+    }
+    const auto install = [](QTranslator*& slot, const QString& file, const QString& folder) {
+        auto* translator = new QTranslator(qApp);
+        if (translator->load(file, folder)) {
+            slot = translator;
+            QCoreApplication::installTranslator(translator);
+        } else {
+            delete translator;
+        }
+    };
+    // Qt's own words first: the last one installed is asked first.
+    if (wanted != QLatin1String("en"))
+        install(qts, QStringLiteral("qtbase_") + wanted, QLibraryInfo::path(QLibraryInfo::TranslationsPath));
+    // English has a file, too: for plurals.
+    install(ours, QStringLiteral("fourwalls_") + wanted, QStringLiteral(":/translations"));
+    return wanted;
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The desktop application: reads the command line before any window system is asked for, then runs one of the modes.
+#include "app/gui/application.h"
+
+#include "app/gui/appearance.h"
+#include "app/gui/bench_run.h"
+#include "app/gui/command_line.h"
+#include "app/gui/main_window.h"
+#include "app/gui/render_run.h"
+#include "views/view_registry.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QFileInfo>
+
+#include <cstdio>
+
+namespace fourwalls::gui {
+
+namespace {
+
+QStringList viewIds()
+{
+    QStringList ids{QStringLiteral("welcome")};
+    for (const views::ViewEntry& entry : views::viewRegistry()) ids.append(entry.id);
+    return ids;
+}
+
+bool hasDisplay()
+{
+    return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+}
+
+/// Renders and benchmarks must not depend on the display's scale or on the desktop's look.
+void makeIndependentOfDisplay()
+{
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    qputenv("QT_ENABLE_HIGHDPI_SCALING", "0");
+    qputenv("QT_QPA_PLATFORMTHEME", "");
+}
+
+int runWindow(const CommandLine& line, const views::TraceOpener& opener)
+{
+    Settings settings(Settings::Kind::Persistent);
+    applyLanguage(line.language.isEmpty() ? settings.language() : line.language);
+    applyTheme(line.dark.value_or(settings.dark()));
+    MainWindow window(opener, settings);
+    if (line.files.isEmpty()) {
+        window.restoreSession();
+    } else {
+        for (const QString& file : line.files) window.openFile(QDir::current().absoluteFilePath(file));
+    }
+    window.show();
+    return QApplication::exec();
+}
+
+} // namespace
+
+int runApplication(int argc, char** argv, const views::TraceOpener& opener)
+{
+    QStringList arguments;
+    for (int i = 1; i < argc; ++i) arguments.append(QString::fromLocal8Bit(argv[i]));
+    const Result<CommandLine> parsed = parseCommandLine(arguments, viewIds());
+    if (!parsed.ok()) {
+        std::fprintf(stderr, "fourwalls: %s\n", parsed.error().message().c_str());
+        return 2;
+    }
+    const CommandLine& line = *parsed;
+    if (line.mode == CommandLine::Mode::Help) {
+        std::printf("%s", usage(viewIds()).toUtf8().constData());
+        return 0;
+    }
+    if (line.mode == CommandLine::Mode::Version) {
+        std::printf("fourwalls %s\n", FOURWALLS_VERSION);
+        return 0;
+    }
+    const bool hidden = line.mode == CommandLine::Mode::Render || line.mode == CommandLine::Mode::Bench;
+    if (hidden) makeIndependentOfDisplay();
+    if (!hidden && !hasDisplay() && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) {
+        std::fprintf(stderr, "fourwalls: there is no display (try: fourwalls --render timeline -o picture.png FILE)\n");
+        return 1;
+    }
+
+    QCoreApplication::setApplicationName(QStringLiteral("fourwalls"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(FOURWALLS_VERSION));
+    QApplication application(argc, argv);
+    QGuiApplication::setApplicationDisplayName(QStringLiteral("Fourwalls"));
+    if (!hidden) return runWindow(line, opener);
+    applyLanguage(line.language.isEmpty() ? QStringLiteral("en") : line.language);
+    applyTheme(line.dark.value_or(false));
+    return line.mode == CommandLine::Mode::Render ? runRender(line, opener) : runBench(line, opener);
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `fourwalls --bench`.
+#include "app/gui/bench_run.h"
+
+#include "app/gui/frame_recorder.h"
+#include "app/gui/main_window.h"
+#include "app/gui/process_figures.h"
+#include "app/gui/trace_document.h"
+#include "views/view_registry.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QCoreApplication>
+#include <QEventLoop>
+#include <QKeyEvent>
+#include <QWheelEvent>
+
+#include <cmath>
+#include <cstdio>
+
+namespace fourwalls::gui {
+
+namespace {
+
+template <class Condition>
+void waitFor(Condition holds)
+{
+    while (!holds()) QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+}
+
+/// Plays the script on one view. Inputs go where a person's would: the wheel to the widget below the pointer, keys to
+/// the view that has the focus.
+class Script {
+public:
+    Script(views::View& view, FrameRecorder& recorder) : m_view(view), m_recorder(recorder) {}
+
+    /// Zooms (positive: in) at a fraction of the width; `across` turns it into a horizontal scroll.
+    void wheel(double atX, int notches, int times, bool across = false)
+    {
+        for (int i = 0; i < times; ++i) {
+            const QPoint inView(static_cast<int>(m_view.width() * atX), m_view.height() / 3);
+            QWidget* target = m_view.childAt(inView);
+            if (!target) target = &m_view;
+            const QPointF local = target->mapFrom(&m_view, inView);
+            const QPoint turn = across ? QPoint(notches * 120, 0) : QPoint(0, notches * 120);
+            m_recorder.play(*target, std::make_unique<QWheelEvent>(local, m_view.mapToGlobal(QPointF(inView)), QPoint(), turn,
+                                                                   Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false));
+        }
+    }
+
+    void key(Qt::Key code, int times)
+    {
+        for (int i = 0; i < times; ++i) {
+            QWidget* target = m_view.window()->focusWidget();
+            if (!target || !(target == &m_view || m_view.isAncestorOf(target))) target = &m_view;
+            const QString text = QChar(static_cast<char16_t>(code)).toLower();
+            m_recorder.play(*target, std::make_unique<QKeyEvent>(QEvent::KeyPress, code, Qt::NoModifier, text));
+            QCoreApplication::postEvent(target, new QKeyEvent(QEvent::KeyRelease, code, Qt::NoModifier, text));
+        }
+    }
+
+    /// Some 250 frames: from the whole trace down to single slices and back, with pans at every depth.
+    void play()
+    {
+        for (const double x : {0.5, 0.3, 0.7}) {
+            wheel(x, 1, 16);
+            key(Qt::Key_D, 8);
+            key(Qt::Key_A, 12);
+            wheel(x, 1, 12);
+            wheel(x, 1, 6, true);
+            wheel(x, -1, 6, true);
+            key(Qt::Key_W, 6);
+            key(Qt::Key_S, 6);
+            wheel(x, -1, 28);
+        }
+    }
+
+private:
+    views::View& m_view;
+    FrameRecorder& m_recorder;
+};
+
+nlohmann::json number(const std::optional<double>& value)
+{
+    if (!value) return nullptr;
+    return std::round(*value * 1000.0) / 1000.0;
+}
+
+nlohmann::json figuresOf(const FrameTimes& times)
+{
+    return {{"frame_p50_ms", number(quantile(times.wallMs, 0.5))},
+            {"frame_p99_ms", number(quantile(times.wallMs, 0.99))},
+            {"frame_cpu_p99_ms", number(quantile(times.cpuMs, 0.99))},
+            {"settle_p99_ms", number(quantile(times.settleMs, 0.99))},
+            {"frames", times.wallMs.size()},
+            {"missed", times.missed}};
+}
+
+void printAsText(const nlohmann::json& figures)
+{
+    for (const auto& [name, value] : figures.items()) {
+        if (value.is_object() || name == "schema_version") continue;
+        std::printf("%-18s %s\n", name.c_str(), value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+    }
+}
+
+} // namespace
+
+int runBench(const CommandLine& line, const views::TraceOpener& opener)
+{
+    Settings settings(Settings::Kind::Forgetful);
+    MainWindow window(opener, settings);
+    window.resize(1920, 1080);
+    window.show();
+    waitFor([&] { return window.isVisible() && window.testAttribute(Qt::WA_Mapped); });
+    QCoreApplication::processEvents();   // the first, empty paint
+    const double startupMs = millisecondsSinceProcessStart();
+
+    TraceDocument* document = window.openFile(line.files.constFirst());
+    waitFor([&] { return document->hasFailed() || document->firstPaintMs(); });
+    if (document->hasFailed()) {
+        std::fprintf(stderr, "fourwalls: %s\n", document->error()->message().c_str());
+        return 1;
+    }
+
+    FrameTimes all;
+    nlohmann::json byView = nlohmann::json::object();
+    for (const views::ViewEntry& entry : views::viewRegistry()) {
+        window.showView(entry.id);
+        views::View* view = document->currentView();
+        view->fitAll();
+        view->update();
+        waitFor([&] { return view->showsFinalData() && document->session()->pending() == 0; });
+        FrameRecorder recorder(*view, *document->selection());
+        Script(*view, recorder).play();
+        byView[entry.id.toStdString()] = figuresOf(recorder.times());
+        all.add(recorder.times());
+    }
+
+    nlohmann::json figures = figuresOf(all);
+    figures["schema_version"] = 1;
+    figures["file"] = line.files.constFirst().toStdString();
+    figures["slices"] = document->session()->info().counts.slices;
+    figures["startup_ms"] = number(startupMs);
+    figures["open_ms"] = number(document->session()->openMilliseconds());
+    figures["first_paint_ms"] = number(document->firstPaintMs());
+    figures["rss_mb"] = number(peakResidentMegabytes());
+    figures["views"] = byView;
+    if (line.json) {
+        std::printf("%s\n", figures.dump(2).c_str());
+    } else {
+        printAsText(figures);
+    }
+    return 0;
+}
+
+} // namespace fourwalls::gui

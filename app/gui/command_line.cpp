@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The command line of the desktop application.
+#include "app/gui/command_line.h"
+
+#include <QRegularExpression>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace fourwalls::gui {
+
+namespace {
+
+Error wrong(const QString& what, const QString& where, const QString& hint)
+{
+    return {ErrorCode::InvalidArgument, what.toStdString(), where.toStdString(), hint.toStdString()};
+}
+
+Result<Instant> parseTime(const QString& text)
+{
+    static const QRegularExpression form(QStringLiteral("^([+-]?[0-9]*\\.?[0-9]+)\\s*(ns|us|\u00b5s|ms|s)?$"));
+    const QRegularExpressionMatch match = form.match(text.trimmed());
+    if (!match.hasMatch()) return wrong(QStringLiteral("\"%1\" is not a time").arg(text), {}, QStringLiteral("12.5ms"));
+    const QString unit = match.captured(2);
+    const double factor = unit == QLatin1String("ns") ? 1 : unit == QLatin1String("s") ? 1e9
+                          : unit.endsWith(QLatin1String("us")) || unit.startsWith(QChar(0xb5)) ? 1e3 : 1e6;
+    const double ns = match.captured(1).toDouble() * factor;
+    if (std::fabs(ns) > static_cast<double>(kLargestTimeNs))
+        return wrong(QStringLiteral("\"%1\" is too far away").arg(text), {}, {});
+    return Instant{static_cast<std::int64_t>(std::llround(ns))};
+}
+
+Result<QSize> parseSize(const QString& text)
+{
+    static const QRegularExpression form(QStringLiteral("^([0-9]{1,5})x([0-9]{1,5})$"));
+    const QRegularExpressionMatch match = form.match(text);
+    const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
+    constexpr int kSmallest = 64, kLargest = 16384;
+    if (!match.hasMatch() || size.width() < kSmallest || size.height() < kSmallest || size.width() > kLargest ||
+        size.height() > kLargest) {
+        return wrong(QStringLiteral("\"%1\" is not a size from 64x64 to 16384x16384").arg(text),
+                     QStringLiteral("--size"), QStringLiteral("--size 1600x900"));
+    }
+    return size;
+}
+
+Result<int> parseNumber(const QString& text, const QString& option)
+{
+    bool good = false;
+    const int value = text.toInt(&good);
+    if (!good || value < 0)
+        return wrong(QStringLiteral("\"%1\" is not a whole number from 0").arg(text), option, option + QStringLiteral(" 0"));
+    return value;
+}
+
+/// Reads the value of one option into the result.
+using Take = std::function<Status(const QString& value)>;
+
+Status checkTogether(const CommandLine& line, const QStringList& given)
+{
+    using Mode = CommandLine::Mode;
+    if (line.mode == Mode::Render) {
+        if (line.output.isEmpty())
+            return wrong(QStringLiteral("--render needs a file to write"), {}, QStringLiteral("-o picture.png"));
+        const QString suffix = line.output.section(QLatin1Char('.'), -1).toLower();
+        if (suffix != QLatin1String("png") && suffix != QLatin1String("svg") && suffix != QLatin1String("pdf"))
+            return wrong(QStringLiteral("the picture's name must end in .png, .svg or .pdf"), QStringLiteral("-o"), {});
+        if (line.view != QLatin1String("welcome") && line.files.size() != 1)
+            return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
+                         QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
+    } else {
+        static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--range"), QStringLiteral("--step"),
+                                             QStringLiteral("--rank"), QStringLiteral("--view-only"), QStringLiteral("-o")};
+        for (const QString& option : given)
+            if (kRenderOnly.contains(option))
+                return wrong(QStringLiteral("%1 goes with --render").arg(option), {}, QStringLiteral("fourwalls --help"));
+    }
+    if (line.mode == Mode::Bench && line.files.size() != 1)
+        return wrong(QStringLiteral("--bench needs one trace"), {}, QStringLiteral("fourwalls --bench FILE --json"));
+    if (line.mode != Mode::Bench && line.json)
+        return wrong(QStringLiteral("--json goes with --bench"), {}, QStringLiteral("fourwalls --help"));
+    return {};
+}
+
+} // namespace
+
+Result<TimeRange> parseTimeRange(const QString& text)
+{
+    const QStringList parts = text.split(QLatin1Char(':'));
+    const Error bad = wrong(QStringLiteral("\"%1\" is not a range of time").arg(text), QStringLiteral("--range"),
+                            QStringLiteral("--range 10ms:25ms"));
+    if (parts.size() != 2) return bad;
+    const Result<Instant> begin = parseTime(parts[0]);
+    const Result<Instant> end = parseTime(parts[1]);
+    if (!begin.ok() || !end.ok() || *end <= *begin) return bad;
+    return TimeRange{*begin, *end};
+}
+
+Result<CommandLine> parseCommandLine(const QStringList& arguments, const QStringList& views)
+{
+    CommandLine line;
+    using Mode = CommandLine::Mode;
+    const auto setMode = [&](Mode mode) -> Status {
+        if (line.mode != Mode::Window && line.mode != mode)
+            return wrong(QStringLiteral("--render and --bench exclude each other"), {}, {});
+        line.mode = mode;
+        return {};
+    };
+    const std::map<QString, Take> withValue{
+        {QStringLiteral("--render"),
+         [&](const QString& value) -> Status {
+             if (!views.contains(value))
+                 return wrong(QStringLiteral("there is no view \"%1\"").arg(value), QStringLiteral("--render"),
+                              views.join(QStringLiteral(", ")));
+             line.view = value;
+             return setMode(Mode::Render);
+         }},
+        {QStringLiteral("--size"),
+         [&](const QString& value) -> Status {
+             FOURWALLS_TRY_ASSIGN(line.size, parseSize(value));
+             return {};
+         }},
+        {QStringLiteral("--range"),
+         [&](const QString& value) -> Status {
+             FOURWALLS_TRY_ASSIGN(line.range, parseTimeRange(value));
+             return {};
+         }},
+        {QStringLiteral("--step"),
+         [&](const QString& value) -> Status {
+             FOURWALLS_TRY_ASSIGN(line.step, parseNumber(value, QStringLiteral("--step")));
+             return {};
+         }},
+        {QStringLiteral("--rank"),
+         [&](const QString& value) -> Status {
+             FOURWALLS_TRY_ASSIGN(line.rank, parseNumber(value, QStringLiteral("--rank")));
+             return {};
+         }},
+        {QStringLiteral("--theme"),
+         [&](const QString& value) -> Status {
+             if (value != QLatin1String("light") && value != QLatin1String("dark"))
+                 return wrong(QStringLiteral("there is no theme \"%1\"").arg(value), QStringLiteral("--theme"),
+                              QStringLiteral("light, dark"));
+             line.dark = value == QLatin1String("dark");
+             return {};
+         }},
+        {QStringLiteral("--lang"),
+         [&](const QString& value) -> Status {
+             if (value != QLatin1String("en") && value != QLatin1String("zh_CN"))
+                 return wrong(QStringLiteral("there is no language \"%1\"").arg(value), QStringLiteral("--lang"),
+                              QStringLiteral("en, zh_CN"));
+             line.language = value;
+             return {};
+         }},
+        {QStringLiteral("-o"),
+         [&](const QString& value) -> Status {
+             line.output = value;
+             return {};
+         }},
+    };
+
+    QStringList given;
+    bool onlyFiles = false;
+    for (qsizetype i = 0; i < arguments.size(); ++i) {
+        QString argument = arguments[i];
+        if (onlyFiles || !argument.startsWith(QLatin1Char('-')) || argument == QLatin1String("-")) {
+            line.files.append(argument);
+            continue;
+        }
+        std::optional<QString> attached;
+        if (const qsizetype equals = argument.indexOf(QLatin1Char('=')); argument.startsWith(QLatin1String("--")) && equals > 0) {
+            attached = argument.mid(equals + 1);
+            argument.truncate(equals);
+        }
+        given.append(argument);
+        if (argument == QLatin1String("--") && !attached) {
+            onlyFiles = true;
+        } else if (argument == QLatin1String("--help") || argument == QLatin1String("-h")) {
+            line.mode = Mode::Help;
+            return line;
+        } else if (argument == QLatin1String("--version")) {
+            line.mode = Mode::Version;
+            return line;
+        } else if (argument == QLatin1String("--bench") && !attached) {
+            FOURWALLS_TRY(setMode(Mode::Bench));
+        } else if (argument == QLatin1String("--view-only") && !attached) {
+            line.viewOnly = true;
+        } else if (argument == QLatin1String("--json") && !attached) {
+            line.json = true;
+        } else if (const auto found = withValue.find(argument); found != withValue.end()) {
+            if (!attached && i + 1 >= arguments.size())
+                return wrong(QStringLiteral("%1 needs a value").arg(argument), {}, QStringLiteral("fourwalls --help"));
+            FOURWALLS_TRY(found->second(attached ? *attached : arguments[++i]));
+        } else {
+            return wrong(QStringLiteral("unknown option %1").arg(argument), {}, QStringLiteral("fourwalls --help"));
+        }
+    }
+    FOURWALLS_TRY(checkTogether(line, given));
+    return line;
+}
+
+QString usage(const QStringList& views)
+{
+    return QStringLiteral(
+               "Usage: fourwalls [FILE…]\n"
+               "       fourwalls --render VIEW -o OUT.png|svg|pdf [options] FILE\n"
+               "       fourwalls --bench FILE [--json]\n"
+               "\n"
+               "Opens traces of training steps. Without a file the last session is restored.\n"
+               "\n"
+               "  --theme light|dark   colours\n"
+               "  --lang en|zh_CN      language\n"
+               "  --render VIEW        draw a view into a file, without a display; VIEW is one of\n"
+               "                       %1\n"
+               "    -o FILE            the picture: .png, .svg or .pdf\n"
+               "    --size WxH         of the window in pixels (1600x900)\n"
+               "    --range FROM:TO    what to show, as 10ms:25ms (units ns, us, ms, s; ms without one)\n"
+               "    --step N           show this training step\n"
+               "    --rank N           show this rank\n"
+               "    --view-only        only the view, without the window around it\n"
+               "  --bench FILE         open the file, pan and zoom by a fixed script, print how quick that was\n"
+               "    --json             as JSON\n"
+               "  --version, --help\n"
+               "\n"
+               "Exit codes: 0 done, 1 could not, 2 wrong usage.\n")
+        .arg(views.join(QStringLiteral(", ")));
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What `fourwalls` understands on its command line, as docs name it. Pure: no window, no file.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/base/time.h"
+
+#include <QSize>
+#include <QStringList>
+
+#include <optional>
+
+namespace fourwalls::gui {
+
+struct CommandLine {
+    enum class Mode { Window, Render, Bench, Help, Version };
+
+    Mode mode = Mode::Window;
+    QStringList files;
+    // --render
+    QString view;
+    QSize size{1600, 900};
+    std::optional<TimeRange> range;   ///< on the trace's clock
+    std::optional<int> step, rank;
+    bool viewOnly = false;
+    QString output;
+    // window and --render
+    std::optional<bool> dark;
+    QString language;                 ///< "en", "zh_CN"; empty: as set or as the system says
+    // --bench
+    bool json = false;
+};
+
+/// arguments: without the program's name. views: the ids that --render may name.
+/// Errors: InvalidArgument, naming the option (wrong usage: exit code 2).
+Result<CommandLine> parseCommandLine(const QStringList& arguments, const QStringList& views);
+
+/// "10ms:25.5ms", "0:1s", "1200us:3ms"; a number without unit is milliseconds.
+Result<TimeRange> parseTimeRange(const QString& text);
+
+/// The text of --help.
+QString usage(const QStringList& views);
+
+} // namespace fourwalls::gui

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A widget as a PNG, SVG or PDF file.
+#include "app/gui/image_export.h"
+
+#include "views/view.h"
+
+#include <QBuffer>
+#include <QCoreApplication>
+#include <QImage>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QPointer>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <QThreadPool>
+
+namespace fourwalls::gui {
+
+namespace {
+
+constexpr int kDotsPerInch = 96;   // one device-independent pixel is one unit of the page
+
+using Paint = std::function<void(QPainter& painter)>;
+
+QByteArray picture(QSize size, PictureFormat format, const QString& title, const Paint& paint)
+{
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    switch (format) {
+    case PictureFormat::Png: {
+        QImage image(size, QImage::Format_RGB32);
+        image.fill(views::currentTheme().window);
+        {
+            QPainter painter(&image);
+            paint(painter);
+        }
+        image.save(&buffer, "PNG");
+        break;
+    }
+    case PictureFormat::Svg: {
+        QSvgGenerator generator;
+        generator.setOutputDevice(&buffer);
+        generator.setSize(size);
+        generator.setViewBox(QRect(QPoint(), size));
+        generator.setResolution(kDotsPerInch);
+        generator.setTitle(title);
+        generator.setDescription(QStringLiteral("Fourwalls"));
+        QPainter painter(&generator);
+        paint(painter);
+        break;
+    }
+    case PictureFormat::Pdf: {
+        QPdfWriter writer(&buffer);
+        writer.setTitle(title);
+        writer.setCreator(QStringLiteral("Fourwalls"));
+        writer.setResolution(kDotsPerInch);
+        writer.setPageSize(QPageSize(QSizeF(size) * 72.0 / kDotsPerInch, QPageSize::Point, {}, QPageSize::ExactMatch));
+        writer.setPageMargins(QMarginsF());
+        QPainter painter(&writer);
+        paint(painter);
+        break;
+    }
+    }
+    return buffer.data();
+}
+
+} // namespace
+
+std::optional<PictureFormat> pictureFormatOf(const QString& path)
+{
+    const QString suffix = path.section(QLatin1Char('.'), -1).toLower();
+    if (suffix == QLatin1String("png")) return PictureFormat::Png;
+    if (suffix == QLatin1String("svg")) return PictureFormat::Svg;
+    if (suffix == QLatin1String("pdf")) return PictureFormat::Pdf;
+    return std::nullopt;
+}
+
+QByteArray pictureOf(QWidget& widget, PictureFormat format)
+{
+    return picture(widget.size(), format, widget.windowTitle(), [&](QPainter& painter) {
+        painter.fillRect(widget.rect(), views::currentTheme().window);
+        widget.render(&painter, QPoint(), QRegion(), QWidget::DrawChildren);
+    });
+}
+
+QByteArray pictureOf(views::View& view, PictureFormat format)
+{
+    return picture(view.size(), format, view.title(),
+                   [&](QPainter& painter) { view.exportTo(painter, QSizeF(view.size())); });
+}
+
+Status writeWhole(const QString& path, const QByteArray& bytes)
+{
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) {
+        return Error{ErrorCode::Io, file.errorString().toStdString(), path.toStdString(),
+                     QObject::tr("choose a folder that can be written to").toStdString()};
+    }
+    return {};
+}
+
+void writeWholeLater(const QString& path, const QByteArray& bytes, QObject* receiver,
+                     std::function<void(const Status&)> done)
+{
+    QThreadPool::globalInstance()->start([path, bytes, guard = QPointer<QObject>(receiver), done = std::move(done)] {
+        const Status status = writeWhole(path, bytes);
+        QMetaObject::invokeMethod(
+            qApp, [guard, done, status] { if (guard) done(status); }, Qt::QueuedConnection);
+    });
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: its parts, the open traces, and what is shown when. Its actions are in main_window_actions.cpp.
+#include "app/gui/main_window.h"
+
+#include "app/gui/process_figures.h"
+#include "app/gui/samples.h"
+#include "app/gui/trace_document.h"
+#include "views/chrome/header_bar.h"
+#include "views/chrome/rail.h"
+#include "views/chrome/status_strip.h"
+#include "views/chrome/trace_tabs.h"
+#include "views/chrome/welcome_page.h"
+#include "views/view_registry.h"
+#include "views/words.h"
+
+#include <QCloseEvent>
+#include <QDropEvent>
+#include <QIcon>
+#include <QMenu>
+#include <QMimeData>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+namespace fourwalls::gui {
+
+namespace {
+
+const QString kWelcome = QStringLiteral("welcome");
+
+/// The local files of a drag, in order.
+QStringList filesOf(const QMimeData* mime)
+{
+    QStringList files;
+    for (const QUrl& url : mime->urls())
+        if (url.isLocalFile()) files.append(url.toLocalFile());
+    return files;
+}
+
+} // namespace
+
+MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* parent)
+    : QMainWindow(parent), m_opener(std::move(opener)), m_settings(settings), m_menu(new QMenu(this))
+{
+    setWindowTitle(QStringLiteral("Fourwalls"));
+    setWindowIcon(QIcon(QStringLiteral(":/icons/fourwalls.svg")));
+    setAcceptDrops(true);
+    setMinimumSize(900, 560);
+
+    auto* centre = new QWidget(this);
+    m_header = new views::HeaderBar(centre);
+    m_rail = new views::Rail(centre);
+    m_status = new views::StatusStrip(centre);
+    m_pages = new QStackedWidget(centre);
+    m_welcome = new views::WelcomePage(m_pages);
+    m_frame = new QWidget(m_pages);
+    m_documents = new QStackedWidget(m_frame);
+    auto* margins = new QVBoxLayout(m_frame);
+    margins->setContentsMargins(views::kGap, views::kGap, views::kGap, views::kGap);
+    margins->addWidget(m_documents);
+    m_pages->addWidget(m_welcome);
+    m_pages->addWidget(m_frame);
+
+    auto* middle = new QHBoxLayout;
+    middle->setSpacing(0);
+    middle->addWidget(m_rail);
+    middle->addWidget(m_pages, 1);
+    auto* column = new QVBoxLayout(centre);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_header);
+    column->addLayout(middle, 1);
+    column->addWidget(m_status);
+    setCentralWidget(centre);
+
+    m_rail->addEntry(kWelcome, kWelcome, {});
+    for (const views::ViewEntry& entry : views::viewRegistry()) m_rail->addEntry(entry.id, entry.id, {});
+
+    connect(m_rail, &views::Rail::chosen, this, &MainWindow::showView);
+    connect(m_header, &views::HeaderBar::paletteRequested, this, &MainWindow::openPalette);
+    connect(m_header->tabs(), &views::TraceTabs::chosen, this, &MainWindow::showDocument);
+    connect(m_header->tabs(), &views::TraceTabs::closeRequested, this, &MainWindow::closeDocument);
+    connect(m_welcome, &views::WelcomePage::openRequested, this, &MainWindow::chooseFile);
+    connect(m_welcome, &views::WelcomePage::recordRequested, this, &MainWindow::openRecordDialog);
+    connect(m_welcome, &views::WelcomePage::fileRequested, this, &MainWindow::openFile);
+    connect(m_welcome, &views::WelcomePage::sampleRequested, this, &MainWindow::makeSample);
+    m_welcome->setRecentFiles(m_settings.recentFiles());
+
+    // The program's own figures change with every frame; four times a second is enough to read them.
+    m_figuresTimer.setSingleShot(true);
+    m_figuresTimer.setInterval(250);
+    connect(&m_figuresTimer, &QTimer::timeout, this, &MainWindow::updateOwnFigures);
+    m_messageTimer.setSingleShot(true);
+    m_messageTimer.setInterval(6000);
+    connect(&m_messageTimer, &QTimer::timeout, this, [this] { m_status->setMessage({}); });
+
+    buildActions();
+    retranslate();
+    showView(kWelcome);
+    if (!restoreGeometry(m_settings.geometry())) resize(1440, 860);
+}
+
+MainWindow::~MainWindow() = default;
+
+TraceDocument* MainWindow::currentDocument() const
+{
+    const auto found = m_byKey.find(m_header->tabs()->current());
+    return found == m_byKey.end() ? nullptr : found->second;
+}
+
+QList<TraceDocument*> MainWindow::documents() const
+{
+    QList<TraceDocument*> list;
+    for (const int key : m_header->tabs()->keys()) list.append(m_byKey.at(key));
+    return list;
+}
+
+int MainWindow::keyOf(const TraceDocument* document) const
+{
+    for (const auto& [key, each] : m_byKey)
+        if (each == document) return key;
+    return 0;
+}
+
+TraceDocument* MainWindow::openFile(const QString& path)
+{
+    for (const auto& [key, document] : m_byKey) {
+        if (document->path() == path && !document->hasFailed()) {
+            showDocument(key);
+            return document;
+        }
+    }
+    // The worker starts to open the file here, before any widget of the view is made.
+    auto* document = new TraceDocument(m_opener, path, m_documents);
+    m_documents->addWidget(document);
+    const int key = m_header->tabs()->addTab(document->name(), path);
+    m_byKey.emplace(key, document);
+    watch(key, document);
+    showDocument(key);
+    return document;
+}
+
+void MainWindow::watch(int key, TraceDocument* document)
+{
+    connect(document, &TraceDocument::opened, this, [this, key, document] {
+        const TraceSource source = document->session()->info().header.source;
+        m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
+        document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
+        m_settings.addRecentFile(document->path());
+        m_welcome->setRecentFiles(m_settings.recentFiles());
+        updateChrome();
+    });
+    connect(document, &TraceDocument::failed, this, &MainWindow::updateChrome);
+    connect(document, &TraceDocument::closeRequested, this, [this, key] { closeDocument(key); });
+    connect(document, &TraceDocument::retryRequested, this, [this, key, document] {
+        const QString path = document->path();
+        closeDocument(key);
+        openFile(path);
+    });
+    connect(document, &TraceDocument::frameShown, this, [this](double milliseconds) {
+        m_frameMs = milliseconds;
+        if (!m_figuresTimer.isActive()) m_figuresTimer.start();
+    });
+    connect(document, &TraceDocument::finalDataPainted, this, [this] {
+        if (!m_figuresTimer.isActive()) m_figuresTimer.start();
+    });
+    connect(document->selection(), &views::Selection::viewRequested, this, [this, document](const QString& id) {
+        if (document == currentDocument()) showView(id);
+    });
+}
+
+void MainWindow::showDocument(int key)
+{
+    const auto found = m_byKey.find(key);
+    if (found == m_byKey.end()) return;
+    m_header->tabs()->setCurrent(key);
+    m_documents->setCurrentWidget(found->second);
+    m_frameMs.reset();
+    showView(m_viewId == kWelcome ? m_lastTraceView : m_viewId);
+}
+
+void MainWindow::closeDocument(int key)
+{
+    const auto found = m_byKey.find(key);
+    if (found == m_byKey.end()) return;
+    TraceDocument* document = found->second;
+    const bool wasCurrent = document == currentDocument();
+    m_byKey.erase(found);
+    m_header->tabs()->removeTab(key);
+    m_documents->removeWidget(document);
+    document->deleteLater();   // it may be the sender
+    if (!wasCurrent) return;
+    if (m_byKey.empty()) {
+        m_header->tabs()->setCurrent(0);
+        showView(kWelcome);
+    } else {
+        showDocument(m_header->tabs()->keys().constLast());
+    }
+}
+
+void MainWindow::showView(const QString& id)
+{
+    TraceDocument* document = currentDocument();
+    const bool isTraceView = id != kWelcome;
+    if (isTraceView && !document) return;
+    m_viewId = id;
+    if (isTraceView) {
+        m_lastTraceView = id;
+        if (views::View* view = document->showView(id)) {
+            applyShortcuts(view->viewActions());
+            view->setFocus();
+        }
+        m_pages->setCurrentWidget(m_frame);
+    } else {
+        m_pages->setCurrentWidget(m_welcome);
+    }
+    m_rail->setCurrent(id);
+    updateChrome();
+}
+
+void MainWindow::updateChrome()
+{
+    const TraceDocument* document = currentDocument();
+    const bool isOpen = document && document->isOpen();
+    m_header->setTrace(isOpen ? &document->session()->info() : nullptr);
+    m_status->setItems(isOpen ? views::statusOf(document->session()->info()) : QList<views::StatusItem>());
+    if (document && !isOpen && !document->hasFailed()) {
+        m_status->setMessage(tr("Opening %1…").arg(document->name()));
+    } else if (!m_messageTimer.isActive()) {
+        m_status->setMessage({});
+    }
+    const QString reason = tr("Open a trace first");
+    for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, id == kWelcome || document, reason);
+    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close", "view.fit"}) {
+        const auto found = m_actions.find(QLatin1String(name));
+        if (found != m_actions.end())
+            found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
+                                                                          : isOpen && m_viewId != kWelcome);
+    }
+    setWindowTitle(document && m_viewId != kWelcome ? document->name() + QStringLiteral(" – Fourwalls")
+                                                    : QStringLiteral("Fourwalls"));
+    updateOwnFigures();
+}
+
+void MainWindow::updateOwnFigures()
+{
+    views::OwnFigures figures;
+    const TraceDocument* document = currentDocument();
+    if (document && document->isOpen() && m_viewId != kWelcome) {
+        figures.openedMs = document->session()->openMilliseconds();
+        if (document->firstPaintMs()) figures.openedMs = document->firstPaintMs();
+        figures.frameMs = m_frameMs;
+        figures.residentMegabytes = residentMegabytes();
+    }
+    m_status->setOwnFigures(figures);
+}
+
+void MainWindow::say(const QString& text)
+{
+    m_status->setMessage(text);
+    m_messageTimer.start();
+}
+
+void MainWindow::restoreSession()
+{
+    if (!m_settings.restoresSession()) return;
+    const QString view = m_settings.sessionView();
+    for (const QString& path : m_settings.sessionFiles()) openFile(path);
+    if (!view.isEmpty()) showView(view);
+}
+
+void MainWindow::setViewOnly(bool viewOnly)
+{
+    m_viewOnly = viewOnly;
+    m_header->setVisible(!viewOnly);
+    m_rail->setVisible(!viewOnly);
+    m_status->setVisible(!viewOnly);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    QStringList files;
+    for (const TraceDocument* document : documents())
+        if (!document->hasFailed()) files.append(document->path());
+    m_settings.setSession(files, m_viewId);
+    m_settings.setGeometry(saveGeometry());
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::changeEvent(QEvent* event)
+{
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) retranslate();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!filesOf(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    for (const QString& file : filesOf(event->mimeData())) openFile(file);
+    event->acceptProposedAction();
+}
+
+void MainWindow::retranslate()
+{
+    m_header->retranslate();
+    for (const QString& id : m_rail->ids()) m_rail->setTitle(id, views::viewTitle(id));
+    m_welcome->setSamples(samples());
+    buildMenu();
+    for (const auto& [key, document] : m_byKey) {
+        if (!document->isOpen()) continue;
+        const TraceSource source = document->session()->info().header.source;
+        m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
+    }
+    updateChrome();
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: header, rail, the current trace's view, status bar; and the actions that tie them together.
+#pragma once
+
+#include "app/gui/settings.h"
+#include "views/trace_session.h"
+
+#include <QElapsedTimer>
+#include <QMainWindow>
+#include <QPointer>
+#include <QTimer>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+class QStackedWidget;
+
+namespace fourwalls::views {
+class HeaderBar;
+class Rail;
+class StatusStrip;
+class View;
+class WelcomePage;
+} // namespace fourwalls::views
+
+namespace fourwalls::gui {
+
+class CommandPalette;
+class RecordDialog;
+class TraceDocument;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    /// settings outlives the window.
+    MainWindow(views::TraceOpener opener, Settings& settings, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens a trace in a tab of its own (or shows the tab that has it) and shows the current view of it.
+    TraceDocument* openFile(const QString& path);
+    /// Reopens what was open when the program ended last.
+    void restoreSession();
+    /// "welcome" or the id of a view.
+    void showView(const QString& id);
+    QString currentViewId() const { return m_viewId; }
+    TraceDocument* currentDocument() const;
+    QList<TraceDocument*> documents() const;
+    /// Hides everything around the view.
+    void setViewOnly(bool viewOnly);
+    /// All actions of the window and of the current view, for the palette and the shortcut editor.
+    QList<QAction*> allActions() const;
+    void closeDocument(int key);
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void buildActions();
+    void buildMenu();
+    void retranslate();
+    QAction* addWindowAction(const QString& name, const QKeySequence& keys, std::function<void()> run);
+    void applyShortcuts(const QList<QAction*>& actions);
+
+    void chooseFile();
+    void openRecordDialog();
+    void makeSample(const QString& id);
+    void exportView();
+    void exportTable();
+    void copyTable();
+    void openPalette();
+    void editShortcuts();
+    void showAbout();
+    void setDark(bool dark);
+    void setLanguage(const QString& language);
+    void switchDocument(int offset);
+
+    void showDocument(int key);
+    void watch(int key, TraceDocument* document);
+    void updateChrome();
+    void updateOwnFigures();
+    void say(const QString& text);
+    int keyOf(const TraceDocument* document) const;
+
+    views::TraceOpener m_opener;
+    Settings& m_settings;
+    views::HeaderBar* m_header;
+    views::Rail* m_rail;
+    views::StatusStrip* m_status;
+    views::WelcomePage* m_welcome;
+    QStackedWidget* m_pages;
+    QWidget* m_frame;                      ///< gives the documents their margins
+    QStackedWidget* m_documents;
+    CommandPalette* m_palette = nullptr;   ///< made at its first use
+    QPointer<RecordDialog> m_record;
+    std::map<int, TraceDocument*> m_byKey;
+    std::map<QString, QAction*> m_actions;
+    QStringList m_order;                   ///< of the actions
+    QMenu* m_menu;
+    QString m_viewId = QStringLiteral("welcome");
+    QString m_lastTraceView = QStringLiteral("timeline");
+    QTimer m_figuresTimer, m_messageTimer;
+    std::optional<double> m_frameMs;
+    bool m_viewOnly = false;
+};
+
+} // namespace fourwalls::gui

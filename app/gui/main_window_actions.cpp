@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window's actions: everything that the menu, the palette and the shortcuts can do.
+#include "app/gui/appearance.h"
+#include "app/gui/command_palette.h"
+#include "app/gui/image_export.h"
+#include "app/gui/job_dialog.h"
+#include "app/gui/main_window.h"
+#include "app/gui/record_dialog.h"
+#include "app/gui/samples.h"
+#include "app/gui/shortcut_editor.h"
+#include "app/gui/trace_document.h"
+#include "views/chrome/header_bar.h"
+#include "views/chrome/rail.h"
+#include "views/chrome/trace_tabs.h"
+#include "views/chrome/welcome_page.h"
+#include "views/view_registry.h"
+
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QMessageBox>
+#include <QPushButton>
+
+namespace fourwalls::gui {
+
+QAction* MainWindow::addWindowAction(const QString& name, const QKeySequence& keys, std::function<void()> run)
+{
+    auto* action = new QAction(this);
+    action->setObjectName(name);
+    action->setShortcut(keys);
+    connect(action, &QAction::triggered, this, std::move(run));
+    addAction(action);
+    m_actions.emplace(name, action);
+    m_order.append(name);
+    return action;
+}
+
+void MainWindow::buildActions()
+{
+    const auto add = [this](const char* name, const QKeySequence& keys, auto run) {
+        return addWindowAction(QString::fromLatin1(name), keys, run);
+    };
+    add("file.open", QKeySequence::Open, [this] { chooseFile(); });
+    add("file.record", QKeySequence(Qt::CTRL | Qt::Key_R), [this] { openRecordDialog(); });
+    add("file.close", QKeySequence(Qt::CTRL | Qt::Key_W), [this] { closeDocument(m_header->tabs()->current()); });
+    add("file.next", QKeySequence(Qt::CTRL | Qt::Key_Tab), [this] { switchDocument(1); });
+    add("file.previous", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Tab), [this] { switchDocument(-1); });
+    add("view.welcome", QKeySequence(Qt::CTRL | Qt::Key_1), [this] { showView(QStringLiteral("welcome")); });
+    int number = 2;
+    for (const views::ViewEntry& entry : views::viewRegistry()) {
+        addWindowAction(QStringLiteral("view.") + entry.id, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_0 + number++)),
+                        [this, id = entry.id] { showView(id); });
+    }
+    add("view.export_picture", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { exportView(); });
+    add("view.export_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] { exportTable(); });
+    add("view.copy_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { copyTable(); });
+    add("window.dark", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D), [this] { setDark(!views::currentTheme().dark); });
+    add("window.binary_units", {}, [this] {
+        const bool binary = !m_settings.binaryUnits();
+        m_settings.setBinaryUnits(binary);
+        m_actions.at(QStringLiteral("window.binary_units"))->setChecked(binary);
+        for (TraceDocument* document : documents())
+            document->selection()->setByteUnit(binary ? views::ByteUnit::GiB : views::ByteUnit::GB);
+    })->setCheckable(true);
+    add("window.english", {}, [this] { setLanguage(QStringLiteral("en")); });
+    add("window.chinese", {}, [this] { setLanguage(QStringLiteral("zh_CN")); });
+    add("window.restore_session", {}, [this] {
+        m_settings.setRestoresSession(!m_settings.restoresSession());
+    })->setCheckable(true);
+    add("window.full_screen", QKeySequence(Qt::Key_F11), [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    add("window.palette", QKeySequence(Qt::CTRL | Qt::Key_K), [this] { openPalette(); });
+    add("window.menu", QKeySequence(Qt::Key_F10), [this] {
+        m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height())));
+    });
+    add("window.shortcuts", {}, [this] { editShortcuts(); });
+    add("file.clear_recent", {}, [this] {
+        m_settings.clearRecentFiles();
+        m_welcome->setRecentFiles({});
+        buildMenu();
+    });
+    add("window.about", {}, [this] { showAbout(); });
+    add("file.quit", QKeySequence::Quit, [this] { close(); });
+    m_actions.at(QStringLiteral("window.binary_units"))->setChecked(m_settings.binaryUnits());
+    m_actions.at(QStringLiteral("window.restore_session"))->setChecked(m_settings.restoresSession());
+    applyShortcuts(actions());
+}
+
+void MainWindow::buildMenu()
+{
+    const std::map<QString, QString> texts{
+        {QStringLiteral("file.open"), tr("&Open a trace…")},
+        {QStringLiteral("file.record"), tr("&Record a training…")},
+        {QStringLiteral("file.close"), tr("&Close this trace")},
+        {QStringLiteral("file.next"), tr("Next trace")},
+        {QStringLiteral("file.previous"), tr("Previous trace")},
+        {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
+        {QStringLiteral("file.quit"), tr("&Quit")},
+        {QStringLiteral("view.export_picture"), tr("&Export view as picture…")},
+        {QStringLiteral("view.export_table"), tr("Export &table as CSV…")},
+        {QStringLiteral("view.copy_table"), tr("Copy table as CSV")},
+        {QStringLiteral("window.dark"), tr("Switch between light and dark")},
+        {QStringLiteral("window.binary_units"), tr("Memory in GiB (powers of two)")},
+        {QStringLiteral("window.english"), QStringLiteral("English")},
+        {QStringLiteral("window.chinese"), QStringLiteral("简体中文")},
+        {QStringLiteral("window.restore_session"), tr("Reopen the last traces at start")},
+        {QStringLiteral("window.full_screen"), tr("Full screen")},
+        {QStringLiteral("window.palette"), tr("Run a command…")},
+        {QStringLiteral("window.menu"), tr("Main menu")},
+        {QStringLiteral("window.shortcuts"), tr("&Shortcuts…")},
+        {QStringLiteral("window.about"), tr("&About Fourwalls")},
+    };
+    for (const auto& [name, action] : m_actions) {
+        const auto found = texts.find(name);
+        action->setText(found != texts.end() ? found->second
+                                             : tr("Go to %1").arg(views::viewTitle(name.section(QLatin1Char('.'), 1))));
+    }
+    m_menu->clear();
+    const auto put = [this](QMenu* menu, std::initializer_list<const char*> names) {
+        for (const char* name : names) {
+            if (*name == '-') {
+                menu->addSeparator();
+            } else {
+                menu->addAction(m_actions.at(QString::fromLatin1(name)));
+            }
+        }
+    };
+    put(m_menu, {"file.open", "file.record"});
+    QMenu* recent = m_menu->addMenu(tr("Recent files"));
+    for (const QString& path : m_settings.recentFiles())
+        connect(recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered, this,
+                [this, path] { openFile(path); });
+    recent->setEnabled(!recent->isEmpty());
+    if (!recent->isEmpty()) put(recent, {"-", "file.clear_recent"});
+    put(m_menu, {"file.close", "-"});
+    QMenu* view = m_menu->addMenu(tr("View"));
+    put(view, {"view.welcome"});
+    for (const views::ViewEntry& entry : views::viewRegistry())
+        view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
+    put(view, {"-", "window.binary_units", "window.full_screen"});
+    put(m_menu, {"view.export_picture", "view.export_table", "view.copy_table", "-", "window.palette", "window.dark"});
+    put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
+    put(m_menu, {"window.restore_session", "window.shortcuts", "-", "window.about", "file.quit"});
+    m_header->setMenu(m_menu);
+}
+
+void MainWindow::applyShortcuts(const QList<QAction*>& actions)
+{
+    for (QAction* action : actions) {
+        if (action->objectName().isEmpty()) continue;
+        rememberDefaultShortcut(*action);
+        if (const auto keys = m_settings.shortcut(action->objectName())) action->setShortcut(*keys);
+    }
+}
+
+QList<QAction*> MainWindow::allActions() const
+{
+    QList<QAction*> list;
+    const TraceDocument* document = currentDocument();
+    if (document && m_viewId != QLatin1String("welcome") && document->currentView())
+        list = document->currentView()->viewActions();
+    for (const QString& name : m_order) list.append(m_actions.at(name));
+    return list;
+}
+
+void MainWindow::chooseFile()
+{
+    auto* dialog = new QFileDialog(this, tr("Open a trace"), m_settings.lastFolder(),
+                                   tr("Traces (*.fourwalls);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    connect(dialog, &QFileDialog::filesSelected, this, [this, dialog](const QStringList& files) {
+        m_settings.setLastFolder(dialog->directory().absolutePath());
+        for (const QString& file : files) openFile(file);
+    });
+    dialog->open();
+}
+
+void MainWindow::openRecordDialog()
+{
+    if (!m_record) {
+        m_record = new RecordDialog(this);
+        m_record->setAttribute(Qt::WA_DeleteOnClose);
+        connect(m_record, &RecordDialog::recorded, this, &MainWindow::openFile);
+    }
+    m_record->show();
+    m_record->raise();
+    m_record->activateWindow();
+}
+
+void MainWindow::makeSample(const QString& id)
+{
+    prepareSample(id, this, [this, id](const QString& path, bool exists) {
+        if (exists) {
+            openFile(path);
+            return;
+        }
+        QString title = id;
+        for (const views::SampleEntry& sample : samples())
+            if (sample.id == id) title = sample.title;
+        auto* dialog = new JobDialog(title, sampleArguments(id, path), this);
+        connect(dialog, &QDialog::accepted, this, [this, path] { openFile(path); });
+        dialog->open();
+    });
+}
+
+void MainWindow::exportView()
+{
+    const TraceDocument* document = currentDocument();
+    views::View* view = document ? document->currentView() : nullptr;
+    if (!view) return;
+    auto* dialog = new QFileDialog(this, tr("Export the view as a picture"), m_settings.lastFolder(),
+                                   tr("PNG picture (*.png);;SVG drawing (*.svg);;PDF page (*.pdf)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(QStringLiteral("png"));
+    dialog->selectFile(view->id() + QStringLiteral(".png"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this, view = QPointer<views::View>(view)](QString path) {
+        if (!view) return;
+        const PictureFormat format = pictureFormatOf(path).value_or(PictureFormat::Png);
+        writeWholeLater(path, pictureOf(*view, format), this, [this, path](const Status& status) {
+            say(status.ok() ? tr("Written: %1").arg(path) : QString::fromStdString(status.error().message()));
+        });
+    });
+    dialog->open();
+}
+
+void MainWindow::exportTable()
+{
+    const TraceDocument* document = currentDocument();
+    const views::View* view = document ? document->currentView() : nullptr;
+    const QString csv = view ? view->tableAsCsv() : QString();
+    if (csv.isEmpty()) {
+        say(tr("This view shows no table."));
+        return;
+    }
+    auto* dialog = new QFileDialog(this, tr("Export the table"), m_settings.lastFolder(), tr("CSV table (*.csv)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(QStringLiteral("csv"));
+    dialog->selectFile(view->id() + QStringLiteral(".csv"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this, csv](const QString& path) {
+        writeWholeLater(path, csv.toUtf8(), this, [this, path](const Status& status) {
+            say(status.ok() ? tr("Written: %1").arg(path) : QString::fromStdString(status.error().message()));
+        });
+    });
+    dialog->open();
+}
+
+void MainWindow::copyTable()
+{
+    const TraceDocument* document = currentDocument();
+    const views::View* view = document ? document->currentView() : nullptr;
+    const QString csv = view ? view->tableAsCsv() : QString();
+    if (!csv.isEmpty()) QGuiApplication::clipboard()->setText(csv);
+    say(csv.isEmpty() ? tr("This view shows no table.") : tr("The table is on the clipboard."));
+}
+
+void MainWindow::openPalette()
+{
+    if (!m_palette) m_palette = new CommandPalette(this);
+    m_palette->open(allActions(), m_header->searchBox());
+}
+
+void MainWindow::editShortcuts()
+{
+    auto* editor = new ShortcutEditor(allActions(), m_settings, this);
+    editor->setAttribute(Qt::WA_DeleteOnClose);
+    editor->open();
+}
+
+void MainWindow::setDark(bool dark)
+{
+    m_settings.setDark(dark);
+    applyTheme(dark);
+}
+
+void MainWindow::setLanguage(const QString& language)
+{
+    m_settings.setLanguage(language);
+    applyLanguage(language);
+}
+
+void MainWindow::switchDocument(int offset)
+{
+    const QList<int> keys = m_header->tabs()->keys();
+    if (keys.size() < 2) return;
+    const qsizetype at = keys.indexOf(m_header->tabs()->current());
+    showDocument(keys[(at + offset + keys.size()) % keys.size()]);
+}
+
+void MainWindow::showAbout()
+{
+    auto* box = new QMessageBox(this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setWindowTitle(tr("About Fourwalls"));
+    box->setIconPixmap(QIcon(QStringLiteral(":/icons/fourwalls.svg")).pixmap(64, 64));
+    box->setText(QStringLiteral("<b>Fourwalls %1</b>").arg(QLatin1String(FOURWALLS_VERSION)));
+    box->setInformativeText(
+        tr("Explorer and profiler for large-model training.") + QStringLiteral("<br><br>") +
+        tr("This application is free software under the GNU General Public License, version 3 or later; the "
+           "command-line program and its libraries are under the Apache License 2.0. There is no warranty.") +
+        QStringLiteral("<br><br>") +
+        tr("Built with Qt %1 (LGPL 3), QCustomPlot (GPL 3), SQLite (public domain), oneDNN (Apache 2.0), "
+           "nlohmann-json (MIT), CLI11 (BSD 3-clause) and fmt (MIT).")
+            .arg(QLatin1String(qVersion())));
+    QPushButton* close = box->addButton(tr("Close"), QMessageBox::AcceptRole);
+    Q_UNUSED(close);
+    box->open();
+}
+
+} // namespace fourwalls::gui

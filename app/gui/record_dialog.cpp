@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Record dialog.
+#include "app/gui/record_dialog.h"
+
+#include "model/spec/run_spec.h"
+#include "views/chrome/loss_plot.h"
+#include "views/theme.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QDateTime>
+#include <QDoubleValidator>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QStandardPaths>
+#include <QVBoxLayout>
+
+namespace fourwalls::gui {
+
+namespace {
+
+void setInk(QLabel* label, const QColor& colour)
+{
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, colour);
+    label->setPalette(palette);
+}
+
+QSpinBox* numberBox(int from, int to, int value, QWidget* parent)
+{
+    auto* box = new QSpinBox(parent);
+    box->setRange(from, to);
+    box->setValue(value);
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    return box;
+}
+
+} // namespace
+
+RecordDialog::RecordDialog(QWidget* parent)
+    : QDialog(parent), m_model(new QComboBox(this)), m_optimizer(new QComboBox(this)), m_precision(new QComboBox(this)),
+      m_command(new QLabel(this)), m_form(new QWidget(this)), m_plot(new views::LossPlot(this)),
+      m_progress(new QProgressBar(this)), m_message(new QLabel(this)), m_start(new QPushButton(this)),
+      m_cancel(new QPushButton(this)), m_copy(new QPushButton(this))
+{
+    setWindowTitle(tr("Record a training"));
+    setMinimumWidth(620);
+    buildForm();
+
+    m_command->setFont(views::fontOf(views::TextRole::Mono));
+    m_command->setWordWrap(true);
+    m_command->setTextFormat(Qt::PlainText);
+    m_command->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_command->setAccessibleName(tr("Command line"));
+    setInk(m_command, views::currentTheme().secondaryText);
+    m_copy->setText(tr("Copy as command"));
+    m_copy->setAutoDefault(false);
+    m_start->setText(tr("Record"));
+    m_start->setProperty("primary", true);
+    m_start->setDefault(true);
+    m_cancel->setText(tr("Close"));
+    m_cancel->setAutoDefault(false);
+    m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Steps done"));
+    m_message->setWordWrap(true);
+    m_message->setTextFormat(Qt::PlainText);
+    m_plot->setMinimumHeight(170);
+
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(m_copy);
+    buttons->addStretch(1);
+    buttons->addWidget(m_cancel);
+    buttons->addWidget(m_start);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(18, 18, 18, 18);
+    layout->setSpacing(views::kGap);
+    layout->addWidget(m_form);
+    layout->addWidget(m_plot, 1);
+    layout->addWidget(m_progress);
+    layout->addWidget(m_message);
+    layout->addWidget(m_command);
+    layout->addLayout(buttons);
+    m_plot->hide();
+    m_progress->hide();
+    m_message->hide();
+
+    connect(m_start, &QPushButton::clicked, this, &RecordDialog::start);
+    connect(m_cancel, &QPushButton::clicked, this, &RecordDialog::reject);
+    connect(m_copy, &QPushButton::clicked, this,
+            [this] { QGuiApplication::clipboard()->setText(m_command->text()); });
+    connect(&m_job, &ChildJob::line, this, &RecordDialog::onLine);
+    connect(&m_job, &ChildJob::failed, this, &RecordDialog::onFailed);
+    connect(&m_job, &ChildJob::succeeded, this, [this] {
+        setRunning(false);
+        emit recorded(m_output->text());
+        accept();
+    });
+    setRequest(RecordRequest{});
+}
+
+void RecordDialog::buildForm()
+{
+    m_model->setEditable(true);
+    m_model->setInsertPolicy(QComboBox::NoInsert);
+    for (const std::string& name : modelPresetNames()) m_model->addItem(QString::fromStdString(name));
+    m_steps = numberBox(1, 1'000'000, 20, m_form);
+    m_batch = numberBox(1, 65'536, 8, m_form);
+    m_sequence = numberBox(0, 1'048'576, 0, m_form);
+    m_sequence->setSpecialValueText(tr("the model's own"));
+    m_optimizer->addItem(QStringLiteral("AdamW"), QStringLiteral("adamw"));
+    m_optimizer->addItem(tr("SGD with momentum"), QStringLiteral("sgd"));
+    m_precision->addItem(QStringLiteral("f32"), QStringLiteral("f32"));
+    m_precision->addItem(tr("bf16 mixed"), QStringLiteral("bf16"));
+    m_learningRate = new QLineEdit(m_form);
+    auto* positive = new QDoubleValidator(0, 1e3, 12, m_learningRate);
+    positive->setLocale(QLocale::c());
+    m_learningRate->setValidator(positive);
+    m_data = new QLineEdit(m_form);
+    m_data->setPlaceholderText(tr("the text that comes with Fourwalls"));
+    m_output = new QLineEdit(m_form);
+
+    const auto withBrowse = [this](QLineEdit* edit, const QString& name, auto choose) {
+        auto* row = new QHBoxLayout;
+        auto* browse = new QPushButton(tr("Choose…"), m_form);
+        browse->setAutoDefault(false);
+        browse->setAccessibleName(tr("Choose: %1").arg(name));
+        row->addWidget(edit, 1);
+        row->addWidget(browse);
+        connect(browse, &QPushButton::clicked, this, choose);
+        return row;
+    };
+    const auto pair = [](QWidget* first, const QString& label, QWidget* second) {
+        auto* row = new QHBoxLayout;
+        row->addWidget(first, 1);
+        auto* text = new QLabel(label);
+        text->setBuddy(second);
+        row->addSpacing(views::kGap);
+        row->addWidget(text);
+        row->addWidget(second, 1);
+        return row;
+    };
+    auto* form = new QFormLayout(m_form);
+    form->setContentsMargins(0, 0, 0, 0);
+    form->setVerticalSpacing(8);
+    form->setLabelAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    form->addRow(tr("&Model"), m_model);
+    form->addRow(tr("&Steps"), pair(m_steps, tr("&Batch"), m_batch));
+    form->addRow(tr("Se&quence length"), m_sequence);
+    form->addRow(tr("&Optimizer"), pair(m_optimizer, tr("&Learning rate"), m_learningRate));
+    form->addRow(tr("&Precision"), m_precision);
+    form->addRow(tr("&Data"), withBrowse(m_data, tr("Data"), [this] {
+                     const QString file = QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
+                     if (!file.isEmpty()) m_data->setText(file);
+                 }));
+    form->addRow(tr("Save &as"), withBrowse(m_output, tr("Save as"), [this] {
+                     const QString file = QFileDialog::getSaveFileName(this, tr("Save the recording as"),
+                                                                       m_output->text(),
+                                                                       tr("Traces (*.fourwalls)"));
+                     if (file.isEmpty()) return;
+                     m_output->setText(file);
+                     m_outputTouched = true;
+                 }));
+    m_model->setAccessibleName(tr("Model"));
+    m_steps->setAccessibleName(tr("Steps"));
+    m_batch->setAccessibleName(tr("Batch"));
+    m_learningRate->setAccessibleName(tr("Learning rate"));
+
+    connect(m_output, &QLineEdit::textEdited, this, [this] { m_outputTouched = true; });
+    connect(m_model, &QComboBox::currentTextChanged, this, [this](const QString& model) {
+        if (!m_outputTouched) m_output->setText(proposedOutput(model));
+        // Images have no sequence, and a batch of a few is plenty for a first look.
+        const bool images = model.startsWith(QLatin1String("resnet"));
+        m_sequence->setEnabled(!images);
+    });
+    for (QLineEdit* edit : {m_learningRate, m_data, m_output})
+        connect(edit, &QLineEdit::textChanged, this, &RecordDialog::updateCommand);
+    for (QSpinBox* box : {m_steps, m_batch, m_sequence})
+        connect(box, &QSpinBox::valueChanged, this, &RecordDialog::updateCommand);
+    for (QComboBox* box : {m_model, m_optimizer, m_precision})
+        connect(box, &QComboBox::currentTextChanged, this, &RecordDialog::updateCommand);
+}
+
+QString RecordDialog::proposedOutput(const QString& model)
+{
+    QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+    if (folder.isEmpty()) folder = QStandardPaths::writableLocation(QStandardPaths::HomeLocation);
+    QString stem = model.section(QLatin1Char('/'), -1);
+    if (stem.endsWith(QLatin1String(".json"))) stem.chop(5);
+    return QStringLiteral("%1/%2-%3.fourwalls")
+        .arg(folder, stem, QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-HHmmss")));
+}
+
+RecordRequest RecordDialog::request() const
+{
+    RecordRequest r;
+    r.model = m_model->currentText().trimmed();
+    r.steps = m_steps->value();
+    r.batch = m_batch->value();
+    r.sequence = m_sequence->isEnabled() ? m_sequence->value() : 0;
+    r.optimizer = m_optimizer->currentData().toString();
+    r.learningRate = QLocale::c().toDouble(m_learningRate->text());
+    r.precision = m_precision->currentData().toString();
+    r.data = m_data->text().trimmed();
+    r.output = m_output->text().trimmed();
+    return r;
+}
+
+void RecordDialog::setRequest(const RecordRequest& request)
+{
+    m_outputTouched = !request.output.isEmpty();
+    m_model->setCurrentText(request.model);
+    m_steps->setValue(request.steps);
+    m_batch->setValue(request.batch);
+    m_sequence->setValue(request.sequence);
+    m_optimizer->setCurrentIndex(std::max(0, m_optimizer->findData(request.optimizer)));
+    m_learningRate->setText(QString::number(request.learningRate, 'g', 6));
+    m_precision->setCurrentIndex(std::max(0, m_precision->findData(request.precision)));
+    m_data->setText(request.data);
+    m_output->setText(request.output.isEmpty() ? proposedOutput(request.model) : request.output);
+    updateCommand();
+}
+
+void RecordDialog::updateCommand()
+{
+    const RecordRequest r = request();
+    m_command->setText(shellCommand(QStringLiteral("fourwalls-cli"), r.arguments()));
+    m_start->setEnabled(!m_job.isRunning() && !r.model.isEmpty() && !r.output.isEmpty() && r.learningRate > 0);
+}
+
+void RecordDialog::setRunning(bool running)
+{
+    m_form->setEnabled(!running);
+    m_start->setEnabled(!running);
+    m_cancel->setText(running ? tr("Cancel") : tr("Close"));
+    if (running) {
+        m_plot->show();
+        m_progress->show();
+        m_message->show();
+    }
+}
+
+void RecordDialog::start()
+{
+    if (m_job.isRunning()) return;
+    m_stepsDone = 0;
+    m_plot->clear(m_steps->value());
+    m_progress->setRange(0, m_steps->value());
+    m_progress->setValue(0);
+    setInk(m_message, views::currentTheme().secondaryText);
+    m_message->setText(tr("Starting…"));
+    m_job.start(request().arguments());
+    setRunning(true);
+}
+
+void RecordDialog::onLine(const QString& text)
+{
+    const RecordProgress progress = parseProgress(text);
+    m_message->setText(progress.message);
+    if (!progress.step) return;
+    m_stepsDone = *progress.step;
+    if (progress.steps && *progress.steps > 0) m_progress->setMaximum(*progress.steps);
+    m_progress->setValue(m_stepsDone);
+    if (progress.loss) m_plot->addPoint(std::max(0, *progress.step - 1), *progress.loss);
+}
+
+void RecordDialog::onFailed(const Error& error)
+{
+    setRunning(false);
+    updateCommand();
+    if (error.code == ErrorCode::Cancelled && m_stepsDone > 0) {
+        emit recorded(m_output->text());
+        accept();
+        return;
+    }
+    setInk(m_message, error.code == ErrorCode::Cancelled ? views::currentTheme().secondaryText
+                                                         : views::currentTheme().error);
+    m_message->show();
+    m_message->setText(QString::fromStdString(error.message()));
+}
+
+void RecordDialog::reject()
+{
+    if (m_job.isRunning()) {
+        m_job.cancel();
+        m_message->setText(tr("Finishing the file…"));
+        return;
+    }
+    QDialog::reject();
+}
+
+} // namespace fourwalls::gui

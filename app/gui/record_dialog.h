@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Chooses what to train, runs the recording as a child process with progress, live loss and cancel, and hands the
+// result over.
+#pragma once
+
+#include "app/gui/child_job.h"
+#include "app/gui/record_request.h"
+
+#include <QDialog>
+
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+
+namespace fourwalls::views {
+class LossPlot;
+}
+
+namespace fourwalls::gui {
+
+class RecordDialog : public QDialog {
+    Q_OBJECT
+public:
+    explicit RecordDialog(QWidget* parent = nullptr);
+
+    RecordRequest request() const;
+    void setRequest(const RecordRequest& request);
+    /// Starts the recording as if the button had been pressed.
+    void start();
+    bool isRunning() const { return m_job.isRunning(); }
+
+    /// A file name that is not in use yet, made of model and time, in the user's documents folder.
+    static QString proposedOutput(const QString& model);
+
+signals:
+    /// The recording is finished (or was cancelled with some steps in it).
+    void recorded(const QString& path);
+
+protected:
+    void reject() override;
+
+private:
+    void buildForm();
+    void updateCommand();
+    void onLine(const QString& text);
+    void onFailed(const Error& error);
+    void setRunning(bool running);
+
+    ChildJob m_job;
+    QComboBox* m_model;
+    QSpinBox* m_steps;
+    QSpinBox* m_batch;
+    QSpinBox* m_sequence;
+    QComboBox* m_optimizer;
+    QLineEdit* m_learningRate;
+    QComboBox* m_precision;
+    QLineEdit* m_data;
+    QLineEdit* m_output;
+    QLabel* m_command;
+    QWidget* m_form;
+    views::LossPlot* m_plot;
+    QProgressBar* m_progress;
+    QLabel* m_message;
+    QPushButton* m_start;
+    QPushButton* m_cancel;
+    QPushButton* m_copy;
+    int m_stepsDone = 0;
+    bool m_outputTouched = false;
+};
+
+} // namespace fourwalls::gui

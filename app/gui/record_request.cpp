@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What to record, as a command line; and reading its progress.
+#include "app/gui/record_request.h"
+
+#include <QRegularExpression>
+
+namespace fourwalls::gui {
+
+QStringList RecordRequest::arguments() const
+{
+    QStringList list{QStringLiteral("record"), QStringLiteral("-o"), output, QStringLiteral("--model"), model,
+                     QStringLiteral("--steps"), QString::number(steps), QStringLiteral("--batch"), QString::number(batch)};
+    if (sequence > 0) list << QStringLiteral("--seq") << QString::number(sequence);
+    list << QStringLiteral("--optimizer") << optimizer << QStringLiteral("--lr") << QString::number(learningRate, 'g', 6)
+         << QStringLiteral("--precision") << precision;
+    if (!data.isEmpty()) list << QStringLiteral("--data") << data;
+    return list << QStringLiteral("--json");
+}
+
+QString shellCommand(const QString& program, const QStringList& arguments)
+{
+    static const QRegularExpression plain(QStringLiteral("^[A-Za-z0-9_./:=,+%@-]+$"));
+    QStringList words;
+    for (QString word : QStringList(program) + arguments) {
+        if (!plain.match(word).hasMatch())
+            word = QLatin1Char('\'') + word.replace(QLatin1Char('\''), QStringLiteral("'\\''")) + QLatin1Char('\'');
+        words.append(word);
+    }
+    return words.join(QLatin1Char(' '));
+}
+
+RecordProgress parseProgress(const QString& line)
+{
+    static const QRegularExpression step(QStringLiteral("\\bstep\\s+([0-9]+)\\s*(?:/|of)\\s*([0-9]+)"),
+                                         QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression loss(QStringLiteral("\\bloss\\s*[=:]?\\s*([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"),
+                                         QRegularExpression::CaseInsensitiveOption);
+    RecordProgress progress;
+    progress.message = line.trimmed();
+    if (const auto match = step.match(line); match.hasMatch()) {
+        progress.step = match.captured(1).toInt();
+        progress.steps = match.captured(2).toInt();
+    }
+    if (const auto match = loss.match(line); match.hasMatch()) progress.loss = match.captured(1).toDouble();
+    return progress;
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What to record, as the command line that does it; and what its progress lines say.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+#include <optional>
+
+namespace fourwalls::gui {
+
+/// The choices of the Record dialog. Defaults: a GPT that trains a step in well under a second.
+struct RecordRequest {
+    QString model = QStringLiteral("gpt-tiny");
+    int steps = 20;
+    int batch = 8;             ///< sequences or images
+    int sequence = 0;          ///< tokens; 0: the model's own length
+    QString optimizer = QStringLiteral("adamw");
+    double learningRate = 3e-4;
+    QString precision = QStringLiteral("f32");
+    QString data;              ///< text file; empty: the text that ships with us
+    QString output;            ///< .fourwalls file
+
+    /// "record -o … --json": everything after the program's name.
+    QStringList arguments() const;
+};
+
+/// The program and its arguments as one line to paste into a shell.
+QString shellCommand(const QString& program, const QStringList& arguments);
+
+/// One line of the child's progress.
+struct RecordProgress {
+    std::optional<int> step, steps;    ///< "step 3/20": the third of twenty
+    std::optional<double> loss;
+    QString message;                   ///< the whole line
+};
+RecordProgress parseProgress(const QString& line);
+
+} // namespace fourwalls::gui

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `fourwalls --render`. Nothing here waits for a time: each stage starts when the one before it says it is done.
+#include "app/gui/render_run.h"
+
+#include "app/gui/image_export.h"
+#include "app/gui/main_window.h"
+#include "app/gui/trace_document.h"
+#include "views/view.h"
+
+#include <QCoreApplication>
+#include <QEventLoop>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace fourwalls::gui {
+
+namespace {
+
+int fail(const Error& error)
+{
+    std::fprintf(stderr, "fourwalls: %s\n", error.message().c_str());
+    return 1;
+}
+
+/// Runs the event loop until `holds`; it is asked again after every event that arrives.
+template <class Condition>
+void waitFor(Condition holds)
+{
+    while (!holds()) QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+}
+
+Status applyRank(const CommandLine& line, TraceDocument& document)
+{
+    if (!line.rank) return {};
+    const std::vector<RankInfo>& ranks = document.session()->info().header.ranks;
+    const RankId rank{*line.rank};
+    if (std::none_of(ranks.begin(), ranks.end(), [&](const RankInfo& each) { return each.rank == rank; })) {
+        return Error{ErrorCode::NotFound, "the trace has no rank " + std::to_string(*line.rank), "--rank",
+                     ranks.empty() ? "leave --rank out"
+                                   : "ranks " + std::to_string(ranks.front().rank.value) + " to " +
+                                         std::to_string(ranks.back().rank.value)};
+    }
+    document.selection()->setRank(rank);
+    return {};
+}
+
+/// Selects the step and, unless a range is asked for as well, shows its time.
+Status applyStep(const CommandLine& line, TraceDocument& document)
+{
+    if (!line.step) return {};
+    Status status;
+    bool answered = false;
+    const RankId rank = document.selection()->rank();
+    document.session()->ask<std::vector<StepView>>(
+        &document, "render.steps", [rank](TraceQuery& query, std::stop_token) { return query.steps(rank); },
+        [&](const views::Answer<std::vector<StepView>>& answer) {
+            answered = true;
+            if (!answer.ok()) {
+                status = answer.error;
+                return;
+            }
+            const StepIndex wanted{*line.step};
+            const auto found = std::find_if(answer->begin(), answer->end(),
+                                            [&](const StepView& view) { return view.record.step == wanted; });
+            if (found == answer->end()) {
+                status = Error{ErrorCode::NotFound, "the trace has no step " + std::to_string(*line.step), "--step",
+                               answer->empty() ? "leave --step out"
+                                               : "steps " + std::to_string(answer->front().record.step.value) + " to " +
+                                                     std::to_string(answer->back().record.step.value)};
+                return;
+            }
+            document.selection()->setStep(wanted);
+            document.selection()->setRange(found->record.range);
+        });
+    waitFor([&] { return answered; });
+    return status;
+}
+
+Status showTrace(const CommandLine& line, MainWindow& window)
+{
+    TraceDocument* document = window.openFile(line.files.constFirst());
+    waitFor([&] { return document->isOpen() || document->hasFailed(); });
+    if (document->hasFailed()) return *document->error();
+    FOURWALLS_TRY(applyRank(line, *document));
+    FOURWALLS_TRY(applyStep(line, *document));
+    if (line.range) document->selection()->setRange(*line.range);
+    window.showView(line.view);
+    views::View* view = document->currentView();
+    view->update();
+    waitFor([&] { return view->showsFinalData() && document->session()->pending() == 0; });
+    return {};
+}
+
+} // namespace
+
+int runRender(const CommandLine& line, const views::TraceOpener& opener)
+{
+    Settings settings(Settings::Kind::Forgetful);
+    MainWindow window(opener, settings);
+    window.setMinimumSize(0, 0);
+    window.setViewOnly(line.viewOnly);
+    window.resize(line.size);
+    window.show();
+    if (line.view != QLatin1String("welcome")) {
+        const Status shown = showTrace(line, window);
+        if (!shown.ok()) return fail(shown.error());
+    }
+    QCoreApplication::processEvents();   // what was just learned (status bar, chips) reaches its widgets
+    window.resize(line.size);
+    const Status written = writeWhole(line.output, pictureOf(static_cast<QWidget&>(window), *pictureFormatOf(line.output)));
+    return written.ok() ? 0 : fail(written.error());
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One open trace with everything that belongs to it.
+#include "app/gui/trace_document.h"
+
+#include "views/chrome/message_page.h"
+#include "views/view_registry.h"
+
+#include <QFileInfo>
+#include <QPushButton>
+
+namespace fourwalls::gui {
+
+TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWidget* parent)
+    : QStackedWidget(parent), m_path(path)
+{
+    m_sinceStart.start();
+    m_session = new views::TraceSession(std::move(opener), path, this);
+    m_selection = new views::Selection(this);
+    connect(m_session, &views::TraceSession::opened, this, &TraceDocument::onOpened);
+    connect(m_session, &views::TraceSession::failed, this, &TraceDocument::onFailed);
+    connect(m_selection, &views::Selection::rangeChanged, this, [this] { m_sinceRangeChange.start(); });
+}
+
+TraceDocument::~TraceDocument()
+{
+    // Views first: they may still look at the session and the selection.
+    qDeleteAll(m_views);
+    m_views.clear();
+    delete m_session;
+}
+
+QString TraceDocument::name() const { return QFileInfo(m_path).fileName(); }
+
+views::View* TraceDocument::showView(const QString& id)
+{
+    views::View* view = m_views.value(id);
+    if (!view) {
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            if (entry.id != id) continue;
+            view = entry.create(this);
+            m_views.insert(id, view);
+            addWidget(view);
+            watch(view);
+            view->setTrace(m_session, m_selection);
+        }
+    }
+    if (!view) return m_current;
+    m_current = view;
+    if (!m_error) setCurrentWidget(view);
+    return view;
+}
+
+void TraceDocument::watch(views::View* view)
+{
+    using views::FrameQuality;
+    connect(view, &views::View::framePainted, this, [this, view](TimeRange range, FrameQuality quality) {
+        if (view != m_current || !m_sinceRangeChange.isValid() || range != m_selection->range()) return;
+        if (quality == FrameQuality::Blank || quality == FrameQuality::Stale) return;
+        emit frameShown(static_cast<double>(m_sinceRangeChange.nsecsElapsed()) * 1e-6);
+        m_sinceRangeChange.invalidate();
+    });
+    connect(view, &views::View::finalDataPainted, this, [this, view] {
+        if (view != m_current || !isOpen()) return;
+        if (!m_firstPaintMs) m_firstPaintMs = static_cast<double>(m_sinceStart.nsecsElapsed()) * 1e-6;
+        emit finalDataPainted();
+    });
+}
+
+void TraceDocument::onOpened()
+{
+    m_selection->reset(m_session->info().range);
+    if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
+    emit opened();
+}
+
+void TraceDocument::onFailed(const Error& error)
+{
+    m_error = error;
+    m_errorPage = new views::MessagePage(this);
+    m_errorPage->showError(tr("%1 could not be opened").arg(name()), error);
+    connect(m_errorPage->addButton(tr("Try again"), true), &QPushButton::clicked, this, &TraceDocument::retryRequested);
+    connect(m_errorPage->addButton(tr("Close")), &QPushButton::clicked, this, &TraceDocument::closeRequested);
+    addWidget(m_errorPage);
+    setCurrentWidget(m_errorPage);
+    emit failed();
+}
+
+} // namespace fourwalls::gui

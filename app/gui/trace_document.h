@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One open trace with everything that belongs to it: its session, what is selected, and the views that show it.
+#pragma once
+
+#include "views/selection.h"
+#include "views/trace_session.h"
+#include "views/view.h"
+
+#include <QElapsedTimer>
+#include <QMap>
+#include <QStackedWidget>
+
+#include <optional>
+
+namespace fourwalls::views {
+class MessagePage;
+}
+
+namespace fourwalls::gui {
+
+/// The widget that fills the window's middle for one trace: a page while opening, the views, or an error.
+class TraceDocument : public QStackedWidget {
+    Q_OBJECT
+public:
+    TraceDocument(views::TraceOpener opener, const QString& path, QWidget* parent = nullptr);
+    ~TraceDocument() override;
+
+    const QString& path() const { return m_path; }
+    QString name() const;
+    views::TraceSession* session() const { return m_session; }
+    views::Selection* selection() const { return m_selection; }
+    bool isOpen() const { return m_session->isOpen(); }
+    bool hasFailed() const { return m_error.has_value(); }
+    const std::optional<Error>& error() const { return m_error; }
+
+    /// Shows the view of that id, making it at its first use; while the trace is opening the view waits for it.
+    views::View* showView(const QString& id);
+    /// Null before the first showView.
+    views::View* currentView() const { return m_current; }
+    /// From the start of opening to the end of the first paint of final data [ms].
+    std::optional<double> firstPaintMs() const { return m_firstPaintMs; }
+
+signals:
+    void opened();
+    void failed();
+    /// The current view painted a frame that shows what was asked for, so long after the range changed.
+    void frameShown(double milliseconds);
+    void finalDataPainted();
+    void retryRequested();
+    void closeRequested();
+
+private:
+    void watch(views::View* view);
+    void onOpened();
+    void onFailed(const Error& error);
+
+    QString m_path;
+    QElapsedTimer m_sinceStart, m_sinceRangeChange;
+    views::TraceSession* m_session;
+    views::Selection* m_selection;
+    QMap<QString, views::View*> m_views;
+    views::View* m_current = nullptr;
+    views::MessagePage* m_errorPage = nullptr;
+    std::optional<Error> m_error;
+    std::optional<double> m_firstPaintMs;
+};
+
+} // namespace fourwalls::gui
