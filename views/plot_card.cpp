@@ -151,10 +151,14 @@ void PlotLegend::setEntries(std::vector<Entry> entries)
     update();
 }
 
+double PlotLegend::markWidth(Mark mark)
+{
+    return mark == Mark::Area || mark == Mark::Hatch ? kMark : 2 * kMark;
+}
+
 double PlotLegend::widthOf(const Entry& entry) const
 {
-    const double mark = entry.mark == Mark::Area ? kMark : 2 * kMark;
-    return mark + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) + kEntryGap;
+    return markWidth(entry.mark) + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) + kEntryGap;
 }
 
 QSize PlotLegend::sizeHint() const
@@ -174,9 +178,11 @@ void PlotLegend::paintEvent(QPaintEvent*)
     for (const Entry& entry : m_entries) {
         const double width = widthOf(entry);
         if (x + width - kEntryGap > this->width()) break;
-        const double mark = entry.mark == Mark::Area ? kMark : 2 * kMark;
+        const double mark = markWidth(entry.mark);
         if (entry.mark == Mark::Area) {
             painter.fillRect(QRectF(x, middle - kMark / 2, kMark, kMark), entry.colour);
+        } else if (entry.mark == Mark::Hatch) {
+            paintHatch(painter, QRectF(x, middle - kMark / 2, kMark, kMark), t);
         } else if (entry.mark == Mark::Wall) {
             paintWall(painter, QRectF(x, middle - 6, mark, 12), t);
         } else {

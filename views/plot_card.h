@@ -84,7 +84,7 @@ private:
 class PlotLegend : public QWidget {
     Q_OBJECT
 public:
-    enum class Mark { Area, Line, Dashed, Wall };
+    enum class Mark { Area, Line, Dashed, Wall, Hatch };
     struct Entry {
         Mark mark = Mark::Area;
         QColor colour;
@@ -101,6 +101,7 @@ protected:
 
 private:
     double widthOf(const Entry& entry) const;
+    static double markWidth(Mark mark);
     std::vector<Entry> m_entries;
 };
 

@@ -306,8 +306,14 @@ std::vector<TimePlot::ReadoutLine> MemoryAreaPlot::readoutAt(Instant at) const
         lines.push_back({colourOf(currentTheme(), category), words(category),
                          formatBytes(static_cast<double>(bytes), m_unit)});
     }
+    // Along the climb the newest output says which layer one is at; scratch memory comes and goes in between.
+    const AllocationView* output = m_buffers ? latestAlive(*m_buffers, at, MemoryCategory::Activations) : nullptr;
     const AllocationView* latest = m_buffers ? latestAlive(*m_buffers, at) : nullptr;
-    if (latest) {
+    if (output) {
+        lines.push_back({{}, tr("newest output: %1").arg(originOf(*output, m_buffers->ops)),
+                         formatBytes(static_cast<double>(output->bytes), m_unit)});
+    }
+    if (latest && latest != output) {
         lines.push_back({{}, tr("made last: %1").arg(originOf(*latest, m_buffers->ops)),
                          formatBytes(static_cast<double>(latest->bytes), m_unit)});
     }

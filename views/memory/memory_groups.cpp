@@ -126,10 +126,11 @@ QString originOf(const AllocationView& item, const OpDictionary& ops)
     return parts.isEmpty() ? text("unknown operator") : parts.join(QStringLiteral(" · "));
 }
 
-const AllocationView* latestAlive(const AllocationList& alive, Instant at)
+const AllocationView* latestAlive(const AllocationList& list, Instant at, std::optional<MemoryCategory> category)
 {
     const AllocationView* latest = nullptr;
-    for (const AllocationView& item : alive.items) {
+    for (const AllocationView& item : list.items) {
+        if (category && item.category != *category) continue;
         if (item.start > at || (item.end && *item.end <= at)) continue;
         if (!latest || item.start > latest->start || (item.start == latest->start && item.bytes > latest->bytes)) {
             latest = &item;

@@ -38,8 +38,9 @@ QString labelOf(const MemoryGroup& group, MemoryGrouping by);
 /// "layer 12 · attention.scores · forward": what asked for the buffer, with the parts that are known.
 QString originOf(const AllocationView& item, const OpDictionary& ops);
 
-/// The buffer made last among those alive; null if there is none.
-const AllocationView* latestAlive(const AllocationList& alive, Instant at);
+/// The buffer made last among those of the list alive at `at`, of one category or of any; null if there is none.
+const AllocationView* latestAlive(const AllocationList& list, Instant at,
+                                  std::optional<MemoryCategory> category = std::nullopt);
 
 /// Where in the step an instant lies, from the phases recorded around it.
 enum class PhasePlace { Unknown, Begin, During, End };

@@ -69,8 +69,8 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
         layout->addWidget(button);
     }
     layout->addStretch(1);
-    layout->addWidget(m_back);
-    layout->addWidget(m_timeline);
+    addControl(m_back);
+    addControl(m_timeline);
     addContent(row);
     addContent(m_table, 1);
 
@@ -96,7 +96,8 @@ void MemoryAlivePanel::retranslate()
     m_groupings->button(static_cast<int>(MemoryGrouping::Phase))->setText(tr("phase"));
     m_groupings->button(static_cast<int>(MemoryGrouping::Buffer))->setText(tr("buffer"));
     m_back->setText(tr("Back to the peak"));
-    m_timeline->setText(tr("Show on the timeline"));
+    m_timeline->setText(tr("Timeline"));
+    m_timeline->setToolTip(tr("Show this instant on the timeline"));
     m_table->setAccessibleName(tr("What is alive at the instant"));
 }
 

@@ -401,7 +401,7 @@ void MemoryView::showFigures()
     figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
     if (peak->peakReservedBytes) {
         figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
-                           tr("peak of the allocator, %1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)),
+                           tr("%1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)),
                            false});
     }
     m_figures->setFigures(std::move(figures));

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One row per training step: how long it took, what it learned, and where its time went.
+#pragma once
+
+#include "model/trace/trace_query.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+/// The parts that a step's time is made of, in drawing order.
+enum class StepPart { Compute, Communication, Copy, Bubble, Idle };
+inline constexpr int kStepPartCount = 5;
+
+struct StepRow {
+    StepIndex step;
+    bool warmup = false;
+    TimeRange range;                            ///< first rank's start to last rank's end
+    std::optional<double> loss, learningRate, gradientNorm;
+    std::int64_t tokens = 0, samples = 0;       ///< global; 0: none or unknown
+    /// Shares of the step, averaged over ranks, adding up to 1; absent without a summary.
+    std::optional<std::array<double, kStepPartCount>> parts;
+
+    std::optional<double> tokensPerSecond() const;
+};
+
+struct StepTable {
+    std::vector<StepRow> rows;                  ///< by step
+    /// Median over measured (not warm-up) steps; absent if there are none.
+    std::optional<Duration> medianTime() const;
+    std::optional<double> tokensPerSecond() const;  ///< of a measured step, at the median time
+};
+
+/// Steps as rank `rank` recorded them, with times and shares over all ranks.
+Result<StepTable> askSteps(TraceQuery& trace, RankId rank);
+
+} // namespace fourwalls::views

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See steps_view.h.
+#include "views/steps/steps_view.h"
+
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/steps/steps_plot.h"
+
+#include <QAction>
+#include <QHeaderView>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+StepsView::StepsView(QWidget* parent) : View(parent)
+{
+    build();
+    buildActions();
+    retranslate();
+    m_content->hide();
+}
+
+void StepsView::build()
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    m_content = new QWidget(this);
+    outer->addWidget(m_content);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    m_figures = new FigureStrip(m_content);
+    column->addWidget(m_figures);
+
+    auto* splitter = new QSplitter(Qt::Vertical, m_content);
+    splitter->setHandleWidth(kGap);
+    splitter->setChildrenCollapsible(false);
+    column->addWidget(splitter, 1);
+    m_card = new PlotCard(splitter);
+    m_plot = new StepsPlot(m_card);
+    m_card->addContent(m_plot, 1);
+    m_tableCard = new PlotCard(splitter);
+    m_legend = new PlotLegend(m_tableCard);
+    m_tableView = new QTableView(m_tableCard);
+    m_tableCard->addContent(m_legend);
+    m_tableCard->addContent(m_tableView, 1);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    splitter->setSizes({600, 400});
+
+    m_model = new StepsModel(this);
+    m_sorted = new QSortFilterProxyModel(this);
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(kExactRole);
+    m_tableView->setModel(m_sorted);
+    prepareTable(*m_tableView);
+    m_tableView->setItemDelegateForColumn(StepsModel::Where, new StepPartsDelegate(m_tableView));
+    constexpr int kWidths[StepsModel::ColumnCount] = {116, 92, 84, 110, 118, 92, 260, 88, 88, 84, 84, 84};
+    for (int i = 0; i < StepsModel::ColumnCount; ++i) m_tableView->setColumnWidth(i, kWidths[i]);
+    m_tableView->sortByColumn(StepsModel::Step, Qt::AscendingOrder);
+
+    connect(m_plot, &StepsPlot::stepClicked, this, &StepsView::chooseStep);
+    connect(m_plot, &StepsPlot::stepDoubleClicked, this, &StepsView::openOnTimeline);
+    connect(m_plot, &StepsPlot::stepHovered, this, [this](std::optional<StepIndex> step) {
+        if (!selection()) return;
+        const int row = step ? m_model->rowOf(*step) : -1;
+        selection()->setCursor(row < 0 ? std::nullopt : std::optional(m_model->row(row).range.begin));
+    });
+    connect(m_plot, &StepsPlot::painted, this, [this] {
+        if (selection()) reportFrame(selection()->range(), m_data ? FrameQuality::Full : FrameQuality::Blank);
+    });
+    const auto stepOf = [this](const QModelIndex& index) { return m_model->row(m_sorted->mapToSource(index).row()).step; };
+    connect(m_tableView, &QTableView::clicked, this, [this, stepOf](const QModelIndex& i) { chooseStep(stepOf(i)); });
+    connect(m_tableView, &QTableView::activated, this, [this, stepOf](const QModelIndex& i) { openOnTimeline(stepOf(i)); });
+}
+
+void StepsView::buildActions()
+{
+    const auto add = [this](const char* name, const QKeySequence& keys, auto run) {
+        auto* action = new QAction(this);
+        action->setObjectName(QString::fromLatin1(name));
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, run);
+        addAction(action);
+    };
+    add("steps.zoomIn", Qt::Key_W, [this] { m_plot->zoomBy(1.2); });
+    add("steps.zoomOut", Qt::Key_S, [this] { m_plot->zoomBy(1 / 1.2); });
+    add("steps.panLeft", Qt::Key_A, [this] { m_plot->panBy(-0.1); });
+    add("steps.panRight", Qt::Key_D, [this] { m_plot->panBy(0.1); });
+    add("steps.fit", Qt::Key_F, [this] { fitAll(); });
+    add("steps.timeline", Qt::Key_T, [this] {
+        if (selection() && selection()->step()) openOnTimeline(*selection()->step());
+    });
+}
+
+void StepsView::retranslate()
+{
+    m_card->title().setText(tr("Training"));
+    m_tableCard->title().setText(tr("Steps"));
+    m_tableView->setAccessibleName(tr("Steps of the training"));
+    m_plot->retranslate();
+    const std::pair<const char*, QString> names[] = {
+        {"steps.zoomIn", tr("Steps: zoom in")},  {"steps.zoomOut", tr("Steps: zoom out")},
+        {"steps.panLeft", tr("Steps: earlier")}, {"steps.panRight", tr("Steps: later")},
+        {"steps.fit", tr("Steps: show all")},    {"steps.timeline", tr("Steps: show the step on the timeline")}};
+    for (QAction* action : actions()) {
+        for (const auto& [name, text] : names) {
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+        }
+    }
+}
+
+void StepsView::traceChanged()
+{
+    m_data.reset();
+    m_error.clear();
+    m_pending = false;
+    m_content->hide();
+    if (!session() || !selection()) return;
+    connect(selection(), &Selection::rankChanged, this, &StepsView::askTable);
+    connect(selection(), &Selection::stepChanged, this, &StepsView::followStep);
+    connect(selection(), &Selection::cursorChanged, this, &StepsView::followCursor);
+    if (session()->isOpen()) askTable();
+    else connect(session(), &TraceSession::opened, this, &StepsView::askTable);
+}
+
+void StepsView::askTable()
+{
+    if (!session() || !session()->isOpen()) return;
+    m_pending = true;
+    session()->ask<StepTable>(
+        this, "steps", [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return askSteps(trace, rank); },
+        [this](const Answer<StepTable>& answer) {
+            m_pending = false;
+            m_data = answer.value;
+            m_error = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            showTable();
+        });
+}
+
+void StepsView::showTable()
+{
+    m_content->setVisible(emptyReason().isEmpty());
+    m_model->setTable(m_data);
+    m_plot->setTable(m_data);
+    m_finding = sentence();
+    m_card->finding().setText(m_finding);
+    showFigures();
+    followStep();
+    update();
+}
+
+void StepsView::showFigures()
+{
+    std::vector<PlotLegend::Entry> legend;
+    for (const StepPart part : {StepPart::Compute, StepPart::Communication, StepPart::Copy}) {
+        legend.push_back({PlotLegend::Mark::Area, colourOf(part), words(part)});
+    }
+    legend.push_back({PlotLegend::Mark::Hatch, {}, tr("bubble and idle")});
+    m_legend->setEntries(std::move(legend));
+    if (!m_data || m_data->rows.empty()) return m_figures->setFigures({});
+
+    const auto& rows = m_data->rows;
+    const auto warm = std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return row.warmup; });
+    const auto last = [&](auto member) {
+        for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+            if (const std::optional<double> value = (*row).*member) return value;
+        }
+        return std::optional<double>();
+    };
+    const auto figure = [](const std::optional<double>& value) { return value ? formatFigure(*value) : QString(kDash); };
+    const std::optional<Duration> median = m_data->medianTime();
+    const std::optional<double> rate = m_data->tokensPerSecond();
+    std::vector<PlotFigure> figures;
+    figures.push_back({tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
+                       tr("median of %1 measured steps").arg(rows.size() - static_cast<std::size_t>(warm)), false});
+    figures.push_back({tr("Throughput"), rate ? formatRate(*rate, tr("tok/s")) : QString(kDash),
+                       rate ? tr("at the median step") : tr("no tokens recorded"), false});
+    const std::optional<double> loss = last(&StepRow::loss);
+    figures.push_back({tr("Loss"), figure(loss),
+                       rows.front().loss ? tr("%1 at step %2").arg(figure(rows.front().loss)).arg(rows.front().step.value)
+                                         : QString(), false});
+    figures.push_back({tr("Gradient norm"), figure(last(&StepRow::gradientNorm)), tr("last step"), false});
+    figures.push_back({tr("Learning rate"), figure(last(&StepRow::learningRate)), tr("last step"), false});
+    m_figures->setFigures(std::move(figures));
+}
+
+QString StepsView::sentence() const
+{
+    if (!m_data || m_data->rows.empty()) return {};
+    const auto& rows = m_data->rows;
+    QStringList parts;
+    const StepRow *first = nullptr, *last = nullptr;
+    for (const StepRow& row : rows) {
+        if (!row.loss) continue;
+        if (!first) first = &row;
+        last = &row;
+    }
+    if (first && last != first) {
+        const QString text = *last->loss < *first->loss ? tr("loss falls from %1 to %2 in %3 steps")
+                                                        : tr("loss goes from %1 to %2 in %3 steps");
+        parts << text.arg(formatFigure(*first->loss, 3), formatFigure(*last->loss, 3)).arg(last->step.value - first->step.value + 1);
+    }
+    std::optional<Duration> shortest, longest;
+    for (const StepRow& row : rows) {
+        if (row.warmup) continue;
+        const Duration time = row.range.length();
+        if (!shortest || time < *shortest) shortest = time;
+        if (!longest || time > *longest) longest = time;
+    }
+    if (shortest && longest && *longest > *shortest) {
+        parts << tr("steps take %1 to %2").arg(formatDuration(*shortest, 3), formatDuration(*longest, 3));
+    }
+    return parts.join(QStringLiteral(" · "));
+}
+
+void StepsView::chooseStep(StepIndex step)
+{
+    if (!selection()) return;
+    const int row = m_model->rowOf(step);
+    if (row < 0) return;
+    selection()->setStep(step);
+    selection()->setRange(m_model->row(row).range);
+}
+
+void StepsView::openOnTimeline(StepIndex step)
+{
+    chooseStep(step);
+    if (selection()) emit selection()->viewRequested(QStringLiteral("timeline"));
+}
+
+void StepsView::followStep()
+{
+    const auto step = selection() ? selection()->step() : std::nullopt;
+    m_plot->setSelected(step);
+    const int row = step ? m_model->rowOf(*step) : -1;
+    if (row < 0) return m_tableView->clearSelection();
+    const QModelIndex index = m_sorted->mapFromSource(m_model->index(row, 0));
+    if (!m_tableView->selectionModel()->isRowSelected(index.row())) m_tableView->selectRow(index.row());
+    m_tableView->scrollTo(index);
+}
+
+void StepsView::followCursor()
+{
+    const auto at = selection()->cursor();
+    std::optional<StepIndex> step;
+    if (at && m_data) {
+        for (const StepRow& row : m_data->rows) {
+            if (row.range.contains(*at)) step = row.step;
+        }
+    }
+    m_plot->setHovered(step);
+}
+
+void StepsView::fitAll() { m_plot->fit(); }
+
+bool StepsView::showsFinalData() const
+{
+    if (!session() || !session()->isOpen() || m_pending) return false;
+    return m_data != nullptr || !m_error.isEmpty();
+}
+
+QString StepsView::emptyReason() const
+{
+    if (!m_error.isEmpty()) return tr("The steps of this trace could not be read. %1").arg(m_error);
+    if (!session() || !selection()) return tr("Open or record a trace to see its steps.");
+    if (m_data && m_data->rows.empty()) {
+        return tr("This trace marks no training steps on rank %1.\nTraces recorded by Fourwalls have them; in PyTorch, "
+                  "call the profiler's step() after every iteration.")
+            .arg(selection()->rank().value);
+    }
+    return {};
+}
+
+QString StepsView::tableAsCsv() const
+{
+    return m_data && !m_data->rows.empty() ? csvOf(*m_sorted) : QString();
+}
+
+void StepsView::themeChanged()
+{
+    m_plot->applyTheme();
+    showFigures();
+    update();
+}
+
+void StepsView::languageChanged()
+{
+    retranslate();
+    showTable();
+}
+
+void StepsView::paintEvent(QPaintEvent*)
+{
+    if (m_content->isVisibleTo(this)) return;   // the plot reports the frames
+    QPainter painter(this);
+    paintEmpty(painter, rect(), emptyReason());
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{}, emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+} // namespace fourwalls::views
