@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Printing of TraceMetrics.
+#include "app/cli/metrics_report.h"
+
+#include "model/base/format.h"
+
+#include <fmt/format.h>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+json orNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json byCategory(const std::array<std::int64_t, kMemoryCategoryCount>& bytes)
+{
+    json object = json::object();
+    for (int c = 0; c < kMemoryCategoryCount; ++c)
+        object[std::string(name(static_cast<MemoryCategory>(c)))] = bytes[static_cast<std::size_t>(c)];
+    return object;
+}
+
+std::string orDash(const std::optional<double>& value, std::string (*text)(double))
+{
+    return value ? text(*value) : std::string("\xe2\x80\x93");
+}
+
+std::string percent(double value) { return formatPercent(value); }
+std::string plain(double value) { return formatFigure(value, 4); }
+
+} // namespace
+
+json metricsJson(const TraceMetrics& metrics)
+{
+    json object;
+    object["source"] = name(metrics.source);
+    object["clock"] = name(metrics.clock);
+    object["step_time_ms"] = metrics.stepTime ? json(metrics.stepTime->milliseconds()) : json(nullptr);
+    object["tokens_per_s"] = orNull(metrics.tokensPerSecond);
+    object["samples_per_s"] = orNull(metrics.samplesPerSecond);
+    object["mfu"] = orNull(metrics.mfu);
+    object["mfu_full_attention"] = orNull(metrics.mfuFullAttention);
+    object["hfu"] = orNull(metrics.hfu);
+    object["loss"] = json::array();
+    for (const auto& loss : metrics.loss) object["loss"].push_back(orNull(loss));
+    object["peak_bytes"] = json::array();
+    for (const MemorySummary& memory : metrics.memory) {
+        json entry{{"rank", memory.rank.value},
+                   {"total", memory.peakBytes},
+                   {"at_ns", memory.peakAt.ns},
+                   {"by_category", byCategory(memory.atPeak)},
+                   {"category_peaks", byCategory(memory.categoryPeaks)},
+                   {"resident", memory.residentBytes}};
+        entry["reserved"] = memory.peakReservedBytes ? json(*memory.peakReservedBytes) : json(nullptr);
+        object["peak_bytes"].push_back(std::move(entry));
+    }
+    object["bubble_fraction"] = {{"mean", orNull(metrics.bubbleFraction)}, {"stages", metrics.bubbleByStage}};
+    object["exposed_comm_fraction"] = orNull(metrics.exposedCommFraction);
+    object["exposed_copy_fraction"] = orNull(metrics.exposedCopyFraction);
+    object["idle_fraction"] = orNull(metrics.idleFraction);
+    object["waterfall"] = json::object();
+    for (const auto& [part, share] : metrics.waterfall) object["waterfall"][part] = share;
+    object["collectives"] = json::array();
+    const auto gigabytes = [](const std::optional<double>& rate) { return rate ? json(*rate * 1e-9) : json(nullptr); };
+    for (const CollectiveMetrics& collective : metrics.collectives) {
+        const CollectiveSummary& summary = collective.summary;
+        object["collectives"].push_back({{"operation", name(summary.operation)},
+                                         {"group", collective.group},
+                                         {"count", summary.count},
+                                         {"payload_bytes", summary.payloadBytes},
+                                         {"wire_bytes", summary.wireBytes},
+                                         {"time_ms", summary.time.milliseconds()},
+                                         {"wait_ms", summary.wait.milliseconds()},
+                                         {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
+                                         {"busbw_gbps", gigabytes(collective.busBytesPerSecond)}});
+    }
+    object["recorder_overhead_fraction"] = orNull(metrics.recorderOverheadFraction);
+    object["recorder_overhead_measured"] = orNull(metrics.recorderOverheadMeasured);
+    object["dropped"] = metrics.dropped;
+    return object;
+}
+
+std::string metricsText(const TraceMetrics& metrics)
+{
+    std::string text;
+    const auto line = [&text](std::string_view label, const std::string& value) {
+        text += fmt::format("{:<26}{}\n", label, value);
+    };
+    line("source", fmt::format("{}, clock {}", name(metrics.source), name(metrics.clock)));
+    line("step time", metrics.stepTime ? formatDuration(*metrics.stepTime) : orDash(std::nullopt, plain));
+    line("tokens per second", orDash(metrics.tokensPerSecond, plain));
+    line("samples per second", orDash(metrics.samplesPerSecond, plain));
+    line("MFU", orDash(metrics.mfu, percent));
+    line("MFU, full attention", orDash(metrics.mfuFullAttention, percent));
+    line("HFU", orDash(metrics.hfu, percent));
+    line("bubble", orDash(metrics.bubbleFraction, percent));
+    line("exposed communication", orDash(metrics.exposedCommFraction, percent));
+    line("exposed copies", orDash(metrics.exposedCopyFraction, percent));
+    line("idle", orDash(metrics.idleFraction, percent));
+    line("recorder overhead", orDash(metrics.recorderOverheadFraction, [](double v) { return formatPercent(v, 3); }));
+    line("dropped records", formatCount(metrics.dropped));
+    if (!metrics.loss.empty()) {
+        line("loss", fmt::format("{} (first step) to {} (step {})", orDash(metrics.loss.front(), plain),
+                                 orDash(metrics.loss.back(), plain), metrics.loss.size()));
+    }
+    if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
+    for (const auto& [part, share] : metrics.waterfall)
+        text += fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", share * 100));
+    for (const MemorySummary& memory : metrics.memory) {
+        text += fmt::format("\nmemory of rank {}\n  {:<24}{} at {}\n  {:<24}{}\n", memory.rank.value, "peak",
+                            formatBytes(static_cast<double>(memory.peakBytes)),
+                            formatDuration({memory.peakAt.ns}), "resident after the step",
+                            formatBytes(static_cast<double>(memory.residentBytes)));
+        for (int c = 0; c < kMemoryCategoryCount; ++c) {
+            const std::int64_t bytes = memory.atPeak[static_cast<std::size_t>(c)];
+            if (bytes == 0) continue;
+            text += fmt::format("    {:<22}{}\n", name(static_cast<MemoryCategory>(c)),
+                                formatBytes(static_cast<double>(bytes)));
+        }
+    }
+    if (!metrics.collectives.empty()) text += "\ncollectives\n";
+    for (const CollectiveMetrics& collective : metrics.collectives) {
+        const CollectiveSummary& summary = collective.summary;
+        text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
+                            collective.group, formatCount(summary.count),
+                            formatBytes(static_cast<double>(summary.payloadBytes)), formatDuration(summary.time),
+                            formatDuration(summary.wait), orDash(collective.busBytesPerSecond, [](double rate) {
+                                return formatRate(rate, "B/s");
+                            }));
+    }
+    if (!text.empty()) text.pop_back(); // the console ends the last line
+    return text;
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Temporary names and renames.
+#include "app/cli/output_file.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <unistd.h>
+
+namespace fourwalls::cli {
+
+namespace fs = std::filesystem;
+
+Result<PendingOutput> PendingOutput::create(const std::string& path)
+{
+    const fs::path target(path);
+    std::error_code failure;
+    if (target.filename().empty() || fs::is_directory(target, failure) ) {
+        if (target.filename().empty() || !fs::is_empty(target, failure))
+            return Error{ErrorCode::Io, "there is a folder of that name", "output '" + path + "'", "another name"};
+    }
+    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    if (!fs::is_directory(folder, failure))
+        return Error{ErrorCode::Io, "its folder does not exist", "output '" + path + "'",
+                     "mkdir -p " + folder.string()};
+    // The process id keeps two commands with the same output apart.
+    const fs::path temporary =
+        folder / ("." + target.filename().string() + "." + std::to_string(getpid()) + ".partial");
+    fs::remove_all(temporary, failure);
+    return PendingOutput(path, temporary.string());
+}
+
+PendingOutput::PendingOutput(PendingOutput&& other) noexcept
+    : m_path(std::move(other.m_path)), m_temporary(std::exchange(other.m_temporary, {}))
+{
+}
+
+PendingOutput::~PendingOutput()
+{
+    if (m_temporary.empty()) return;
+    std::error_code ignored; // nothing can be done about it here
+    fs::remove_all(m_temporary, ignored);
+    for (const char* companion : {"-wal", "-shm", "-journal"}) fs::remove(m_temporary + companion, ignored);
+}
+
+Status PendingOutput::commit()
+{
+    std::error_code failure;
+    fs::rename(m_temporary, m_path, failure);
+    if (failure)
+        return Error{ErrorCode::Io, "cannot be put in place: " + failure.message(), "output '" + m_path + "'",
+                     "check permissions and free space"};
+    m_temporary.clear();
+    return {};
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs that appear complete or not at all: written beside their place under another name, then renamed.
+#pragma once
+
+#include "model/base/result.h"
+
+#include <string>
+
+namespace fourwalls::cli {
+
+/// A file or folder in the making. What was not committed is removed.
+class PendingOutput {
+public:
+    /// path: where the output shall appear. Errors: Io if its folder does not exist.
+    static Result<PendingOutput> create(const std::string& path);
+
+    PendingOutput(PendingOutput&& other) noexcept;
+    PendingOutput& operator=(PendingOutput&&) = delete;
+    ~PendingOutput();
+
+    /// Where to write until commit; in the same folder as the final place.
+    const std::string& temporaryPath() const { return m_temporary; }
+
+    /// Moves the output to its place, replacing a file there (a folder only if it is empty). Errors: Io.
+    Status commit();
+
+private:
+    PendingOutput(std::string path, std::string temporary) : m_path(std::move(path)), m_temporary(std::move(temporary)) {}
+
+    std::string m_path, m_temporary;
+};
+
+} // namespace fourwalls::cli

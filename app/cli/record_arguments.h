@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of `record` and the run that they describe.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/run_spec.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fourwalls::cli {
+
+struct RecordArguments {
+    std::string output;
+    std::string model = "gpt-tiny";
+    std::string plan;
+    std::string steps = "20";               ///< N, or A-B with a command
+    std::int64_t batch = 8;
+    std::int64_t sequence = 0;
+    std::string optimizer = "adamw";
+    std::optional<double> learningRate;
+    std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
+    std::string cluster = "this-machine";
+    std::uint64_t seed = 1;
+    std::string data, saveWeights, loadWeights, slowRank;
+    bool noTrace = false;
+    std::vector<std::string> command;       ///< after "--"
+
+    void declare(CLI::App& app);
+
+    /// The resolved run. Errors: InvalidArgument is wrong usage; Unsupported what this program cannot do;
+    /// NotFound, Io, Format from named files and presets.
+    Result<RunSpec> resolveRun() const;
+};
+
+} // namespace fourwalls::cli

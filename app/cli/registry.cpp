@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of verbs: a new verb is one file and one line here.
+#include "app/cli/verb.h"
+#include "app/cli/verbs.h"
+
+namespace fourwalls::cli {
+
+std::vector<std::unique_ptr<Verb>> allVerbs()
+{
+    std::vector<std::unique_ptr<Verb>> verbs;
+    verbs.push_back(makeRecordVerb());
+    verbs.push_back(makeInfoVerb());
+    verbs.push_back(makeMetricsVerb());
+    verbs.push_back(makeCheckVerb());
+    verbs.push_back(makeTrimVerb());
+    verbs.push_back(makeExportVerb());
+    verbs.push_back(makeBenchVerb());
+    return verbs;
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc.
+#include "app/cli/this_machine.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace fourwalls::cli {
+
+void describeThisMachine(ClusterSpec& cluster)
+{
+    std::string line;
+    for (std::ifstream processors("/proc/cpuinfo"); std::getline(processors, line);) {
+        const std::size_t colon = line.find(": ");
+        if (!line.starts_with("model name") || colon == std::string::npos) continue;
+        cluster.device.name = line.substr(colon + 2);
+        break;
+    }
+    for (std::ifstream memory("/proc/meminfo"); std::getline(memory, line);) {
+        if (!line.starts_with("MemTotal:")) continue;
+        std::istringstream fields(line.substr(9));
+        std::int64_t kibibytes = 0;
+        if (fields >> kibibytes) cluster.device.memoryBytes = kibibytes * 1024;
+        break;
+    }
+    if (const unsigned threads = std::thread::hardware_concurrency(); threads > 0)
+        cluster.devicesPerNode = static_cast<int>(threads); // one rank per hardware thread
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster "this-machine": what the operating system says about the processor and the memory here.
+#pragma once
+
+#include "model/spec/cluster_spec.h"
+
+namespace fourwalls::cli {
+
+/// Fills name, memory and device count of the CPU that this runs on, where /proc tells; rates stay unknown.
+void describeThisMachine(ClusterSpec& cluster);
+
+} // namespace fourwalls::cli

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// `info`: what a trace says about itself.
+#include "app/cli/open_input.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/spec/names.h"
+#include "model/spec/run_spec.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::set<std::string> transportsOf(const TraceInfo& info)
+{
+    std::set<std::string> transports;
+    for (const ProcessGroupInfo& group : info.groups)
+        if (!group.transport.empty()) transports.insert(group.transport);
+    return transports;
+}
+
+/// The distinct devices of the ranks.
+std::set<std::string> devicesOf(const TraceInfo& info)
+{
+    std::set<std::string> devices;
+    for (const RankInfo& rank : info.header.ranks)
+        if (!rank.device.empty()) devices.insert(rank.device);
+    return devices;
+}
+
+std::string joined(const std::set<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text.empty() ? std::string("\xe2\x80\x93") : text;
+}
+
+json orNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks)
+{
+    const TraceHeader& header = info.header;
+    json object{{"file", file},
+                {"source", name(header.source)},
+                {"clock", name(header.clock)},
+                {"complete", info.complete},
+                {"format_version", info.formatVersion},
+                {"producer", header.producer},
+                {"compute", header.computeLabel},
+                {"communication", header.communicationLabel},
+                {"device", joined(devicesOf(info))},
+                {"transports", transportsOf(info)},
+                {"origin_unix_ns", header.originUnixNs},
+                {"duration_ms", info.range.length().milliseconds()},
+                {"range_ns", {info.range.begin.ns, info.range.end.ns}},
+                {"steps", info.stepCount}};
+    object["spec"] = header.spec ? json::parse(toJson(*header.spec), nullptr, false) : json(nullptr);
+    object["spec_hash"] = header.spec ? json(specHash(*header.spec)) : json(nullptr);
+    object["ranks"] = json::array();
+    for (const RankInfo& rank : header.ranks)
+        object["ranks"].push_back({{"rank", rank.rank.value},
+                                   {"device", rank.device},
+                                   {"host", rank.host},
+                                   {"pipeline_stage", rank.pipelineStage},
+                                   {"memory_bytes", rank.memoryBytes > 0 ? json(rank.memoryBytes) : json(nullptr)},
+                                   {"multiplicity", rank.multiplicity}});
+    object["groups"] = json::array();
+    for (const ProcessGroupInfo& group : info.groups)
+        object["groups"].push_back(
+            {{"name", group.name}, {"ranks", group.ranks.size()}, {"transport", group.transport}});
+    object["counts"] = {{"tracks", tracks},
+                        {"slices", info.counts.slices},
+                        {"allocations", info.counts.allocations},
+                        {"collectives", info.counts.collectives},
+                        {"counter_samples", info.counts.counterSamples},
+                        {"flows", info.counts.flows},
+                        {"events", info.counts.events},
+                        {"operators", info.counts.ops}};
+    object["counters"] = json::array();
+    for (const CounterInfo& counter : info.counters)
+        object["counters"].push_back({{"name", counter.name},
+                                      {"unit", name(counter.unit)},
+                                      {"rank", counter.rank ? json(counter.rank->value) : json(nullptr)}});
+    object["peak_flops_per_device"] = orNull(info.closing.peakFlopsPerDevice);
+    object["peak_source"] = info.closing.peakSource;
+    object["memory_bytes_per_second"] = orNull(info.closing.memoryBytesPerSecond);
+    object["recorder_overhead_fraction"] = orNull(info.closing.recorderOverheadFraction);
+    object["audit"] = json::array();
+    for (const AuditRecord& record : info.audit)
+        object["audit"].push_back({{"name", record.name},
+                                   {"severity", name(record.severity)},
+                                   {"count", record.count},
+                                   {"detail", record.detail}});
+    return object;
+}
+
+std::string infoText(const std::string& file, const TraceInfo& info, std::size_t tracks)
+{
+    const TraceHeader& header = info.header;
+    std::string text;
+    const auto line = [&text](std::string_view label, const std::string& value) {
+        text += fmt::format("{:<18}{}\n", label, value);
+    };
+    line("file", file);
+    line("source", fmt::format("{} by {}{}", name(header.source), header.producer,
+                               info.complete ? "" : " (incomplete: the recording was interrupted)"));
+    line("clock", std::string(name(header.clock)));
+    line("compute", header.computeLabel);
+    line("communication", header.communicationLabel + (info.groups.empty() ? "" : " by " + joined(transportsOf(info))));
+    line("device", joined(devicesOf(info)));
+    line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())));
+    line("duration", formatDuration(info.range.length()));
+    line("steps", formatCount(info.stepCount));
+    if (header.spec) {
+        const RunSpec& spec = *header.spec;
+        const std::string plan = formatPlan(spec.plan);
+        line("model", fmt::format("{}, {} parameters", spec.model.name, formatCount(parameterCount(spec.model))));
+        line("plan", plan.empty() ? "one rank" : plan);
+        line("training", fmt::format("batch {}, sequence {}, {}, {}, seed {}", spec.training.batch,
+                                     spec.training.sequence, name(spec.training.optimizer),
+                                     name(spec.training.precision), spec.training.seed));
+        line("cluster", fmt::format("{} ({})", spec.cluster.name, spec.cluster.device.name));
+    }
+    if (info.closing.peakFlopsPerDevice)
+        line("peak", formatRate(*info.closing.peakFlopsPerDevice, "FLOP/s") + " (" + info.closing.peakSource + ")");
+    line("tracks", formatCount(static_cast<std::int64_t>(tracks)));
+    line("slices", formatCount(info.counts.slices));
+    line("allocations", formatCount(info.counts.allocations));
+    line("collectives", formatCount(info.counts.collectives));
+    line("counter samples", formatCount(info.counts.counterSamples));
+    line("flows", formatCount(info.counts.flows));
+    line("events", formatCount(info.counts.events));
+    for (const AuditRecord& record : info.audit)
+        line("audit", fmt::format("{} ({}): {} {}", record.name, name(record.severity), formatCount(record.count),
+                                  record.detail));
+    text.pop_back(); // the console ends the last line
+    return text;
+}
+
+class InfoVerb : public Verb {
+public:
+    const char* name() const override { return "info"; }
+    const char* summary() const override { return "what a trace is: source, clock, device, spec, counts, audit"; }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli info run.fourwalls\n"
+               "  fourwalls-cli info run.fourwalls --json | jq .spec";
+    }
+    void declare(CLI::App& app) override { app.add_option("FILE", m_file, "a trace")->required(); }
+
+    int run(Console& console) override
+    {
+        const auto trace = openInput(m_file);
+        if (!trace) return console.fail(trace.error());
+        const TraceInfo& info = (*trace)->info();
+        const std::size_t tracks = (*trace)->tracks().size();
+        return console.json() ? console.answerJson(infoJson(m_file, info, tracks))
+                              : console.answerText(infoText(m_file, info, tracks));
+    }
+
+private:
+    std::string m_file;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeInfoVerb() { return std::make_unique<InfoVerb>(); }
+
+} // namespace fourwalls::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// `metrics`: the figures of a trace.
+#include "app/cli/metrics_report.h"
+#include "app/cli/open_input.h"
+#include "app/cli/verbs.h"
+
+namespace fourwalls::cli {
+
+namespace {
+
+class MetricsVerb : public Verb {
+public:
+    const char* name() const override { return "metrics"; }
+    const char* summary() const override { return "step time, MFU, memory peaks, loss, where the time goes"; }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli metrics run.fourwalls\n"
+               "  fourwalls-cli metrics run.fourwalls --json | jq .waterfall";
+    }
+    void declare(CLI::App& app) override { app.add_option("FILE", m_file, "a trace")->required(); }
+
+    int run(Console& console) override
+    {
+        const auto trace = openInput(m_file);
+        if (!trace) return console.fail(trace.error());
+        const auto metrics = computeMetrics(**trace);
+        if (!metrics) return console.fail(metrics.error());
+        return console.json() ? console.answerJson(metricsJson(*metrics)) : console.answerText(metricsText(*metrics));
+    }
+
+private:
+    std::string m_file;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeMetricsVerb() { return std::make_unique<MetricsVerb>(); }
+
+} // namespace fourwalls::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps.
+#include "app/cli/record_arguments.h"
+#include "app/cli/stop_signals.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/store/trace_writer.h"
+#include "profiler/engine/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+json stepJson(const engine::StepProgress& step)
+{
+    return {{"step", step.step + 1},
+            {"steps", step.steps},
+            {"loss", step.loss},
+            {"lr", step.learningRate},
+            {"grad_norm", step.gradientNorm},
+            {"step_ms", step.duration.milliseconds()}};
+}
+
+std::string stepText(const engine::StepProgress& step)
+{
+    return fmt::format("step {}/{}  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step + 1, step.steps,
+                       step.loss, step.learningRate, step.gradientNorm, formatDuration(step.duration));
+}
+
+/// Median over the measured steps; absent without any.
+std::optional<Duration> medianStep(const std::vector<engine::StepProgress>& steps)
+{
+    std::vector<std::int64_t> times;
+    for (const engine::StepProgress& step : steps)
+        if (!step.warmup) times.push_back(step.duration.ns);
+    if (times.empty()) return std::nullopt;
+    std::sort(times.begin(), times.end());
+    const std::size_t upper = times.size() / 2;
+    return Duration{times.size() % 2 == 1 ? times[upper] : (times[upper - 1] + times[upper]) / 2};
+}
+
+class RecordVerb : public Verb {
+public:
+    const char* name() const override { return "record"; }
+    const char* summary() const override { return "train with the embedded engine and record the steps"; }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli record -o run.fourwalls --model gpt-tiny --steps 20\n"
+               "  fourwalls-cli record -o run.fourwalls --model llama-tiny --data mytext.txt --save-weights weights\n"
+               "  fourwalls-cli record -o run.fourwalls --model resnet50 --batch 32 --steps 2 --optimizer sgd\n"
+               "  fourwalls-cli record --no-trace --model gpt-small --steps 10 --json\n"
+               "Ctrl-C ends the recording after the running step; the file is finished.";
+    }
+    void declare(CLI::App& app) override { m_arguments.declare(app); }
+
+    int run(Console& console) override
+    {
+        if (!m_arguments.command.empty())
+            return console.fail({ErrorCode::Unsupported, "this version records its own engine only, not other programs",
+                                 "record -- " + m_arguments.command.front(), "record without a command"});
+        if (m_arguments.output.empty() && !m_arguments.noTrace)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls",
+                                       "name the trace, or --no-trace to time the steps only"});
+        const auto spec = m_arguments.resolveRun();
+        if (!spec) return refuse(console, spec.error());
+        const Status runnable = engine::checkRunnable(*spec);
+        if (!runnable.ok()) return refuse(console, runnable.error());
+
+        const StopSignals signals;
+        engine::RunOptions options;
+        options.saveWeightsDirectory = m_arguments.saveWeights;
+        options.loadWeightsDirectory = m_arguments.loadWeights;
+        options.stop = signals.token();
+        return m_arguments.noTrace ? runUntraced(console, *spec, options) : runTraced(console, *spec, options);
+    }
+
+private:
+    static int refuse(Console& console, const Error& error)
+    {
+        return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
+    }
+
+    static engine::RunCallbacks callbacks(Console& console)
+    {
+        engine::RunCallbacks callbacks;
+        callbacks.onStep = [&console](const engine::StepProgress& step) {
+            if (!console.json()) return console.message(stepText(step));
+            json line = stepJson(step);
+            line["message"] = stepText(step);
+            console.message(line.dump(-1, ' ', false, json::error_handler_t::replace));
+        };
+        callbacks.onMessage = [&console](const std::string& text) {
+            if (!console.json()) return console.message(text);
+            console.message(json{{"message", text}}.dump(-1, ' ', false, json::error_handler_t::replace));
+        };
+        return callbacks;
+    }
+
+    int runUntraced(Console& console, const RunSpec& spec, const engine::RunOptions& options)
+    {
+        const auto report = engine::runTraining(spec, options, callbacks(console));
+        if (!report) return console.fail(report.error());
+        return tell(console, *report, "");
+    }
+
+    int runTraced(Console& console, const RunSpec& spec, engine::RunOptions& options)
+    {
+        const std::string& path = m_arguments.output;
+        options.origin = engine::ClockOrigin::now();
+        Progress progress("finishing the trace");
+        store::WriterOptions writing;
+        writing.finishProgress = [&progress](double fraction) { progress(fraction); };
+        auto writer = store::TraceWriter::create(path, engine::describeRun(spec, options.origin), writing);
+        if (!writer) return console.fail(writer.error());
+        options.sink = writer->get();
+
+        std::int64_t stepsDone = 0;
+        engine::RunCallbacks told = callbacks(console);
+        told.onStep = [&stepsDone, tellStep = told.onStep](const engine::StepProgress& step) {
+            ++stepsDone;
+            tellStep(step);
+        };
+        const auto report = engine::runTraining(spec, options, told);
+        if (!report && stepsDone == 0) {
+            // Nothing was recorded that anybody would want: leave no file behind.
+            writer->reset();
+            std::error_code ignored;
+            for (const char* companion : {"", "-wal", "-shm", "-journal"})
+                std::filesystem::remove(path + companion, ignored);
+            return console.fail(report.error());
+        }
+        const Status finished = (*writer)->finish(report ? report->closing : TraceClosing{});
+        if (!report) return console.fail(report.error()); // what happened before it is in the file
+        if (!finished.ok()) return console.fail(finished.error());
+        return tell(console, *report, path);
+    }
+
+    int tell(Console& console, const engine::RunReport& report, const std::string& file)
+    {
+        const std::optional<Duration> median = medianStep(report.steps);
+        if (console.json()) {
+            json object{{"file", file.empty() ? json(nullptr) : json(file)},
+                        {"stopped", report.stopped},
+                        {"steps", report.steps.size()},
+                        {"parameters", report.parameters},
+                        {"peak_bytes", report.peakBytes}};
+            object["step_time_ms"] = median ? json(median->milliseconds()) : json(nullptr);
+            object["loss"] = json::array();
+            object["step_ms"] = json::array();
+            for (const engine::StepProgress& step : report.steps) {
+                object["loss"].push_back(step.loss);
+                object["step_ms"].push_back(step.duration.milliseconds());
+            }
+            return console.answerJson(std::move(object));
+        }
+        std::string text;
+        if (report.stopped) text += fmt::format("stopped after {} steps\n", report.steps.size());
+        text += fmt::format("{} parameters, peak {}, median step {}", formatCount(report.parameters),
+                            formatBytes(static_cast<double>(report.peakBytes)),
+                            median ? formatDuration(*median) : "\xe2\x80\x93");
+        if (!file.empty()) text += "\nrecorded in " + file;
+        return console.answerText(text);
+    }
+
+    RecordArguments m_arguments;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeRecordVerb() { return std::make_unique<RecordVerb>(); }
+
+} // namespace fourwalls::cli

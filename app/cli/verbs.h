@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The makers of the verbs, each defined in its verb_NAME.cpp.
+#pragma once
+
+#include "app/cli/verb.h"
+
+#include <memory>
+
+namespace fourwalls::cli {
+
+std::unique_ptr<Verb> makeRecordVerb();
+std::unique_ptr<Verb> makeInfoVerb();
+std::unique_ptr<Verb> makeMetricsVerb();
+std::unique_ptr<Verb> makeCheckVerb();
+std::unique_ptr<Verb> makeTrimVerb();
+std::unique_ptr<Verb> makeExportVerb();
+std::unique_ptr<Verb> makeBenchVerb();
+
+} // namespace fourwalls::cli
