@@ -85,11 +85,20 @@ QPushButton:focus { border: 1px solid @accent; }
 QPushButton:disabled { color: @secondary; }
 QPushButton[primary="true"] { background: @accent; color: @accentText; border-color: @accent; }
 QPushButton[primary="true"]:disabled { background: @raised; color: @secondary; border-color: @line; }
+QToolButton { background: transparent; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px; }
+QToolButton:hover, QToolButton:focus { border-color: @accent; }
+QToolButton:checked { background: @raised; color: @accent; border-color: @accent; }
+QToolButton:disabled { color: @secondary; }
+QToolButton#product { border-color: transparent; padding: 6px 20px 6px 8px; }
+QToolButton#product:hover, QToolButton#product:focus { background: @raised; }
+QToolButton#product::menu-indicator { image: url(:/icons/menu.svg); width: 16px; height: 16px;
+  subcontrol-position: right center; subcontrol-origin: padding; right: 3px; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
   background: @card; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
   selection-background-color: @accent; selection-color: @accentText; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: @accent; }
-QComboBox::drop-down { border: none; width: 18px; }
+QComboBox::drop-down { border: none; width: 22px; }
+QComboBox::down-arrow { image: url(:/icons/menu.svg); width: 16px; height: 16px; }
 QComboBox QAbstractItemView { background: @card; color: @text; border: 1px solid @line;
   selection-background-color: @raised; selection-color: @text; }
 QTableView, QTreeView, QListView { background: @card; color: @text; border: none; gridline-color: @line;

@@ -39,6 +39,13 @@ void makeIndependentOfDisplay()
     qputenv("QT_QPA_PLATFORMTHEME", "");
 }
 
+/// Without a display two of Qt's warnings say only that; everything else is passed on.
+void quietOffscreen(QtMsgType type, const QMessageLogContext& context, const QString& message)
+{
+    if (message.contains(QLatin1String("propagateSizeHints")) || message.contains(QLatin1String("XDG_RUNTIME_DIR"))) return;
+    std::fprintf(stderr, "%s\n", qFormatLogMessage(type, context, message).toLocal8Bit().constData());
+}
+
 int runWindow(const CommandLine& line, const views::TraceOpener& opener)
 {
     Settings settings(Settings::Kind::Persistent);
@@ -75,7 +82,10 @@ int runApplication(int argc, char** argv, const views::TraceOpener& opener)
         return 0;
     }
     const bool hidden = line.mode == CommandLine::Mode::Render || line.mode == CommandLine::Mode::Bench;
-    if (hidden) makeIndependentOfDisplay();
+    if (hidden) {
+        makeIndependentOfDisplay();
+        qInstallMessageHandler(quietOffscreen);
+    }
     if (!hidden && !hasDisplay() && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) {
         std::fprintf(stderr, "fourwalls: there is no display (try: fourwalls --render timeline -o picture.png FILE)\n");
         return 1;

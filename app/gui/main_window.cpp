@@ -55,7 +55,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     m_frame = new QWidget(m_pages);
     m_documents = new QStackedWidget(m_frame);
     auto* margins = new QVBoxLayout(m_frame);
-    margins->setContentsMargins(views::kGap, views::kGap, views::kGap, views::kGap);
+    margins->setContentsMargins(0, 0, 0, 0);   // views keep their own distance from the edges
     margins->addWidget(m_documents);
     m_pages->addWidget(m_welcome);
     m_pages->addWidget(m_frame);

@@ -51,6 +51,8 @@ public:
     /// All actions of the window and of the current view, for the palette and the shortcut editor.
     QList<QAction*> allActions() const;
     void closeDocument(int key);
+    /// Reads the program's own figures (frame time, memory) for the status bar now.
+    void updateOwnFigures();
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -81,7 +83,6 @@ private:
     void showDocument(int key);
     void watch(int key, TraceDocument* document);
     void updateChrome();
-    void updateOwnFigures();
     void say(const QString& text);
     int keyOf(const TraceDocument* document) const;
 

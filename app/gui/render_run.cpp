@@ -106,6 +106,7 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         const Status shown = showTrace(line, window);
         if (!shown.ok()) return fail(shown.error());
     }
+    window.updateOwnFigures();
     QCoreApplication::processEvents();   // what was just learned (status bar, chips) reaches its widgets
     window.resize(line.size);
     const Status written = writeWhole(line.output, pictureOf(static_cast<QWidget&>(window), *pictureFormatOf(line.output)));

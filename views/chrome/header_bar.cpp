@@ -103,6 +103,7 @@ HeaderBar::HeaderBar(QWidget* parent)
       m_device(new Chip(this)), m_plan(new Chip(this)), m_search(new SearchBox(this))
 {
     setFixedHeight(44);
+    m_product->setObjectName(QStringLiteral("product"));   // the style sheet draws it without a frame
     m_product->setText(QStringLiteral("Fourwalls"));
     m_product->setFont(fontOf(TextRole::Title));
     m_product->setPopupMode(QToolButton::InstantPopup);

@@ -109,12 +109,20 @@ void WelcomePage::rebuild()
     }
     m_content = new QWidget(this);
     m_outer->addWidget(m_content);
-    auto* centre = new QHBoxLayout(m_content);
+    auto* page = new QVBoxLayout(m_content);
+    page->setContentsMargins(24, 24, 24, 24);
+    auto* block = new QWidget(m_content);   // as wide as reads well, a little above the middle
+    block->setMaximumWidth(1040);
+    block->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+    auto* centre = new QHBoxLayout;
     centre->addStretch(1);
-    auto* column = new QVBoxLayout;
-    centre->addLayout(column, 20);
+    centre->addWidget(block, 1000);
     centre->addStretch(1);
-    column->setContentsMargins(0, 104, 0, 20);
+    page->addStretch(2);
+    page->addLayout(centre);
+    page->addStretch(3);
+    auto* column = new QVBoxLayout(block);
+    column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(8);
 
     column->addWidget(heading(tr("See inside a training step"), TextRole::Title, 24, m_content));
@@ -138,7 +146,7 @@ void WelcomePage::rebuild()
     column->addSpacing(20);
 
     auto* columns = new QHBoxLayout;
-    columns->setSpacing(2 * kGap);
+    columns->setSpacing(kGap);
     column->addLayout(columns);
     auto* recent = new QVBoxLayout;
     auto* samples = new QVBoxLayout;
@@ -167,20 +175,12 @@ void WelcomePage::rebuild()
         samples->addWidget(entry);
     }
     samples->addStretch(1);
-    column->addStretch(1);
 }
 
 void WelcomePage::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::LanguageChange) retranslate();
-}
-
-void WelcomePage::paintEvent(QPaintEvent*)
-{
-    // The wall, once, where nothing else is: the same band that marks every limit.
-    QPainter painter(this);
-    paintWall(painter, QRectF(0, 0, width(), 62), currentTheme(), WallEdge::Bottom);
 }
 
 } // namespace fourwalls::views

@@ -32,7 +32,6 @@ signals:
     void sampleRequested(const QString& id);
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
     void changeEvent(QEvent* event) override;
 
 private:
