@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// `export`: a trace for other programs.
+#include "app/cli/open_input.h"
+#include "app/cli/output_file.h"
+#include "app/cli/verbs.h"
+#include "model/export/chrome_trace_exporter.h"
+#include "model/export/csv_exporter.h"
+
+#include <fstream>
+
+namespace fourwalls::cli {
+
+namespace {
+
+class ExportVerb : public Verb {
+public:
+    const char* name() const override { return "export"; }
+    const char* summary() const override { return "write a trace for other programs"; }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli export run.fourwalls --format chrome -o run.json     (open it in ui.perfetto.dev)\n"
+               "  fourwalls-cli export run.fourwalls --format csv -o run-tables      (a folder, one file per table)";
+    }
+    void declare(CLI::App& app) override
+    {
+        app.add_option("FILE", m_file, "a trace")->required();
+        app.add_option("--format", m_format, "chrome: trace event JSON; csv: a folder of tables")
+            ->required()
+            ->check(CLI::IsMember({"chrome", "csv", "sqlite-plain"}));
+        app.add_option("-o,--output", m_output, "file, or folder for csv")->required();
+    }
+
+    int run(Console& console) override
+    {
+        if (m_format == "sqlite-plain")
+            return console.fail({ErrorCode::Unsupported, "this version does not write it", "--format sqlite-plain",
+                                 "--format csv; a .fourwalls file is itself an SQLite database"});
+        const auto trace = openInput(m_file);
+        if (!trace) return console.fail(trace.error());
+        auto output = PendingOutput::create(m_output);
+        if (!output) return console.fail(output.error());
+        const Status written = write(**trace, output->temporaryPath());
+        if (!written.ok()) return console.fail(written.error());
+        const Status placed = output->commit();
+        if (!placed.ok()) return console.fail(placed.error());
+        return console.json() ? console.answerJson(nlohmann::json{{"file", m_output}, {"format", m_format}})
+                              : console.answerText(m_output);
+    }
+
+private:
+    Status write(TraceQuery& trace, const std::string& path) const
+    {
+        Progress progress("exporting");
+        const auto tell = [&progress](double fraction) { progress(fraction); };
+        if (m_format == "csv") return exportCsv(trace, path, tell);
+        std::ofstream out(path, std::ios::binary);
+        if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check permissions"};
+        FOURWALLS_TRY(exportChromeTrace(trace, out, tell));
+        out.close();
+        if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check the free space"};
+        return {};
+    }
+
+    std::string m_file, m_format, m_output;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeExportVerb() { return std::make_unique<ExportVerb>(); }
+
+} // namespace fourwalls::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formatting of exported values.
+#include "model/export/export_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace fourwalls {
+
+std::string microseconds(std::int64_t ns)
+{
+    // The magnitude as unsigned: the smallest int64 has no positive counterpart.
+    const std::uint64_t magnitude = ns < 0 ? ~static_cast<std::uint64_t>(ns) + 1 : static_cast<std::uint64_t>(ns);
+    std::string decimals = std::to_string(magnitude % 1000);
+    decimals.insert(0, 3 - decimals.size(), '0');
+    return (ns < 0 ? "-" : "") + std::to_string(magnitude / 1000) + "." + decimals;
+}
+
+std::string shortestNumber(double value)
+{
+    if (!std::isfinite(value)) return {};
+    std::array<char, 64> buffer;
+    const auto [end, failure] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    return failure == std::errc{} ? std::string(buffer.data(), end) : std::string();
+}
+
+std::string jsonText(std::string_view text)
+{
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string csvField(std::string_view text)
+{
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+} // namespace fourwalls
