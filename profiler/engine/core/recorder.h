@@ -114,15 +114,17 @@ public:
         if (layer >= 0) recorder.m_layer = layer;
         if (recorder.on()) begin({name, kind, recorder.m_phase, activityOf(kind), recorder.m_layer, 0, 0, {}});
     }
-    /// A kernel: the code that really runs. flops, bytes: of this execution.
+    /// A kernel: the code that really runs. flops, bytes: of this execution. fewerFlops: the algorithm gets by with
+    /// fewer operations than `flops` counts (Winograd), so its rate says nothing about the processor's peak.
     Scope(Recorder& recorder, const char* kernel, double flops, std::int64_t bytes,
-          std::array<std::int32_t, 4> shape = {})
+          std::array<std::int32_t, 4> shape = {}, bool fewerFlops = false)
         : m_recorder(recorder)
     {
         m_savedPhase = recorder.m_phase;
         m_savedLayer = recorder.m_layer;
         if (recorder.on())
             begin({kernel, SliceKind::Kernel, recorder.m_phase, Activity::Compute, recorder.m_layer, flops, bytes, shape});
+        if (fewerFlops) m_flops = 0;
     }
     ~Scope()
     {

@@ -44,7 +44,7 @@ private:
 
 /// How elements are ordered. Images may be kept in the order that the processor's convolutions want; such a tensor's
 /// shape is still (images, channels, height, width).
-enum class Layout : std::uint8_t { RowMajor, ChannelsLast, ChannelBlocks16 };
+enum class Layout : std::uint8_t { RowMajor, ChannelsLast, ChannelBlocks16, ChannelBlocks8 };
 
 class Tensor {
 public:

@@ -3,6 +3,8 @@
 #include "profiler/engine/train/network.h"
 
 #include "profiler/engine/nn/decoder.h"
+#include "profiler/engine/nn/resnet.h"
+#include "profiler/engine/train/image_data.h"
 #include "profiler/engine/train/text_data.h"
 
 #include <string>
@@ -29,20 +31,35 @@ Status checkTransformer(const TransformerSpec& t)
     return {};
 }
 
+Status checkResNet(const ResNetSpec& r)
+{
+    if (!ResNetShape::of(r)) return misfit("depth", "there is no residual network of this depth", "50, 101 or 152");
+    if (r.imageSize < 32 || r.imageSize % 32 != 0)
+        return misfit("image_size", "the network halves its images five times", "a multiple of 32, such as 224");
+    if (r.classes < 2) return misfit("classes", "there must be something to tell apart", "at least 2 classes");
+    return {};
+}
+
 } // namespace
 
 Status checkNetwork(const RunSpec& spec)
 {
     if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(*transformer);
-    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name, "a transformer"};
+    if (const ResNetSpec* resnet = spec.model.resnet()) return checkResNet(*resnet);
+    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name, "a transformer or a residual network"};
 }
 
 Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
 {
     FOURWALLS_TRY(checkNetwork(spec));
+    Network network;
+    if (const ResNetSpec* resnet = spec.model.resnet()) {
+        network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
+        network.model = std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed);
+        return network;
+    }
     const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse};
     const TransformerSpec& transformer = *spec.model.transformer();
-    Network network;
     FOURWALLS_TRY_ASSIGN(TextData text, TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
     network.data = std::make_unique<TextData>(std::move(text));
     network.model = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options);

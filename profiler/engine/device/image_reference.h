@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The image operators as the plainest possible loops in double: gradients are checked against finite differences on
+// them, and the fast implementation is checked against them. Not for speed.
+#pragma once
+
+#include "profiler/engine/device/image_operators.h"
+
+namespace fourwalls::engine {
+
+class ReferenceImageOperators final : public ImageOperators {
+public:
+    using ImageOperators::ImageOperators;
+
+    Layout layoutOf(std::int64_t, DType) const override { return Layout::RowMajor; }
+
+protected:
+    bool usesWinograd(const ConvolutionShape&, ConvolutionPass, DType) override { return false; }
+    bool needsPacking(const ConvolutionShape&, ConvolutionPass, DType) override { return false; }
+    Tensor doPackWeights(const ConvolutionShape&, ConvolutionPass, const Tensor& weights, DType) override { return weights; }
+    void doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed, const Tensor& y) override;
+    void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed, const Tensor& dx) override;
+    Tensor doConvolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x, const Tensor& dy) override;
+    void doUnpackGradient(const ConvolutionShape& shape, const Tensor& packed, const Tensor& dWeights, bool accumulate,
+                          DType type) override;
+    void doArrange(const Tensor& from, const Tensor& to) override;
+    Tensor makeMask(const Tensor& x) override;
+    void doBatchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, bool relu, const Tensor& y,
+                     const BatchNormSaved& saved) override;
+    void doBatchNormGradient(const Tensor& x, const Tensor& gamma, const BatchNormSaved& saved, bool relu,
+                             const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
+    Tensor makePositions(const PoolingShape& shape, DType type) override;
+    void doMaxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y, const Tensor& positions) override;
+    void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) override;
+    void doAveragePool(const Tensor& x, const Tensor& y) override;
+    void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) override;
+    void doAddRelu(const Tensor& y, const Tensor& shortcut) override;
+    void doAddReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other) override;
+};
+
+} // namespace fourwalls::engine

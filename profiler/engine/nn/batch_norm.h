@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch normalisation in training mode with its parameters and running statistics, and the ReLU behind it if any.
+#pragma once
+
+#include "profiler/engine/nn/convolution.h"
+
+#include <string>
+
+namespace fourwalls::engine {
+
+struct BatchNorm {
+    Parameter* gain = nullptr;
+    Parameter* shift = nullptr;
+    Tensor runningMean, runningVariance;    ///< [channels], master type; for use after training
+    bool relu = false;
+
+    /// Share of the new statistics in the running ones, as in torchvision's networks.
+    static constexpr double kMomentum = 0.1;
+
+    /// name: as in a weight file, without a dot at the end.
+    static BatchNorm make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels, bool relu);
+
+    Tensor forward(ImageContext context, const Tensor& x, BatchNormSaved& saved) const;
+
+    /// The gradient with respect to x; with inPlace in dy's memory. The parameters' gradients are added in the same pass.
+    Tensor backward(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy, bool inPlace) const;
+};
+
+} // namespace fourwalls::engine

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// See resnet.h. Layers are numbered: the stem 0, the blocks 1 to n, the head n + 1.
+#include "profiler/engine/nn/resnet.h"
+
+#include <cassert>
+#include <string>
+
+namespace fourwalls::engine {
+
+namespace {
+
+constexpr std::int64_t kMostBlocks = 64;
+
+// "layer1.0" …: names of slices must live as long as any recorder, so all of them are made once.
+const char* blockLabel(std::size_t stage, std::int64_t block)
+{
+    static const std::vector<std::string> labels = [] {
+        std::vector<std::string> all;
+        for (std::int64_t i = 0; i < 4 * kMostBlocks; ++i)
+            all.push_back("layer" + std::to_string(i / kMostBlocks + 1) + "." + std::to_string(i % kMostBlocks));
+        return all;
+    }();
+    return labels[stage * kMostBlocks + static_cast<std::size_t>(block)].c_str();
+}
+
+PoolingShape stemPool(const Shape& x) { return {x[0], x[1], x[2], x[3], 3, 2, 1}; }
+
+} // namespace
+
+std::optional<ResNetShape> ResNetShape::of(const ResNetSpec& spec)
+{
+    ResNetShape shape;
+    shape.imageSize = spec.imageSize;
+    shape.classes = spec.classes;
+    if (spec.depth == 50) shape.blocks = {3, 4, 6, 3};
+    else if (spec.depth == 101) shape.blocks = {3, 4, 23, 3};
+    else if (spec.depth == 152) shape.blocks = {3, 8, 36, 3};
+    else return std::nullopt;
+    return shape;
+}
+
+struct ResNet::State final : ForwardState {
+    Tensor image;                   // as the stem's convolution wants it
+    Tensor stemConv, stemNorm;      // outputs
+    BatchNormSaved stemStats;
+    Tensor positions;               // of the maxima
+    std::vector<Bottleneck::Saved> blocks;
+    Tensor features;                // [images, channels], averaged
+    Shape last;                     // of the last block's output
+    Tensor gradient;                // with respect to the features, from loss()
+};
+
+ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed)
+    : m_shape(shape), m_images(makeImageOperators(rank.device, rank.format))
+{
+    m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
+    m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true);
+    std::int64_t channels = shape.width;
+    std::int32_t layer = 1;
+    for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
+        const std::int64_t width = shape.width << stage;
+        for (std::int64_t block = 0; block < shape.blocks[stage]; ++block) {
+            assert(block < kMostBlocks);
+            const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, seed);
+            channels = width * Bottleneck::kExpansion;
+        }
+    }
+    // Small first logits: every class starts about equally likely.
+    m_head.weight = &m_parameters.addMatrix(rank, seed, "fc.weight", channels, shape.classes, 0.01,
+                                            {{"fc.weight", 0, shape.classes, true}});
+    m_head.bias = &m_parameters.addVector(rank, "fc.bias", shape.classes, 0.0);
+}
+
+std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& batch)
+{
+    auto state = std::make_unique<State>();
+    const ImageContext context{rank, *m_images};
+    Tensor x;
+    {
+        const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
+        {
+            const Scope op(rank.recorder, SliceKind::Operator, "conv1");
+            state->image = m_images->arrange(batch.inputs);
+            state->stemConv = m_stem.forward(context, state->image);
+        }
+        {
+            const Scope op(rank.recorder, SliceKind::Operator, "bn1");
+            state->stemNorm = m_stemNorm.forward(context, state->stemConv, state->stemStats);
+        }
+        const Scope op(rank.recorder, SliceKind::Operator, "maxpool");
+        const PoolingShape pool = stemPool(state->stemNorm.shape());
+        x = context.activation(pool.output());
+        state->positions = m_images->maxPool(pool, state->stemNorm, x);
+    }
+    state->blocks.resize(m_blocks.size());
+    for (std::size_t i = 0; i < m_blocks.size(); ++i) x = m_blocks[i].forward(context, x, state->blocks[i]);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
+    state->last = x.shape();
+    state->features = rank.activation({x.shape()[0], x.shape()[1]});
+    m_images->averagePool(x, state->features);
+    return state;
+}
+
+double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forwardState, double lossScale)
+{
+    auto& state = static_cast<State&>(forwardState);
+    const std::int64_t n = state.features.rows();
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
+    const Tensor logits = rank.statistic({n, m_shape.classes});   // in the master type
+    m_head.forward(rank, state.features, logits);
+    const Tensor losses = Tensor::make(rank.allocator, {n}, rank.format.master, MemoryCategory::Temporaries);
+    rank.device.crossEntropy(logits, batch.targets, losses, lossScale / static_cast<double>(n));
+    const double sum = rank.device.sum(losses);
+
+    const PhaseTag tag(rank.recorder, Phase::BackwardInput);
+    Tensor dLogits = logits;
+    if (rank.format.compute != rank.format.master) {
+        dLogits = rank.temporary(logits.shape());
+        rank.device.convert(logits, dLogits);
+    }
+    state.gradient = rank.temporary(state.features.shape());
+    m_head.backwardInput(rank, dLogits, state.gradient);
+    m_head.backwardWeight(rank, state.features, dLogits);
+    state.features.reset();
+    return sum / static_cast<double>(n);
+}
+
+void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState)
+{
+    auto& state = static_cast<State&>(forwardState);
+    const ImageContext context{rank, *m_images};
+    Bottleneck::GradientSum d;
+    {
+        const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+        const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
+        d.main = context.temporary(state.last);
+        m_images->averagePoolGradient(state.gradient, d.main);
+        state.gradient.reset();
+    }
+    for (std::size_t i = m_blocks.size(); i-- > 0;) d = m_blocks[i].backward(context, std::move(d), state.blocks[i]);
+
+    const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
+    Tensor up;
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "maxpool");
+        rank.device.add(d.main, d.other, d.main);
+        d.other.reset();
+        up = context.temporary(state.stemNorm.shape());
+        m_images->maxPoolGradient(stemPool(state.stemNorm.shape()), d.main, state.positions, up);
+        d = {};
+        state.positions.reset();
+        state.stemNorm.reset();
+    }
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "bn1");
+        up = m_stemNorm.backward(context, state.stemConv, state.stemStats, up, true);
+        state.stemConv.reset();
+        state.stemStats = {};
+    }
+    const Scope op(rank.recorder, SliceKind::Operator, "conv1");
+    m_stem.backwardWeight(context, state.image, up);
+    state.image.reset();
+}
+
+} // namespace fourwalls::engine

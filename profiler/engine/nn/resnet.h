@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residual networks for images: ResNet-50, 101 and 152 and smaller ones of the same build (He et al. 2015,
+// arXiv:1512.03385, table 1).
+#pragma once
+
+#include "model/spec/model_spec.h"
+#include "profiler/engine/nn/bottleneck.h"
+#include "profiler/engine/nn/linear.h"
+#include "profiler/engine/nn/model.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace fourwalls::engine {
+
+/// The build of a network; the published ones are `width` 64.
+struct ResNetShape {
+    std::array<std::int64_t, 4> blocks{};   ///< bottlenecks per stage
+    std::int64_t width = 64;                ///< channels of the stem and of the first stage's inner convolutions
+    std::int64_t imageSize = 224;           ///< [pixels], square, a multiple of 32
+    std::int64_t classes = 1000;
+
+    /// Of depth 50, 101 or 152; otherwise nothing.
+    static std::optional<ResNetShape> of(const ResNetSpec& spec);
+};
+
+class ResNet final : public TrainingModel {
+public:
+    ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed);
+
+    ParameterList& parameters() override { return m_parameters; }
+    std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch) override;
+    double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
+    void backward(RankContext& rank, const Batch& batch, ForwardState& state) override;
+
+private:
+    struct State;
+
+    ResNetShape m_shape;
+    std::unique_ptr<ImageOperators> m_images;
+    ParameterList m_parameters;
+    Convolution m_stem;
+    BatchNorm m_stemNorm;
+    std::vector<Bottleneck> m_blocks;
+    Linear m_head;
+};
+
+} // namespace fourwalls::engine
