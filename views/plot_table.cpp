@@ -111,6 +111,7 @@ void prepareTable(QTableView& table)
     table.horizontalHeader()->setMinimumSectionSize(36);
     // The mark of the sorted column stands above the heading, where it covers no text.
     table.horizontalHeader()->setStyleSheet(QStringLiteral(
+        "QHeaderView { background: transparent; border: none; }"
         "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-origin: border; subcontrol-position: top center;"
         " width: 9px; height: 5px; }"));
     auto* copy = new QShortcut(QKeySequence::Copy, &table);

@@ -2,6 +2,8 @@
 // The list of views, in the order of the rail.
 #include "views/view_registry.h"
 
+#include "views/memory/memory_view.h"
+#include "views/steps/steps_view.h"
 #include "views/timeline/timeline_view.h"
 
 #include <QCoreApplication>
@@ -12,6 +14,8 @@ const std::vector<ViewEntry>& viewRegistry()
 {
     static const std::vector<ViewEntry> entries{
         {QStringLiteral("timeline"), [](QWidget* parent) -> View* { return new TimelineView(parent); }},
+        {QStringLiteral("memory"), [](QWidget* parent) -> View* { return new MemoryView(parent); }},
+        {QStringLiteral("steps"), [](QWidget* parent) -> View* { return new StepsView(parent); }},
     };
     return entries;
 }

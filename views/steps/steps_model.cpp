@@ -13,6 +13,17 @@
 
 namespace fourwalls::views {
 
+namespace {
+
+/// Three decimals in the usual range, so that a column's points stand under one another.
+QString columnFigure(double value)
+{
+    const double size = std::abs(value);
+    return size >= 1e-2 && size < 1e4 ? QString::number(value, 'f', 3) : formatFigure(value);
+}
+
+} // namespace
+
 QString words(StepPart part)
 {
     switch (part) {
@@ -99,8 +110,8 @@ QString StepsModel::shown(const StepRow& row, int column) const
     case Time: return formatDuration(row.range.length());
     case Tokens: return formatRate(value.toDouble(), QString());
     case Loss:
-    case LearningRate:
-    case GradientNorm: return formatFigure(value.toDouble());
+    case GradientNorm: return columnFigure(value.toDouble());
+    case LearningRate: return formatFigure(value.toDouble());
     default: return formatPercent(value.toDouble());
     }
 }

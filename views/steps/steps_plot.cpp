@@ -129,6 +129,10 @@ void StepsPlot::rebuild()
     m_plot->clearPlottables();
     m_plot->plotLayout()->clear();
     m_plot->setBackground(QBrush(currentTheme().card));
+    for (QCPMarginGroup*& group : m_margins) {
+        delete group;
+        group = new QCPMarginGroup(m_plot);
+    }
     if (m_table && !m_table->rows.empty()) {
         m_plot->plotLayout()->setRowSpacing(2);
         m_plot->plotLayout()->setColumnSpacing(16);
@@ -156,10 +160,11 @@ void StepsPlot::addSeries(Series series, int place)
     m_plot->plotLayout()->addElement(row, column, series.heading);
 
     series.rect = new QCPAxisRect(m_plot);
-    series.rect->setBackground(QBrush(t.card));
     series.rect->setAutoMargins(QCP::msLeft | QCP::msBottom | QCP::msTop);
     series.rect->setMargins({0, 0, 6, 0});
-    series.rect->setMinimumMargins({44, 4, 6, 18});
+    series.rect->setMinimumMargins({44, 8, 6, 18});
+    // Plots above one another begin at the same pixel, so that the cursor is one line.
+    series.rect->setMarginGroup(QCP::msLeft, m_margins[static_cast<std::size_t>(column)]);
     m_plot->plotLayout()->addElement(row + 1, column, series.rect);
     QCPAxis* x = series.rect->axis(QCPAxis::atBottom);
     QCPAxis* y = series.rect->axis(QCPAxis::atLeft);

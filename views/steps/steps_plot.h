@@ -7,6 +7,7 @@
 #include <QString>
 #include <QWidget>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -14,6 +15,7 @@
 class QCPAxisRect;
 class QCPGraph;
 class QCPItemLine;
+class QCPMarginGroup;
 class QCPTextElement;
 class QCustomPlot;
 
@@ -78,6 +80,7 @@ private:
     QCustomPlot* m_plot;
     std::shared_ptr<const StepTable> m_table;
     std::vector<Series> m_series;
+    std::array<QCPMarginGroup*, 2> m_margins{};     ///< of the two columns
     std::optional<StepIndex> m_selected, m_hovered;
     QPointF m_pressed;
     bool m_dragged = false;
