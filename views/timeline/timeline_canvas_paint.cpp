@@ -178,7 +178,7 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
     if (row.kind == TimelineRow::Kind::Track) {
         const TrackView* shown = track(*row.track);
         text = shown ? QString::fromStdString(shown->info.name) : QString();
-        if (row.pinned) text = tr("rank %1 \u00b7 %2").arg(row.rank.value).arg(text);
+        if (row.pinned) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
         painter.setPen(theme.secondaryText);
         if (hovered || row.pinned) {
             paintPin(painter, QRectF(place.right() - kPinSize + 2, place.top() + 2, kPinSize, place.height() - 3), row.pinned, theme);

@@ -9,28 +9,24 @@ namespace fourwalls::views {
 
 ColourKey colourKeyOf(const OpInfo& op)
 {
+    // The same order of questions as colourOf of the theme; a test compares the two.
     switch (op.activity) {
     case Activity::CollectiveWait:
     case Activity::PipelineWait:
     case Activity::Synchronisation: return ColourKey::Waiting;
-    case Activity::PipelineTransfer:
-    case Activity::Transfer: return ColourKey::Communication;
-    case Activity::Copy: return ColourKey::Copy;
     default: break;
     }
-    switch (op.kind) {
-    case SliceKind::Wait: return ColourKey::Waiting;
-    case SliceKind::Collective:
-    case SliceKind::Hop: return ColourKey::Communication;
-    case SliceKind::Copy: return ColourKey::Copy;
-    case SliceKind::Step: return ColourKey::Structure;
-    default: break;
-    }
-    if (op.phase != Phase::None) return keyOf(op.phase);
-    if (op.kind == SliceKind::DataLoading || op.activity == Activity::DataLoading) return keyOf(Phase::DataLoading);
-    if (op.kind == SliceKind::Checkpoint) return keyOf(Phase::CheckpointSave);
-    if (op.kind == SliceKind::Kernel || op.activity == Activity::Compute) return ColourKey::Compute;
-    return ColourKey::Structure;
+    if (op.kind == SliceKind::Wait) return ColourKey::Waiting;
+    if (op.kind == SliceKind::Collective || op.kind == SliceKind::Hop || op.activity == Activity::Transfer ||
+        op.activity == Activity::PipelineTransfer)
+        return ColourKey::Communication;
+    if (op.kind == SliceKind::Copy || op.activity == Activity::Copy || op.kind == SliceKind::Checkpoint ||
+        op.kind == SliceKind::DataLoading || op.activity == Activity::DataLoading)
+        return ColourKey::Copy;
+    if (op.kind == SliceKind::Step || op.kind == SliceKind::Marker || op.kind == SliceKind::HostCall)
+        return ColourKey::Structure;
+    if (op.phase == Phase::None) return op.kind == SliceKind::Layer ? ColourKey::Structure : ColourKey::Compute;
+    return keyOf(op.phase);
 }
 
 namespace {

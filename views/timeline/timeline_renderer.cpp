@@ -149,6 +149,8 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const auto x = static_cast<float>(name.x), y = static_cast<float>(name.centreY);
         const QString text = QString::fromStdString(op->name);
+        // Hatching is hard to read on: only a whole name is worth it.
+        if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > static_cast<float>(name.width)) continue;
         const float used = m_texts.draw(painter, x, y, static_cast<float>(name.width), text);
         // The duration follows when the whole of both fits.
         if (used <= 0 || used < m_texts.shaped(text).width()) continue;

@@ -43,13 +43,14 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
     m_steps->setMaxVisibleItems(24);
     m_search->setObjectName(QStringLiteral("timeline.search"));
     m_search->setClearButtonEnabled(true);
-    m_search->setMinimumWidth(140);
+    m_search->setMinimumWidth(96);
     m_search->setMaximumWidth(320);
     m_search->installEventFilter(this);
     for (QWidget* widget : {static_cast<QWidget*>(m_ranks), static_cast<QWidget*>(m_steps), static_cast<QWidget*>(m_search),
                             static_cast<QWidget*>(m_regular), static_cast<QWidget*>(m_hide),
                             static_cast<QWidget*>(m_previous), static_cast<QWidget*>(m_next)})
         row->addWidget(widget);
+    m_matches->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // long errors do not widen the window
     row->addWidget(m_matches, 1);
     m_typing->setSingleShot(true);
     m_typing->setInterval(kTypingPauseMs);
@@ -69,8 +70,20 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
         emit stepChosen(step.isValid() ? std::optional<StepIndex>(StepIndex{step.toInt()}) : std::nullopt);
     });
     retranslate();
+    restyle();
     setRanks({});
     setSteps({});
+}
+
+void TimelineToolbar::restyle()
+{
+    const Theme& theme = currentTheme();
+    setStyleSheet(QStringLiteral("QToolButton { background: %1; color: %2; border: 1px solid %3; border-radius: 6px; padding: 4px 9px; }"
+                                 "QToolButton:hover, QToolButton:focus { border-color: %4; }"
+                                 "QToolButton:checked { background: %4; color: %5; border-color: %4; }"
+                                 "QToolButton:disabled { color: %6; }")
+                      .arg(theme.card.name(), theme.text.name(), theme.line.name(), theme.accent.name(),
+                           theme.accentText.name(), theme.secondaryText.name()));
 }
 
 QToolButton* TimelineToolbar::button(const QString& text, const QString& name, bool checkable)
@@ -158,6 +171,7 @@ void TimelineToolbar::showMatches(const TimelineSource& source, std::size_t curr
         text = current > 0 ? tr("%1 of %2").arg(formatCount(static_cast<qint64>(current)), total) : tr("%1 matches").arg(total);
     }
     m_matches->setText(text);
+    m_matches->setToolTip(text);
     const QColor colour = source.filterError().isEmpty() ? currentTheme().secondaryText : currentTheme().error;
     QPalette palette = m_matches->palette();
     palette.setColor(QPalette::WindowText, colour);
@@ -213,6 +227,8 @@ void TimelineToolbar::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::LanguageChange) retranslate();
+    // Setting a style sheet changes the palette of the children, not of this widget: no recursion.
+    if (event->type() == QEvent::PaletteChange) restyle();
 }
 
 } // namespace fourwalls::views

@@ -47,6 +47,7 @@ protected:
 private:
     QToolButton* button(const QString& text, const QString& name, bool checkable);
     void retranslate();
+    void restyle();
 
     QComboBox* m_ranks;
     QComboBox* m_steps;

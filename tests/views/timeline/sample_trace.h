@@ -5,6 +5,7 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
         header.ranks.push_back(info);
     }
     auto trace = std::make_unique<InMemoryTrace>(header);
-    const auto ms = [](double value) { return Duration::fromMilliseconds(value); };
+    // Whole microseconds, so that neighbours touch exactly.
+    const auto ms = [](double value) { return Duration{std::llround(value * 1e3) * 1000}; };
     const GroupId group = trace->defineGroup({"dp", {RankId{0}, RankId{1}}, "nccl"});
     auto producer = trace->openProducer();
     for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -60,11 +62,11 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
             return trace->defineOp(info);
         };
         const auto slice = [&](TrackId on, OpId what, double start, double length, std::optional<Microbatch> mb = {}) {
-            producer->slice({on, what, Instant{ms(start).ns}, ms(length), mb, {}});
+            producer->slice({on, what, Instant{ms(start).ns}, ms(start + length) - ms(start), mb, {}});
         };
         for (int step = 0; step < shape.steps; ++step) {
             const double t = step * 100.0;
-            slice(steps, op("ProfilerStep " + std::to_string(step), SliceKind::Step, Phase::None, Activity::None), t, 99);
+            slice(steps, op(std::string("ProfilerStep ").append(std::to_string(step)), SliceKind::Step, Phase::None, Activity::None), t, 99);
             struct Part { const char* name; Phase phase; double from, to; };
             const Part parts[] = {{"forward", Phase::Forward, 0.5, 40},
                                   {"backward", Phase::BackwardInput, 42, 82},
@@ -100,7 +102,7 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
                 record.track = comm;
                 record.start = Instant{ms(at + wait).ns};
                 record.lastArrival = record.start + ms(0.2);
-                record.end = record.start + ms(3.2);
+                record.end = Instant{ms(at + wait + 3.2).ns};
                 record.operation = CollectiveOp::ReduceScatter;
                 record.group = group;
                 record.sequence = step * 6 + n;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rows of the timeline: order, folding, pinning, hiding, and which rows a viewport touches.
+#include "views/timeline/timeline_layout.h"
+
+#include <QtTest>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class TimelineLayoutTest : public QObject {
+    Q_OBJECT
+
+    static TrackView track(int id, int rank, TrackKind kind, int order, int lanes = 1, std::int64_t slices = 5)
+    {
+        return {TrackId{id}, {RankId{rank}, kind, std::string("t").append(std::to_string(id)), order}, lanes, slices};
+    }
+
+    static std::vector<TrackView> twoRanks()
+    {
+        return {track(0, 1, TrackKind::ComputeStream, 2), track(1, 1, TrackKind::Steps, 0),
+                track(2, 0, TrackKind::Operators, 1, 3),  track(3, 0, TrackKind::Steps, 0),
+                track(4, 0, TrackKind::CopyStream, 3, 1, 0)};
+    }
+
+    static QStringList describe(const std::vector<TimelineRow>& rows)
+    {
+        QStringList result;
+        for (const auto& row : rows) {
+            const char* kinds[] = {"head", "activity", "track"};
+            QString text = QStringLiteral("%1 r%2").arg(QLatin1String(kinds[static_cast<int>(row.kind)])).arg(row.rank.value);
+            if (row.track) text += QStringLiteral(" t%1").arg(row.track->value);
+            result << text;
+        }
+        return result;
+    }
+
+private slots:
+    void ranksAscendAndTracksFollowTheirOrder()
+    {
+        const auto layout = layoutTimeline(twoRanks(), {}, 600);
+        // The track of steps is the head of its rank; the empty copy stream is left out.
+        QCOMPARE(describe(layout.rows), (QStringList{"head r0 t3", "track r0 t2", "head r1 t1", "track r1 t0"}));
+        int y = 0;
+        for (const auto& row : layout.rows) {
+            QCOMPARE(row.top, y);
+            y = row.bottom();
+        }
+        QCOMPARE(layout.height, y);
+        QCOMPARE(layout.rows[1].lanes, 3);
+        QVERIFY(layout.rows[1].height >= 3 * layout.rows[1].laneHeight);
+    }
+
+    void bracketsOfLanesDoNotOverlap()
+    {
+        const auto layout = layoutTimeline(twoRanks(), {}, 600);
+        const auto& row = layout.rows[1];
+        for (int lane = 1; lane < row.lanes; ++lane)
+            QVERIFY(row.laneTop(lane - 1) + row.barHeight() < row.laneTop(lane) + 1);
+        QVERIFY(row.laneTop(row.lanes - 1) + row.barHeight() <= row.height);
+    }
+
+    void collapsedRanksAreOneRow()
+    {
+        TimelineArrangement arrangement;
+        arrangement.collapsed = {RankId{0}};
+        const auto layout = layoutTimeline(twoRanks(), arrangement, 600);
+        QCOMPARE(describe(layout.rows), (QStringList{"activity r0", "head r1 t1", "track r1 t0"}));
+        QVERIFY(!layout.rowOf(TrackId{2}));
+        QVERIFY(layout.rowOf(TrackId{0}));
+    }
+
+    void manyCollapsedRanksGetFlatter()
+    {
+        std::vector<TrackView> tracks;
+        TimelineArrangement arrangement;
+        for (int rank = 0; rank < 256; ++rank) {
+            tracks.push_back(track(rank, rank, TrackKind::ComputeStream, 0));
+            arrangement.collapsed.insert(RankId{rank});
+        }
+        const auto many = layoutTimeline(tracks, arrangement, 800);
+        const auto few = layoutTimeline(std::span(tracks).first(10), arrangement, 800);
+        QCOMPARE(many.rows.size(), std::size_t{256});
+        QVERIFY(many.rows[0].height < few.rows[0].height);
+        QVERIFY(many.rows[0].laneHeight > 0);
+    }
+
+    void pinnedTracksLeaveTheirRank()
+    {
+        TimelineArrangement arrangement;
+        arrangement.pinned = {TrackId{0}, TrackId{2}};
+        arrangement.collapsed = {RankId{1}};
+        const auto layout = layoutTimeline(twoRanks(), arrangement, 600);
+        QCOMPARE(describe(layout.pinned), (QStringList{"track r1 t0", "track r0 t2"}));
+        QCOMPARE(describe(layout.rows), (QStringList{"head r0 t3", "activity r1"}));
+        QCOMPARE(layout.pinnedHeight, layout.pinned.back().bottom());
+        QVERIFY(layout.rowOf(TrackId{0})->pinned);
+    }
+
+    void hiddenTracksAreCounted()
+    {
+        TimelineArrangement arrangement;
+        arrangement.hidden = {TrackId{2}, TrackId{3}};
+        arrangement.pinned = {TrackId{2}};
+        const auto layout = layoutTimeline(twoRanks(), arrangement, 600);
+        QCOMPARE(describe(layout.rows), (QStringList{"head r0", "head r1 t1", "track r1 t0"}));
+        QVERIFY(layout.pinned.empty());
+        QCOMPARE(layout.hiddenTracks, 2);
+    }
+
+    void visibleRowsTouchTheViewport()
+    {
+        const auto layout = layoutTimeline(twoRanks(), {}, 600);
+        QCOMPARE(layout.visible(0, layout.height).size(), layout.rows.size());
+        const int edge = layout.rows[1].top;
+        QCOMPARE(layout.visible(edge - 1, edge).size(), std::size_t{1});
+        QCOMPARE(layout.visible(edge - 1, edge + 1).size(), std::size_t{2});
+        QVERIFY(layout.visible(layout.height, layout.height + 100).empty());
+    }
+
+    void onlyLargeJobsStartCollapsed()
+    {
+        std::vector<TrackView> tracks;
+        for (int rank = 0; rank < 8; ++rank) tracks.push_back(track(rank, rank, TrackKind::ComputeStream, 0));
+        QVERIFY(initiallyCollapsed(tracks).empty());
+        tracks.push_back(track(8, 8, TrackKind::ComputeStream, 0));
+        const auto collapsed = initiallyCollapsed(tracks);
+        QCOMPARE(collapsed.size(), std::size_t{8});
+        QVERIFY(!collapsed.contains(RankId{0}));
+    }
+};
+
+QTEST_GUILESS_MAIN(TimelineLayoutTest)
+#include "tst_timeline_layout.moc"
