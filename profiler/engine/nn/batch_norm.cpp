@@ -10,12 +10,8 @@ BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const st
     norm.relu = relu;
     norm.gain = &list.addVector(rank, name + ".weight", channels, 1.0);
     norm.shift = &list.addVector(rank, name + ".bias", channels, 0.0);
-    norm.runningMean = Tensor::make(rank.allocator, {channels}, rank.format.master, MemoryCategory::Weights);
-    norm.runningVariance = Tensor::make(rank.allocator, {channels}, rank.format.master, MemoryCategory::Weights);
-    for (std::int64_t c = 0; c < channels; ++c) {
-        setElement(norm.runningMean, c, 0.0);
-        setElement(norm.runningVariance, c, 1.0);
-    }
+    norm.runningMean = &list.addBuffer(rank, name + ".running_mean", channels, 0.0);
+    norm.runningVariance = &list.addBuffer(rank, name + ".running_var", channels, 1.0);
     return norm;
 }
 
@@ -27,11 +23,12 @@ Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved&
     const std::int64_t channels = x.shape()[1];
     const auto count = static_cast<double>(x.elements() / channels);
     const double unbiased = count > 1 ? count / (count - 1) : 1.0;
-    for (std::int64_t c = 0; c < channels; ++c) {
-        setElement(runningMean, c, (1 - kMomentum) * element(runningMean, c) + kMomentum * element(saved.mean, c));
-        setElement(runningVariance, c,
-                   (1 - kMomentum) * element(runningVariance, c) + kMomentum * unbiased * element(saved.variance, c));
-    }
+    const auto blend = [channels](const Tensor& running, const Tensor& now, double factor) {
+        for (std::int64_t c = 0; c < channels; ++c)
+            setElement(running, c, (1 - kMomentum) * element(running, c) + kMomentum * factor * element(now, c));
+    };
+    blend(runningMean->weight, saved.mean, 1.0);
+    blend(runningVariance->weight, saved.variance, unbiased);
     return y;
 }
 

@@ -11,7 +11,8 @@ namespace fourwalls::engine {
 struct BatchNorm {
     Parameter* gain = nullptr;
     Parameter* shift = nullptr;
-    Tensor runningMean, runningVariance;    ///< [channels], master type; for use after training
+    Parameter* runningMean = nullptr;       ///< [channels]; kept for use after training
+    Parameter* runningVariance = nullptr;
     bool relu = false;
 
     /// Share of the new statistics in the running ones, as in torchvision's networks.

@@ -67,6 +67,18 @@ Parameter& ParameterList::addVector(const RankContext& rank, std::string name, s
     return p;
 }
 
+Parameter& ParameterList::addBuffer(const RankContext& rank, std::string name, std::int64_t size, double value)
+{
+    auto buffer = std::make_unique<Parameter>();
+    buffer->name = std::move(name);
+    buffer->weight = Tensor::make(rank.allocator, {size}, rank.format.master, MemoryCategory::Weights);
+    buffer->compute = buffer->weight;
+    buffer->pieces.push_back({buffer->name, 0, size, false});
+    for (std::int64_t i = 0; i < size; ++i) setElement(buffer->weight, i, value);
+    m_buffers.push_back(std::move(buffer));
+    return *m_buffers.back();
+}
+
 std::int64_t ParameterList::elements() const
 {
     std::int64_t count = 0;

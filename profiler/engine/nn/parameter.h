@@ -77,12 +77,17 @@ public:
     Parameter& addTensor(const RankContext& rank, std::uint64_t seed, std::string name, const Shape& shape,
                          double deviation, std::vector<ExternalPiece> pieces = {});
 
+    /// A vector of equal entries that is stored with the weights but not trained (running statistics): it has no
+    /// gradient, and all() and elements() leave it out.
+    Parameter& addBuffer(const RankContext& rank, std::string name, std::int64_t size, double value);
+
     const std::vector<std::unique_ptr<Parameter>>& all() const { return m_parameters; }
+    const std::vector<std::unique_ptr<Parameter>>& buffers() const { return m_buffers; }
     std::int64_t elements() const;
 
 private:
     Parameter& add(const RankContext& rank, std::string name, const Shape& shape, std::vector<ExternalPiece> pieces);
-    std::vector<std::unique_ptr<Parameter>> m_parameters;
+    std::vector<std::unique_ptr<Parameter>> m_parameters, m_buffers;
 };
 
 /// Reads or writes one element of a master-type tensor (set-up, files, tests; not for kernels).

@@ -60,6 +60,15 @@ double storedElement(const std::string& type, const char* bytes, std::int64_t in
     return halfToDouble(get(std::uint16_t{}));
 }
 
+// Everything that belongs into a weight file.
+std::vector<Parameter*> storedIn(const ParameterList& parameters)
+{
+    std::vector<Parameter*> stored;
+    for (const auto& p : parameters.all()) stored.push_back(p.get());
+    for (const auto& p : parameters.buffers()) stored.push_back(p.get());
+    return stored;
+}
+
 // One tensor's entry of the header.
 Result<StoredTensor> readEntry(const std::string& file, const std::string& name, const nlohmann::json& entry,
                                std::uint64_t dataBytes)
@@ -144,7 +153,7 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
     nlohmann::ordered_json header;
     header["__metadata__"] = {{"format", "pt"}};
     std::uint64_t offset = 0;
-    for (const auto& p : parameters.all()) {
+    for (Parameter* p : storedIn(parameters)) {
         const std::uint64_t width = static_cast<std::uint64_t>(bytesOf(p->weight.type()));
         for (const auto& piece : p->pieces) {
             std::vector<std::int64_t> shape;
@@ -168,7 +177,7 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
     out.write(reinterpret_cast<const char*>(&headerBytes), 8);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     std::vector<char> buffer;
-    for (const auto& p : parameters.all()) {
+    for (Parameter* p : storedIn(parameters)) {
         const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
         const std::size_t width = static_cast<std::size_t>(bytesOf(p->weight.type()));
         const char* source = static_cast<const char*>(p->weight.data());
@@ -199,7 +208,7 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
     auto header = readSafetensorsHeader(file);
     if (!header) return header.error();
     // Everything is checked before the first weight changes.
-    for (const auto& p : parameters.all())
+    for (Parameter* p : storedIn(parameters))
         for (const auto& piece : p->pieces) {
             const auto found = header->tensors.find(piece.name);
             if (found == header->tensors.end())
@@ -216,7 +225,7 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
         }
     std::ifstream in(file, std::ios::binary);
     std::vector<char> buffer;
-    for (const auto& p : parameters.all()) {
+    for (Parameter* p : storedIn(parameters)) {
         const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
         for (const auto& piece : p->pieces) {
             const StoredTensor& t = header->tensors.at(piece.name);

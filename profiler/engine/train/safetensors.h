@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in the safetensors format: 8 bytes of little-endian header length, a JSON header with type, shape and place
-// of every tensor, then the bytes. Names are those of Hugging Face's GPT-2 and LLaMA files.
+// of every tensor, then the bytes. Names are those of Hugging Face's GPT-2 and LLaMA files and of torchvision's ResNets.
 // Source: https://huggingface.co/docs/safetensors, "Format".
 #pragma once
 
@@ -31,7 +31,7 @@ struct SafetensorsHeader {
 /// The file is not trusted. Errors: Io; Format naming what is wrong.
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file);
 
-/// Writes master weights as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is created; the
+/// Writes master weights and buffers as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is created; the
 /// file appears complete or not at all. Errors: Io.
 Status saveWeights(const std::string& directory, const ParameterList& parameters);
 
