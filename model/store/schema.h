@@ -16,6 +16,7 @@ inline constexpr std::uint32_t kApplicationId = 0x34574c53; ///< "4WLS"
 inline constexpr int kFormatVersion = 1;                    ///< user_version; a newer one is refused
 inline constexpr int kPageSize = 16384;
 inline constexpr int kLongestValue = 8 << 20;               ///< largest string, blob or row that is read [bytes]
+inline constexpr int kLongestRecordedValue = 64 << 20;      ///< the same in a recording, whose batches are larger
 
 /// The tables of a finished trace, in the order in which they are made.
 enum class Table : int {

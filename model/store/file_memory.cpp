@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: buffers by lifetime class, and the curve from bins with exact edges.
+#include "model/store/file_query.h"
+
+#include "model/store/duration_class.h"
+#include "model/store/memory_finisher.h"
+#include "model/trace/memory_curve.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fourwalls::store {
+namespace {
+
+constexpr const char* kAllocationsSql = "SELECT * FROM allocation WHERE id>=?1 AND id<=?2";
+constexpr const char* kNextAllocationSql = "SELECT min(id) FROM allocation WHERE id>=?1";
+constexpr const char* kFenceSql =
+    "SELECT id FROM allocation_fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 58;
+
+} // namespace
+
+Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
+{
+    const auto [found, isNew] = m_memory.try_emplace(rank);
+    MemoryData& data = found->second;
+    if (!isNew) return &data;
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* timeline,
+                         statement("SELECT finest, top, first_run, last_run FROM memory_timeline WHERE rank=?1"));
+    timeline->bind(1, std::int64_t{rank.value});
+    FOURWALLS_TRY_ASSIGN(const sqlite::Row row, timeline->step());
+    if (row == sqlite::Row::Done) return &data;
+    const auto finest = timeline->asInteger(0), top = timeline->asInteger(1), first = timeline->asInteger(2),
+               last = timeline->asInteger(3);
+    timeline->reset();
+    if (finest && top && *finest >= 1 && *top >= *finest && *top < kClassCount) {
+        data.finest = static_cast<int>(*finest);
+        data.top = static_cast<int>(*top);
+    }
+    if (!first || !last) return &data;
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* runs,
+                         statement("SELECT id, rank, class, first, last FROM allocation_run WHERE id>=?1 AND id<=?2 "
+                                   "ORDER BY id LIMIT 1000"));
+    runs->bind(1, *first);
+    runs->bind(2, *last);
+    std::int64_t lastId = 0;
+    while (true) {
+        FOURWALLS_TRY_ASSIGN(const sqlite::Row next, runs->step());
+        if (next == sqlite::Row::Done) break;
+        const auto runRank = runs->asInteger(1), runClass = runs->asInteger(2), firstId = runs->asInteger(3),
+                   endId = runs->asInteger(4);
+        if (!runRank || *runRank != rank.value || !runClass || *runClass < 0 || *runClass > kUnboundedClass ||
+            !firstId || !endId || *firstId <= lastId || *endId < *firstId)
+            continue;
+        lastId = *endId;
+        data.runs.push_back({runs->integer(0), *firstId, *endId, static_cast<int>(*runClass)});
+    }
+    return &data;
+}
+
+std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Statement& row, RankId rank,
+                                                           int runClass) const
+{
+    const auto start = row.asInteger(2), bytes = row.asInteger(4), address = row.asInteger(5),
+               category = row.asInteger(6), buffer = row.asInteger(9);
+    if (!start || !validTime(*start) || !bytes || *bytes < 0 || *bytes > kMostBytes || !address || !category ||
+        *category < 0 || *category >= kMemoryCategoryCount || !buffer)
+        return std::nullopt;
+    AllocationView view;
+    view.id = AllocationId(*buffer);
+    view.rank = rank;
+    view.start = Instant{*start};
+    view.bytes = *bytes;
+    view.address = *address;
+    view.category = static_cast<MemoryCategory>(*category);
+    if (row.isNull(3)) {
+        if (runClass != kUnboundedClass) return std::nullopt;
+    } else {
+        const auto duration = row.asInteger(3);
+        if (!duration || !validSpan(*start, *duration) || durationClass(*duration) != runClass) return std::nullopt;
+        view.end = Instant{*start + *duration};
+    }
+    constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
+    if (!row.isNull(7)) {
+        const auto op = row.asInteger(7);
+        if (!op || *op < 0 || *op >= m_data->info.counts.ops) return std::nullopt;
+        view.op = OpId(static_cast<std::int32_t>(*op));
+    }
+    if (!row.isNull(8)) {
+        const auto microbatch = row.asInteger(8);
+        if (!microbatch || *microbatch < std::numeric_limits<std::int32_t>::min() || *microbatch > kLargestId)
+            return std::nullopt;
+        view.microbatch = Microbatch(static_cast<std::int32_t>(*microbatch));
+    }
+    return view;
+}
+
+Status FileQuery::overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit)
+{
+    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    std::int64_t sum = 0;
+    for (const AllocationRun& run : data->runs) {
+        FOURWALLS_TRY_ASSIGN(const std::int64_t first,
+                             seek(kFenceSql, run.id, run.first, run.last, run.runClass, range.begin.ns));
+        FOURWALLS_TRY(forIds(kAllocationsSql, kNextAllocationSql, first, run.last, [&](const sqlite::Statement& row) {
+            const auto view = allocationFromRow(row, rank, run.runClass);
+            if (!view || row.asInteger(1) != run.id || view->bytes > kMostBytes - sum) return true;
+            if (view->start >= range.end) return false;
+            if (view->end && *view->end <= range.begin) return true;
+            sum += view->bytes;
+            visit(*view);
+            return true;
+        }));
+    }
+    return {};
+}
+
+Result<AllocationList> FileQuery::listed(std::vector<AllocationView> items, std::size_t limit)
+{
+    AllocationList list;
+    list.totalCount = static_cast<std::int64_t>(items.size());
+    for (const AllocationView& item : items) list.totalBytes += item.bytes;
+    std::sort(items.begin(), items.end(), [](const AllocationView& a, const AllocationView& b) {
+        if (a.bytes != b.bytes) return a.bytes > b.bytes;
+        return a.start != b.start ? a.start < b.start : a.id < b.id;
+    });
+    if (items.size() > limit) items.resize(limit);
+    std::int64_t damaged = 0;
+    for (const AllocationView& item : items)
+        if (item.op) FOURWALLS_TRY(addOp(list.ops, *item.op, damaged));
+    list.items = std::move(items);
+    return list;
+}
+
+Result<AllocationList> FileQuery::aliveAt(RankId rank, Instant at, std::size_t limit)
+{
+    if (!validTime(at.ns)) return AllocationList{};
+    FOURWALLS_TRY_ASSIGN(std::optional<std::vector<AllocationView>> stored, storedPeak(rank, at));
+    if (stored) return listed(std::move(*stored), limit);
+    std::vector<AllocationView> items;
+    FOURWALLS_TRY(overlapping(rank, {at, Instant{at.ns + 1}}, [&](const AllocationView& view) {
+        if (!view.end || *view.end > at) items.push_back(view);
+    }));
+    return listed(std::move(items), limit);
+}
+
+Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std::size_t limit)
+{
+    if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns)) return AllocationList{};
+    std::vector<AllocationView> items;
+    FOURWALLS_TRY(overlapping(rank, range, [&](const AllocationView& view) { items.push_back(view); }));
+    return listed(std::move(items), limit);
+}
+
+/// The set that was stored for a step's peak; absent for other instants and for damaged sets.
+Result<std::optional<std::vector<AllocationView>>> FileQuery::storedPeak(RankId rank, Instant at)
+{
+    using Found = std::optional<std::vector<AllocationView>>;
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row,
+                         statement("SELECT data FROM peak_alive WHERE rank=?1 AND at=?2 LIMIT 1"));
+    row->bind(1, std::int64_t{rank.value});
+    row->bind(2, at.ns);
+    const int rc = row->stepCode();
+    if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) return Found();
+    if (rc != SQLITE_ROW) return m_database.error(rc);
+    std::vector<std::int64_t> ids;
+    const auto bytes = row->asBlob(0);
+    const bool sound = bytes && decodeIds(*bytes, ids);
+    row->reset();
+    if (!sound) return Found();
+
+    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    std::vector<AllocationView> items;
+    bool asStored = true;
+    for (std::size_t i = 0; i < ids.size() && asStored;) {
+        std::size_t end = i + 1; // neighbours are read in one go
+        while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
+        std::size_t next = i;
+        FOURWALLS_TRY(forIds(kAllocationsSql, kNextAllocationSql, ids[i], ids[end - 1],
+                             [&](const sqlite::Statement& allocation) {
+                                 const std::int64_t id = allocation.integer(0);
+                                 const auto run = std::find_if(
+                                     data->runs.begin(), data->runs.end(),
+                                     [id](const AllocationRun& r) { return r.first <= id && id <= r.last; });
+                                 if (run == data->runs.end()) return false;
+                                 const auto view = allocationFromRow(allocation, rank, run->runClass);
+                                 if (!view || view->start > at || (view->end && *view->end <= at)) return false;
+                                 items.push_back(*view);
+                                 ++next;
+                                 return true;
+                             }));
+        asStored = next == end;
+        i = end;
+    }
+    if (!asStored) return Found(); // the set is not what was alive: the rows decide
+    return Found(std::move(items));
+}
+
+Status FileQuery::exactCurve(RankId rank, TimeRange range, std::vector<MemorySample>& samples)
+{
+    std::vector<AllocationView> lives;
+    FOURWALLS_TRY(overlapping(rank, range, [&](AllocationView view) {
+        view.start = std::max(view.start, range.begin);
+        lives.push_back(view);
+    }));
+    const std::vector<MemorySample> curve = memoryCurve(memoryEvents(lives));
+    if (curve.empty() || curve.front().at > range.begin) samples.push_back({range.begin, {}});
+    for (const MemorySample& sample : curve)
+        if (sample.at < range.end) samples.push_back(sample);
+    return {};
+}
+
+Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std::int64_t lastBin,
+                             std::vector<MemorySample>& samples)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+                         statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
+                                   "tile<=?4 ORDER BY tile"));
+    tiles->bind(1, std::int64_t{rank.value});
+    tiles->bind(2, std::int64_t{level});
+    tiles->bind(3, tileOf(firstBin, kMemoryBinsPerTile));
+    tiles->bind(4, tileOf(lastBin, kMemoryBinsPerTile));
+    std::vector<MemoryBin> bins;
+    while (true) {
+        const int rc = tiles->stepCode();
+        if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
+        if (rc != SQLITE_ROW) return m_database.error(rc);
+        const auto tile = tiles->asInteger(0);
+        const auto bytes = tiles->asBlob(1);
+        bins.clear();
+        if (tile && bytes) decodeMemoryTile(*bytes, *tile, level, bins);
+        for (const MemoryBin& bin : bins) {
+            if (bin.index < firstBin || bin.index > lastBin) continue;
+            samples.push_back(bin.peak);
+            if (bin.last.at > bin.peak.at) samples.push_back(bin.last);
+        }
+    }
+    tiles->reset();
+    return {};
+}
+
+/// Whole bins in the middle, finer ones and at last single buffers at the two edges.
+Status FileQuery::coverMemory(RankId rank, const MemoryData& data, int level, TimeRange range,
+                              std::vector<MemorySample>& samples)
+{
+    if (range.empty()) return {};
+    if (level < data.finest) return exactCurve(rank, range, samples);
+    const std::int64_t width = levelWidth(level);
+    const std::int64_t first = binOf(range.begin.ns + width - 1, level), end = binOf(range.end.ns, level);
+    if (first >= end) return coverMemory(rank, data, level - 1, range, samples);
+    const Instant middle{first * width}, tail{end * width};
+    FOURWALLS_TRY(coverMemory(rank, data, level - 1, {range.begin, middle}, samples));
+    FOURWALLS_TRY(memoryBins(rank, level, first, end - 1, samples));
+    return coverMemory(rank, data, level - 1, {tail, range.end}, samples);
+}
+
+Result<MemoryWindow> FileQuery::memory(RankId rank, TimeRange range, int pixels)
+{
+    if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns) || pixels < 1)
+        return Error{ErrorCode::InvalidArgument, "the time range is empty or there is no pixel", "memory", ""};
+    MemoryWindow window;
+    window.rank = rank;
+    window.range = range;
+    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    if (data->runs.empty()) return window;
+    const int level = levelNotWiderThan(range.length().ns / pixels);
+    if (data->top < data->finest || level < data->finest) {
+        FOURWALLS_TRY(exactCurve(rank, range, window.samples));
+    } else {
+        const int chosen = std::min(level, data->top);
+        // What is live at the very begin, also where a bin begins there.
+        FOURWALLS_TRY(exactCurve(rank, {range.begin, Instant{range.begin.ns + 1}}, window.samples));
+        FOURWALLS_TRY(coverMemory(rank, *data, chosen, range, window.samples));
+        std::stable_sort(window.samples.begin(), window.samples.end(),
+                         [](const MemorySample& a, const MemorySample& b) { return a.at < b.at; });
+    }
+    window.samples = reduceMemory(window.samples, range, pixels);
+    return window;
+}
+
+} // namespace fourwalls::store

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of slices: per lane, bins of the widest level that is not wider than a pixel, and every slice of that
+// level's class or above exactly.
+#include "model/store/file_query.h"
+
+#include "model/store/activity_finisher.h"
+#include "model/store/duration_class.h"
+#include "model/store/slice_bins.h"
+#include "model/trace/slice_reduction.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fourwalls::store {
+namespace {
+
+constexpr const char* kSlicesSql = "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
+constexpr const char* kNextSliceSql = "SELECT min(id) FROM slice WHERE id>=?1";
+constexpr const char* kFenceSql =
+    "SELECT id FROM fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
+/// Runs of one track: lanes times classes; more are damage.
+constexpr std::size_t kMostRuns = 1'000'000;
+constexpr std::size_t kMostCachedOps = 50'000;
+
+Status checkScreen(TimeRange range, int pixels)
+{
+    if (range.empty()) return Error{ErrorCode::InvalidArgument, "the time range is empty", "query", ""};
+    if (!validTime(range.begin.ns) || !validTime(range.end.ns))
+        return Error{ErrorCode::InvalidArgument, "the time range is out of bounds", "query", ""};
+    if (pixels < 1) return Error{ErrorCode::InvalidArgument, "less than one pixel", "query", ""};
+    return {};
+}
+
+} // namespace
+
+std::optional<FileQuery::Run> FileQuery::runFromRow(const sqlite::Statement& row) const
+{
+    const auto id = row.asInteger(0), track = row.asInteger(1), lane = row.asInteger(2), runClass = row.asInteger(3),
+               first = row.asInteger(4), last = row.asInteger(5);
+    if (!id || !track || !lane || !runClass || !first || !last) return std::nullopt;
+    if (*track < 0 || static_cast<std::uint64_t>(*track) >= m_data->tracks.size()) return std::nullopt;
+    if (*lane < 0 || *lane >= m_data->tracks[static_cast<std::size_t>(*track)].lanes) return std::nullopt;
+    if (*runClass < 0 || *runClass >= kClassCount || *first < 1 || *last < *first) return std::nullopt;
+    return Run{*id, *first, *last, static_cast<std::int32_t>(*track), static_cast<int>(*lane),
+               static_cast<int>(*runClass)};
+}
+
+Result<const FileQuery::TrackData*> FileQuery::trackData(TrackId track)
+{
+    if (track.value < 0 || static_cast<std::size_t>(track.value) >= m_data->tracks.size())
+        return Error{ErrorCode::NotFound, "no track " + std::to_string(track.value), m_data->path, ""};
+    const auto [found, isNew] = m_tracks.try_emplace(track);
+    TrackData& data = found->second;
+    if (!isNew) return &data;
+    const FileData::RunRange range = m_data->runs[static_cast<std::size_t>(track.value)];
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* runs,
+                         statement("SELECT * FROM run WHERE id>=?1 AND id<=?2 ORDER BY id"));
+    runs->bind(1, range.first);
+    runs->bind(2, range.last);
+    std::int64_t lastId = 0;
+    while (true) {
+        const int rc = runs->stepCode();
+        if (rc == SQLITE_DONE) break;
+        if (rc != SQLITE_ROW) {
+            m_tracks.erase(track);
+            return m_database.error(rc);
+        }
+        const auto run = runFromRow(*runs);
+        // Runs lie behind one another: no row is read twice, whatever the file says.
+        if (!run || run->track != track.value || run->first <= lastId || data.runs.size() >= kMostRuns) {
+            ++data.damaged;
+            continue;
+        }
+        lastId = run->last;
+        data.runs.push_back(*run);
+    }
+    std::stable_sort(data.runs.begin(), data.runs.end(), [](const Run& a, const Run& b) {
+        return a.lane != b.lane ? a.lane < b.lane : a.runClass < b.runClass;
+    });
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* lanes, statement("SELECT lane, finest, top FROM lane WHERE track=?1"));
+    lanes->bind(1, std::int64_t{track.value});
+    while (true) {
+        FOURWALLS_TRY_ASSIGN(const sqlite::Row row, lanes->step());
+        if (row == sqlite::Row::Done) break;
+        if (lanes->isNull(1) && lanes->isNull(2)) continue;
+        const auto lane = lanes->asInteger(0), finest = lanes->asInteger(1), top = lanes->asInteger(2);
+        if (!lane || *lane < 0 || *lane >= kMostLanes || !finest || !top || *finest < 1 || *top < *finest ||
+            *top > kClassCount) {
+            ++data.damaged;
+            continue;
+        }
+        data.levels[static_cast<int>(*lane)] = {static_cast<int>(*finest), static_cast<int>(*top)};
+    }
+    return &data;
+}
+
+std::optional<SliceView> FileQuery::sliceFromRow(const sqlite::Statement& row, const Run& run) const
+{
+    const auto id = row.asInteger(0), runId = row.asInteger(1), start = row.asInteger(2), duration = row.asInteger(3),
+               op = row.asInteger(4);
+    constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
+    if (!id || !runId || *runId != run.id || !start || !duration || !validSpan(*start, *duration) || !op || *op < 0 ||
+        *op >= m_data->info.counts.ops || *op > kLargestId || durationClass(*duration) != run.runClass)
+        return std::nullopt;
+    SliceView slice;
+    slice.id = SliceId(*id);
+    slice.track = TrackId(run.track);
+    slice.lane = run.lane;
+    slice.op = OpId(static_cast<std::int32_t>(*op));
+    slice.start = Instant{*start};
+    slice.duration = Duration{*duration};
+    if (!row.isNull(5)) {
+        const auto microbatch = row.asInteger(5);
+        if (!microbatch || *microbatch < std::numeric_limits<std::int32_t>::min() || *microbatch > kLargestId)
+            return std::nullopt;
+        slice.microbatch = Microbatch(static_cast<std::int32_t>(*microbatch));
+    }
+    if (!row.isNull(6)) {
+        const auto correlation = row.asInteger(6);
+        if (!correlation) return std::nullopt;
+        slice.correlation = CorrelationId(*correlation);
+    }
+    return slice;
+}
+
+Result<std::int64_t> FileQuery::seek(const char* fenceSql, std::int64_t run, std::int64_t first, std::int64_t last,
+                                     int runClass, std::int64_t left)
+{
+    // What lasts less than 4^(class + 1) and reaches beyond `left` starts after left - 4^(class + 1).
+    if (runClass >= kClassCount) return first;
+    const std::int64_t reach = runClass + 1 >= kClassCount ? kLargestTimeNs : levelWidth(runClass + 1);
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* fence, statement(fenceSql));
+    fence->bind(1, run);
+    fence->bind(2, left - reach);
+    FOURWALLS_TRY_ASSIGN(const sqlite::Row row, fence->step());
+    if (row == sqlite::Row::Done) return first;
+    const auto id = fence->asInteger(0);
+    fence->reset();
+    return id && *id >= first && *id <= last ? *id : first;
+}
+
+Status FileQuery::exactSlices(const Run& run, TimeRange range, SliceWindow& window, std::vector<SliceView>& to)
+{
+    FOURWALLS_TRY_ASSIGN(const std::int64_t first,
+                         seek(kFenceSql, run.id, run.first, run.last, run.runClass, range.begin.ns));
+    std::int64_t previous = -kLargestTimeNs;
+    return forIds(kSlicesSql, kNextSliceSql, first, run.last, [&](const sqlite::Statement& row) {
+        const auto slice = sliceFromRow(row, run);
+        if (!slice || slice->start.ns < previous) {
+            ++window.skippedRows;
+            return true;
+        }
+        if (slice->start >= range.end) return false;
+        previous = slice->start.ns;
+        if (isVisible(*slice, range)) to.push_back(*slice);
+        return true;
+    });
+}
+
+Status FileQuery::binsOf(TrackId track, int lane, int level, TimeRange range, SliceWindow& window,
+                         std::vector<SliceBin>& to)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+                         statement("SELECT tile, data FROM slice_bin WHERE track=?1 AND lane=?2 AND level=?3 AND "
+                                   "tile>=?4 AND tile<=?5 ORDER BY tile"));
+    const std::int64_t firstBin = binOf(range.begin.ns, level), lastBin = binOf(range.end.ns - 1, level);
+    tiles->bind(1, std::int64_t{track.value});
+    tiles->bind(2, std::int64_t{lane});
+    tiles->bind(3, std::int64_t{level});
+    tiles->bind(4, tileOf(firstBin));
+    tiles->bind(5, tileOf(lastBin));
+    const Duration width{levelWidth(level)};
+    std::vector<Bin> bins;
+    while (true) {
+        const int rc = tiles->stepCode();
+        if (rc == SQLITE_DONE) break;
+        if (rc == SQLITE_TOOBIG) {
+            ++window.skippedRows;
+            break;
+        }
+        if (rc != SQLITE_ROW) {
+            const Error error = m_database.error(rc);
+            tiles->reset();
+            return error;
+        }
+        const auto tile = tiles->asInteger(0);
+        const auto bytes = tiles->asBlob(1);
+        bins.clear();
+        if (!tile || !bytes || !decodeTile(*bytes, *tile, level, bins)) ++window.skippedRows;
+        for (const Bin& bin : bins) {
+            if (bin.index < firstBin || bin.index > lastBin) continue;
+            if (bin.op >= m_data->info.counts.ops) {
+                ++window.skippedRows;
+                continue;
+            }
+            to.push_back({Instant{bin.index * width.ns}, width, Duration{bin.busy}, bin.count, OpId(bin.op),
+                          Duration{bin.longest}});
+        }
+    }
+    tiles->reset();
+    return {};
+}
+
+Result<SliceWindow> FileQuery::slices(const SliceQuery& query, std::stop_token stop)
+{
+    FOURWALLS_TRY(checkScreen(query.range, query.pixels));
+    const sqlite::StopGuard guard(m_database, stop);
+    SliceWindow window;
+    window.range = query.range;
+    window.pixels = query.pixels;
+    const int level = levelNotWiderThan(query.range.length().ns / query.pixels);
+    for (const TrackId track : query.tracks) {
+        FOURWALLS_TRY_ASSIGN(const TrackData* data, trackData(track));
+        window.skippedRows += data->damaged;
+        for (auto run = data->runs.begin(); run != data->runs.end();) {
+            LaneSlices lane;
+            lane.track = track;
+            lane.lane = run->lane;
+            const auto levels = data->levels.find(run->lane);
+            int shortest = 0; // classes from here on are drawn exactly
+            if (levels != data->levels.end() && level >= levels->second.finest) {
+                shortest = std::min(level, levels->second.top);
+                FOURWALLS_TRY(binsOf(track, lane.lane, shortest, query.range, window, lane.bins));
+            }
+            std::size_t sorted = 0;
+            for (; run != data->runs.end() && run->lane == lane.lane; ++run) {
+                if (run->runClass < shortest) continue;
+                if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", m_data->path, ""};
+                FOURWALLS_TRY(exactSlices(*run, query.range, window, lane.exact));
+                const auto byStart = [](const SliceView& a, const SliceView& b) { return a.start < b.start; };
+                std::inplace_merge(lane.exact.begin(), lane.exact.begin() + static_cast<std::ptrdiff_t>(sorted),
+                                   lane.exact.end(), byStart);
+                sorted = lane.exact.size();
+            }
+            if (lane.exact.empty() && lane.bins.empty()) continue;
+            for (const SliceView& slice : lane.exact) FOURWALLS_TRY(addOp(window.ops, slice.op, window.skippedRows));
+            for (const SliceBin& bin : lane.bins) FOURWALLS_TRY(addOp(window.ops, bin.dominant, window.skippedRows));
+            window.lanes.push_back(std::move(lane));
+        }
+    }
+    return window;
+}
+
+Result<std::optional<FileQuery::Run>> FileQuery::runOf(std::int64_t id)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT * FROM run WHERE id=?1"));
+    row->bind(1, id);
+    FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
+    std::optional<Run> run;
+    if (found == sqlite::Row::Some) run = runFromRow(*row);
+    row->reset();
+    return run;
+}
+
+Result<SliceView> FileQuery::slice(SliceId id)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement(kSlicesSql));
+    row->bind(1, id.value);
+    row->bind(2, id.value);
+    FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
+    const Error missing{ErrorCode::NotFound, "no slice " + std::to_string(id.value), m_data->path, ""};
+    if (found == sqlite::Row::Done) return missing;
+    const Error damaged{ErrorCode::Format, "slice " + std::to_string(id.value) + " is damaged", m_data->path, ""};
+    const auto runId = row->asInteger(1);
+    if (!runId) return damaged;
+    FOURWALLS_TRY_ASSIGN(const std::optional<Run> run, runOf(*runId));
+    if (!run) return damaged;
+    const auto slice = sliceFromRow(*row, *run);
+    row->reset();
+    if (!slice) return damaged;
+    return *slice;
+}
+
+Result<std::optional<OpInfo>> FileQuery::readOp(OpId id)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT * FROM op WHERE id=?1"));
+    row->bind(1, std::int64_t{id.value});
+    const int rc = row->stepCode();
+    std::optional<OpInfo> info;
+    if (rc == SQLITE_ROW) info = opOfRow(*row);
+    else if (rc != SQLITE_DONE && rc != SQLITE_TOOBIG) return m_database.error(rc);
+    row->reset();
+    return info;
+}
+
+Status FileQuery::addOp(OpDictionary& ops, OpId id, std::int64_t& damaged)
+{
+    const auto [slot, isNew] = ops.try_emplace(id);
+    if (!isNew) return {};
+    const auto cached = m_ops.find(id);
+    if (cached != m_ops.end()) {
+        slot->second = cached->second;
+        return {};
+    }
+    FOURWALLS_TRY_ASSIGN(std::optional<OpInfo> info, readOp(id));
+    if (!info) {
+        ++damaged;
+        info.emplace();
+        info->name = "(damaged)";
+    }
+    if (m_ops.size() >= kMostCachedOps) m_ops.clear();
+    slot->second = m_ops[id] = std::make_shared<const OpInfo>(std::move(*info));
+    return {};
+}
+
+Result<std::shared_ptr<const OpInfo>> FileQuery::op(OpId id)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT 1 FROM op WHERE id=?1"));
+    row->bind(1, std::int64_t{id.value});
+    FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
+    row->reset();
+    if (found == sqlite::Row::Done)
+        return Error{ErrorCode::NotFound, "no operator " + std::to_string(id.value), m_data->path, ""};
+    OpDictionary one;
+    std::int64_t damaged = 0;
+    FOURWALLS_TRY(addOp(one, id, damaged));
+    return one.begin()->second;
+}
+
+Result<std::vector<RankActivity>> FileQuery::rankActivity(std::span<const RankId> ranks, TimeRange range, int pixels)
+{
+    FOURWALLS_TRY(checkScreen(range, pixels));
+    // The widest bins that are not wider than a column.
+    int level = 0;
+    while (level + 1 < m_data->rankBinLevels && (m_data->rankBinWidth << (level + 1)) <= range.length().ns / pixels)
+        ++level;
+    const std::int64_t width = m_data->rankBinWidth << level;
+    const auto binAt = [&](std::int64_t ns) { return ns >= 0 ? ns / width : -((-ns - 1) / width) - 1; };
+    const PixelColumns columns{range, pixels};
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+                         statement("SELECT tile, data FROM rank_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
+                                   "tile<=?4 ORDER BY tile"));
+    std::vector<RankActivity> result;
+    std::vector<ActivityShares> bins;
+    for (const RankId rank : ranks) {
+        RankActivity activity;
+        activity.rank = rank;
+        activity.columns.resize(static_cast<std::size_t>(pixels));
+        tiles->reset();
+        tiles->bind(1, std::int64_t{rank.value});
+        tiles->bind(2, std::int64_t{level});
+        tiles->bind(3, tileOf(binAt(range.begin.ns)));
+        tiles->bind(4, tileOf(binAt(range.end.ns - 1)));
+        while (true) {
+            const int rc = tiles->stepCode();
+            if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
+            if (rc != SQLITE_ROW) return m_database.error(rc);
+            const auto tile = tiles->asInteger(0);
+            const auto bytes = tiles->asBlob(1);
+            bins.clear();
+            if (!tile || !bytes || !decodeActivityTile(*bytes, bins)) continue;
+            for (std::size_t i = 0; i < bins.size(); ++i) {
+                if (bins[i].shares == std::array<std::uint16_t, 3>{}) continue;
+                const Instant begin{(*tile * kBinsPerTile + static_cast<std::int64_t>(i)) * width};
+                const TimeRange bin = TimeRange{begin, begin + Duration{width}}.intersected(range);
+                if (bin.empty()) continue;
+                for (int c = columns.of(bin.begin); c < pixels && columns.begin(c) < bin.end; ++c) {
+                    const TimeRange cell{columns.begin(c), columns.begin(c + 1)};
+                    const TimeRange part = bin.intersected(cell);
+                    if (part.empty()) continue;
+                    const auto share = static_cast<float>(static_cast<double>(part.length().ns) /
+                                                          static_cast<double>(cell.length().ns) / 65535.0);
+                    RankActivity::Column& column = activity.columns[static_cast<std::size_t>(c)];
+                    column.compute += share * static_cast<float>(bins[i].shares[0]);
+                    column.communication += share * static_cast<float>(bins[i].shares[1]);
+                    column.other += share * static_cast<float>(bins[i].shares[2]);
+                }
+            }
+        }
+        result.push_back(std::move(activity));
+    }
+    tiles->reset();
+    return result;
+}
+
+} // namespace fourwalls::store
