@@ -200,6 +200,13 @@ void TimelineToolbar::clearSearch()
 
 bool TimelineToolbar::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_search && event->type() == QEvent::ShortcutOverride) {
+        // Escape belongs to the field while it has the focus, not to the view's shortcut.
+        if (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+            event->accept();
+            return true;
+        }
+    }
     if (watched == m_search && event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {

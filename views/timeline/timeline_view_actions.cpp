@@ -176,7 +176,7 @@ void TimelineView::readSelectedContext()
         this, kContextChannel,
         [slice, rank, collective](TraceQuery& trace, std::stop_token) -> Result<SliceSurroundings> {
             SliceSurroundings found;
-            const TimeRange range{slice.start, std::max(slice.end(), slice.start + Duration{1})};
+            const TimeRange range{slice.start, slice.end() + Duration{1}};     // arrows often leave at the very end
             FOURWALLS_TRY_ASSIGN(std::vector<FlowRecord> flows, trace.flows(slice.track, range, kMostFlows));
             for (auto& flow : flows) {
                 const bool leaves = flow.fromTrack == slice.track && flow.from >= slice.start && flow.from <= slice.end();

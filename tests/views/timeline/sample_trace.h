@@ -2,8 +2,10 @@
 // A small training run for the timeline's tests: every figure is made up here and known to the tests.
 #pragma once
 
+#ifndef Q_MOC_RUN   // moc of Qt 6.4 does not parse <concepts>
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
+#endif
 
 #include <cmath>
 #include <memory>

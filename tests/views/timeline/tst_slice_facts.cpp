@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The facts of a slice: rates from work and duration, what is unknown is left out.
+#include "views/format.h"
+#include "views/timeline/slice_facts.h"
+
+#include <QtTest>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class SliceFactsTest : public QObject {
+    Q_OBJECT
+
+    static QString value(const SliceFacts& facts, const QString& label)
+    {
+        for (const auto& fact : facts.facts)
+            if (fact.label == label) return QString(fact.value).replace(kThinSpace, QLatin1Char(' '));
+        return {};
+    }
+
+    static SelectedSlice matmul()
+    {
+        auto op = std::make_shared<OpInfo>();
+        op->name = "sgemm";
+        op->kind = SliceKind::Kernel;
+        op->phase = Phase::Forward;
+        op->activity = Activity::Compute;
+        op->layer = LayerIndex{23};
+        op->flops = 2e9;
+        op->bytes = 50'000'000;
+        op->detail = "m=1 n=2 k=3";
+        SelectedSlice result;
+        result.slice.start = Instant{5'250'000};
+        result.slice.duration = Duration{100'000};
+        result.slice.microbatch = Microbatch{5};
+        result.op = op;
+        return result;
+    }
+
+private slots:
+    void ratesFollowFromWorkAndDuration()
+    {
+        TraceInfo trace;
+        trace.closing.peakFlopsPerDevice = 1e14;
+        TrackView track{TrackId{0}, {RankId{2}, TrackKind::ComputeStream, "stream 7", 0}, 1, 1};
+        SliceContext context{&trace, &track, StepRecord{StepIndex{11}, {Instant{5'000'000}, Instant{9'000'000}}, {}, {}, {}, 0, 0, false}, {}};
+        const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
+        QCOMPARE(facts.title, QStringLiteral("sgemm"));
+        QVERIFY(facts.chips.contains(QStringLiteral("stream 7")));
+        QVERIFY(facts.chips.contains(QStringLiteral("layer 23")));
+        QVERIFY(facts.chips.contains(QStringLiteral("micro-batch 5")));
+        QCOMPARE(value(facts, "duration"), QString::fromUtf8("100 \u00b5s"));
+        QCOMPARE(value(facts, "starts"), QString::fromUtf8("250 \u00b5s into step 11"));
+        QCOMPARE(value(facts, "achieved"), QStringLiteral("20 TFLOP/s (20 % of peak)"));    // 2e9 / 1e-4
+        QCOMPARE(value(facts, "bandwidth"), QStringLiteral("500 GB/s"));                    // 5e7 / 1e-4
+        QCOMPARE(value(facts, "intensity"), QStringLiteral("40 FLOP/B"));
+        QVERIFY(facts.asText().contains(QStringLiteral("m=1 n=2 k=3")));
+    }
+
+    void unknownIsLeftOut()
+    {
+        SelectedSlice bare;
+        bare.slice.start = Instant{10};
+        const SliceFacts facts = factsOf(bare, {}, ByteUnit::GB);
+        QVERIFY(!facts.title.isEmpty());
+        for (const char* label : {"achieved", "bandwidth", "work", "memory", "waited", "starts"})
+            QVERIFY2(value(facts, QLatin1String(label)).isEmpty(), label);
+    }
+
+    void aSliceWithoutLengthHasNoRates()
+    {
+        SelectedSlice mark = matmul();
+        mark.slice.duration = Duration{0};
+        const SliceFacts facts = factsOf(mark, {}, ByteUnit::GB);
+        QVERIFY(value(facts, "achieved").isEmpty());
+        QVERIFY(!value(facts, "work").isEmpty());
+    }
+
+    void collectivesTellWaitingFromTransfer()
+    {
+        TraceInfo trace;
+        trace.groups.push_back({"dp", {RankId{0}, RankId{1}, RankId{2}, RankId{3}}, "nccl"});
+        CollectiveRecord record;
+        record.start = Instant{1000};
+        record.lastArrival = Instant{1'103'000};
+        record.end = Instant{3'103'000};
+        record.operation = CollectiveOp::ReduceScatter;
+        record.group = GroupId{0};
+        record.sequence = 1184;
+        record.payloadBytes = 256'000'000;
+        record.wireBytes = 192'000'000;
+        record.algorithm = "ring";
+        record.protocol = "LL";
+        SliceContext context{&trace, nullptr, {}, record};
+        const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
+        QCOMPARE(value(facts, "waited"), QStringLiteral("1.102 ms"));
+        QCOMPARE(value(facts, "transfer"), QStringLiteral("2 ms"));
+        QCOMPARE(value(facts, "payload"), QStringLiteral("256 MB"));
+        QCOMPARE(value(facts, "algbw"), QStringLiteral("128 GB/s"));    // 256 MB / 2 ms
+        QVERIFY(value(facts, "group").startsWith(QStringLiteral("dp, 4 ranks")));
+        QCOMPARE(value(facts, "algorithm"), QStringLiteral("ring, LL"));
+        trace.groups.clear();           // a stranger's file may name any
+        QVERIFY(value(factsOf(matmul(), context, ByteUnit::GB), "group").isEmpty());
+    }
+};
+
+QTEST_GUILESS_MAIN(SliceFactsTest)
+#include "tst_slice_facts.moc"
