@@ -37,6 +37,22 @@ class SliceFactsTest : public QObject {
         return result;
     }
 
+    static CollectiveRecord reduceScatter()
+    {
+        CollectiveRecord record;
+        record.start = Instant{1000};
+        record.lastArrival = Instant{1'103'000};
+        record.end = Instant{3'103'000};
+        record.operation = CollectiveOp::ReduceScatter;
+        record.group = GroupId{0};
+        record.sequence = 1184;
+        record.payloadBytes = 256'000'000;
+        record.wireBytes = 192'000'000;
+        record.algorithm = "ring";
+        record.protocol = "LL";
+        return record;
+    }
+
 private slots:
     void ratesFollowFromWorkAndDuration()
     {
@@ -80,18 +96,7 @@ private slots:
     {
         TraceInfo trace;
         trace.groups.push_back({"dp", {RankId{0}, RankId{1}, RankId{2}, RankId{3}}, "nccl"});
-        CollectiveRecord record;
-        record.start = Instant{1000};
-        record.lastArrival = Instant{1'103'000};
-        record.end = Instant{3'103'000};
-        record.operation = CollectiveOp::ReduceScatter;
-        record.group = GroupId{0};
-        record.sequence = 1184;
-        record.payloadBytes = 256'000'000;
-        record.wireBytes = 192'000'000;
-        record.algorithm = "ring";
-        record.protocol = "LL";
-        SliceContext context{&trace, nullptr, {}, record};
+        const SliceContext context{&trace, nullptr, {}, reduceScatter()};
         const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
         QCOMPARE(value(facts, "waited"), QStringLiteral("1.102 ms"));
         QCOMPARE(value(facts, "transfer"), QStringLiteral("2 ms"));
