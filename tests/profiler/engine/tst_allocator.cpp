@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tracked caching allocator: alignment, reuse, joining, categories, peaks, limits, and what it reports.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
-
-#include <QtTest>
 
 #include <cstring>
 #include <map>

@@ -2,12 +2,12 @@
 // Every operator of the CPU device, in f32 and bf16 and with every instruction set that this processor has, against
 // the reference device in double. Tolerances come from rounding: u is the unit roundoff of the type, the factor in
 // front says how many roundings can add up on the way (about the root of the number of terms of a sum).
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/device/simd_kernels.h"
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
-
-#include <QtTest>
 
 using namespace fourwalls;
 using namespace fourwalls::engine;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole decoder: gradients against finite differences in double for every combination of options; the CPU device
 // against the double run; fused against unfused; micro-batches against the whole batch; bf16 within its own rounding.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/decoder.h"
-
-#include <QtTest>
 
 using namespace fourwalls;
 using namespace fourwalls::engine;

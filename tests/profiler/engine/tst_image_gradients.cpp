@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every backward image operator against directional finite differences of its forward operator, in double on the
 // reference implementation. The scalar that is differentiated is <output, weights> with random weights.
-#include "tests/profiler/engine/image_fixture.h"
+#include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include <QtTest>
+#include "tests/profiler/engine/image_fixture.h"
 
 using namespace fourwalls;
 using namespace fourwalls::engine;

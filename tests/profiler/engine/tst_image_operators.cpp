@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The image operators by oneDNN, in every layout, against the plain loops in double. Tolerances come from rounding: u is
 // the unit roundoff of the image's type; sums are in f32, so a sum of n terms is off by about sqrt(n) roundings to f32.
-#include "tests/profiler/engine/image_fixture.h"
+#include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include <QtTest>
+#include "tests/profiler/engine/image_fixture.h"
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -137,6 +137,30 @@ private slots:
         c->fast.convolutionWeightGradient(s, x, dy.fast, dw.fast, false);
         c->exact.convolutionWeightGradient(s, exactX, dy.exact, dw.exact, false);
         compare(*c, dw, 4 * std::sqrt(512.0) * m_f32, "weight gradient");
+    }
+
+    void largeWeightGradient()
+    {
+        // A shape of ResNet-50 for which oneDNN takes Winograd's algorithm where it has one; every 997th entry.
+        const ConvolutionShape s{8, 256, 14, 14, 256, 3, 1, 1};
+        Case c(DType::F32, OneDnnImageOperators(*TestRank(DType::F32).device).layoutOf(256, DType::F32));
+        const auto x = c.image(s.input(), 1), dy = c.image(s.output(), 2), dw = c.plainEmpty(s.weights());
+        c.fast.convolutionWeightGradient(s, x.fast, dy.fast, dw.fast, false);
+        const auto at = [](const Tensor& t, std::int64_t n, std::int64_t k, std::int64_t h, std::int64_t w) {
+            return h < 0 || h > 13 || w < 0 || w > 13 ? 0.0 : t.as<double>()[((n * 256 + k) * 14 + h) * 14 + w];
+        };
+        double difference = 0, scale = 0;
+        for (std::int64_t i = 0; i < dw.fast.elements(); i += 997) {
+            const std::int64_t o = i / (256 * 9), channel = i / 9 % 256, r = i / 3 % 3, q = i % 3;
+            double expected = 0;
+            for (std::int64_t n = 0; n < 8; ++n)
+                for (std::int64_t h = 0; h < 14; ++h)
+                    for (std::int64_t w = 0; w < 14; ++w) expected += at(dy.exact, n, o, h, w) * at(x.exact, n, channel, h + r - 1, w + q - 1);
+            difference = std::max(difference, std::abs(element(dw.fast, i) - expected));
+            scale = std::max(scale, std::abs(expected));
+        }
+        const double tolerance = 40 * std::sqrt(8.0 * 14 * 14) * m_f32;
+        QVERIFY2(difference <= tolerance * scale, qPrintable(QString("%1 > %2").arg(difference / scale).arg(tolerance)));
     }
 
     void batchNorm_data() { addRows(); }

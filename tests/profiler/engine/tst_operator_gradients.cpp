@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every backward operator against directional finite differences of its forward operator, in double on the
 // reference device. The scalar that is differentiated is <output, weights> with random weights.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
-
-#include <QtTest>
 
 using namespace fourwalls;
 using namespace fourwalls::engine;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizers against closed forms, the schedule of the learning rate, clipping, and the random numbers and texts
 // that make runs repeatable.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/train/builtin_text.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/text_data.h"
 
 #include <QTemporaryFile>
-#include <QtTest>
 
 #include <set>
 

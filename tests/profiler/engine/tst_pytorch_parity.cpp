@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same network from the same weights on the same text, here and in PyTorch (python3-torch, f32 on both sides, and
 // in double as the judge): ten losses agree to rounding. Skipped where PyTorch is not installed.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "profiler/engine/run.h"
 
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include <cmath>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weight files: what is written is read back bit by bit and in the published format, and hostile files are refused
 // with a message, never a crash.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/decoder.h"
 #include "profiler/engine/train/safetensors.h"
@@ -8,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include <cstring>
 #include <fstream>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole runs through the engine's front door: the loss falls on the real text, runs repeat bit by bit, what is recorded
 // is complete and nested, and what cannot run is refused with a reason.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
@@ -8,7 +10,6 @@
 #include "profiler/engine/run.h"
 
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole residual network: gradients against finite differences in double; the CPU device against the double run;
+// micro-batches; running statistics; names and files; learning; the curve of its memory.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "tests/profiler/engine/image_fixture.h"
+
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "profiler/engine/nn/resnet.h"
+#include "profiler/engine/run.h"
+#include "profiler/engine/train/image_data.h"
+#include "profiler/engine/train/optimizer.h"
+#include "profiler/engine/train/safetensors.h"
+
+#include <QTemporaryDir>
+
+#include <map>
+#include <set>
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+using namespace fourwalls::engine::testing;
+
+namespace {
+
+struct Run {
+    std::unique_ptr<TestRank> rank;
+    std::unique_ptr<ResNet> model;
+    std::unique_ptr<ImageData> data;
+    Batch batch;
+    double scale = 1.0;
+
+    Run(DType compute, const ResNetShape& shape, std::int64_t samples)
+        : rank(std::make_unique<TestRank>(compute)), model(std::make_unique<ResNet>(*rank->context, shape, 1)),
+          data(std::make_unique<ImageData>(shape.imageSize, shape.classes, 1))
+    {
+        next(0, samples);
+    }
+
+    void next(std::int64_t step, std::int64_t samples) { batch = data->batch(*rank->context, step, samples, 0, samples); }
+
+    double forwardOnly()
+    {
+        auto state = model->forward(*rank->context, batch);
+        return model->loss(*rank->context, batch, *state, scale);
+    }
+
+    double gradients()
+    {
+        auto state = model->forward(*rank->context, batch);
+        const double loss = model->loss(*rank->context, batch, *state, scale);
+        model->backward(*rank->context, batch, *state);
+        return loss;
+    }
+
+    ParameterList& parameters() { return model->parameters(); }
+    void clear()
+    {
+        for (const auto& p : parameters().all()) p->gradientEmpty = true;
+    }
+};
+
+// Blocks with and without a convolution in the shortcut, and with a stride.
+ResNetShape smallShape(std::int64_t width) { return {{2, 1, 1, 1}, width, 64, 5}; }
+
+// Relative difference of all gradients taken as one vector.
+double gradientDifference(Run& actual, Run& expected)
+{
+    double difference = 0, scale = 0;
+    for (std::size_t i = 0; i < expected.parameters().all().size(); ++i) {
+        const Tensor& a = actual.parameters().all()[i]->gradient;
+        const Tensor& b = expected.parameters().all()[i]->gradient;
+        for (std::int64_t j = 0; j < b.elements(); ++j) {
+            difference += std::pow(element(a, j) - element(b, j), 2);
+            scale += std::pow(element(b, j), 2);
+        }
+    }
+    return std::sqrt(difference / scale);
+}
+
+RunSpec resnet50(std::int64_t imageSize, std::int64_t batch, std::int64_t steps)
+{
+    RunSpec spec;
+    spec.model = {"resnet50", ResNetSpec{50, imageSize, 1000}};
+    spec.training.batch = batch;
+    spec.training.steps = steps;
+    spec.training.optimizer = Optimizer::Sgd;
+    spec.cluster.name = "this-machine";
+    const Status status = resolve(spec);
+    Q_ASSERT(status.ok());
+    return spec;
+}
+
+} // namespace
+
+class ResNetTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void gradientsMatchFiniteDifferences()
+    {
+        Run run(DType::F64, smallShape(4), 3);
+        run.gradients();
+        std::uint64_t stream = 1;
+        for (const auto& p : run.parameters().all()) {
+            const double error = slopeError([&] { return run.forwardOnly(); }, p->weight, p->gradient, stream++, 1e-6);
+            QVERIFY2(error < 1e-5, qPrintable(QString("%1: %2").arg(p->name.c_str()).arg(error)));
+        }
+    }
+
+    void f32AgreesWithDouble()
+    {
+        Run exact(DType::F64, smallShape(16), 4), fast(DType::F32, smallShape(16), 4);
+        const double expected = exact.gradients(), actual = fast.gradients();
+        QVERIFY2(std::abs(actual - expected) < 400 * unitRoundoff(DType::F32) * expected,
+                 qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
+        const double difference = gradientDifference(fast, exact);
+        QVERIFY2(difference < 1e-3, qPrintable(QString("gradients differ by %1").arg(difference)));
+    }
+
+    void bf16AgreesWithDouble()
+    {
+        if (!OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 arithmetic in oneDNN");
+        Run exact(DType::F64, smallShape(16), 4), fast(DType::Bf16, smallShape(16), 4);
+        const double expected = exact.gradients(), actual = fast.gradients();
+        QVERIFY2(std::abs(actual - expected) < 0.02 * expected, qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
+        const double difference = gradientDifference(fast, exact);
+        QVERIFY2(difference < 0.2, qPrintable(QString("gradients differ by %1").arg(difference)));
+    }
+
+    void microBatchesAddUp()
+    {
+        // Statistics are those of the micro-batch, so each is a batch of its own; their gradients add up.
+        const auto gradientsOf = [](std::int64_t step) {
+            auto run = std::make_unique<Run>(DType::F32, smallShape(16), 2);
+            run->next(step, 2);
+            run->scale = 0.5;
+            run->gradients();
+            return run;
+        };
+        const auto first = gradientsOf(0), second = gradientsOf(1);
+        Run both(DType::F32, smallShape(16), 2);
+        both.scale = 0.5;
+        both.gradients();
+        both.next(1, 2);
+        both.gradients();
+        for (std::size_t i = 0; i < both.parameters().all().size(); ++i) {
+            const Tensor& a = first->parameters().all()[i]->gradient;
+            const Tensor& b = second->parameters().all()[i]->gradient;
+            const Tensor& sum = both.parameters().all()[i]->gradient;
+            const double tolerance = 4 * unitRoundoff(DType::F32) * (largest(a) + largest(b));
+            for (std::int64_t j = 0; j < sum.elements(); ++j) QVERIFY(std::abs(element(sum, j) - element(a, j) - element(b, j)) <= tolerance);
+        }
+    }
+
+    void runningStatisticsFollowTheBatches()
+    {
+        Run run(DType::F64, smallShape(4), 3);
+        const auto find = [&](const std::string& name) -> const Tensor& {
+            for (const auto& p : run.parameters().buffers())
+                if (p->name == name) return p->weight;
+            qFatal("no such buffer");
+        };
+        // What the stem's normalisation sees does not change while the weights stay: the running values approach it.
+        ReferenceImageOperators images(*run.rank->device);
+        const ConvolutionShape stem{3, 3, 64, 64, 4, 7, 2, 3};
+        const Tensor y = run.rank->tensor(stem.output(), DType::F64), scaled = run.rank->tensor(stem.output(), DType::F64);
+        images.convolution(stem, run.batch.inputs, run.parameters().all()[0]->weight, y);
+        BatchNormSaved saved;
+        images.batchNorm(y, run.parameters().all()[1]->weight, run.parameters().all()[2]->weight, true, scaled, saved);
+        for (int i = 0; i < 3; ++i) run.forwardOnly();
+        const double kept = std::pow(0.9, 3), n = 3.0 * 32 * 32;
+        for (std::int64_t c = 0; c < 4; ++c) {
+            QVERIFY(std::abs(element(find("bn1.running_mean"), c) - (1 - kept) * element(saved.mean, c)) < 1e-12);
+            const double variance = kept + (1 - kept) * element(saved.variance, c) * n / (n - 1);
+            QVERIFY(std::abs(element(find("bn1.running_var"), c) - variance) < 1e-12);
+        }
+    }
+
+    void parametersAreThoseOfThePublishedNetworks()
+    {
+        // torchvision 0.14's counts of resnet50, resnet101 and resnet152.
+        for (const auto& [depth, count] : {std::pair{50, 25557032ll}, std::pair{101, 44549160ll}, std::pair{152, 60192808ll}}) {
+            const ResNetSpec spec{depth, 224, 1000};
+            QCOMPARE(parameterCount({"resnet", spec}), std::int64_t{count});
+            TestRank rank(DType::F32);
+            ResNet model(*rank.context, *ResNetShape::of(spec), 1);
+            QCOMPARE(model.parameters().elements(), std::int64_t{count});
+            QCOMPARE(model.parameters().all().size(), static_cast<std::size_t>(3 * (depth + 3) + 2));   // four shortcuts, one dense layer
+            QCOMPARE(model.parameters().buffers().size(), static_cast<std::size_t>(2 * (depth + 3)));
+        }
+        QVERIFY(!ResNetShape::of({18, 224, 1000}));
+    }
+
+    void filesHaveTorchvisionsNames()
+    {
+        QTemporaryDir directory;
+        const std::string path = directory.path().toStdString();
+        Run run(DType::F32, smallShape(16), 2);
+        const double before = run.forwardOnly();
+        QVERIFY(saveWeights(path, run.parameters()).ok());
+        const auto header = readSafetensorsHeader(path + "/model.safetensors");
+        QVERIFY(header.ok());
+        const std::map<std::string, std::vector<std::int64_t>> expected = {
+            {"conv1.weight", {16, 3, 7, 7}},          {"bn1.weight", {16}},
+            {"bn1.bias", {16}},                       {"bn1.running_mean", {16}},
+            {"bn1.running_var", {16}},                {"layer1.0.conv1.weight", {16, 16, 1, 1}},
+            {"layer1.0.conv2.weight", {16, 16, 3, 3}}, {"layer1.0.downsample.0.weight", {64, 16, 1, 1}},
+            {"layer1.0.downsample.1.running_var", {64}}, {"layer1.1.bn3.bias", {64}},
+            {"layer4.0.conv2.weight", {128, 128, 3, 3}}, {"fc.weight", {5, 512}},
+            {"fc.bias", {5}},
+        };
+        for (const auto& [name, shape] : expected) {
+            QVERIFY2(header->tensors.count(name), name.c_str());
+            QVERIFY2(header->tensors.at(name).shape == shape, name.c_str());
+        }
+
+        Run other(DType::F32, smallShape(16), 2);
+        for (const auto& p : other.parameters().all())
+            for (std::int64_t i = 0; i < p->weight.elements(); ++i) setElement(p->weight, i, 0.25);
+        QVERIFY(loadWeights(*other.rank->context, path, other.parameters()).ok());
+        QCOMPARE(other.forwardOnly(), before);
+    }
+
+    void imagesDependOnTheSampleOnly()
+    {
+        TestRank rank(DType::F32), doubles(DType::F64);
+        const ImageData data(32, 10, 3);
+        const Batch all = data.batch(*rank.context, 2, 4, 0, 4), part = data.batch(*rank.context, 2, 4, 3, 1);
+        const Batch exact = data.batch(*doubles.context, 2, 4, 0, 4);
+        QCOMPARE(all.targets.as<std::int32_t>()[3], part.targets.as<std::int32_t>()[0]);
+        double sum = 0, squares = 0;
+        for (std::int64_t i = 0; i < part.inputs.elements(); ++i)
+            QCOMPARE(element(all.inputs, 3 * part.inputs.elements() + i), element(part.inputs, i));
+        for (std::int64_t i = 0; i < all.inputs.elements(); ++i) {
+            QCOMPARE(element(all.inputs, i), element(exact.inputs, i));
+            sum += element(all.inputs, i);
+            squares += std::pow(element(all.inputs, i), 2);
+        }
+        const auto n = static_cast<double>(all.inputs.elements());
+        QVERIFY(std::abs(sum / n) < 0.05);
+        QVERIFY(std::abs(squares / n - 1) < 0.1);
+        std::set<std::int32_t> seen;
+        for (std::int64_t step = 0; step < 20; ++step)
+            for (std::int64_t i = 0; i < 4; ++i) {
+                const Batch batch = data.batch(*rank.context, step, 4, i, 1);
+                seen.insert(batch.targets.as<std::int32_t>()[0]);
+            }
+        QCOMPARE(seen.size(), std::size_t{10});
+        QCOMPARE(*seen.rbegin(), 9);
+    }
+
+    void lossFalls_data()
+    {
+        QTest::addColumn<bool>("bf16");
+        QTest::addColumn<bool>("sgd");
+        QTest::newRow("f32 sgd") << false << true;
+        QTest::newRow("f32 adamw") << false << false;
+        QTest::newRow("bf16 sgd") << true << true;
+    }
+
+    void lossFalls()
+    {
+        QFETCH(bool, bf16);
+        QFETCH(bool, sgd);
+        if (bf16 && !OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 arithmetic in oneDNN");
+        constexpr std::int64_t steps = 30, samples = 16;
+        const auto train = [&] {
+            Run run(bf16 ? DType::Bf16 : DType::F32, smallShape(16), samples);
+            TrainingSettings settings;
+            settings.steps = steps;
+            settings.optimizer = sgd ? Optimizer::Sgd : Optimizer::AdamW;
+            settings.learningRate = sgd ? 0.05 : 3e-3;
+            settings.weightDecay = 1e-4;
+            settings.clipNorm = 0;
+            ParameterOptimizer optimizer(*run.rank->context, run.parameters(), settings);
+            std::vector<double> losses;
+            for (std::int64_t i = 0; i < steps; ++i) {
+                run.next(i, samples);
+                losses.push_back(run.gradients());
+                optimizer.update(*run.rank->context, optimizer.gradientNorm(*run.rank->context), i);
+            }
+            return losses;
+        };
+        const std::vector<double> losses = train();
+        QVERIFY2(std::abs(losses.front() - std::log(5.0)) < 0.5, qPrintable(QString("starts at %1").arg(losses.front())));
+        const double end = (losses[27] + losses[28] + losses[29]) / 3;
+        QVERIFY2(end < 0.5 * losses.front(), qPrintable(QString("ends at %1").arg(end)));
+        QVERIFY(train() == losses);   // bit by bit
+    }
+
+    void memoryClimbsPeaksAndFalls()
+    {
+        const RunSpec spec = resnet50(64, 8, 3);
+        RunOptions options;
+        options.measurePeak = false;
+        options.origin = ClockOrigin::now();
+        InMemoryTrace trace(describeRun(spec, options.origin));
+        options.sink = &trace;
+        auto report = runTraining(spec, options);
+        QVERIFY2(report.ok(), report ? "" : report.error().message().c_str());
+        QCOMPARE(report->parameters, std::int64_t{25557032});
+        QVERIFY(trace.finish(report->closing).ok());
+        InMemoryTraceQuery query(trace.data());
+        const double stem = 2.0 * 8 * 32 * 32 * 64 * 3 * 49;   // whose input gradient nobody needs
+        const double expected = 3 * (trainingFlops(spec.model, 8, 0) - stem);
+        QVERIFY2(std::abs(recordedFlops(query) - expected) < 1e-9 * expected, "FLOPs");
+        checkCurve(query);
+    }
+
+    void everythingIsReleased()
+    {
+        for (const DType type : {DType::F32, DType::Bf16}) {
+            if (type == DType::Bf16 && !OneDnnMatmul::supportsBf16()) continue;
+            Run run(type, smallShape(16), 2);
+            const std::int64_t resident = run.rank->allocator.statistics().allocated;
+            run.gradients();
+            QCOMPARE(run.rank->allocator.statistics().allocated, resident);
+            QVERIFY(run.rank->allocator.statistics().peakAllocated > resident);
+        }
+    }
+
+private:
+    static double recordedFlops(InMemoryTraceQuery& query)
+    {
+        double flops = 0;
+        (void)query.scanSlices([&](const SliceView& s) {
+            const OpInfo op = **query.op(s.op);
+            if (op.kind == SliceKind::Kernel) flops += op.flops;
+            return true;
+        });
+        return flops;
+    }
+
+    // The last step: activations only grow in forward and only shrink in backward, layer by layer; the largest total
+    // is reached as backward begins; what stays is weights, gradients and optimizer state.
+    static void checkCurve(InMemoryTraceQuery& query)
+    {
+        struct Interval { std::int64_t begin = 0, end = 0; };
+        Interval forward, backward;
+        std::vector<std::pair<std::int64_t, bool>> layerEnds;   // and whether in backward
+        QVERIFY(query.scanSlices([&](const SliceView& s) {
+            const OpInfo op = **query.op(s.op);
+            const Interval here{s.start.ns, s.end().ns};
+            if (op.kind == SliceKind::Phase && op.name == "forward" && here.begin > forward.begin) forward = here;
+            if (op.kind == SliceKind::Phase && op.name == "backward" && here.begin > backward.begin) backward = here;
+            if (op.kind == SliceKind::Layer && op.name.starts_with("layer"))
+                layerEnds.emplace_back(here.end, op.phase != Phase::Forward);
+            return true;
+        }).ok());
+        std::erase_if(layerEnds, [&](const auto& e) { return e.first < forward.begin; });
+        std::sort(layerEnds.begin(), layerEnds.end());
+        QCOMPARE(layerEnds.size(), std::size_t{2 * 16});
+
+        std::map<std::int64_t, std::int64_t> changes, activationChanges;
+        std::map<MemoryCategory, std::int64_t> resident;
+        std::set<std::string> layers;
+        QVERIFY(query.scanAllocations([&](const AllocationView& a) {
+            const bool activation = a.category == MemoryCategory::Activations;
+            changes[a.start.ns] += a.bytes;
+            if (a.end) changes[a.end->ns] -= a.bytes;
+            if (activation) {
+                activationChanges[a.start.ns] += a.bytes;
+                if (a.end) activationChanges[a.end->ns] -= a.bytes;
+                layers.insert(std::to_string((**query.op(*a.op)).layer.value_or(LayerIndex{-1}).value));
+            }
+            if (!a.end) resident[a.category] += a.bytes;
+            return true;
+        }).ok());
+        QCOMPARE(layers.size(), std::size_t{18});   // stem, 16 blocks, head
+        for (const MemoryCategory gone : {MemoryCategory::Activations, MemoryCategory::Temporaries, MemoryCategory::Workspace})
+            QCOMPARE(resident[gone], 0);
+        QCOMPARE(resident[MemoryCategory::Gradients], std::int64_t{4 * 25557032});
+        QCOMPARE(resident[MemoryCategory::OptimizerState], std::int64_t{4 * 25557032});
+        QCOMPARE(resident[MemoryCategory::Weights], std::int64_t{4 * (25557032 + 2 * 26560)});   // and running statistics
+
+        std::int64_t total = 0, peak = 0, peakAt = 0;
+        for (const auto& [at, change] : changes) {
+            total += change;
+            if (at < forward.begin || total <= peak) continue;
+            peak = total;
+            peakAt = at;
+        }
+        QVERIFY(peakAt > forward.end - (forward.end - forward.begin) / 4);
+        QVERIFY(peakAt < backward.begin + (backward.end - backward.begin) / 4);
+
+        std::int64_t activations = 0, previous = 0;
+        bool wasBackward = false;
+        auto next = activationChanges.begin();
+        for (const auto& [at, inBackward] : layerEnds) {
+            for (; next != activationChanges.end() && next->first <= at; ++next) activations += next->second;
+            if (inBackward == wasBackward) QVERIFY(inBackward ? activations < previous : activations > previous);
+            previous = activations;
+            wasBackward = inBackward;
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(ResNetTest)
+#include "tst_resnet.moc"
