@@ -188,6 +188,7 @@ void PlotLegend::paintEvent(QPaintEvent*)
         } else {
             QPen pen(entry.colour, 1.6);
             if (entry.mark == Mark::Dashed) pen.setDashPattern({4, 3});
+            if (entry.mark == Mark::Dotted) pen.setStyle(Qt::DotLine);
             painter.setPen(pen);
             painter.drawLine(QPointF(x, middle), QPointF(x + mark, middle));
         }

@@ -84,7 +84,7 @@ private:
 class PlotLegend : public QWidget {
     Q_OBJECT
 public:
-    enum class Mark { Area, Line, Dashed, Wall, Hatch };
+    enum class Mark { Area, Line, Dashed, Dotted, Wall, Hatch };
     struct Entry {
         Mark mark = Mark::Area;
         QColor colour;

@@ -45,6 +45,8 @@ void StepsView::build()
     column->addWidget(splitter, 1);
     m_card = new PlotCard(splitter);
     m_plot = new StepsPlot(m_card);
+    m_marks = new PlotLegend(m_card);
+    m_card->addControl(m_marks);
     m_card->addContent(m_plot, 1);
     m_tableCard = new PlotCard(splitter);
     m_legend = new PlotLegend(m_tableCard);
@@ -166,6 +168,8 @@ void StepsView::showFigures()
     }
     legend.push_back({PlotLegend::Mark::Hatch, {}, tr("bubble and idle")});
     m_legend->setEntries(std::move(legend));
+    m_marks->setEntries({{PlotLegend::Mark::Area, currentTheme().raised, tr("warm-up, not measured")},
+                         {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}});
     if (!m_data || m_data->rows.empty()) return m_figures->setFigures({});
 
     const auto& rows = m_data->rows;

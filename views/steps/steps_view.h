@@ -56,7 +56,7 @@ private:
     QWidget* m_content = nullptr;
     FigureStrip* m_figures = nullptr;
     PlotCard *m_card = nullptr, *m_tableCard = nullptr;
-    PlotLegend* m_legend = nullptr;
+    PlotLegend *m_legend = nullptr, *m_marks = nullptr;
     StepsPlot* m_plot = nullptr;
     QTableView* m_tableView = nullptr;
     StepsModel* m_model = nullptr;
