@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QTimer>
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +18,28 @@ constexpr int kAxisHeight = 30;
 constexpr int kScrollBarWidth = 10;
 constexpr int kTickSpacing = 96;
 constexpr double kHitTolerance = 3;
+/// How long a repaint waits for data when it would show nothing or next to nothing: less than a frame, so that quick
+/// answers do not flicker.
+constexpr int kHoldMs = 12;
 }
 
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
-    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this))
+    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)), m_hold(new QTimer(this))
 {
+    m_hold->setSingleShot(true);
+    m_hold->setTimerType(Qt::PreciseTimer);
+    m_hold->setInterval(kHoldMs);
+    connect(m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Timeline"));
     setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
     m_scrollBar->setAccessibleName(tr("Scroll the rows"));
     connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::setScroll);
-    connect(&m_source, &TimelineSource::changed, this, &TimelineCanvas::invalidate);
+    connect(&m_source, &TimelineSource::changed, this, [this] {
+        m_hold->stop();
+        invalidate();
+    });
 }
 
 void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole)
@@ -85,7 +96,18 @@ void TimelineCanvas::relayout()
 void TimelineCanvas::invalidate()
 {
     m_dirty = true;
-    update();
+    repaintSoon();
+}
+
+void TimelineCanvas::repaintSoon()
+{
+    if (!m_hold->isActive()) update();
+}
+
+void TimelineCanvas::holdRepaint()
+{
+    // Started once, not again with every further move: a repaint is never put off for longer than a frame.
+    if (!m_hold->isActive() && m_source.waiting() && m_source.coverage() < Coverage::Coarse) m_hold->start();
 }
 
 void TimelineCanvas::tellNeed()
@@ -111,12 +133,14 @@ void TimelineCanvas::setRange(TimeRange range)
     if (range == m_camera.range()) return;
     m_camera.show(range);
     tellNeed();
+    holdRepaint();
     invalidate();
 }
 
 void TimelineCanvas::moved()
 {
     tellNeed();
+    holdRepaint();
     invalidate();
     emit rangeChanged(m_camera.range());
 }
@@ -204,7 +228,7 @@ void TimelineCanvas::setCursor(std::optional<Instant> at)
 {
     if (at == m_cursor) return;
     m_cursor = at;
-    update();
+    repaintSoon();
 }
 
 void TimelineCanvas::setZero(Instant zero)

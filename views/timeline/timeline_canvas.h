@@ -12,6 +12,7 @@
 #include <vector>
 
 class QScrollBar;
+class QTimer;
 
 namespace fourwalls::views {
 
@@ -100,6 +101,8 @@ private:
 
     void relayout();
     void invalidate();                  ///< bars need drawing again
+    void repaintSoon();                 ///< update(), unless an answer is about to arrive
+    void holdRepaint();
     void tellNeed();
     void moved();                       ///< the user changed the visible range
     void setScroll(int value);
@@ -129,6 +132,7 @@ private:
     QString m_emptyReason;
 
     bool m_dirty = true;
+    QTimer* m_hold;
     TimeTicks m_ticks;
     FrameQuality m_quality = FrameQuality::Blank;
 

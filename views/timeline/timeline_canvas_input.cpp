@@ -141,7 +141,7 @@ void TimelineCanvas::updateHover(QPointF position)
     const QRect plot = plotRect();
     const bool inTime = position.x() >= plot.left() && position.x() <= plot.right() && m_emptyReason.isEmpty();
     emit cursorMoved(inTime ? std::optional<Instant>(m_hover.at) : std::nullopt);
-    update();
+    repaintSoon();
 }
 
 void TimelineCanvas::leaveEvent(QEvent*)

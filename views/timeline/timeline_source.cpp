@@ -52,6 +52,18 @@ bool TimelineSource::complete() const
     return !m_filterPending && m_error.isEmpty() && missing(m_tiles.spanFor(m_need.range, level())).empty();
 }
 
+Coverage TimelineSource::coverage() const
+{
+    Coverage worst = Coverage::Exact;
+    for (const auto track : m_need.tracks) worst = std::min(worst, m_tiles.pieces(track, m_need.range, level()).coverage);
+    for (const auto rank : m_need.ranks) {
+        Coverage part = Coverage::Exact;
+        (void)m_tiles.activity(rank, m_need.range, level(), part);
+        worst = std::min(worst, part);
+    }
+    return worst;
+}
+
 TimelineSource::Question TimelineSource::missing(const TileSpan& span) const
 {
     Question question;
@@ -148,12 +160,14 @@ void TimelineSource::ask(const QByteArray& channel, Question question, Urgency u
 
 void TimelineSource::take(const Load& load)
 {
+    const std::size_t before = m_tiles.bytes();
     for (const auto& [request, window] : load.windows) {
         learn(window.ops);
         m_tiles.insert(request, window);
     }
     if (!load.activity.empty()) m_tiles.insertActivity(load.activitySpan, load.activity);
-    m_tiles.trim(kCacheBytes);
+    // A screen that needs more than the cache's size is kept all the same, else it would be asked for without end.
+    m_tiles.trim(std::max(kCacheBytes, 2 * (m_tiles.bytes() - before)));
 }
 
 std::shared_ptr<const OpInfo> TimelineSource::op(OpId id) const

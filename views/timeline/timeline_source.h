@@ -48,6 +48,11 @@ public:
     /// Everything that the present need asks for is there, and the filter's answer too.
     bool complete() const;
 
+    /// How well the present need could be drawn now.
+    Coverage coverage() const;
+    /// An answer for the screen is on its way.
+    bool waiting() const { return m_waiting; }
+
     const TileCache& tiles() const { return m_tiles; }
     std::span<const SliceStyle> styles() const { return m_styles; }
     /// What an operator is; null when no slice of it was read yet.
