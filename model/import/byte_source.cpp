@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain files and gzip. ISA-L inflates about three times as fast as zlib and needs no whole-file buffer.
+#include "model/import/byte_source.h"
+
+#include <isa-l/igzip_lib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace fourwalls::importers {
+
+namespace {
+
+class PlainSource final : public ByteSource {
+public:
+    PlainSource(int file, std::string path) : m_file(file), m_path(std::move(path)) {}
+    ~PlainSource() override { ::close(m_file); }
+
+    Result<std::size_t> read(char* to, std::size_t size) override
+    {
+        for (;;) {
+            const ssize_t got = ::read(m_file, to, size);
+            if (got >= 0) {
+                m_position += got;
+                return static_cast<std::size_t>(got);
+            }
+            if (errno != EINTR)
+                return Error{ErrorCode::Io, std::string("cannot read: ") + std::strerror(errno), m_path, ""};
+        }
+    }
+    std::int64_t position() const override { return m_position; }
+
+private:
+    int m_file;
+    std::string m_path;
+    std::atomic<std::int64_t> m_position{0};
+};
+
+class GzipSource final : public ByteSource {
+public:
+    explicit GzipSource(std::unique_ptr<ByteSource> packed) : m_packed(std::move(packed)), m_in(std::size_t{1} << 18)
+    {
+        restart();
+    }
+
+    Result<std::size_t> read(char* to, std::size_t size) override
+    {
+        m_state.next_out = reinterpret_cast<std::uint8_t*>(to);
+        m_state.avail_out = static_cast<std::uint32_t>(std::min(size, std::size_t{1} << 30));
+        const std::uint32_t asked = m_state.avail_out;
+        while (m_state.avail_out == asked && !m_ended) {
+            if (m_state.avail_in == 0 && !m_fileEnded) {
+                FOURWALLS_TRY_ASSIGN(const std::size_t got, m_packed->read(m_in.data(), m_in.size()));
+                m_fileEnded = got == 0;
+                m_state.next_in = reinterpret_cast<std::uint8_t*>(m_in.data());
+                m_state.avail_in = static_cast<std::uint32_t>(got);
+            }
+            if (m_state.block_state == ISAL_BLOCK_FINISH) {
+                // Members may follow one another; anything else after a member (padding) is ignored.
+                if (m_state.avail_in == 0 || m_state.next_in[0] != 0x1f) {
+                    m_ended = m_state.avail_in > 0 || m_fileEnded;
+                    continue;
+                }
+                restart();
+            }
+            const int code = isal_inflate(&m_state);
+            if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT) {
+                m_damage = code == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not fit" : "the gzip stream is damaged";
+                m_ended = true;
+            } else if (m_state.avail_in == 0 && m_fileEnded && m_state.block_state != ISAL_BLOCK_FINISH &&
+                       m_state.avail_out == asked) {
+                m_damage = "the gzip stream is cut";
+                m_ended = true;
+            }
+        }
+        return static_cast<std::size_t>(asked - m_state.avail_out);
+    }
+    std::int64_t position() const override { return m_packed->position(); }
+    std::string damage() const override { return m_damage; }
+
+private:
+    void restart()
+    {
+        const auto next = m_state.next_in;
+        const auto available = m_state.avail_in;
+        const auto out = m_state.next_out;
+        const auto outAvailable = m_state.avail_out;
+        isal_inflate_init(&m_state);
+        m_state.crc_flag = ISAL_GZIP;
+        m_state.next_in = next;
+        m_state.avail_in = available;
+        m_state.next_out = out;
+        m_state.avail_out = outAvailable;
+    }
+
+    std::unique_ptr<ByteSource> m_packed;
+    std::vector<char> m_in;
+    inflate_state m_state{};
+    bool m_fileEnded = false, m_ended = false;
+    std::string m_damage;
+};
+
+class MemorySource final : public ByteSource {
+public:
+    MemorySource(std::string bytes, std::size_t piece) : m_bytes(std::move(bytes)), m_piece(std::max<std::size_t>(piece, 1)) {}
+    Result<std::size_t> read(char* to, std::size_t size) override
+    {
+        const std::size_t got = std::min({size, m_piece, m_bytes.size() - m_at});
+        std::memcpy(to, m_bytes.data() + m_at, got);
+        m_at += got;
+        return got;
+    }
+    std::int64_t position() const override { return static_cast<std::int64_t>(m_at.load()); }
+
+private:
+    std::string m_bytes;
+    std::size_t m_piece;
+    std::atomic<std::size_t> m_at{0};
+};
+
+bool isGzip(const unsigned char* bytes, std::size_t size) { return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
+
+} // namespace
+
+Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
+{
+    // Non-blocking, so that a pipe in the file's place is refused below instead of being waited for.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        const bool missing = errno == ENOENT || errno == ENOTDIR;
+        return Error{missing ? ErrorCode::NotFound : ErrorCode::Io,
+                     missing ? "no such file" : std::string("cannot open: ") + std::strerror(errno), path,
+                     missing ? "check the path" : ""};
+    }
+    struct stat status {};
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        ::close(file);
+        return Error{ErrorCode::Io, "not a regular file", path, "give the profile's own file"};
+    }
+    unsigned char first[2]{};
+    const ssize_t got = ::pread(file, first, sizeof first, 0);
+    std::unique_ptr<ByteSource> source = std::make_unique<PlainSource>(file, path);
+    if (got == 2 && isGzip(first, 2)) source = std::make_unique<GzipSource>(std::move(source));
+    return source;
+}
+
+std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece)
+{
+    const bool packed = isGzip(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    std::unique_ptr<ByteSource> source = std::make_unique<MemorySource>(std::move(bytes), piece);
+    if (packed) source = std::make_unique<GzipSource>(std::move(source));
+    return source;
+}
+
+std::int64_t fileBytes(const std::string& path)
+{
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
+}
+
+} // namespace fourwalls::importers

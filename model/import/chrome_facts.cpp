@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counting rules of the facts.
+#include "model/import/chrome_facts.h"
+
+#include <algorithm>
+
+namespace fourwalls::importers {
+
+void BusyTime::add(std::int64_t begin, std::int64_t end)
+{
+    if (!m_intervals.empty()) {
+        auto& last = m_intervals.back();
+        if (begin >= last.first && begin <= last.second) {
+            last.second = std::max(last.second, end);
+            return;
+        }
+    }
+    m_intervals.emplace_back(begin, end);
+    if (m_intervals.size() >= m_compactAt) {
+        compact();
+        m_compactAt = std::max<std::size_t>(4096, m_intervals.size() * 2);
+    }
+}
+
+void BusyTime::compact()
+{
+    std::sort(m_intervals.begin(), m_intervals.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < m_intervals.size(); ++i) {
+        if (m_intervals[i].first <= m_intervals[kept].second)
+            m_intervals[kept].second = std::max(m_intervals[kept].second, m_intervals[i].second);
+        else
+            m_intervals[++kept] = m_intervals[i];
+    }
+    if (!m_intervals.empty()) m_intervals.resize(kept + 1);
+}
+
+std::int64_t BusyTime::total()
+{
+    compact();
+    std::int64_t sum = 0;
+    for (const auto& [begin, end] : m_intervals) sum += end - begin;
+    return sum;
+}
+
+bool isNcclName(std::string_view name)
+{
+    for (std::size_t i = 0; i + 4 <= name.size(); ++i) {
+        const char first = static_cast<char>(name[i] | 0x20);
+        if ((first == 'n' || first == 'r') && (name[i + 1] | 0x20) == 'c' && (name[i + 2] | 0x20) == 'c' &&
+            (name[i + 3] | 0x20) == 'l')
+            return true;
+    }
+    return false;
+}
+
+void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional<std::int64_t> ts,
+                      std::optional<std::int64_t> dur)
+{
+    const char phase = event.phase();
+    if (phase > 0) ++m_phases[static_cast<std::size_t>(phase)];
+    else ++m_oddPhases[std::string(event[EventKey::Ph].text.substr(0, 16))];
+
+    const std::string_view name = event[EventKey::Name].text;
+    if (name == "[memory]") ++m_memory;
+    if (name.substr(0, 12) == "ProfilerStep" && m_steps.size() < 100000) m_steps.emplace(name);
+    if (phase != 'X') return;
+    if (ts) addSlice(event, category, *ts, dur.value_or(0));
+}
+
+void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::int64_t ts, std::int64_t dur)
+{
+    if (category != Category::Span) m_span.add(ts, ts + dur);
+    if (isGpuWork(category)) m_gpuSpan.add(ts, ts + dur);
+    switch (category) {
+    case Category::Kernel: {
+        ++m_kernels;
+        m_kernelTime += dur;
+        m_busy.add(ts, ts + dur);
+        if (isNcclName(event[EventKey::Name].text)) {
+            ++m_nccl;
+            m_ncclTime += dur;
+        }
+        const std::string_view device = event[ArgKey::Device].text, stream = event[ArgKey::Stream].text;
+        if (!event[ArgKey::Device] || !event[ArgKey::Stream]) break;
+        if (m_lastStream.first != device || m_lastStream.second != stream || m_streams.empty()) {
+            m_lastStream = {std::string(device), std::string(stream)};
+            if (m_streams.size() < 100000) m_streams.insert(m_lastStream);
+        }
+        break;
+    }
+    case Category::Memcpy:
+        ++m_copies;
+        m_copyTime += dur;
+        break;
+    case Category::Memset: ++m_sets; break;
+    case Category::CpuOp:
+        if (event[EventKey::Cat].text != "hpu_op") ++m_cpuOps;
+        break;
+    case Category::Runtime:
+    case Category::Driver: ++m_runtime; break;
+    case Category::OtherRuntime:
+        if (event[EventKey::Cat].text == "mtia_runtime") ++m_runtime;
+        break;
+    case Category::PythonFunction: ++m_python; break;
+    default: break;
+    }
+}
+
+TraceFacts ChromeFacts::finish(std::int64_t baseNs, std::int64_t entries)
+{
+    TraceFacts facts;
+    facts.eventsTotal = entries;
+    facts.gpuKernelEvents = m_kernels;
+    facts.gpuKernelTimeNs = m_kernelTime;
+    facts.gpuKernelBusyNs = m_busy.total();
+    facts.ncclKernels = m_nccl;
+    facts.ncclTimeNs = m_ncclTime;
+    facts.memcpyEvents = m_copies;
+    facts.memcpyTimeNs = m_copyTime;
+    facts.memsetEvents = m_sets;
+    facts.spanNs = m_span.length();
+    facts.gpuSpanNs = m_gpuSpan.length();
+    if (m_span.begin) facts.firstEventNs = *m_span.begin + baseNs;
+    facts.streams = static_cast<std::int64_t>(m_streams.size());
+    facts.cpuOpEvents = m_cpuOps;
+    facts.runtimeEvents = m_runtime;
+    facts.pythonFunctionEvents = m_python;
+    facts.memoryInstants = m_memory;
+    facts.flowStart = m_phases['s'];
+    facts.flowEnd = m_phases['f'];
+    facts.profilerSteps = static_cast<std::int64_t>(m_steps.size());
+    for (std::size_t phase = 0; phase < m_phases.size(); ++phase)
+        if (m_phases[phase] > 0) facts.eventPhases[std::string(1, static_cast<char>(phase))] = m_phases[phase];
+    for (const auto& [phase, count] : m_oddPhases) facts.eventPhases[phase] += count;
+    return facts;
+}
+
+} // namespace fourwalls::importers

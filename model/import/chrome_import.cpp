@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch and Chrome traces of one run: survey every file, settle ranks and clocks, then write one after the other.
+#include "model/import/chrome_survey.h"
+#include "model/import/chrome_writer.h"
+#include "model/import/clock_alignment.h"
+#include "model/import/import_format.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fourwalls::importers {
+
+namespace {
+
+/// Share of an import's progress that the surveys take.
+constexpr double kSurveyShare = 0.25;
+
+struct RunFile {
+    std::string path;
+    std::int64_t bytes = 0;
+    ChromeSurvey survey;
+    RankId rank;
+    std::int64_t shiftNs = 0;
+    bool rankAssumed = false;
+    std::optional<ClockOffset> clock;
+};
+
+class ChromeImport final : public TraceImport {
+public:
+    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, const ImportOptions& options)
+    {
+        auto import = std::make_unique<ChromeImport>();
+        double total = 0, done = 0;
+        for (const std::string& path : paths) total += static_cast<double>(fileBytes(path));
+        for (const std::string& path : paths) {
+            RunFile file;
+            file.path = path;
+            file.bytes = fileBytes(path);
+            const auto progress = [&](double fraction) {
+                if (options.progress && total > 0)
+                    options.progress(kSurveyShare * (done + fraction * static_cast<double>(file.bytes)) / total);
+            };
+            FOURWALLS_TRY_ASSIGN(file.survey, surveyChromeTrace(path, progress, options.stop));
+            done += static_cast<double>(file.bytes);
+            import->m_files.push_back(std::move(file));
+        }
+        import->settleRanks();
+        import->settleClocks();
+        import->describe();
+        return std::unique_ptr<TraceImport>(std::move(import));
+    }
+
+    const TraceHeader& header() const override { return m_header; }
+
+    Status write(TraceSink& sink, const ImportOptions& options) override
+    {
+        std::vector<RankId> world;
+        for (const RunFile& file : m_files) world.push_back(file.rank);
+        std::string backend;
+        for (const RunFile& file : m_files) {
+            const ChromeHeader& header = file.survey.header;
+            if (backend.empty()) backend = header.backend;
+            // The whole world is known only from a file that says how large it is.
+            if (header.worldSize && *header.worldSize > static_cast<int>(world.size()) && *header.worldSize <= (1 << 20)) {
+                world.clear();
+                for (int rank = 0; rank < *header.worldSize; ++rank) world.push_back(RankId{rank});
+            }
+        }
+        RunCollectives collectives(backend, world);
+        double total = 1, done = 0;
+        for (const RunFile& file : m_files) total += static_cast<double>(file.bytes);
+        std::vector<TraceFacts> facts;
+        for (RunFile& file : m_files) {
+            FilePlacement placement;
+            placement.rank = file.rank;
+            placement.shiftNs = file.shiftNs;
+            placement.progress = [&](double fraction) {
+                if (options.progress)
+                    options.progress(kSurveyShare + (1 - kSurveyShare) * (done + fraction * static_cast<double>(file.bytes)) / total);
+            };
+            FOURWALLS_TRY_ASSIGN(auto source, openByteSource(file.path));
+            TextWindow window(std::move(source));
+            ChromeWriter writer(file.survey, sink, collectives, placement, file.bytes);
+            FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, writer, file.path, options.stop));
+            facts.push_back(writer.finish(report));
+            file.survey = {}; // the tables of one file at a time
+            done += static_cast<double>(file.bytes);
+        }
+        collectives.finish(sink);
+        auditRun(sink, collectives);
+        // The facts are defined on one file.
+        if (facts.size() == 1)
+            for (const AuditRecord& record : toAudit(facts.front())) sink.audit(record);
+        return {};
+    }
+
+private:
+    void settleRanks()
+    {
+        std::set<int> taken;
+        std::vector<RunFile*> without;
+        for (RunFile& file : m_files) {
+            std::optional<int> rank = file.survey.header.rank;
+            if (!rank) rank = rankFromFileName(file.path);
+            if (rank && taken.insert(*rank).second) file.rank = RankId{*rank};
+            else without.push_back(&file);
+        }
+        int next = 0;
+        for (RunFile* file : without) {
+            while (!taken.insert(next).second) ++next;
+            file->rank = RankId{next};
+            file->rankAssumed = true;
+        }
+        std::sort(m_files.begin(), m_files.end(), [](const RunFile& a, const RunFile& b) { return a.rank < b.rank; });
+    }
+
+    /// Origin: the first event of the run. Ranks whose clock differs are moved onto the first rank's.
+    void settleClocks()
+    {
+        bool wall = true;
+        for (const RunFile& file : m_files) wall = wall && file.survey.wallClock();
+        std::optional<std::int64_t> origin;
+        for (const RunFile& file : m_files) {
+            if (!file.survey.firstNs) continue;
+            const std::int64_t first = *file.survey.firstNs + file.survey.baseNs();
+            origin = origin ? std::min(*origin, first) : first;
+        }
+        // Small times without a wall clock are kept as they are written.
+        constexpr std::int64_t kSmallNs = 1'000'000'000'000'000;
+        if (!wall && origin && *origin > -kSmallNs && *origin < kSmallNs) origin = 0;
+        m_header.originUnixNs = wall ? origin.value_or(0) : 0;
+        for (RunFile& file : m_files) {
+            file.shiftNs = file.survey.baseNs() - origin.value_or(0);
+            // Without common times, files begin together.
+            if (!wall && m_files.size() > 1) file.shiftNs = -file.survey.firstNs.value_or(0);
+        }
+        for (std::size_t i = 1; i < m_files.size(); ++i) {
+            m_files[i].clock = estimateOffset(marks(m_files[0]), marks(m_files[i]));
+            if (m_files[i].clock) m_files[i].shiftNs += m_files[i].clock->offsetNs;
+        }
+    }
+
+    static std::vector<CommunicationMark> marks(const RunFile& file)
+    {
+        std::vector<CommunicationMark> moved = file.survey.communication;
+        for (CommunicationMark& mark : moved) {
+            mark.begin += file.shiftNs;
+            mark.end += file.shiftNs;
+        }
+        return moved;
+    }
+
+    void describe()
+    {
+        m_header.source = TraceSource::Imported;
+        m_header.clock = ClockKind::Wall;
+        m_header.computeLabel = "measured";
+        m_header.communicationLabel = "measured";
+        bool kineto = false;
+        std::string runtime;
+        for (const RunFile& file : m_files) {
+            const ChromeHeader& header = file.survey.header;
+            kineto = kineto || file.survey.kineto;
+            if (runtime.empty()) runtime = header.runtime;
+            RankInfo info;
+            info.rank = file.rank;
+            if (!header.devices.empty()) {
+                // The host's list; which entry the rank used is not said, but hosts have equal devices.
+                const auto index = static_cast<std::size_t>(file.rank.value) % header.devices.size();
+                info.device = header.devices[index].name;
+                info.memoryBytes = header.devices[index].memoryBytes;
+            }
+            if (info.device.empty()) info.device = file.survey.deviceWork ? "accelerator" : "CPU";
+            m_header.ranks.push_back(std::move(info));
+        }
+        m_header.producer = kineto ? "PyTorch Kineto" : "Chrome trace";
+        if (!runtime.empty()) m_header.producer += ", " + runtime;
+    }
+
+    void auditRun(TraceSink& sink, const RunCollectives& collectives) const
+    {
+        for (const RunFile& file : m_files) {
+            const std::string rank = "rank_" + std::to_string(file.rank.value);
+            if (file.rankAssumed && m_files.size() > 1)
+                sink.audit({"rank_assumed", AuditSeverity::Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
+            if (!file.clock) continue;
+            sink.audit({"clock_offset_ns_" + rank, AuditSeverity::Info, file.clock->offsetNs,
+                        "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
+            sink.audit({"clock_residual_ns_" + rank, AuditSeverity::Info, file.clock->residualNs,
+                        "median distance of a collective's ends after that"});
+        }
+        for (std::size_t i = 1; i < m_files.size(); ++i)
+            if (!m_files[i].clock)
+                sink.audit({"clock_not_aligned", AuditSeverity::Info, 1, "ranks without enough common collectives: the files' own clocks"});
+        if (m_files.size() > 1)
+            sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(), "operations found on several ranks"});
+    }
+
+    std::vector<RunFile> m_files;
+    TraceHeader m_header;
+};
+
+class FactsVisitor final : public ChromeVisitor {
+public:
+    bool wantsHeader(std::string_view key) override { return m_header.wants(key); }
+    void header(std::string_view key, const JsonToken& value) override { m_header.take(key, value); }
+    void event(const ChromeEvent& event) override
+    {
+        m_facts.add(event, categoryOf(event[EventKey::Cat].text), timeOf(event, EventKey::Ts), timeOf(event, EventKey::Dur));
+    }
+    TraceFacts finish(const ChromeReadReport& report)
+    {
+        return m_facts.finish(m_header.baseNs.value_or(0), report.events + report.nonEvents);
+    }
+
+private:
+    ChromeHeader m_header;
+    ChromeFacts m_facts;
+};
+
+} // namespace
+
+Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths, const ImportOptions& options)
+{
+    return ChromeImport::open(paths, options);
+}
+
+Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options)
+{
+    FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
+    TextWindow window(std::move(source));
+    FactsVisitor visitor;
+    FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, visitor, path, options.stop));
+    if (report.events == 0 && !(report.foundEvents && report.nonEvents == 0)) {
+        // The survey knows what such files are.
+        const auto survey = surveyChromeTrace(path, {}, options.stop);
+        if (!survey.ok()) return survey.error();
+    }
+    return visitor.finish(report);
+}
+
+} // namespace fourwalls::importers

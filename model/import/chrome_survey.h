@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first of two walks over a Chrome trace: everything that the second one must know before it meets the first
+// event, since header, names and launches may stand anywhere in the file. Reading twice is cheap beside writing once.
+#pragma once
+
+#include "model/import/chrome_header.h"
+#include "model/import/chrome_reader.h"
+#include "model/import/collective_detail.h"
+#include "model/import/lane_index.h"
+#include "model/import/launch_links.h"
+#include "model/import/trace_categories.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fourwalls::importers {
+
+/// A ProfilerStep#N, on the host or as projected on a stream. Times in the file's nanoseconds.
+struct StepMark {
+    int number = 0;
+    std::int64_t begin = 0, end = 0;
+    bool projected = false;
+};
+
+/// A communication kernel, for aligning clocks.
+struct CommunicationMark {
+    std::int64_t begin = 0, end = 0;
+    int kind = -1;                        ///< of CollectiveOp; -1: the name does not tell
+};
+
+struct ChromeSurvey {
+    ChromeHeader header;
+    ChromeReadReport report;
+    LaneIndex lanes;
+    LaunchLinks links;
+    std::vector<CollectiveDetail> details;        ///< of operators, by Launch::collective
+    std::vector<StepMark> steps;
+    std::vector<CommunicationMark> communication;
+    std::optional<std::int64_t> firstNs;          ///< smallest time of a slice or instant, without the base
+    std::int64_t lastNs = 0;
+    bool deviceWork = false;                      ///< an accelerator did something
+    bool training = false;                        ///< there is a backward pass
+    bool kineto = false;
+
+    /// Whether times are Unix times once the base is added.
+    bool wallClock() const;
+    std::int64_t baseNs() const { return header.baseNs.value_or(0); }
+};
+
+/// Errors: as openByteSource and readChromeTrace; Unsupported naming the real format for what only looks alike.
+/// progress: fraction of the file.
+Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::function<void(double)>& progress = {},
+                                       std::stop_token stop = {});
+
+/// Whether an event happens on an accelerator's stream.
+bool isStreamWork(Category category, const ChromeEvent& event);
+/// The lane of a slice, the same in both walks.
+int laneOf(LaneIndex& lanes, Category category, const ChromeEvent& event);
+/// Event times in nanoseconds. dur: absent if there is none; negative ones are told by the value.
+std::optional<std::int64_t> timeOf(const ChromeEvent& event, EventKey key);
+
+} // namespace fourwalls::importers

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of foreign files as text: decimal microseconds into whole nanoseconds, exactly, never through a double
+// (a double has steps of a quarter of a microsecond at today's epoch times).
+#pragma once
+
+#include "model/base/time.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fourwalls::importers {
+
+/// Microseconds as written ("1712.5", "-3", "12.0", "1.5e3") into nanoseconds, digits below a nanosecond rounded
+/// half away from zero. Absent for anything else and for times beyond kLargestTimeNs.
+std::optional<std::int64_t> nanosecondsFromMicroseconds(std::string_view text);
+
+/// A whole number as written, also hexadecimal with 0x; a fraction of zeros is accepted ("12.0").
+/// Absent for anything else and beyond 64 bits. Values from 2^63 to 2^64 - 1 wrap, as ids use them.
+std::optional<std::int64_t> integerFromText(std::string_view text);
+
+/// Nanoseconds as the shortest exact decimal of microseconds: 110881 -> "110.881", 45000 -> "45".
+std::string microsecondsText(std::int64_t nanoseconds);
+
+} // namespace fourwalls::importers

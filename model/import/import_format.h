@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of foreign file. A new importer is one more entry in the registry (import_registry.cpp).
+#pragma once
+
+#include "model/import/trace_import.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::importers {
+
+struct ImportFormat {
+    std::string_view name;
+    /// Whether a file that begins with these bytes (up to 4 KiB, unpacked) is of this kind.
+    bool (*recognises)(std::string_view beginning);
+    Result<std::unique_ptr<TraceImport>> (*open)(const std::vector<std::string>& paths, const ImportOptions& options);
+    Result<TraceFacts> (*facts)(const std::string& path, const ImportOptions& options);
+};
+
+/// All formats, the most particular first.
+const std::vector<ImportFormat>& importFormats();
+
+Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options);
+
+} // namespace fourwalls::importers

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of formats, and the choice by a file's first bytes.
+#include "model/import/byte_source.h"
+#include "model/import/import_format.h"
+
+#include <algorithm>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kBeginning = 4096;
+
+std::string_view withoutSpace(std::string_view text)
+{
+    if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
+    const auto first = std::find_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
+    return text.substr(static_cast<std::size_t>(first - text.begin()));
+}
+
+bool isJson(std::string_view beginning)
+{
+    const std::string_view text = withoutSpace(beginning);
+    return !text.empty() && (text[0] == '{' || text[0] == '[');
+}
+
+Result<std::string> beginningOf(const std::string& path)
+{
+    FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(path));
+    std::string bytes(kBeginning, '\0');
+    std::size_t size = 0;
+    while (size < bytes.size()) {
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(bytes.data() + size, bytes.size() - size));
+        if (got == 0) break;
+        size += got;
+    }
+    bytes.resize(size);
+    return bytes;
+}
+
+/// What a file is that no importer takes.
+Error refusal(const std::string& path, std::string_view beginning)
+{
+    const auto begins = [&](std::string_view with) { return beginning.substr(0, with.size()) == with; };
+    Error error{ErrorCode::Unsupported, "none of the formats that can be imported", path,
+                "give a PyTorch or Chrome trace, a PyTorch memory snapshot or an Nsight Systems SQLite export"};
+    if (beginning.empty()) {
+        error = {ErrorCode::Format, "the file is empty", path, "record or copy it again"};
+    } else if (begins("version https://git-lfs")) {
+        error = {ErrorCode::Unsupported, "a Git LFS pointer, not the file itself", path, "fetch it with: git lfs pull"};
+    } else if (begins("QDSTRM") || begins("NVPROF") || path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
+        error = {ErrorCode::Unsupported, "an Nsight Systems report", path, "export it with: nsys export --type sqlite"};
+    } else if (path.ends_with(".xplane.pb") || path.ends_with(".pftrace") || path.ends_with(".perfetto-trace")) {
+        error = {ErrorCode::Unsupported, "a protobuf trace", path, "export it as Chrome JSON"};
+    }
+    return error;
+}
+
+const ImportFormat* formatOf(std::string_view beginning)
+{
+    for (const ImportFormat& format : importFormats())
+        if (format.recognises(beginning)) return &format;
+    return nullptr;
+}
+
+} // namespace
+
+const std::vector<ImportFormat>& importFormats()
+{
+    static const std::vector<ImportFormat> kFormats{
+        {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
+    };
+    return kFormats;
+}
+
+Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& paths, const ImportOptions& options)
+{
+    if (paths.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
+    const ImportFormat* common = nullptr;
+    for (const std::string& path : paths) {
+        FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
+        const ImportFormat* format = formatOf(beginning);
+        if (!format) return refusal(path, beginning);
+        if (common && common != format)
+            return Error{ErrorCode::InvalidArgument, "files of different formats cannot become one trace", path,
+                         "import them one by one"};
+        common = format;
+    }
+    return common->open(paths, options);
+}
+
+Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options)
+{
+    FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
+    const ImportFormat* format = formatOf(beginning);
+    if (!format) return refusal(path, beginning);
+    return format->facts(path, options);
+}
+
+bool looksImportable(const std::string& path)
+{
+    const auto beginning = beginningOf(path);
+    return beginning.ok() && formatOf(*beginning) != nullptr;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// How each category counts in a trace.
+#include "model/import/op_names.h"
+
+#include "model/import/decimal_time.h"
+#include "model/import/kernel_class.h"
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kMostDetails = 100000;   ///< distinct names with details; beyond, details are left out
+constexpr std::size_t kLongestName = 64 * 1024;
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// Waiting calls and launching calls of CUDA, HIP, XPU and MTIA runtimes.
+Activity hostActivity(std::string_view call)
+{
+    if (has(call, "Synchronize") || has(call, "synchronize")) return Activity::Synchronisation;
+    if (has(call, "Launch") || has(call, "launch") || has(call, "Async")) return Activity::Launch;
+    return Activity::None;
+}
+
+} // namespace
+
+NamedWork OpNames::make(Category category, const JsonToken& name, std::string_view detail) const
+{
+    NamedWork work;
+    OpInfo& info = work.info;
+    info.name = decoded(name);
+    if (info.name.size() > kLongestName) info.name.resize(kLongestName);
+    if (info.name.empty()) info.name = "(no name)";
+    info.detail = std::string(detail);
+    const auto communication = [&] {
+        work.communication = true;
+        work.collective = collectiveOf(info.name);
+        info.kind = SliceKind::Collective;
+        info.activity = Activity::Transfer;
+    };
+    switch (category) {
+    case Category::Kernel:
+    case Category::DeviceWork:
+        info.kind = SliceKind::Kernel;
+        info.activity = Activity::Compute;
+        work.matrix = isMatrixKernel(info.name);
+        if (isCommunicationKernel(info.name)) communication();
+        break;
+    case Category::CollectiveWork: communication(); break;
+    case Category::Memcpy:
+    case Category::Memset:
+        info.kind = SliceKind::Copy;
+        info.activity = Activity::Copy;
+        break;
+    case Category::Runtime:
+    case Category::Driver:
+    case Category::OtherRuntime:
+        info.kind = SliceKind::HostCall;
+        info.activity = hostActivity(info.name);
+        break;
+    case Category::UserAnnotation:
+    case Category::GpuUserAnnotation:
+        info.kind = SliceKind::Marker;
+        if (m_cpuOnly && info.name.compare(0, 5, "gloo:") == 0) communication();
+        break;
+    case Category::PythonFunction:
+        info.kind = info.name.compare(0, 10, "nn.Module:") == 0 ? SliceKind::Layer : SliceKind::Marker;
+        break;
+    case Category::CudaSync:
+    case Category::CudaEvent: info.kind = SliceKind::Wait; break;
+    case Category::Overhead:
+    case Category::Span: info.kind = SliceKind::Marker; break;
+    default:
+        info.kind = SliceKind::Operator;
+        if (m_cpuOnly && category == Category::CpuOp) info.activity = Activity::Compute;
+        break;
+    }
+    constexpr std::string_view kStep = "ProfilerStep#";
+    if (info.name.compare(0, kStep.size(), kStep) == 0) {
+        const auto number = integerFromText(std::string_view(info.name).substr(kStep.size()));
+        if (number && *number >= 0 && *number < 1'000'000'000) {
+            work.stepNumber = static_cast<int>(*number);
+            info.kind = SliceKind::Step;
+            info.activity = Activity::None;
+        }
+    }
+    if (info.name.compare(0, 28, "enumerate(DataLoader)#_Multi") == 0 || has(info.name, "DataLoader)#")) {
+        info.kind = SliceKind::DataLoading;
+        info.activity = Activity::DataLoading;
+        info.phase = Phase::DataLoading;
+    }
+    return work;
+}
+
+NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_view detail)
+{
+    if (!detail.empty() && m_works.size() >= kMostDetails) {
+        ++m_droppedDetails;
+        detail = {};
+    }
+    m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
+    m_key.append(name.text);
+    if (!detail.empty()) {
+        m_key.push_back('\0');
+        m_key.append(detail);
+    }
+    const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
+    if (isNew) m_works.push_back(make(category, name, detail));
+    return m_works[found->second];
+}
+
+OpId OpNames::id(NamedWork& work, Phase phase, double flops)
+{
+    for (const NamedWork::Variant& variant : work.variants)
+        if (variant.phase == phase && variant.flops == flops) return variant.id;
+    OpInfo info = work.info;
+    if (phase != Phase::None) info.phase = phase;
+    info.flops = flops;
+    const OpId id = m_sink.defineOp(info);
+    work.variants.push_back({phase, flops, id});
+    return id;
+}
+
+} // namespace fourwalls::importers

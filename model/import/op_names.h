@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// From names in a file to operators of the trace: every distinct (category, name, detail) is decoded and classified
+// once; its operators differ further only in phase and FLOPs.
+#pragma once
+
+#include "model/import/chrome_event.h"
+#include "model/import/trace_categories.h"
+#include "model/trace/trace_sink.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace fourwalls::importers {
+
+/// A name once met.
+struct NamedWork {
+    OpInfo info;                            ///< without phase and FLOPs
+    bool communication = false;
+    bool matrix = false;                    ///< a kernel that can carry the FLOPs of its operator
+    std::optional<CollectiveOp> collective; ///< what the name says
+    int stepNumber = -1;                    ///< of ProfilerStep#N; -1: none
+    struct Variant {
+        Phase phase;
+        double flops;
+        OpId id;
+    };
+    std::vector<Variant> variants;
+};
+
+class OpNames {
+public:
+    /// cpuOnly: nothing in the run was executed by an accelerator, so that operators themselves are the work.
+    OpNames(TraceSink& sink, bool cpuOnly) : m_sink(sink), m_cpuOnly(cpuOnly) {}
+
+    /// The entry of an event's name; valid while this lives.
+    NamedWork& find(Category category, const JsonToken& name, std::string_view detail);
+    OpId id(NamedWork& work, Phase phase = Phase::None, double flops = 0);
+
+    /// Details left out because there were too many different ones.
+    std::int64_t droppedDetails() const { return m_droppedDetails; }
+
+private:
+    NamedWork make(Category category, const JsonToken& name, std::string_view detail) const;
+
+    TraceSink& m_sink;
+    bool m_cpuOnly;
+    std::unordered_map<std::string, std::size_t> m_byKey;
+    std::deque<NamedWork> m_works;
+    std::string m_key;
+    std::int64_t m_droppedDetails = 0;
+};
+
+} // namespace fourwalls::importers

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collective operations of a whole run: members on different ranks are found by time, so that waiting (own
+// arrival to last arrival) can be told from transfer. Position is not identity: files may be thinned.
+#pragma once
+
+#include "model/import/collective_detail.h"
+#include "model/trace/trace_sink.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fourwalls::importers {
+
+/// One rank's part in one operation.
+struct CollectiveMember {
+    RankId rank;
+    CollectiveRecord record;           ///< group, sequence and lastArrival are filled in by RunCollectives
+    int groupKey = 0;                  ///< from RunCollectives::group
+    bool hasSequence = false;
+};
+
+class RunCollectives {
+public:
+    /// backend: transport of groups ("nccl", "gloo"); worldRanks: ranks of the run.
+    RunCollectives(std::string backend, std::vector<RankId> worldRanks)
+        : m_backend(std::move(backend)), m_world(std::move(worldRanks))
+    {
+    }
+
+    /// The group of an operation's metadata (empty metadata: the world), for CollectiveMember::groupKey.
+    int group(const CollectiveDetail& detail, std::string_view kernelName);
+    void add(CollectiveMember member) { m_members.push_back(std::move(member)); }
+
+    /// Operations whose members were found on more than one rank.
+    std::int64_t matchedOperations() const { return m_matched; }
+
+    /// Matches members over ranks, numbers the operations and hands them to the sink. Call once.
+    void finish(TraceSink& sink);
+
+private:
+    void finishGroup(GroupId id, std::vector<CollectiveMember*>& members, TraceProducer& producer);
+
+    std::string m_backend;
+    std::vector<RankId> m_world;
+    std::map<std::string, int> m_byKey;
+    std::vector<ProcessGroupInfo> m_groups;
+    std::vector<CollectiveMember> m_members;
+    std::int64_t m_matched = 0;
+};
+
+} // namespace fourwalls::importers

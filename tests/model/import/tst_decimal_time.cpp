@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times as text: exact to the nanosecond at any magnitude.
+#include "model/import/decimal_time.h"
+
+#include <QTest>
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+
+class DecimalTimeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void microseconds_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<bool>("valid");
+        QTest::addColumn<qint64>("ns");
+        const auto row = [](const char* text, qint64 ns) { QTest::newRow(text) << text << true << ns; };
+        row("0", 0);
+        row("7", 7000);
+        row("12.0", 12000);
+        row("1712170998123456.789", 1712170998123456789);
+        row("1712170998123456.7", 1712170998123456700);
+        row("4212936055000.12", 4212936055000120);
+        row("-3.5", -3500);
+        row("0.0004", 0);
+        row("0.0005", 1);
+        row("-0.0005", -1);
+        row("327.8460000000001", 327846);
+        row("1.5e3", 1500000);
+        row("1.712170998123457e+15", 1712170998123457000);
+        row("5E-4", 1);
+        row("1e-30", 0);
+        row("00012", 12000);
+        for (const char* text : {"", "-", ".", "abc", "1.2.3", "nan", "inf", "1e", "12 ", "0x10", "99999999999999999999", "1e30", "2305843009213694.0e1"})
+            QTest::newRow(text) << text << false << qint64{0};
+    }
+    void microseconds()
+    {
+        QFETCH(QString, text);
+        QFETCH(bool, valid);
+        QFETCH(qint64, ns);
+        const auto got = nanosecondsFromMicroseconds(text.toStdString());
+        QCOMPARE(got.has_value(), valid);
+        if (valid) QCOMPARE(static_cast<qint64>(*got), ns);
+    }
+
+    void integers()
+    {
+        QCOMPARE(integerFromText("10159970886766084423").value(), static_cast<std::int64_t>(10159970886766084423ULL));
+        QCOMPARE(integerFromText("-1").value(), std::int64_t{-1});
+        QCOMPARE(integerFromText("0x262ca50").value(), std::int64_t{0x262ca50});
+        QCOMPARE(integerFromText("12.0").value(), std::int64_t{12});
+        for (const char* text : {"", "-", "12.5", "0x", "0xg", "18446744073709551616", "1e3", "null"})
+            QVERIFY2(!integerFromText(text), text);
+    }
+
+    void textOfTimes()
+    {
+        QCOMPARE(microsecondsText(110881), std::string("110.881"));
+        QCOMPARE(microsecondsText(45000), std::string("45"));
+        QCOMPARE(microsecondsText(162532340), std::string("162532.34"));
+        QCOMPARE(microsecondsText(-3000), std::string("-3"));
+        QCOMPARE(microsecondsText(-1), std::string("-0.001"));
+        QCOMPARE(microsecondsText(INT64_MIN), std::string("-9223372036854775.808"));
+    }
+};
+
+QTEST_GUILESS_MAIN(DecimalTimeTest)
+#include "tst_decimal_time.moc"
