@@ -11,6 +11,9 @@ public:
     /// data: of a finished InMemoryTrace, not null.
     explicit InMemoryTraceQuery(std::shared_ptr<const InMemoryTraceData> data) : m_data(std::move(data)) {}
 
+    /// All records, for those who want to compare.
+    const InMemoryTraceData& data() const { return *m_data; }
+
     const TraceInfo& info() const override { return m_data->info; }
     const std::vector<TrackView>& tracks() const override { return m_data->tracks; }
     Result<std::unique_ptr<TraceQuery>> reopen() const override;

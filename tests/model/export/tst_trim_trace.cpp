@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trimming: what is kept, what is cut, what is redacted.
+#include <QTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/export/redaction.h"
+#include "model/export/trim_trace.h"
+#include "model/trace/metrics.h"
+#include "tests/model/export/sample_trace.h"
+
+#include <set>
+
+using namespace fourwalls;
+
+namespace {
+
+/// The sample trimmed into another in-memory trace.
+struct Trimmed {
+    test::SampleTrace sample;
+    std::unique_ptr<InMemoryTraceQuery> source, result;
+
+    explicit Trimmed(const TrimOptions& options)
+    {
+        source = sample.finish();
+        InMemoryTrace target(trimmedHeader(source->info(), options));
+        const Status status = trimTrace(*source, options, target);
+        if (status.ok()) result = std::make_unique<InMemoryTraceQuery>(target.data());
+    }
+};
+
+TrimOptions steps(int first, int last)
+{
+    TrimOptions options;
+    options.steps = {StepIndex{first}, StepIndex{last}};
+    return options;
+}
+
+std::int64_t auditOf(const TraceInfo& info, const std::string& name)
+{
+    for (const AuditRecord& record : info.audit)
+        if (record.name == name) return record.count;
+    return 0;
+}
+
+} // namespace
+
+class TrimTraceTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void keepsWholeSteps();
+    void memoryIsExactInside();
+    void metricsOfAStepStayTheSame();
+    void rangeCutsSteps();
+    void ranksAreSelected();
+    void nothingToTrimKeepsEverything();
+    void refusals();
+    void redactionOfTexts();
+    void redactedTraceNamesNobody();
+};
+
+void TrimTraceTest::keepsWholeSteps()
+{
+    const Trimmed trimmed(steps(1, 1));
+    QVERIFY(trimmed.result);
+    const TraceInfo& info = trimmed.result->info();
+    QCOMPARE(info.counts.slices, 6);
+    QCOMPARE(info.counts.flows, 2);
+    QCOMPARE(info.counts.collectives, 2);
+    QCOMPARE(info.counts.counterSamples, 1);
+    QCOMPARE(info.counts.events, 1);
+    QCOMPARE(info.stepCount, 1);
+    QCOMPARE(trimmed.result->steps(RankId{1})->front().record.step.value, 1);
+    QCOMPARE(trimmed.result->tracks().size(), std::size_t{4});
+    QCOMPARE(auditOf(info, "trimmed"), 1);
+    QCOMPARE(auditOf(info, "queue_full"), 2);
+    QCOMPARE(auditOf(info, "steps_cut"), 0);
+    QVERIFY(info.header.spec);
+    // Times stay as they were.
+    QCOMPARE(qint64{trimmed.result->data().slices.front().start.ns}, qint64{1010});
+}
+
+void TrimTraceTest::memoryIsExactInside()
+{
+    const Trimmed trimmed(steps(1, 2));
+    const TimeRange range{Instant{1000}, Instant{3000}};
+    const auto before = trimmed.source->memory(RankId{0}, range, 2000);
+    const auto after = trimmed.result->memory(RankId{0}, range, 2000);
+    QCOMPARE(after->samples.size(), before->samples.size());
+    for (std::size_t i = 0; i < after->samples.size(); ++i) {
+        QCOMPARE(qint64{after->samples[i].at.ns}, qint64{before->samples[i].at.ns});
+        QCOMPARE(after->samples[i].total(), before->samples[i].total());
+    }
+}
+
+void TrimTraceTest::metricsOfAStepStayTheSame()
+{
+    Trimmed trimmed(steps(1, 2));
+    const auto before = computeMetrics(*trimmed.source);
+    const auto after = computeMetrics(*trimmed.result);
+    QVERIFY(before->waterfall == after->waterfall);
+    QCOMPARE(after->stepTime->ns, before->stepTime->ns);
+    QCOMPARE(*after->mfu, *before->mfu);
+    QVERIFY(after->memory == before->memory);
+    QVERIFY(after->collectives[0].summary == before->collectives[0].summary);
+}
+
+void TrimTraceTest::rangeCutsSteps()
+{
+    TrimOptions options;
+    options.range = TimeRange{Instant{300}, Instant{2000}};
+    const Trimmed trimmed(options);
+    QCOMPARE(trimmed.result->info().stepCount, 1);
+    QCOMPARE(auditOf(trimmed.result->info(), "steps_cut"), 2); // step 0 of both ranks
+    QCOMPARE(trimmed.result->info().counts.slices, 12);        // slices over the border are kept whole
+    QCOMPARE(qint64{trimmed.result->data().slices.front().start.ns}, qint64{10});
+}
+
+void TrimTraceTest::ranksAreSelected()
+{
+    TrimOptions options;
+    options.ranks = {RankId{1}};
+    const Trimmed trimmed(options);
+    const TraceInfo& info = trimmed.result->info();
+    QCOMPARE(info.header.ranks.size(), std::size_t{1});
+    QCOMPARE(info.counts.slices, 9);
+    QCOMPARE(info.counts.allocations, 4);
+    QCOMPARE(info.counts.counterSamples, 3); // the loss is of the whole job
+    QCOMPARE(info.counts.events, 0);         // the event was rank 0's
+    for (const TrackView& track : trimmed.result->tracks()) QCOMPARE(track.info.rank.value, 1);
+}
+
+void TrimTraceTest::nothingToTrimKeepsEverything()
+{
+    const Trimmed trimmed(TrimOptions{});
+    const TraceCounts& before = trimmed.source->info().counts;
+    const TraceCounts& after = trimmed.result->info().counts;
+    QCOMPARE(after.slices, before.slices);
+    QCOMPARE(after.allocations, before.allocations);
+    QCOMPARE(after.counterSamples, before.counterSamples);
+    QCOMPARE(after.flows, before.flows);
+    QCOMPARE(after.collectives, before.collectives);
+    QCOMPARE(trimmed.result->info().stepCount, 3);
+    QVERIFY(*trimmed.result->stepSummaries() == *trimmed.source->stepSummaries());
+}
+
+void TrimTraceTest::refusals()
+{
+    test::SampleTrace sample;
+    const auto query = sample.finish();
+    const auto fails = [&](const TrimOptions& options, const std::string& field) {
+        const auto range = trimRange(*query, options);
+        return !range.ok() && range.error().code == ErrorCode::InvalidArgument && range.error().where == field;
+    };
+    QVERIFY(fails(steps(5, 9), "steps"));
+    TrimOptions both = steps(0, 1);
+    both.range = TimeRange{Instant{0}, Instant{10}};
+    QVERIFY(fails(both, "steps"));
+    TrimOptions outside;
+    outside.range = TimeRange{Instant{50'000}, Instant{60'000}};
+    QVERIFY(fails(outside, "range"));
+    outside.range = TimeRange{Instant{10}, Instant{10}};
+    QVERIFY(fails(outside, "range"));
+    TrimOptions stranger;
+    stranger.ranks = {RankId{7}};
+    QVERIFY(fails(stranger, "ranks"));
+}
+
+void TrimTraceTest::redactionOfTexts()
+{
+    const Redaction redaction(test::SampleTrace::makeHeader().ranks);
+    QCOMPARE(redaction.text("plain text, 3/4 done"), "plain text, 3/4 done");
+    QCOMPARE(redaction.text("saved to /home/ada/x.bin, at last"), "saved to (path), at last");
+    QCOMPARE(redaction.text("path=\"/a/b\" C:\\data\\x ~/y ../z"), "path=\"(path)\" (path) (path) (path)");
+    QCOMPARE(redaction.text("node-a talks to node-b, not to node-ab"), "host 1 talks to host 2, not to node-ab");
+    QCOMPARE(redaction.text("aten/add"), "aten/add"); // names of operators are no paths
+}
+
+void TrimTraceTest::redactedTraceNamesNobody()
+{
+    TrimOptions options;
+    options.redact = true;
+    const Trimmed trimmed(options);
+    const auto& data = trimmed.result->data();
+    QCOMPARE(data.info.header.ranks[1].host, "host 2");
+    QCOMPARE(data.info.header.spec->training.dataFile, "(path)");
+    QCOMPARE(data.events[0].text, "saved to (path) 7 on host 1");
+    for (const auto& op : data.ops) QVERIFY(op->detail.find("/data") == std::string::npos);
+    for (const AuditRecord& record : data.info.audit) QVERIFY(record.detail.find("/tmp") == std::string::npos);
+    QCOMPARE(auditOf(data.info, "redacted"), 1);
+}
+
+QTEST_GUILESS_MAIN(TrimTraceTest)
+#include "tst_trim_trace.moc"
