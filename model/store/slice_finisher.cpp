@@ -80,8 +80,7 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
             if (stream.count > 0) putRun(track, number, c, stream);
         }
         const auto levels = lane.levels.levels();
-        m_context.out.put(Table::Lane, {track, number, lane.slices, levels ? Value(levels->finest) : Value(),
-                                        levels ? Value(levels->top) : Value()});
+        m_laneRows.push_back({track, number, lane.slices, levels});
         if (levels) {
             SliceBinWriter bins(m_context.out, m_nextBin, track, number);
             buildBins(m_context.chunks, lane.byClass, *levels,
@@ -93,15 +92,26 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     }
     m_context.counts.slices += slices;
     m_context.overlapping += m_assigner.overlapping();
-    m_context.out.put(Table::Track, {track, info.rank.value, static_cast<int>(info.kind), info.name, info.order,
-                                     std::max<std::int64_t>(1, static_cast<std::int64_t>(m_lanes.size())), slices,
-                                     firstRun, m_nextRun - 1});
+    m_trackRows.push_back({track, std::max<std::int64_t>(1, static_cast<std::int64_t>(m_lanes.size())), slices,
+                           firstRun, m_nextRun - 1});
     m_lanes.clear();
     return {};
 }
 
 void SliceFinisher::finish()
 {
+    std::sort(m_trackRows.begin(), m_trackRows.end(),
+              [](const TrackRow& a, const TrackRow& b) { return a.track < b.track; });
+    for (const TrackRow& row : m_trackRows) {
+        const TrackInfo& info = m_context.definitions().tracks[static_cast<std::size_t>(row.track)];
+        m_context.out.put(Table::Track, {row.track, info.rank.value, static_cast<int>(info.kind), info.name, info.order,
+                                         row.lanes, row.slices, row.firstRun, row.lastRun});
+    }
+    std::stable_sort(m_laneRows.begin(), m_laneRows.end(),
+                     [](const LaneRow& a, const LaneRow& b) { return a.track < b.track; });
+    for (const LaneRow& row : m_laneRows)
+        m_context.out.put(Table::Lane, {row.track, row.lane, row.slices, row.levels ? Value(row.levels->finest) : Value(),
+                                        row.levels ? Value(row.levels->top) : Value()});
     std::sort(m_opRuns.begin(), m_opRuns.end(),
               [](const OpRun& a, const OpRun& b) { return std::tie(a.op, a.run) < std::tie(b.op, b.run); });
     for (const OpRun& row : m_opRuns)

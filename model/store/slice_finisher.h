@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -22,7 +23,7 @@ public:
 
     /// One track; its slices also go to the rank's activity.
     Status finishTrack(std::int32_t track, ActivityFinisher& activity);
-    /// After the last track: what is ordered by operator.
+    /// After the last track: what is ordered by track or operator.
     void finish();
 
 private:
@@ -35,6 +36,15 @@ private:
         std::int32_t op = 0;
         std::int64_t run = 0, first = 0, last = 0, count = 0;
     };
+    struct TrackRow {
+        std::int32_t track = 0;
+        std::int64_t lanes = 0, slices = 0, firstRun = 0, lastRun = 0;
+    };
+    struct LaneRow {
+        std::int32_t track = 0, lane = 0;
+        std::int64_t slices = 0;
+        std::optional<LevelCounter::Levels> levels;
+    };
     void sort(const SliceRow& slice, std::int32_t rank, ActivityFinisher& activity);
     void putRun(std::int32_t track, std::int32_t lane, int runClass, SliceStream& stream);
     bool isMeasured(std::int32_t rank, std::int64_t at);
@@ -44,6 +54,8 @@ private:
     LaneAssigner m_assigner;
     const StepRecord* m_lastStep = nullptr; ///< of the current track: slices come by time
     std::vector<OpRun> m_opRuns;
+    std::vector<TrackRow> m_trackRows; ///< tracks come rank by rank, their rows are written by id
+    std::vector<LaneRow> m_laneRows;
     OpSummarizer m_ops;
     std::int64_t m_nextRun = 1, m_nextSlice = 1, m_nextBin = 1;
 };
