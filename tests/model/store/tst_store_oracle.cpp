@@ -73,13 +73,18 @@ private slots:
     {
         QFETCH_GLOBAL(int, seed);
         QFETCH_GLOBAL(bool, pipelined);
-        if (m_seed == seed) return; // one trace per seed serves all tests
-        m_seed = seed;
+        m_random.seed(static_cast<std::uint64_t>(seed) + 100);
+        Traces& traces = m_traces[seed]; // one pair per seed serves all tests
+        m_path = m_folder.filePath(QString::number(seed) + ".fourwalls").toStdString();
+        if (traces.file) {
+            m_file = traces.file.get();
+            m_oracle = traces.oracle.get();
+            return;
+        }
         test::RandomTraceSize size;
         size.pipelined = pipelined;
         if (seed == 3) size.ranks = 5;
         test::RandomTrace forFile(static_cast<std::uint64_t>(seed), size), forMemory(static_cast<std::uint64_t>(seed), size);
-        m_path = m_folder.filePath("trace.fourwalls").toStdString();
         auto writer = store::TraceWriter::create(m_path, forFile.header());
         QVERIFY2(writer.ok(), writer.ok() ? "" : writer.error().message().c_str());
         forFile.write(**writer);
@@ -88,11 +93,12 @@ private slots:
         InMemoryTrace memory(forMemory.header());
         forMemory.write(memory);
         QVERIFY(memory.finish(forMemory.closing()).ok());
-        m_oracle = std::make_unique<InMemoryTraceQuery>(memory.data());
+        traces.oracle = std::make_unique<InMemoryTraceQuery>(memory.data());
         auto opened = store::openTrace(m_path);
         QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message().c_str());
-        m_file = std::move(*opened);
-        m_random.seed(static_cast<std::uint64_t>(seed) + 100);
+        traces.file = std::move(*opened);
+        m_file = traces.file.get();
+        m_oracle = traces.oracle.get();
     }
 
     void infoAgrees()
@@ -509,9 +515,13 @@ private:
 
     QTemporaryDir m_folder;
     std::string m_path;
-    int m_seed = 0;
-    std::unique_ptr<TraceQuery> m_file;
-    std::unique_ptr<InMemoryTraceQuery> m_oracle;
+    struct Traces {
+        std::unique_ptr<TraceQuery> file;
+        std::unique_ptr<InMemoryTraceQuery> oracle;
+    };
+    std::map<int, Traces> m_traces;
+    TraceQuery* m_file = nullptr;
+    InMemoryTraceQuery* m_oracle = nullptr;
     std::mt19937_64 m_random;
 };
 
