@@ -166,22 +166,30 @@ Status addSteps(TraceMetrics& metrics, TraceQuery& trace, const std::set<RankId>
     return {};
 }
 
+/// Model FLOPs of the median step(s). Of the architecture where the trace has all ranks of a known run, so that an
+/// implementation that computes more than it must (whole attention matrices) does not look better for it; else
+/// what the slices recorded.
+double modelFlops(const TraceHeader& header, const std::vector<JobStep>& steps, const Shares& sums)
+{
+    if (!header.spec) return sums.modelFlops;
+    int ranks = 0;
+    for (const RankInfo& rank : header.ranks) ranks += std::max(1, rank.multiplicity);
+    if (ranks != header.spec->plan.worldSize()) return sums.modelFlops;
+    const TrainingSettings& training = header.spec->training;
+    return static_cast<double>(steps.size()) * trainingFlops(header.spec->model, training.batch, training.sequence);
+}
+
 /// mfu, hfu and the waterfall of the median step(s).
-void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, std::size_t steps)
+void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, const std::vector<JobStep>& steps)
 {
     const TraceHeader& header = info.header;
-    double modelFlops = sums.modelFlops;
-    if (modelFlops <= 0 && header.spec) {
-        const TrainingSettings& training = header.spec->training;
-        modelFlops = static_cast<double>(steps) *
-                     trainingFlops(header.spec->model, training.batch, training.sequence);
-    }
+    const double flops = modelFlops(header, steps, sums);
     const std::optional<double> peak = devicePeakFlops(header, info.closing);
     std::optional<double> achieved;
     double recompute = 0;
-    if (peak && *peak > 0 && modelFlops > 0) {
+    if (peak && *peak > 0 && flops > 0) {
         const double possible = *peak * sums.total * 1e-9;
-        achieved = modelFlops / possible;
+        achieved = flops / possible;
         recompute = sums.recomputeFlops / possible;
         metrics.mfu = achieved;
         metrics.hfu = *achieved + recompute;
@@ -250,7 +258,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;
-        addFlops(metrics, info, sums, steps.size());
+        addFlops(metrics, info, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);
         } else if (info.header.spec) {

@@ -21,6 +21,12 @@ Error misfit(const std::string& field, std::string what, std::string hint)
 Status checkTransformer(const TransformerSpec& t)
 {
     if (!t.causal) return Error{ErrorCode::Unsupported, "the engine trains decoders only", "causal", "a causal model"};
+    if (t.positions == Positions::Alibi)
+        return Error{ErrorCode::Unsupported, "the engine has no ALiBi positions", "positions", "learned or rotary"};
+    if (t.activation == Activation::Relu)
+        return Error{ErrorCode::Unsupported, "the engine has no ReLU transformer", "activation", "gelu or swiglu"};
+    if (t.embeddingNorm)
+        return Error{ErrorCode::Unsupported, "the engine has no norm after the embedding", "embedding_norm", "false"};
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
         return misfit("model", "layers and widths must be positive", "a complete model description");
     if (t.hidden % t.heads != 0) return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
