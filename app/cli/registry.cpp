@@ -14,6 +14,8 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeCheckVerb());
     verbs.push_back(makeTrimVerb());
     verbs.push_back(makeExportVerb());
+    verbs.push_back(makeImportVerb());
+    verbs.push_back(makeFactsVerb());
     verbs.push_back(makeBenchVerb());
     return verbs;
 }

@@ -14,6 +14,8 @@ std::unique_ptr<Verb> makeMetricsVerb();
 std::unique_ptr<Verb> makeCheckVerb();
 std::unique_ptr<Verb> makeTrimVerb();
 std::unique_ptr<Verb> makeExportVerb();
+std::unique_ptr<Verb> makeImportVerb();
+std::unique_ptr<Verb> makeFactsVerb();
 std::unique_ptr<Verb> makeBenchVerb();
 
 } // namespace fourwalls::cli
