@@ -320,9 +320,9 @@ Result<std::shared_ptr<const OpInfo>> FileQuery::op(OpId id)
 Result<std::vector<RankActivity>> FileQuery::rankActivity(std::span<const RankId> ranks, TimeRange range, int pixels)
 {
     FOURWALLS_TRY(checkScreen(range, pixels));
-    // The widest bins that are not wider than a column.
+    // The widest bins that are not wider than half a column.
     int level = 0;
-    while (level + 1 < m_data->rankBinLevels && (m_data->rankBinWidth << (level + 1)) <= range.length().ns / pixels)
+    while (level + 1 < m_data->rankBinLevels && (m_data->rankBinWidth << (level + 2)) <= range.length().ns / pixels)
         ++level;
     const std::int64_t width = m_data->rankBinWidth << level;
     const auto binAt = [&](std::int64_t ns) { return ns >= 0 ? ns / width : -((-ns - 1) / width) - 1; };
