@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times training steps of the embedded engine on one rank, untraced or recorded into memory, and prints one line per
 // step. Usage: bench_engine_step MODEL [steps=10] [batch=8] [plan="attention=unfused"] [precision=f32|bf16]
-//              [optimizer=adamw|sgd] [load=DIR] [traced=0|1] [quiet=0|1]
+//              [optimizer=adamw|sgd] [load=DIR] [save=DIR] [traced=0|1] [kernels=0|1] [quiet=0|1]
+// kernels=1 records and prints where the time of the kernels went, by name and shape.
 #include "model/spec/run_spec.h"
+#include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "profiler/engine/run.h"
 
@@ -21,6 +23,33 @@ int fail(const Error& error)
 {
     std::fprintf(stderr, "%s\n", error.message().c_str());
     return 1;
+}
+
+// Time per kernel name and shape over all steps, longest first.
+void printKernels(InMemoryTrace& trace)
+{
+    InMemoryTraceQuery query(trace.data());
+    struct Sum { double ms = 0, flops = 0; long count = 0; };
+    std::map<std::string, Sum> sums;
+    double total = 0;
+    const Status status = query.scanSlices([&](const SliceView& s) {
+        const OpInfo op = **query.op(s.op);
+        if (op.kind != SliceKind::Kernel || op.phase == Phase::Setup) return true;
+        Sum& sum = sums[op.name + " " + op.detail];
+        sum.ms += s.duration.milliseconds();
+        sum.flops += op.flops;
+        ++sum.count;
+        total += s.duration.milliseconds();
+        return true;
+    });
+    if (!status) return;
+    std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+    for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 25); ++i) {
+        const Sum& s = sorted[i].second;
+        std::printf("%5.1f %%  %9.2f ms  %6ld x  %7.1f GFLOP/s  %s\n", 100 * s.ms / total, s.ms, s.count, s.flops / s.ms * 1e-6,
+                    sorted[i].first.c_str());
+    }
 }
 
 } // namespace
@@ -61,7 +90,7 @@ int main(int argc, char** argv)
     options.origin = engine::ClockOrigin::now();
     const bool quiet = number("quiet", 0) != 0;
     std::unique_ptr<InMemoryTrace> trace;
-    if (number("traced", 0)) {
+    if (number("traced", 0) || number("kernels", 0)) {
         trace = std::make_unique<InMemoryTrace>(engine::describeRun(spec, options.origin));
         options.sink = trace.get();
     }
@@ -88,5 +117,6 @@ int main(int argc, char** argv)
     if (report->closing.recorderOverheadFraction)
         std::printf("  overhead %.5f", *report->closing.recorderOverheadFraction);
     std::printf("\n");
+    if (number("kernels", 0) && trace->finish(report->closing).ok()) printKernels(*trace);
     return 0;
 }
