@@ -12,7 +12,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kFewestGlyphs = 3;        // fewer say nothing
+constexpr int kFewestGlyphs = 4;        // fewer say nothing
 constexpr std::size_t kMostTexts = 20'000;
 }
 

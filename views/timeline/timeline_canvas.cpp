@@ -46,6 +46,7 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
 {
     m_tracks = tracks;
     m_ranks = info.header.ranks;
+    m_steps.clear();
     m_arrangement = {};
     m_arrangement.collapsed = initiallyCollapsed(m_tracks);
     // A tenth of the whole may show on either side, as Selection allows it.
@@ -231,6 +232,12 @@ void TimelineCanvas::setCursor(std::optional<Instant> at)
     repaintSoon();
 }
 
+void TimelineCanvas::setSteps(std::vector<StepView> steps)
+{
+    m_steps = std::move(steps);
+    invalidate();
+}
+
 void TimelineCanvas::setZero(Instant zero)
 {
     if (zero == m_zero) return;
@@ -318,6 +325,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         frame.source = &m_source;
         frame.camera = &m_camera;
         frame.ticks = m_ticks;
+        frame.steps = m_steps;
         frame.scroll = m_scroll;
         frame.size = plot.size();
         const Coverage coverage = m_renderer.render(frame, theme);

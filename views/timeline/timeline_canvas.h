@@ -53,6 +53,7 @@ public:
     void setSelected(const std::optional<SelectedSlice>& slice);
     void setFlows(std::vector<FlowRecord> flows);
     void setCursor(std::optional<Instant> at);
+    void setSteps(std::vector<StepView> steps); ///< by begin; they number the slices of steps
     void setZero(Instant zero);         ///< the axis counts from here
     /// A measured range and what was found in it (text by line; empty while it is being counted).
     void setMeasured(std::optional<TimeRange> range, const QString& text);
@@ -127,6 +128,7 @@ private:
     TimelineLayout m_layout;
     std::vector<TrackView> m_tracks;
     std::vector<RankInfo> m_ranks;
+    std::vector<StepView> m_steps;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
     QString m_emptyReason;

@@ -318,6 +318,7 @@ QStringList TimelineCanvas::hoverLines() const
         const SliceView& slice = *m_hover.lanehit.slice;
         const auto op = m_source.op(slice.op);
         lines << (op ? QString::fromStdString(op->name) : tr("unknown operator"));
+        if (const auto number = op ? stepNumberOf(slice, *op, m_steps) : std::nullopt) lines.back() += QLatin1Char(' ') + QString::number(number->value);
         QStringList facts{formatDuration(slice.duration)};
         if (op && op->phase != Phase::None) facts << words(op->phase);
         if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);

@@ -15,6 +15,7 @@ constexpr int kGroupGap = 4;
 constexpr int kTallActivity = 22;
 constexpr int kFlatActivity = 7;
 constexpr std::size_t kRanksShownOpen = 8;
+constexpr double kTallestScale = 1.7;
 
 int laneHeightOf(TrackKind kind, int lanes)
 {
@@ -27,13 +28,13 @@ int laneHeightOf(TrackKind kind, int lanes)
     }
 }
 
-TimelineRow trackRow(const TrackView& track)
+TimelineRow trackRow(const TrackView& track, double scale)
 {
     TimelineRow row;
     row.rank = track.info.rank;
     row.track = track.id;
     row.lanes = std::max(1, track.lanes);
-    row.laneHeight = laneHeightOf(track.info.kind, row.lanes);
+    row.laneHeight = static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale);
     row.height = TimelineRow::kPadding + row.lanes * row.laneHeight + kRowGap;
     return row;
 }
@@ -62,8 +63,8 @@ const TimelineRow* TimelineLayout::rowOf(TrackId track) const
     return nullptr;
 }
 
-TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
-                              int viewportHeight)
+static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
+                                   int viewportHeight, double scale)
 {
     TimelineLayout layout;
     std::map<RankId, std::vector<const TrackView*>> ranks;
@@ -82,7 +83,7 @@ TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineA
     for (const auto id : arrangement.pinned) {
         const auto at = byId.find(id);
         if (at == byId.end() || arrangement.hidden.contains(id)) continue;
-        TimelineRow row = trackRow(*at->second);
+        TimelineRow row = trackRow(*at->second, scale);
         row.pinned = true;
         place(layout.pinned, row, layout.pinnedHeight);
     }
@@ -112,21 +113,32 @@ TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineA
             return track->info.kind == TrackKind::Steps && track->lanes <= 1;
         });
         if (steps != group.end()) {
-            head = trackRow(**steps);
+            head = trackRow(**steps, scale);
             group.erase(steps);
         } else {
-            head.laneHeight = kHeadHeight - 2 * TimelineRow::kPadding;
+            head.laneHeight = static_cast<int>((kHeadHeight - 2 * TimelineRow::kPadding) * scale);
         }
         head.kind = TimelineRow::Kind::Head;
         head.rank = rank;
-        head.height = kHeadHeight;
+        head.height = std::max(kHeadHeight, head.laneHeight + 2 * TimelineRow::kPadding + kRowGap - 1);
         place(layout.rows, head, y);
-        for (const auto* track : group) place(layout.rows, trackRow(*track), y);
+        for (const auto* track : group) place(layout.rows, trackRow(*track, scale), y);
         layout.rows.back().height += kGroupGap;
         y += kGroupGap;
     }
     layout.height = y;
     return layout;
+}
+
+TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
+                              int viewportHeight)
+{
+    TimelineLayout layout = layoutScaled(tracks, arrangement, viewportHeight, 1);
+    const int used = layout.pinnedHeight + layout.height;
+    if (used <= 0 || used >= viewportHeight) return layout;
+    // A few tracks use the room they have. Gaps do not grow, so this never gets too high.
+    const double scale = std::min(kTallestScale, static_cast<double>(viewportHeight) / used);
+    return layoutScaled(tracks, arrangement, viewportHeight, scale);
 }
 
 std::set<RankId> initiallyCollapsed(std::span<const TrackView> tracks)

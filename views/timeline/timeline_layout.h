@@ -55,7 +55,7 @@ struct TimelineLayout {
 };
 
 /// Rows for `tracks` (in any order), ranks ascending, tracks by their order, empty tracks left out. viewportHeight:
-/// collapsed ranks shrink, within limits, so that many of them fit.
+/// collapsed ranks shrink, within limits, so that many of them fit, and lanes grow when there is room to spare.
 TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
                               int viewportHeight);
 

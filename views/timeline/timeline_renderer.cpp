@@ -26,6 +26,15 @@ void keepWidest(std::vector<PlacedName>& names, std::size_t limit)
     std::erase_if(names, [&](const auto& name) { return name.width <= narrowest; });
 }
 
+std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepView> steps)
+{
+    if (op.kind != SliceKind::Step || op.name.find_first_of("0123456789") != std::string::npos) return std::nullopt;
+    const Instant middle = slice.start + Duration{slice.duration.ns / 2};
+    const auto after = std::partition_point(steps.begin(), steps.end(), [&](const StepView& step) { return step.record.range.begin <= middle; });
+    if (after == steps.begin() || !std::prev(after)->record.range.contains(middle)) return std::nullopt;
+    return std::prev(after)->record.step;
+}
+
 TimelineRenderer::TimelineRenderer() : m_texts(fontOf(TextRole::Small)) {}
 
 int TimelineRenderer::topOf(const TimelineRow& row, const TimelineLayout& layout, int scroll)
@@ -148,7 +157,8 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const auto x = static_cast<float>(name.x), y = static_cast<float>(name.centreY);
-        const QString text = QString::fromStdString(op->name);
+        QString text = QString::fromStdString(op->name);
+        if (const auto number = stepNumberOf(name.slice, *op, frame.steps)) text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.
         if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > static_cast<float>(name.width)) continue;
         const float used = m_texts.draw(painter, x, y, static_cast<float>(name.width), text);

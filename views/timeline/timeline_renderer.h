@@ -15,12 +15,16 @@
 
 namespace fourwalls::views {
 
+/// The number of the step that a slice of kind Step stands for; absent when its name tells already or none is known.
+std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepView> steps);
+
 /// What to render.
 struct TimelineFrame {
     const TimelineLayout* layout = nullptr;
     const TimelineSource* source = nullptr;
     const TimeCamera* camera = nullptr;
     TimeTicks ticks;
+    std::span<const StepView> steps;///< to number the slices of steps, by begin
     int scroll = 0;                 ///< lines of the unpinned rows above the view
     QSize size;                     ///< of the drawing area [pixels]
 };

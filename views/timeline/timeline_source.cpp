@@ -10,7 +10,10 @@ namespace {
 constexpr std::size_t kCacheBytes = 48u << 20;
 constexpr std::size_t kMostOps = 4u << 20;      // a stranger's file may name any number
 constexpr std::size_t kMostMatches = 10'000;
+/// From this many tracks on, both workers read a screen.
+constexpr std::size_t kTracksWorthSharing = 6;
 const QByteArray kScreenChannel = QByteArrayLiteral("timeline.screen");
+const QByteArray kOtherScreenChannel = QByteArrayLiteral("timeline.screen.2");
 const QByteArray kAheadChannel = QByteArrayLiteral("timeline.ahead");
 const QByteArray kSearchChannel = QByteArrayLiteral("timeline.search");
 
@@ -22,13 +25,14 @@ TimelineSource::TimelineSource(QObject* parent) : QObject(parent) {}
 void TimelineSource::setSession(TraceSession* session, TimeRange whole)
 {
     if (m_session) {
-        for (const auto& channel : {kScreenChannel, kAheadChannel, kSearchChannel}) m_session->cancel(this, channel);
+        for (const auto& channel : {kScreenChannel, kOtherScreenChannel, kAheadChannel, kSearchChannel}) m_session->cancel(this, channel);
     }
     m_session = session;
     m_whole = whole;
     m_tiles.reset(whole.begin);
     m_need = {};
-    m_waiting = m_aheadAsked = m_filterPending = false;
+    m_outstanding = 0;
+    m_aheadAsked = m_filterPending = false;
     m_ops.clear();
     m_styles.clear();
     m_matching.clear();
@@ -73,16 +77,22 @@ TimelineSource::Question TimelineSource::missing(const TileSpan& span) const
     return question;
 }
 
+void TimelineSource::giveUpScreen()
+{
+    m_session->cancel(this, kScreenChannel);
+    m_session->cancel(this, kOtherScreenChannel);
+    m_outstanding = 0;
+}
+
 void TimelineSource::askMissing()
 {
     if (!m_session || m_need.range.empty()) return;
     const TileSpan span = m_tiles.spanFor(m_need.range, level());
-    if (m_waiting) {
+    if (m_outstanding > 0) {
         // An answer on its way is still of use if it is of this level and touches the screen; else it is given up.
         const bool useful = m_asked.level == span.level && m_asked.first <= span.last && span.first <= m_asked.last;
         if (useful) return;
-        m_session->cancel(this, kScreenChannel);
-        m_waiting = false;
+        giveUpScreen();
     }
     Question question = missing(span);
     if (question.empty()) {
@@ -90,8 +100,19 @@ void TimelineSource::askMissing()
         return;
     }
     m_session->cancel(this, kAheadChannel);
-    m_waiting = true;
     m_asked = span;
+    Question other;
+    other.span = span;
+    for (auto& request : question.requests) {
+        if (request.tracks.size() < kTracksWorthSharing) continue;
+        // Every other track: neighbours in a rank differ in size, ranks do not.
+        TileRequest half{request.span, {}}, rest{request.span, {}};
+        for (std::size_t i = 0; i < request.tracks.size(); ++i) (i % 2 == 0 ? half : rest).tracks.push_back(request.tracks[i]);
+        request = std::move(half);
+        other.requests.push_back(std::move(rest));
+    }
+    m_outstanding = other.empty() ? 1 : 2;
+    if (!other.empty()) ask(kOtherScreenChannel, std::move(other), Urgency::Frame);
     ask(kScreenChannel, std::move(question), Urgency::Frame);
 }
 
@@ -125,7 +146,7 @@ void TimelineSource::ask(const QByteArray& channel, Question question, Urgency u
     }
     const TimeRange activityRange = m_tiles.rangeOf(question.span);
     const int activityPixels = static_cast<int>((question.span.last - question.span.first + 1) * kTileColumns);
-    const bool forScreen = channel == kScreenChannel;
+    const bool forScreen = channel != kAheadChannel;
 
     m_session->ask<Load>(
         this, channel,
@@ -143,15 +164,17 @@ void TimelineSource::ask(const QByteArray& channel, Question question, Urgency u
             return load;
         },
         [this, forScreen](const Answer<Load>& answer) {
-            if (forScreen) m_waiting = false;
+            if (forScreen && m_outstanding > 0) --m_outstanding;
             if (answer.ok()) {
                 m_error.clear();
                 take(*answer);
             } else if (answer.error.code != ErrorCode::Cancelled) {
+                if (forScreen) giveUpScreen();
                 m_error = textOf(answer.error);
                 emit changed();
                 return;     // asking again would fail again; the next move of the user tries anew
             }
+            if (m_outstanding > 0) return;      // half a screen is not worth a repaint
             emit changed();
             askMissing();
         },

@@ -51,7 +51,7 @@ public:
     /// How well the present need could be drawn now.
     Coverage coverage() const;
     /// An answer for the screen is on its way.
-    bool waiting() const { return m_waiting; }
+    bool waiting() const { return m_outstanding > 0; }
 
     const TileCache& tiles() const { return m_tiles; }
     std::span<const SliceStyle> styles() const { return m_styles; }
@@ -97,6 +97,7 @@ private:
     void ask(const QByteArray& channel, Question question, Urgency urgency);
     void take(const Load& load);
     void askMissing();
+    void giveUpScreen();
     void askAhead();
     void restyle(std::size_t from);
 
@@ -104,8 +105,8 @@ private:
     TimeRange m_whole;
     TileCache m_tiles;
     TimelineNeed m_need;
-    bool m_waiting = false;         ///< a question for the screen is out
-    TileSpan m_asked;               ///< what it covers
+    int m_outstanding = 0;          ///< questions for the screen that are out
+    TileSpan m_asked;               ///< what they cover
     bool m_aheadAsked = false;
     std::vector<std::shared_ptr<const OpInfo>> m_ops;
     std::vector<SliceStyle> m_styles;

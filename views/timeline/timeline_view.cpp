@@ -190,6 +190,7 @@ void TimelineView::readSteps()
         [this](const Answer<std::vector<StepView>>& answer) {
             m_steps = answer.ok() ? *answer : std::vector<StepView>{};
             m_toolbar->setSteps(m_steps);
+            m_canvas->setSteps(m_steps);
             if (selection()) {
                 m_toolbar->showStep(selection()->step());
                 const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;

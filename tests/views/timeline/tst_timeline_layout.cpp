@@ -107,6 +107,17 @@ private slots:
         QCOMPARE(layout.hiddenTracks, 2);
     }
 
+    void lanesGrowIntoSpareRoomButNotBeyond()
+    {
+        const auto tight = layoutTimeline(twoRanks(), {}, 10);
+        const auto roomy = layoutTimeline(twoRanks(), {}, tight.height * 5 / 4);
+        const auto vast = layoutTimeline(twoRanks(), {}, 5000);
+        QVERIFY(roomy.rows[1].laneHeight > tight.rows[1].laneHeight);
+        QVERIFY(roomy.height <= tight.height * 5 / 4);
+        QVERIFY(vast.rows[1].laneHeight > roomy.rows[1].laneHeight);
+        QVERIFY(vast.rows[1].laneHeight < 2 * tight.rows[1].laneHeight);
+    }
+
     void visibleRowsTouchTheViewport()
     {
         const auto layout = layoutTimeline(twoRanks(), {}, 600);

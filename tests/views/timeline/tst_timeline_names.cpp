@@ -66,6 +66,35 @@ private slots:
         QCOMPARE(names.size(), std::size_t{3});
     }
 
+    void stepsWithoutANumberGetTheirs()
+    {
+        std::vector<StepView> steps;
+        for (int i = 0; i < 3; ++i) {
+            StepView step;
+            step.record.step = StepIndex{10 + i};
+            step.record.range = {Instant{i * 100}, Instant{i * 100 + 90}};
+            steps.push_back(step);
+        }
+        OpInfo op;
+        op.kind = SliceKind::Step;
+        op.name = "step";
+        SliceView slice;
+        slice.start = Instant{98};
+        slice.duration = Duration{90};
+        QCOMPARE(stepNumberOf(slice, op, steps), std::optional(StepIndex{11}));
+        slice.start = Instant{50};                          // its middle lies between steps
+        QVERIFY(!stepNumberOf(slice, op, steps));
+        slice.start = Instant{-500};
+        QVERIFY(!stepNumberOf(slice, op, steps));
+        slice.start = Instant{0};
+        QVERIFY(!stepNumberOf(slice, op, {}));
+        op.name = "ProfilerStep 7";
+        QVERIFY(!stepNumberOf(slice, op, steps));
+        op.name = "step";
+        op.kind = SliceKind::Kernel;
+        QVERIFY(!stepNumberOf(slice, op, steps));
+    }
+
     void drawsNothingBeyondItsRoom()
     {
         TextCache texts(fontOf(TextRole::Small));
