@@ -62,4 +62,33 @@ void paintStack(QImage& image, int left, int bottom, const AreaStack& stack, std
     }
 }
 
+void paintColumnLine(QImage& image, int left, std::span<const float> ys, const ColumnPen& pen)
+{
+    const float half = pen.width / 2;
+    const float period = pen.dashOn + pen.dashOff;
+    const QRgb color = qPremultiply(pen.color | 0xff000000);
+    const float opacity = static_cast<float>(qAlpha(pen.color));
+    const float rows = static_cast<float>(image.height());
+    float walked = 0;
+    float last = std::nanf("");
+    for (std::size_t i = 0; i < ys.size(); ++i) {
+        const float y = ys[i];
+        const bool joined = !std::isnan(last) && !std::isnan(y);
+        if (joined) walked += 1 + std::abs(y - last);
+        const float from = joined ? last : y;
+        last = y;
+        const int x = left + static_cast<int>(i);
+        if (std::isnan(y) || x < 0 || x >= image.width()) continue;
+        if (pen.dashOff > 0 && std::fmod(walked, period) >= pen.dashOn) continue;
+        const float top = std::clamp(std::min(from, y) - half, 0.0f, rows);
+        const float bottom = std::clamp(std::max(from, y) + half, 0.0f, rows);
+        for (int row = static_cast<int>(top); static_cast<float>(row) < bottom; ++row) {
+            const float begin = std::max(top, static_cast<float>(row));
+            const float end = std::min(bottom, static_cast<float>(row + 1));
+            QRgb& pixel = reinterpret_cast<QRgb*>(image.scanLine(row))[x];
+            pixel = blend(color, pixel, static_cast<unsigned>(std::lround((end - begin) * opacity)));
+        }
+    }
+}
+
 } // namespace fourwalls::views

@@ -30,4 +30,16 @@ struct AreaStack {
 /// Columns and rows outside the image are skipped. An empty layer (top equal to the one below) paints nothing.
 void paintStack(QImage& image, int left, int bottom, const AreaStack& stack, std::span<const QRgb> colors);
 
+/// How a curve over the columns is drawn. Dashes are lengths along the curve [pixels]; off 0: solid.
+struct ColumnPen {
+    QRgb color = 0xff000000;    ///< not premultiplied; may be translucent
+    float width = 1.5f;         ///< [pixels]
+    float dashOn = 0, dashOff = 0;
+};
+
+/// Paints a step curve over what the image already shows: column c at x = left + c with its middle at ys[c]
+/// [pixel, downwards], neighbours joined by upright strokes; a NaN is a gap. A path of that many corners takes
+/// QPainter tens of milliseconds.
+void paintColumnLine(QImage& image, int left, std::span<const float> ys, const ColumnPen& pen);
+
 } // namespace fourwalls::views

@@ -26,8 +26,7 @@ QString quoted(QString cell)
 
 QString cellText(const QModelIndex& index)
 {
-    const QVariant exact = index.data(kExactRole);
-    const QVariant value = exact.isValid() ? exact : index.data(Qt::DisplayRole);
+    const QVariant value = index.data(kExactRole);
     if (value.typeId() == QMetaType::Double) return QString::number(value.toDouble(), 'g', 12);
     return value.toString();
 }

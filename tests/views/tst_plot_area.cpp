@@ -75,6 +75,38 @@ private slots:
         QCOMPARE(untouched, blank(3, 5));
     }
 
+    void aLineJoinsItsColumns()
+    {
+        QImage image = blank(4, 10);
+        const std::vector<float> ys = {2.5f, 2.5f, 7.5f, std::nanf("")};
+        paintColumnLine(image, 0, ys, {kRed, 1});
+        for (int y = 0; y < 10; ++y) {
+            QCOMPARE(image.pixel(0, y), y == 2 ? kRed : 0u);
+            QCOMPARE(image.pixel(2, y), y >= 2 && y <= 7 ? kRed : 0u);
+            QCOMPARE(image.pixel(3, y), 0u);
+        }
+    }
+
+    void dashesAndTranslucency()
+    {
+        QImage image = blank(100, 3);
+        paintColumnLine(image, 0, std::vector<float>(100, 1.5f), {qRgba(255, 0, 0, 128), 1, 4, 3});
+        int on = 0;
+        for (int x = 0; x < 100; ++x) {
+            const int alpha = qAlpha(image.pixel(x, 1));
+            QVERIFY(alpha == 0 || alpha == 128);
+            on += alpha != 0;
+        }
+        QVERIFY(on >= 55 && on <= 60);
+    }
+
+    void aLineIsClipped()
+    {
+        QImage image = blank(3, 3);
+        paintColumnLine(image, -1, std::vector<float>{-1e6f, 1e6f, -1e6f, 1e6f, 0}, {kRed, 1});
+        for (int x = 0; x < 3; ++x) QCOMPARE(image.pixel(x, 1), kRed);
+    }
+
     void columnsBeyondOneBlockAreAllPainted()
     {
         QImage image = blank(100, 3);

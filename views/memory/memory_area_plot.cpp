@@ -17,25 +17,6 @@ namespace fourwalls::views {
 
 namespace {
 
-/// A step function as a path inside the plot: one horizontal and one vertical line per sample.
-template <class Samples, class X, class Y>
-QPainterPath stairs(const Samples& samples, X x, Y y, double right)
-{
-    QPainterPath path;
-    bool first = true;
-    double last = 0;
-    for (const auto& sample : samples) {
-        const double px = x(sample);
-        if (first) path.moveTo(px, y(sample));
-        else path.lineTo(px, last);
-        last = y(sample);
-        path.lineTo(px, last);
-        first = false;
-    }
-    if (!first) path.lineTo(std::max(right, path.currentPosition().x()), last);
-    return path;
-}
-
 /// Text with the card's colour around it, so that it reads on any curve.
 void paintHaloText(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink)
 {
@@ -144,9 +125,7 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     painter.save();
     painter.setClipRect(inside);
     paintCurve(painter);
-    paintStaticLine(painter);
-    paintReserved(painter);
-    paintGhost(painter);
+    paintStaticFigure(painter);
     paintMark(painter);
     painter.restore();
     paintPeak(painter);
@@ -155,6 +134,7 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
 void MemoryAreaPlot::paintCurve(QPainter& painter) const
 {
     if (!m_data) return;
+    const Theme& t = currentTheme();
     const QRectF inside = plotRect();
     const double ratio = painter.device()->devicePixelRatioF();
     const int columns = std::max(1, static_cast<int>(std::lround(inside.width() * ratio)));
@@ -164,25 +144,36 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     image.fill(Qt::transparent);
     std::array<QRgb, kMemoryCategoryCount> colors;
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
-        colors[static_cast<std::size_t>(i)] = colourOf(currentTheme(), static_cast<MemoryCategory>(i)).rgb();
+        colors[static_cast<std::size_t>(i)] = colourOf(t, static_cast<MemoryCategory>(i)).rgb();
     }
-    paintStack(image, 0, rows, stackOf(m_data->window, camera(), m_scale, columns, ratio, inside.top()), colors);
+    const AreaStack stack = stackOf(m_data->window, camera(), m_scale, columns, ratio, inside.top());
+    paintStack(image, 0, rows, stack, colors);
+
+    const auto line = [&](const std::vector<CurvePoint>& points, Instant end, const ColumnPen& pen) {
+        paintColumnLine(image, 0, lineOf(points, end, camera(), m_scale, columns, ratio, inside.top()), pen);
+    };
+    const auto width = [&](double pixels) { return static_cast<float>(pixels * ratio); };
+    // What stays between steps lies at the bottom of the stack: its edge is the static line.
+    static_assert(isStatic(MemoryCategory::OptimizerState) && !isStatic(MemoryCategory::Activations));
+    const auto staticLayer = static_cast<std::size_t>(MemoryCategory::OptimizerState) * static_cast<std::size_t>(columns);
+    QColor ink = t.text;
+    ink.setAlpha(150);
+    paintColumnLine(image, 0, std::span(stack.tops).subspan(staticLayer, static_cast<std::size_t>(columns)),
+                    {ink.rgba(), width(1.2)});
+    std::vector<CurvePoint> points;
+    for (const CounterSample& sample : m_data->reserved) points.push_back({sample.at, sample.max});
+    line(points, m_data->window.range.end, {t.secondaryText.rgba(), width(1.5)});
+    points.clear();
+    for (const MemorySample& sample : m_ghost) points.push_back({sample.at, static_cast<double>(sample.total())});
+    line(points, m_ghost.empty() ? Instant{} : m_ghost.back().at, {t.prediction.rgba(), width(1.8), width(5), width(4)});
     painter.drawImage(inside.topLeft(), image);
 }
 
-void MemoryAreaPlot::paintStaticLine(QPainter& painter) const
+void MemoryAreaPlot::paintStaticFigure(QPainter& painter) const
 {
     if (!m_data) return;
+    // Beside the line's right end, if the line is high enough to stand apart from the axis.
     const QRectF inside = plotRect();
-    const QPainterPath line =
-        stairs(m_data->window.samples, [&](const MemorySample& s) { return xOf(s.at); },
-               [&](const MemorySample& s) { return m_scale.y(static_cast<double>(staticBytes(s.bytes))); },
-               std::min(inside.right(), xOf(m_data->window.range.end)));
-    QColor ink = currentTheme().text;
-    ink.setAlpha(150);
-    painter.strokePath(line, QPen(ink, 1.2));
-
-    // The figure beside the line's right end, if the line is high enough to stand apart from the axis.
     const MemorySample* last = sampleAt(m_data->window, std::min(camera().range().end, m_data->window.range.end) - Duration{1});
     if (!last) return;
     const double bytes = static_cast<double>(staticBytes(last->bytes));
@@ -193,25 +184,6 @@ void MemoryAreaPlot::paintStaticLine(QPainter& painter) const
     if (bytes > 0 && baseline.x() > inside.left() + 40 && baseline.y() - metrics.ascent() > m_scale.linear().top()) {
         paintHaloText(painter, baseline, label, currentTheme().text);
     }
-}
-
-void MemoryAreaPlot::paintReserved(QPainter& painter) const
-{
-    if (!m_data || m_data->reserved.empty()) return;
-    const QPainterPath line = stairs(m_data->reserved, [&](const CounterSample& s) { return xOf(s.at); },
-                                     [&](const CounterSample& s) { return m_scale.y(s.max); }, plotRect().right());
-    painter.strokePath(line, QPen(currentTheme().secondaryText, 1.5));
-}
-
-void MemoryAreaPlot::paintGhost(QPainter& painter) const
-{
-    if (m_ghost.empty()) return;
-    const QPainterPath line =
-        stairs(m_ghost, [&](const MemorySample& s) { return xOf(s.at); },
-               [&](const MemorySample& s) { return m_scale.y(static_cast<double>(s.total())); }, plotRect().left());
-    QPen pen(currentTheme().prediction, 1.8);
-    pen.setDashPattern({4, 3});
-    painter.strokePath(line, pen);
 }
 
 void MemoryAreaPlot::paintWallBand(QPainter& painter) const

@@ -30,7 +30,7 @@ public:
     void setCapacity(std::int64_t bytes, const QString& device);
     /// Keep the axis linear up to the wall.
     void setWallToScale(bool toScale);
-    /// A predicted curve, drawn dashed over the recording. Samples by time; empty: none.
+    /// A predicted curve, drawn dashed over the recording up to its last sample. Samples by time; empty: none.
     void setGhost(std::vector<MemorySample> ghost);
     /// Buffers from which the readout names the one made last; null: none.
     void setBuffers(std::shared_ptr<const AllocationList> buffers);
@@ -54,9 +54,7 @@ private:
     double largest() const;
     void paintCurve(QPainter& painter) const;
     void paintWallBand(QPainter& painter) const;
-    void paintGhost(QPainter& painter) const;
-    void paintReserved(QPainter& painter) const;
-    void paintStaticLine(QPainter& painter) const;
+    void paintStaticFigure(QPainter& painter) const;
     void paintPeak(QPainter& painter);
     void paintMark(QPainter& painter) const;
     std::vector<ReadoutLine> readoutAt(Instant at) const;

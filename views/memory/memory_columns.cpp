@@ -15,6 +15,23 @@ const MemorySample* sampleAt(const MemoryWindow& window, Instant at)
     return after == window.samples.begin() ? nullptr : &*(after - 1);
 }
 
+namespace {
+
+/// Which times lie in which column.
+struct Columns {
+    double origin, nsPerColumn;
+
+    Columns(const TimeCamera& camera, int columns)
+        : origin(static_cast<double>(camera.bounds().begin.ns) + camera.beginNs())
+        , nsPerColumn(camera.nsPerPixel() * camera.width() / std::max(1, columns))
+    {
+    }
+    std::int64_t begin(int column) const { return static_cast<std::int64_t>(std::floor(origin + column * nsPerColumn)); }
+    std::int64_t end(int column) const { return std::max(begin(column) + 1, begin(column + 1)); }
+};
+
+} // namespace
+
 AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const MemoryScale& scale, int columns,
                   double ratio, double top)
 {
@@ -26,13 +43,11 @@ AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const Me
     const auto& samples = window.samples;
     if (samples.empty()) return stack;
 
-    const double origin = static_cast<double>((camera.bounds().begin).ns) + camera.beginNs();
-    const double nsPerColumn = camera.nsPerPixel() * camera.width() / std::max(1, columns);
+    const Columns times(camera, columns);
     const double perByte = scale.linear().height() / scale.top() * ratio;
     std::size_t held = 0;       // the last sample at or before the column's begin
     for (int column = 0; column < columns; ++column) {
-        const auto begin = static_cast<std::int64_t>(std::floor(origin + column * nsPerColumn));
-        const auto end = std::max(begin + 1, static_cast<std::int64_t>(std::floor(origin + (column + 1) * nsPerColumn)));
+        const std::int64_t begin = times.begin(column), end = times.end(column);
         if (end <= window.range.begin.ns || begin >= window.range.end.ns) continue;
         while (held + 1 < samples.size() && samples[held + 1].at.ns <= begin) ++held;
         if (samples[held].at.ns >= end) continue;
@@ -52,6 +67,25 @@ AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const Me
         }
     }
     return stack;
+}
+
+std::vector<float> lineOf(std::span<const CurvePoint> points, Instant end, const TimeCamera& camera,
+                          const MemoryScale& scale, int columns, double ratio, double top)
+{
+    std::vector<float> ys(static_cast<std::size_t>(std::max(0, columns)), std::nanf(""));
+    if (points.empty()) return ys;
+    const Columns times(camera, columns);
+    std::size_t held = 0;
+    for (int column = 0; column < columns; ++column) {
+        const std::int64_t first = times.begin(column), past = times.end(column);
+        if (first >= end.ns) break;
+        while (held + 1 < points.size() && points[held + 1].at.ns <= first) ++held;
+        if (points[held].at.ns >= past) continue;
+        double most = points[held].bytes;
+        for (std::size_t i = held + 1; i < points.size() && points[i].at.ns < past; ++i) most = std::max(most, points[i].bytes);
+        ys[static_cast<std::size_t>(column)] = static_cast<float>((scale.y(most) - top) * ratio);
+    }
+    return ys;
 }
 
 std::int64_t staticBytes(const CategoryBytes& bytes)

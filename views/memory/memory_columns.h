@@ -7,7 +7,8 @@
 #include "views/plot_area.h"
 #include "views/timeline/time_camera.h"
 
-#include <optional>
+#include <span>
+#include <vector>
 
 namespace fourwalls::views {
 
@@ -21,6 +22,15 @@ const MemorySample* sampleAt(const MemoryWindow& window, Instant at);
 /// pixels counted from the top of the image whose row 0 is the scale's pixel `top`.
 AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const MemoryScale& scale, int columns,
                   double ratio, double top);
+
+/// Heights of a step curve in the columns of stackOf, for paintColumnLine: the largest value in each column; NaN before
+/// the first point and after `end`. points: time and bytes, by time.
+struct CurvePoint {
+    Instant at;
+    double bytes = 0;
+};
+std::vector<float> lineOf(std::span<const CurvePoint> points, Instant end, const TimeCamera& camera,
+                          const MemoryScale& scale, int columns, double ratio, double top);
 
 /// Bytes of the categories that stay between steps.
 std::int64_t staticBytes(const CategoryBytes& bytes);

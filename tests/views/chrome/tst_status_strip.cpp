@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The status bar says what the trace says about itself.
+#include "tests/views/fail_on_warning.h"
+#include "views/chrome/header_bar.h"
+#include "views/chrome/rail.h"
+#include "views/chrome/status_strip.h"
+#include "views/chrome/trace_tabs.h"
+
+#include <QSignalSpy>
+#include <QtTest/QtTest>
+
+#include <QAbstractButton>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class TestStatusStrip : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+    static TraceInfo info()
+    {
+        TraceInfo info;
+        info.counts.slices = 18'412'907;
+        info.header.ranks.resize(16);
+        info.stepCount = 5;
+        for (RankInfo& rank : info.header.ranks) rank.device = "H100";
+        return info;
+    }
+
+    static QString joined(const TraceInfo& info)
+    {
+        QStringList texts;
+        for (const StatusItem& item : statusOf(info)) texts.append(item.text);
+        return texts.join(QLatin1Char('|')).remove(QChar(0x2009));
+    }
+
+private slots:
+    void init() { m_warnings = std::make_unique<tests::FailOnWarning>(); }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void aCompleteTrace()
+    {
+        const QString text = joined(info());
+        QVERIFY2(text.contains(QStringLiteral("complete")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("18412907 slices")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("dropped 0")), qPrintable(text));
+        QVERIFY2(!text.contains(QStringLiteral("overhead")), qPrintable(text));   // unknown is left out, never 0
+        for (const StatusItem& item : statusOf(info())) QVERIFY(!item.warning);
+    }
+
+    void whatWasLostIsAWarning()
+    {
+        TraceInfo broken = info();
+        broken.complete = false;
+        broken.audit.push_back({"queue_full", AuditSeverity::Dropped, 12, "of rank 3"});
+        broken.audit.push_back({"bad_rows", AuditSeverity::Skipped, 5, {}});
+        broken.audit.push_back({"clamped", AuditSeverity::Repaired, 7, {}});
+        broken.closing.recorderOverheadFraction = 0.0041;
+        const QString text = joined(broken);
+        QVERIFY2(text.contains(QStringLiteral("recovered")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("dropped 12")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("repaired 7")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("skipped 5")), qPrintable(text));
+        QVERIFY2(text.contains(QStringLiteral("0.41%")), qPrintable(text));
+        int warnings = 0;
+        QString explained;
+        for (const StatusItem& item : statusOf(broken)) {
+            warnings += item.warning;
+            explained += item.explanation;
+        }
+        QCOMPARE(warnings, 2);   // recovered, and lost records
+        QVERIFY(explained.contains(QStringLiteral("queue full")));
+    }
+
+    void chipsNameDeviceAndPlan()
+    {
+        TraceInfo trace = info();
+        QVERIFY(deviceWords(trace).contains(QStringLiteral("16")));
+        QVERIFY(deviceWords(trace).contains(QStringLiteral("H100")));
+        QVERIFY(planWords(trace).isEmpty());   // no spec: nothing is claimed
+        trace.header.spec = RunSpec{};
+        trace.header.spec->plan.dp = 4;
+        trace.header.spec->plan.pp = 4;
+        trace.header.spec->plan.microbatches = 8;
+        const QString plan = planWords(trace);
+        QVERIFY2(plan.contains(QStringLiteral("dp 4")) && plan.contains(QStringLiteral("1F1B")) &&
+                     plan.contains(QStringLiteral("m 8")), qPrintable(plan));
+    }
+
+    void tabsAndRailAnswerTheKeyboard()
+    {
+        Rail rail;
+        rail.addEntry(QStringLiteral("timeline"), QStringLiteral("timeline"), QStringLiteral("Timeline"));
+        rail.addEntry(QStringLiteral("memory"), QStringLiteral("memory"), QStringLiteral("Memory"));
+        const QSignalSpy chosen(&rail, &Rail::chosen);
+        for (QAbstractButton* button : rail.findChildren<QAbstractButton*>()) {
+            QVERIFY(!button->accessibleName().isEmpty());
+            QTest::keyClick(button, Qt::Key_Space);
+        }
+        QCOMPARE(chosen.size(), 2);
+        QCOMPARE(chosen.at(1).at(0).toString(), QStringLiteral("memory"));
+
+        TraceTabs tabs;
+        const int first = tabs.addTab(QStringLiteral("a.fourwalls"), QStringLiteral("/a.fourwalls"));
+        const int second = tabs.addTab(QStringLiteral("b.fourwalls"), QStringLiteral("/b.fourwalls"));
+        QVERIFY(first != second);
+        const QSignalSpy closing(&tabs, &TraceTabs::closeRequested);
+        tabs.resize(600, 34);
+        QAbstractButton* tab = tabs.findChildren<QAbstractButton*>().constFirst();
+        QTest::mouseClick(tab, Qt::MiddleButton);
+        QCOMPARE(closing.size(), 1);
+        QCOMPARE(closing.at(0).at(0).toInt(), first);
+        tabs.removeTab(first);
+        QCOMPARE(tabs.keys(), QList<int>{second});
+    }
+
+    void theStripFitsAnyWidth()
+    {
+        StatusStrip strip;
+        strip.setItems(statusOf(info()));
+        strip.setOwnFigures({84.0, 6.1, 131.0});
+        for (const int width : {60, 400, 1600}) {
+            strip.resize(width, strip.height());
+            QVERIFY(!strip.grab().isNull());
+        }
+    }
+};
+
+QTEST_MAIN(TestStatusStrip)
+#include "tst_status_strip.moc"

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The memory view offscreen: figures from the trace, the peak and what it is made of, gestures, the shared range,
+// the jump to the timeline, empty states. Any Qt warning fails.
+#include "tests/views/memory/view_probe.h"
+#include "views/memory/memory_panels.h"
+#include "views/memory/memory_view.h"
+#include "views/plot_card.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QToolButton>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class MemoryViewTest : public QObject {
+    Q_OBJECT
+
+    using Probe = ViewProbe<MemoryView>;
+
+    static QString plain(QString text) { return text.replace(QChar(0x2009), QLatin1Char(' ')); }
+
+    static QString figure(const Probe& probe, int index)
+    {
+        return plain(probe.view->findChild<FigureStrip*>()->figures()[static_cast<std::size_t>(index)].value);
+    }
+
+    static void wheel(QWidget& widget, QPointF at, int turn, Qt::KeyboardModifiers modifiers = {})
+    {
+        QWheelEvent event(at, widget.mapToGlobal(at), QPoint(), QPoint(0, turn), Qt::NoButton, modifiers,
+                          Qt::NoScrollPhase, false);
+        QApplication::sendEvent(&widget, &event);
+    }
+
+    static QPoint pointAt(const TimePlot& plot, Instant at)
+    {
+        const QRectF inside = plot.plotRect();
+        return QPointF(inside.left() + plot.camera().xOf(at), inside.center().y()).toPoint();
+    }
+
+private slots:
+    void init() { failOnQtWarnings(); }
+
+    void theFiguresAreTheTracesOwn()
+    {
+        // Worked out by hand in sample_training.h's terms: 16 layers of 190 MB shrinking by 1/16 each make 1615 MB of
+        // activations; static 3 x 16 x 6 MB; one temporary of half the last output and one workspace on top.
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        QCOMPARE(figure(probe, 0), QStringLiteral("2 GB"));
+        QCOMPARE(figure(probe, 1), QStringLiteral("288 MB"));
+        QCOMPARE(figure(probe, 2), QStringLiteral("1.71 GB"));
+        QCOMPARE(figure(probe, 3), QStringLiteral("288 MB"));
+        QCOMPARE(plain(probe.view->finding()), QStringLiteral("peaks at 2 GB as backward begins: 81 % activations"));
+    }
+
+    void unitsSwitchEverywhere()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        probe.selection.setByteUnit(ByteUnit::GiB);
+        QCOMPARE(figure(probe, 0), QStringLiteral("1.86 GiB"));
+        QVERIFY(plain(probe.view->finding()).contains(QStringLiteral("1.86 GiB")));
+        auto* table = probe.view->findChild<MemoryAlivePanel*>()->findChild<QTableView*>();
+        QCOMPARE(plain(table->model()->index(0, 1).data().toString()), QStringLiteral("1.5 GiB"));
+    }
+
+    void theWallStandsWhereItBelongs()
+    {
+        sample::Shape tight;
+        tight.capacity = 2'100'000'000;
+        Probe near(tight);
+        QVERIFY(near.ready());
+        QCOMPARE(near.view->areaPlot().scale().wall(), WallPlacement::ToScale);
+        QVERIFY(near.view->findChild<FigureStrip*>()->figures()[0].alarm);
+
+        Probe far(sample::Shape{});
+        QVERIFY(far.ready());
+        QCOMPARE(far.view->areaPlot().scale().wall(), WallPlacement::Broken);
+        far.view->areaPlot().setWallToScale(true);
+        far.view->areaPlot().grab();
+        QCOMPARE(far.view->areaPlot().scale().wall(), WallPlacement::ToScale);
+    }
+
+    void theCurveIsPaintedInItsColours()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        const QImage image = plot.grab().toImage();
+        // In the middle of step 1, a third of the way up: activations; just above the axis: weights.
+        const Instant middle{55'000'000};
+        const int x = pointAt(plot, middle).x() + 4;
+        QCOMPARE(image.pixel(x, static_cast<int>(plot.scale().y(1e9))), currentTheme().memory[3].rgb());
+        QCOMPARE(image.pixel(x, static_cast<int>(plot.scale().y(4e7))), currentTheme().memory[0].rgb());
+    }
+
+    void clickingAnInstantListsWhatWasAliveThere()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        auto* panel = probe.view->findChild<MemoryAlivePanel*>();
+        QCOMPARE(panel->title().text(), QStringLiteral("Alive at the peak"));
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        // Between set-up and the first step only the weights are there.
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, pointAt(plot, Instant{500'000}));
+        QVERIFY(probe.ready());
+        QCOMPARE(plain(panel->title().text()).left(8), QStringLiteral("Alive at"));
+        QCOMPARE(plain(panel->finding().text()), QStringLiteral("96 MB in 16 buffers"));
+        emit panel->backToPeak();
+        QVERIFY(probe.ready());
+        QCOMPARE(panel->title().text(), QStringLiteral("Alive at the peak"));
+    }
+
+    void thePeakByLayerAndOperator()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        auto* panel = probe.view->findChild<MemoryAlivePanel*>();
+        auto* table = panel->findChild<QTableView*>();
+        panel->setGrouping(MemoryGrouping::Layer);
+        // 17 rows: 16 layers, and the weights, which set-up made without a layer.
+        QCOMPARE(table->model()->rowCount(), 17);
+        panel->setGrouping(MemoryGrouping::Operator);
+        QCOMPARE(table->model()->index(0, 0).data().toString(), QStringLiteral("conv"));
+        QVERIFY(panel->tableAsCsv().startsWith(QStringLiteral("operator,bytes,share,buffers\nconv,1615000000,")));
+    }
+
+    void theWheelZoomsAtThePointerAndBack()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        const TimeRange before = probe.selection.range();
+        const QPointF at(plot.plotRect().left() + plot.plotRect().width() / 4, plot.plotRect().center().y());
+        const Instant under = plot.camera().timeAt(at.x() - plot.plotRect().left());
+        wheel(plot, at, 240);
+        QVERIFY(probe.selection.range().length() < before.length());
+        QVERIFY(std::abs((plot.camera().timeAt(at.x() - plot.plotRect().left()) - under).ns) <= 1000);
+        wheel(plot, at, -240);
+        QCOMPARE(probe.selection.range(), before);
+        QVERIFY(probe.ready());
+    }
+
+    void draggingMovesAndShiftMeasures()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        probe.selection.setRange({Instant{30'000'000}, Instant{60'000'000}});
+        QVERIFY(probe.ready());
+        const QPoint from = plot.plotRect().center().toPoint(), to = from + QPoint(-120, 0);
+        QTest::mousePress(&plot, Qt::LeftButton, {}, from);
+        QMouseEvent move(QEvent::MouseMove, to, plot.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&plot, &move);
+        QTest::mouseRelease(&plot, Qt::LeftButton, {}, to);
+        QVERIFY(probe.selection.range().begin > Instant{30'000'000});
+        QCOMPARE(probe.selection.range().length(), Duration{30'000'000});
+        QVERIFY(!probe.selection.measured());
+
+        const Qt::KeyboardModifiers shift = Qt::ShiftModifier;
+        QTest::mousePress(&plot, Qt::LeftButton, shift, from);
+        QMouseEvent stretch(QEvent::MouseMove, to, plot.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, shift);
+        QApplication::sendEvent(&plot, &stretch);
+        QTest::mouseRelease(&plot, Qt::LeftButton, shift, to);
+        QVERIFY(probe.selection.measured());
+        QVERIFY(probe.selection.measured()->length().ns > 1'000'000);
+    }
+
+    void anotherViewsRangeIsFollowedAtOnce()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        const TimeRange range{Instant{50'000'000}, Instant{60'000'000}};
+        probe.selection.setRange(range);
+        // Without waiting for an answer the known curve is shown for the new range.
+        QCOMPARE(probe.view->areaPlot().camera().range(), range);
+        QVERIFY(probe.view->areaPlot().quality() != FrameQuality::Blank);
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->areaPlot().quality(), FrameQuality::Full);
+    }
+
+    void theJumpShowsTheInstantOnTheTimeline()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        QSignalSpy asked(&probe.selection, &Selection::viewRequested);
+        emit probe.view->findChild<MemoryAlivePanel*>()->showOnTimeline();
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(asked[0][0].toString(), QStringLiteral("timeline"));
+        // The sample peaks as backward of step 1 begins: 1 + 36 + 1 operators of 1 ms before the step, 16 of forward.
+        const Instant peak{54'000'000};
+        QVERIFY(probe.selection.range().contains(peak));
+        QVERIFY(probe.selection.range().length() < Duration{5'000'000});
+        QCOMPARE(probe.selection.cursor(), std::optional(peak));
+        QVERIFY(probe.ready());
+        QVERIFY(probe.selection.slice());
+        QCOMPARE(probe.selection.slice()->op->name, std::string("conv backward"));
+        QCOMPARE(probe.selection.slice()->slice.start, peak);
+    }
+
+    void blocksShowEveryBuffer()
+    {
+        Probe probe(sample::Shape{});
+        probe.view->setShowsBlocks(true);
+        QVERIFY(probe.ready());
+        MemoryBlockPlot& plot = probe.view->blockPlot();
+        QCOMPARE(plot.quality(), FrameQuality::Full);
+        // A weight lives throughout and lies at the bottom.
+        const QRectF inside = plot.plotRect();
+        const MemoryBlock* lowest = plot.blockAt(QPointF(inside.right() - 3, inside.bottom() - 0.1));
+        QVERIFY(lowest);
+        QCOMPARE(lowest->offset, 0);
+        QCOMPARE(lowest->bytes, 6'000'000);
+        QSignalSpy clicked(&plot, &MemoryBlockPlot::blockClicked);
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, QPoint(static_cast<int>(inside.right()) - 3, static_cast<int>(inside.bottom()) - 1));
+        QCOMPARE(clicked.size(), 1);
+    }
+
+    void theFilterLeavesWhatMatches()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        auto* panel = probe.view->findChild<MemoryBufferPanel*>();
+        auto* table = panel->findChild<QTableView*>();
+        // 16 weights; per step 16 outputs, 16 temporaries and 36 workspaces; 16 gradients and 16 momenta once.
+        QCOMPARE(table->model()->rowCount(), 16 + 3 * (16 + 16 + 36) + 32);
+        panel->findChild<QLineEdit*>()->setText(QStringLiteral("optimizer state"));
+        QCOMPARE(table->model()->rowCount(), 16);
+        QCOMPARE(panel->tableAsCsv().count(QLatin1Char('\n')), 17);
+    }
+
+    void pickersChooseRankAndStep()
+    {
+        sample::Shape shape;
+        shape.ranks = 2;
+        Probe probe(shape);
+        QVERIFY(probe.ready());
+        const QList<QComboBox*> pickers = probe.view->findChildren<QComboBox*>();
+        QCOMPARE(pickers.size(), 2);
+        QCOMPARE(pickers[0]->count(), 2);
+        QCOMPARE(pickers[1]->count(), 4);   // all, and three steps
+        pickers[0]->setCurrentIndex(1);
+        emit pickers[0]->activated(1);
+        QCOMPARE(probe.selection.rank(), RankId(1));
+        QVERIFY(probe.ready());
+        // At the warm-up step's peak there are the weights and the first two gradients, and no optimizer state yet.
+        emit pickers[1]->activated(1);
+        QCOMPARE(probe.selection.step(), std::optional(StepIndex(0)));
+        QCOMPARE(probe.selection.range().begin, Instant{1'000'000});
+        QVERIFY(probe.ready());
+        QCOMPARE(figure(probe, 1), QStringLiteral("108 MB"));
+    }
+
+    void reservedMemoryIsAFigureOfItsOwn()
+    {
+        sample::Shape shape;
+        shape.reserved = true;
+        Probe probe(shape);
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->findChild<FigureStrip*>()->figures().size(), std::size_t(5));
+        QCOMPARE(figure(probe, 4), QStringLiteral("2.2 GB"));
+    }
+
+    void aTraceWithoutAllocationsSaysWhy()
+    {
+        sample::Shape shape;
+        shape.allocations = false;
+        Probe probe(shape);
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("no allocations")));
+        QVERIFY(!probe.view->areaPlot().isVisible());
+        probe.view->grab();
+    }
+
+    void withoutATraceItSaysWhatToDo()
+    {
+        MemoryView view;
+        QVERIFY(view.emptyReason().startsWith(QStringLiteral("Open or record")));
+        QVERIFY(!view.showsFinalData());
+        view.resize(600, 400);
+        view.grab();
+        QVERIFY(view.tableAsCsv().isEmpty());
+    }
+
+    void aPredictionIsDrawnDashedOverTheRecording()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        const QImage before = plot.grab().toImage();
+        MemorySample high;
+        high.bytes[0] = 3'000'000'000;
+        MemorySample end = high;
+        end.at = probe.selection.whole().end;
+        probe.view->setGhost({high, end});
+        const QImage after = plot.grab().toImage();
+        QVERIFY(plot.scale().top() > 3e9);  // the axis makes room
+        const int y = static_cast<int>(std::lround(plot.scale().y(3e9)));
+        int violet = 0, gaps = 0;
+        for (int x = static_cast<int>(plot.plotRect().left()); x < static_cast<int>(plot.plotRect().right()); ++x) {
+            const QColor c = after.pixelColor(x, y);
+            (c.blue() > c.green() + 40 ? violet : gaps) += 1;
+        }
+        QVERIFY(violet > 200 && gaps > 200);
+        QVERIFY(before != after);
+    }
+
+    void everySizeAndThemePaints()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        for (const QSize size : {QSize(1600, 900), QSize(1280, 720), QSize(640, 420), QSize(320, 200)}) {
+            for (const bool dark : {true, false}) {
+                setCurrentTheme(dark);
+                probe.view->resize(size);
+                for (const bool blocks : {true, false}) {
+                    probe.view->setShowsBlocks(blocks);
+                    QVERIFY(!probe.view->grab().isNull());
+                }
+            }
+        }
+        QVERIFY(probe.ready());
+    }
+};
+
+QTEST_MAIN(MemoryViewTest)
+#include "tst_memory_view.moc"

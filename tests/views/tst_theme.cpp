@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The palettes keep their promises: text has contrast, palettes share no colour, and neighbours stay apart for the
+// common forms of colour blindness.
+#include "views/theme.h"
+
+#include <QImage>
+#include <QPainter>
+#include <QtTest/QtTest>
+
+#include <array>
+#include <cmath>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+namespace {
+
+double linear(double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); }
+
+double luminance(const QColor& c)
+{
+    return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+}
+
+/// Contrast ratio of WCAG 2.1.
+double contrast(const QColor& a, const QColor& b)
+{
+    const double la = luminance(a), lb = luminance(b);
+    return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
+}
+
+/// CIE L*a*b* (D65) of linear sRGB.
+std::array<double, 3> lab(double r, double g, double b)
+{
+    const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116.0; };
+    const double x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+    const double y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);
+    const double z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+    return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+/// The colour as somebody without the medium (deuteranopia) or long (protanopia) cones sees it.
+/// Source: Viénot, Brettel, Mollon 1999, doi:10.1002/(SICI)1520-6378(199908)24:4<243::AID-COL5>3.0.CO;2-3, as the
+/// 3x3 matrices on linear RGB that follow from it.
+std::array<double, 3> seen(const QColor& c, bool protan)
+{
+    const double r = linear(c.redF()), g = linear(c.greenF()), b = linear(c.blueF());
+    if (protan) return lab(0.11238 * r + 0.88762 * g, 0.11238 * r + 0.88762 * g, 0.00401 * r - 0.00401 * g + b);
+    return lab(0.29275 * r + 0.70725 * g, 0.29275 * r + 0.70725 * g, -0.02234 * r + 0.02234 * g + b);
+}
+
+double distance(const std::array<double, 3>& a, const std::array<double, 3>& b)
+{
+    return std::sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+}
+
+} // namespace
+
+class TestTheme : public QObject {
+    Q_OBJECT
+private slots:
+    void textHasContrast_data() { themes(); }
+    void textHasContrast()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        for (const QColor& ground : {t.window, t.card, t.chrome, t.raised}) {
+            QVERIFY2(contrast(t.text, ground) >= 7, qPrintable(ground.name()));
+            QVERIFY2(contrast(t.secondaryText, ground) >= 4.5, qPrintable(ground.name()));
+        }
+        for (const QColor& ink : {t.ok, t.warning, t.error, t.information, t.wallEdge, t.prediction, t.accent})
+            QVERIFY2(contrast(ink, t.card) >= 4.0, qPrintable(ink.name()));
+        QVERIFY(contrast(t.accentText, t.accent) >= 4.5);
+    }
+
+    void textOnSlicesHasContrast_data() { themes(); }
+    void textOnSlicesHasContrast()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        for (const QColor& fill : t.phases) QVERIFY2(contrast(textOn(fill), fill) >= 3.0, qPrintable(fill.name()));
+        QVERIFY(contrast(textOn(t.structure), t.structure) >= 4.5);
+    }
+
+    void palettesShareNoColour_data() { themes(); }
+    void palettesShareNoColour()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        std::vector<QColor> phases(t.phases.begin(), t.phases.end());
+        phases.push_back(t.communication);
+        phases.push_back(t.copy);
+        const std::vector<QColor> status{t.ok, t.warning, t.error, t.information};
+        for (const QColor& phase : phases) {
+            for (const QColor& memory : t.memory) QVERIFY(phase != memory);
+            for (const QColor& each : status) QVERIFY(phase != each);
+            QVERIFY(phase != t.prediction);
+        }
+        for (const QColor& memory : t.memory)
+            for (const QColor& each : status) QVERIFY(memory != each);
+    }
+
+    void phasesStayApartForColourBlindEyes_data() { themes(); }
+    void phasesStayApartForColourBlindEyes()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        // What lies side by side in a step: these neighbours must differ by well over a just noticeable difference (2.3).
+        const std::vector<std::pair<QColor, QColor>> neighbours{
+            {colourOf(t, Phase::Forward), colourOf(t, Phase::BackwardInput)},
+            {colourOf(t, Phase::BackwardInput), colourOf(t, Phase::BackwardWeight)},
+            {colourOf(t, Phase::BackwardWeight), colourOf(t, Phase::Optimizer)},
+            {colourOf(t, Phase::Recompute), colourOf(t, Phase::BackwardInput)},
+            {colourOf(t, Phase::Forward), colourOf(t, Phase::Optimizer)},
+            {t.communication, colourOf(t, Phase::BackwardInput)},
+            {t.communication, colourOf(t, Phase::Forward)}};
+        for (const auto& [a, b] : neighbours)
+            for (const bool protan : {false, true})
+                QVERIFY2(distance(seen(a, protan), seen(b, protan)) > 10,
+                         qPrintable(QStringLiteral("%1 and %2").arg(a.name(), b.name())));
+    }
+
+    void everyKindHasItsColour()
+    {
+        const Theme& t = theme(false);
+        QCOMPARE(colourOf(t, SliceKind::Kernel, Phase::Forward, Activity::Compute), colourOf(t, Phase::Forward));
+        QCOMPARE(colourOf(t, SliceKind::Kernel, Phase::Forward, Activity::Transfer), t.communication);
+        QCOMPARE(colourOf(t, SliceKind::Copy, Phase::Forward, Activity::Copy), t.copy);
+        QCOMPARE(colourOf(t, SliceKind::Step, Phase::None, Activity::None), t.structure);
+        QVERIFY(isHatched(SliceKind::Wait, Activity::None));
+        QVERIFY(isHatched(SliceKind::Kernel, Activity::PipelineWait));
+        QVERIFY(!isHatched(SliceKind::Kernel, Activity::Compute));
+    }
+
+    void theWallEndsInItsEdge()
+    {
+        const Theme& t = theme(false);
+        QImage image(120, 40, QImage::Format_RGB32);
+        image.fill(t.card);
+        QPainter painter(&image);
+        paintWall(painter, QRectF(0, 0, 120, 30), t, WallEdge::Bottom);
+        painter.end();
+        QCOMPARE(image.pixelColor(60, 29), t.wallEdge);
+        QCOMPARE(image.pixelColor(60, 35), t.card);   // nothing below the limit
+        int joints = 0;
+        for (int y = 0; y < 28; ++y)
+            for (int x = 0; x < 120; ++x) joints += image.pixelColor(x, y) == t.wallJoint;
+        QVERIFY(joints > 300 && joints < 120 * 28 / 2);
+    }
+
+    void emptyRectanglesPaintNothing()
+    {
+        const Theme& t = theme(true);
+        QImage image(20, 20, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        paintWall(painter, QRectF(5, 5, 0, 10), t);
+        paintHatch(painter, QRectF(5, 5, 10, -3), t);
+        painter.end();
+        QCOMPARE(image.pixelColor(6, 6), QColor(Qt::white));
+    }
+
+private:
+    static void themes()
+    {
+        QTest::addColumn<bool>("dark");
+        QTest::newRow("light") << false;
+        QTest::newRow("dark") << true;
+    }
+};
+
+QTEST_MAIN(TestTheme)
+#include "tst_theme.moc"
