@@ -4,6 +4,8 @@
 
 #include <QRegularExpression>
 
+#include <nlohmann/json.hpp>
+
 namespace fourwalls::gui {
 
 QStringList RecordRequest::arguments() const
@@ -29,8 +31,32 @@ QString shellCommand(const QString& program, const QStringList& arguments)
     return words.join(QLatin1Char(' '));
 }
 
+namespace {
+
+/// With --json each line of progress is one object: message, and of a step also step, steps, loss.
+std::optional<RecordProgress> parseJsonProgress(const QString& line)
+{
+    const nlohmann::json object = nlohmann::json::parse(line.toStdString(), nullptr, false);
+    if (!object.is_object()) return std::nullopt;
+    RecordProgress progress;
+    const auto whole = [&object](const char* key) -> std::optional<int> {
+        const auto found = object.find(key);
+        return found != object.end() && found->is_number_integer() ? std::optional(found->get<int>()) : std::nullopt;
+    };
+    progress.step = whole("step");
+    progress.steps = whole("steps");
+    if (const auto loss = object.find("loss"); loss != object.end() && loss->is_number()) progress.loss = loss->get<double>();
+    if (const auto text = object.find("message"); text != object.end() && text->is_string())
+        progress.message = QString::fromStdString(text->get<std::string>());
+    return progress;
+}
+
+} // namespace
+
 RecordProgress parseProgress(const QString& line)
 {
+    if (line.trimmed().startsWith(QLatin1Char('{')))
+        if (const auto progress = parseJsonProgress(line)) return *progress;
     static const QRegularExpression step(QStringLiteral("\\bstep\\s+([0-9]+)\\s*(?:/|of)\\s*([0-9]+)"),
                                          QRegularExpression::CaseInsensitiveOption);
     static const QRegularExpression loss(QStringLiteral("\\bloss\\s*[=:]?\\s*([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"),

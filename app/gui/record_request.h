@@ -28,11 +28,11 @@ struct RecordRequest {
 /// The program and its arguments as one line to paste into a shell.
 QString shellCommand(const QString& program, const QStringList& arguments);
 
-/// One line of the child's progress.
+/// One line of the child's progress: a JSON object, or words.
 struct RecordProgress {
     std::optional<int> step, steps;    ///< "step 3/20": the third of twenty
     std::optional<double> loss;
-    QString message;                   ///< the whole line
+    QString message;                   ///< for a person
 };
 RecordProgress parseProgress(const QString& line);
 

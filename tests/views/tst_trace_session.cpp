@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Questions and answers of a session: late answers are dropped, cancelled jobs are told, errors arrive as errors, and
 // nothing is delivered to a receiver that is gone. No test waits for a time: the jobs wait for each other.
-#include "model/trace/in_memory_query.h"
 #include "views/trace_session.h"
+#ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
+#include "model/trace/in_memory_query.h"
+#include <thread>
+#endif
 
 #include <QSemaphore>
 #include <QSignalSpy>
-#include <QThread>
 #include <QtTest/QtTest>
 
 #include <atomic>
@@ -93,7 +95,7 @@ private slots:
         const auto keep = [&](const Answer<int>& answer) { answers.push_back(*answer); };
         session.ask<int>(&session, "range", [&](TraceQuery&, std::stop_token stop) -> Result<int> {
             started.release();
-            while (!stop.stop_requested()) QThread::yieldCurrentThread();
+            while (!stop.stop_requested()) std::this_thread::yield();
             olderWasStopped = true;
             return 1;   // an answer that comes too late
         }, keep);
@@ -180,7 +182,7 @@ private slots:
         QSemaphore started;
         session->ask<int>(this, "long", [&](TraceQuery&, std::stop_token stop) -> Result<int> {
             started.release();
-            while (!stop.stop_requested()) QThread::yieldCurrentThread();
+            while (!stop.stop_requested()) std::this_thread::yield();
             return 0;
         }, [](const Answer<int>&) {});
         started.acquire();
