@@ -426,6 +426,12 @@ void OneDnnImageOperators::doAveragePoolGradient(const Tensor& dy, const Tensor&
                                                              "average pool gradient");
 }
 
+void OneDnnImageOperators::doRelu(const Tensor& y)
+{
+    if (y.type() == DType::F32) imageKernels(float{}).relu(y.as<float>(), y.elements());
+    else imageKernels(Bf16{}).relu(y.as<Bf16>(), y.elements());
+}
+
 void OneDnnImageOperators::doAddRelu(const Tensor& y, const Tensor& shortcut)
 {
     if (y.type() == DType::F32) imageKernels(float{}).addRelu(y.as<float>(), shortcut.as<float>(), y.elements());

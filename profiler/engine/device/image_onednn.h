@@ -39,6 +39,7 @@ protected:
     void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) override;
     void doAveragePool(const Tensor& x, const Tensor& y) override;
     void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) override;
+    void doRelu(const Tensor& y) override;
     void doAddRelu(const Tensor& y, const Tensor& shortcut) override;
     void doAddReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other) override;
 

@@ -167,6 +167,12 @@ void ImageOperators::averagePoolGradient(const Tensor& dy, const Tensor& dx)
     doAveragePoolGradient(dy, dx);
 }
 
+void ImageOperators::relu(const Tensor& y)
+{
+    const Scope scope(m_device.recorder(), "relu", 0, 2 * y.bytes(), extents(y.shape()));
+    doRelu(y);
+}
+
 void ImageOperators::addRelu(const Tensor& y, const Tensor& shortcut)
 {
     const Scope scope(m_device.recorder(), "add and relu", 0, 2 * y.bytes() + shortcut.bytes(), extents(y.shape()));
@@ -175,7 +181,7 @@ void ImageOperators::addRelu(const Tensor& y, const Tensor& shortcut)
 
 void ImageOperators::addReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other)
 {
-    const Scope scope(m_device.recorder(), "add and relu gradient", 0,
+    const Scope scope(m_device.recorder(), other.defined() ? "add and relu gradient" : "relu gradient", 0,
                       y.bytes() + 2 * dy.bytes() + (other.defined() ? other.bytes() : 0), extents(y.shape()));
     doAddReluGradient(y, dy, other);
 }

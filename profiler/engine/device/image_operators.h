@@ -90,9 +90,11 @@ public:
     void averagePool(const Tensor& x, const Tensor& y);
     void averagePoolGradient(const Tensor& dy, const Tensor& dx);
 
+    /// y = max(y, 0), in place.
+    void relu(const Tensor& y);
     /// y = max(y + shortcut, 0), in place: the end of a residual block.
     void addRelu(const Tensor& y, const Tensor& shortcut);
-    /// dy = (dy + other) where y > 0, else 0, in place. y: what addRelu left. other: may be undefined.
+    /// dy = (dy + other) where y > 0, else 0, in place. y: what relu or addRelu left. other: may be undefined.
     void addReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other);
 
 protected:
@@ -123,6 +125,7 @@ protected:
     virtual void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) = 0;
     virtual void doAveragePool(const Tensor& x, const Tensor& y) = 0;
     virtual void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) = 0;
+    virtual void doRelu(const Tensor& y) = 0;
     virtual void doAddRelu(const Tensor& y, const Tensor& shortcut) = 0;
     virtual void doAddReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other) = 0;
 

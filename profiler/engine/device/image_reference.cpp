@@ -187,6 +187,11 @@ void ReferenceImageOperators::doAveragePoolGradient(const Tensor& dy, const Tens
         dx.as<double>()[i] = dy.as<double>()[i / inner] / static_cast<double>(inner);
 }
 
+void ReferenceImageOperators::doRelu(const Tensor& y)
+{
+    for (std::int64_t i = 0; i < y.elements(); ++i) y.as<double>()[i] = std::max(y.as<double>()[i], 0.0);
+}
+
 void ReferenceImageOperators::doAddRelu(const Tensor& y, const Tensor& shortcut)
 {
     for (std::int64_t i = 0; i < y.elements(); ++i)

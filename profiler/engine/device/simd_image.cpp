@@ -21,6 +21,12 @@ FW_INLINE void narrow(float x, Bf16& to)
 }
 
 template <class T>
+FW_INLINE void reluBody(T* y, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) y[i] = widen(y[i]) < 0.0f ? T{} : y[i];
+}
+
+template <class T>
 FW_INLINE void addReluBody(T* __restrict y, const T* __restrict shortcut, std::int64_t count)
 {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -44,6 +50,11 @@ FW_INLINE void addReluGradientBody(const T* __restrict y, T* __restrict dy, cons
 
 #define FW_KERNELS(suffix, ...)                                                                                        \
     template <class T>                                                                                                 \
+    __VA_ARGS__ void relu##suffix(T* y, std::int64_t count)                                                           \
+    {                                                                                                                  \
+        reluBody(y, count);                                                                                            \
+    }                                                                                                                  \
+    template <class T>                                                                                                 \
     __VA_ARGS__ void addRelu##suffix(T* y, const T* shortcut, std::int64_t count)                                     \
     {                                                                                                                  \
         addReluBody(y, shortcut, count);                                                                               \
@@ -64,9 +75,9 @@ ImageKernels<T> choose()
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
-        return {addReluAvx512<T>, addReluGradientAvx512<T>};
-    if (__builtin_cpu_supports("avx2")) return {addReluAvx2<T>, addReluGradientAvx2<T>};
-    return {addReluBaseline<T>, addReluGradientBaseline<T>};
+        return {reluAvx512<T>, addReluAvx512<T>, addReluGradientAvx512<T>};
+    if (__builtin_cpu_supports("avx2")) return {reluAvx2<T>, addReluAvx2<T>, addReluGradientAvx2<T>};
+    return {reluBaseline<T>, addReluBaseline<T>, addReluGradientBaseline<T>};
 }
 
 } // namespace

@@ -11,6 +11,8 @@ namespace fourwalls::engine {
 
 template <class T>
 struct ImageKernels {
+    /// y = max(y, 0).
+    void (*relu)(T* y, std::int64_t count);
     /// y = max(y + shortcut, 0).
     void (*addRelu)(T* y, const T* shortcut, std::int64_t count);
     /// dy = (dy + other) where y > 0, else 0. other: may be null.

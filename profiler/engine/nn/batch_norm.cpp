@@ -2,12 +2,16 @@
 // See batch_norm.h.
 #include "profiler/engine/nn/batch_norm.h"
 
+#include <cassert>
+
 namespace fourwalls::engine {
 
-BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels, bool relu)
+BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels, bool relu,
+                          bool fuse)
 {
     BatchNorm norm;
     norm.relu = relu;
+    norm.fuse = fuse;
     norm.gain = &list.addVector(rank, name + ".weight", channels, 1.0);
     norm.shift = &list.addVector(rank, name + ".bias", channels, 0.0);
     norm.runningMean = &list.addBuffer(rank, name + ".running_mean", channels, 0.0);
@@ -18,7 +22,8 @@ BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const st
 Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved& saved) const
 {
     Tensor y = context.activation(x.shape());
-    context.images.batchNorm(x, gain->weight, shift->weight, relu, y, saved);
+    context.images.batchNorm(x, gain->weight, shift->weight, relu && fuse, y, saved);
+    if (relu && !fuse) context.images.relu(y);
     // The running variance is the unbiased one, n / (n - 1) times the batch's own.
     const std::int64_t channels = x.shape()[1];
     const auto count = static_cast<double>(x.elements() / channels);
@@ -32,12 +37,27 @@ Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved&
     return y;
 }
 
-Tensor BatchNorm::backward(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy, bool inPlace) const
+void BatchNorm::backwardInto(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy,
+                             const Tensor& dx) const
 {
     const bool accumulate = gain->takeAccumulate();
     shift->takeAccumulate();
-    Tensor dx = inPlace ? dy : context.temporary(x.shape());
-    context.images.batchNormGradient(x, gain->weight, saved, relu, dy, dx, gain->gradient, shift->gradient, accumulate);
+    context.images.batchNormGradient(x, gain->weight, saved, relu && fuse, dy, dx, gain->gradient, shift->gradient, accumulate);
+}
+
+Tensor BatchNorm::backwardInPlace(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& y,
+                                  const Tensor& dy) const
+{
+    if (needsOutput()) context.images.addReluGradient(y, dy, Tensor());
+    backwardInto(context, x, saved, dy, dy);
+    return dy;
+}
+
+Tensor BatchNorm::backward(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy) const
+{
+    assert(!relu);
+    Tensor dx = context.temporary(x.shape());
+    backwardInto(context, x, saved, dy, dx);
     return dx;
 }
 

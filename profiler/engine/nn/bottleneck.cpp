@@ -18,20 +18,20 @@ Convolution makeConvolution(const RankContext& rank, ParameterList& list, const 
 }
 
 Bottleneck::Bottleneck(const RankContext& rank, ParameterList& list, const char* label, std::int32_t layer,
-                       std::int64_t inChannels, std::int64_t width, std::int64_t stride, std::uint64_t seed)
-    : m_label(label), m_layer(layer)
+                       std::int64_t inChannels, std::int64_t width, std::int64_t stride, bool fuse, std::uint64_t seed)
+    : m_label(label), m_layer(layer), m_fuse(fuse)
 {
     const std::string prefix = std::string(label) + ".";
     const std::int64_t out = width * kExpansion;
     m_conv1 = makeConvolution(rank, list, prefix + "conv1", inChannels, width, 1, 1, seed);
-    m_norm1 = BatchNorm::make(rank, list, prefix + "bn1", width, true);
+    m_norm1 = BatchNorm::make(rank, list, prefix + "bn1", width, true, fuse);
     m_conv2 = makeConvolution(rank, list, prefix + "conv2", width, width, 3, stride, seed);
-    m_norm2 = BatchNorm::make(rank, list, prefix + "bn2", width, true);
+    m_norm2 = BatchNorm::make(rank, list, prefix + "bn2", width, true, fuse);
     m_conv3 = makeConvolution(rank, list, prefix + "conv3", width, out, 1, 1, seed);
-    m_norm3 = BatchNorm::make(rank, list, prefix + "bn3", out, false);
+    m_norm3 = BatchNorm::make(rank, list, prefix + "bn3", out, false, fuse);
     if (stride != 1 || inChannels != out) {
         m_shortcutConv = makeConvolution(rank, list, prefix + "downsample.0", inChannels, out, 1, stride, seed);
-        m_shortcutNorm = BatchNorm::make(rank, list, prefix + "downsample.1", out, false);
+        m_shortcutNorm = BatchNorm::make(rank, list, prefix + "downsample.1", out, false, fuse);
     }
 }
 
@@ -74,7 +74,12 @@ Tensor Bottleneck::forward(ImageContext context, const Tensor& x, Saved& s) cons
         shortcut = m_shortcutNorm->forward(context, s.shortcutConv, s.shortcutStats);
     }
     const Scope op(recorder, SliceKind::Operator, "residual");
-    context.images.addRelu(s.output, shortcut);
+    if (m_fuse) {
+        context.images.addRelu(s.output, shortcut);
+    } else {
+        context.rank.device.add(s.output, shortcut, s.output);
+        context.images.relu(s.output);
+    }
     return s.output;
 }
 
@@ -84,6 +89,10 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
     const Scope layer(recorder, SliceKind::Layer, m_label, Phase::None, m_layer);
     {
         const Scope op(recorder, SliceKind::Operator, "residual");
+        if (!m_fuse && dy.other.defined()) {
+            context.rank.device.add(dy.main, dy.other, dy.main);
+            dy.other.reset();
+        }
         context.images.addReluGradient(s.output, dy.main, dy.other);
         dy.other.reset();
         s.output.reset();
@@ -91,7 +100,7 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
     Tensor d;   // the gradient on its way down the main branch
     {
         const Scope op(recorder, SliceKind::Operator, "bn3");
-        d = m_norm3.backward(context, s.conv3, s.stats3, dy.main, false);
+        d = m_norm3.backward(context, s.conv3, s.stats3, dy.main);
         s.conv3.reset();
         s.stats3 = {};
     }
@@ -99,26 +108,28 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
         const Scope op(recorder, SliceKind::Operator, "conv3");
         m_conv3.backwardWeight(context, s.norm2, d);
         const Shape input = s.norm2.shape();
-        s.norm2.reset();
+        if (!m_norm2.needsOutput()) s.norm2.reset();
         d = m_conv3.backwardInput(context, d, input);
     }
     {
         const Scope op(recorder, SliceKind::Operator, "bn2");
-        d = m_norm2.backward(context, s.conv2, s.stats2, d, true);
+        d = m_norm2.backwardInPlace(context, s.conv2, s.stats2, s.norm2, d);
         s.conv2.reset();
+        s.norm2.reset();
         s.stats2 = {};
     }
     {
         const Scope op(recorder, SliceKind::Operator, "conv2");
         m_conv2.backwardWeight(context, s.norm1, d);
         const Shape input = s.norm1.shape();
-        s.norm1.reset();
+        if (!m_norm1.needsOutput()) s.norm1.reset();
         d = m_conv2.backwardInput(context, d, input);
     }
     {
         const Scope op(recorder, SliceKind::Operator, "bn1");
-        d = m_norm1.backward(context, s.conv1, s.stats1, d, true);
+        d = m_norm1.backwardInPlace(context, s.conv1, s.stats1, s.norm1, d);
         s.conv1.reset();
+        s.norm1.reset();
         s.stats1 = {};
     }
     {
@@ -129,7 +140,7 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
     if (m_shortcutConv) {
         {
             const Scope op(recorder, SliceKind::Operator, "downsample.bn");
-            dy.main = m_shortcutNorm->backward(context, s.shortcutConv, s.shortcutStats, dy.main, true);
+            dy.main = m_shortcutNorm->backwardInPlace(context, s.shortcutConv, s.shortcutStats, Tensor(), dy.main);
             s.shortcutConv.reset();
             s.shortcutStats = {};
         }

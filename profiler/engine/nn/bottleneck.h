@@ -17,9 +17,10 @@ public:
     static constexpr std::int64_t kExpansion = 4;
 
     /// name: of the parameters and of the layer's slices, such as "layer1.0"; label: the same as a text that lives as
-    /// long as the program. width: channels of the inner convolutions.
+    /// long as the program. width: channels of the inner convolutions. fuse: ReLUs and the shortcut's addition happen
+    /// within other operators, not by passes of their own.
     Bottleneck(const RankContext& rank, ParameterList& list, const char* label, std::int32_t layer, std::int64_t inChannels,
-               std::int64_t width, std::int64_t stride, std::uint64_t seed);
+               std::int64_t width, std::int64_t stride, bool fuse, std::uint64_t seed);
 
     /// What the backward pass needs.
     struct Saved {
@@ -45,6 +46,7 @@ public:
 private:
     const char* m_label;
     std::int32_t m_layer;
+    bool m_fuse;
     Convolution m_conv1, m_conv2, m_conv3;
     BatchNorm m_norm1, m_norm2, m_norm3;
     std::optional<Convolution> m_shortcutConv;

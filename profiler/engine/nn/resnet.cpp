@@ -50,11 +50,11 @@ struct ResNet::State final : ForwardState {
     Tensor gradient;                // with respect to the features, from loss()
 };
 
-ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed)
+ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse)
     : m_shape(shape), m_images(makeImageOperators(rank.device, rank.format))
 {
     m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
-    m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true);
+    m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true, fuse);
     std::int64_t channels = shape.width;
     std::int32_t layer = 1;
     for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
@@ -62,7 +62,7 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
         for (std::int64_t block = 0; block < shape.blocks[stage]; ++block) {
             assert(block < kMostBlocks);
             const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, seed);
+            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, fuse, seed);
             channels = width * Bottleneck::kExpansion;
         }
     }
@@ -152,12 +152,13 @@ void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardStat
         m_images->maxPoolGradient(stemPool(state.stemNorm.shape()), d.main, state.positions, up);
         d = {};
         state.positions.reset();
-        state.stemNorm.reset();
+        if (!m_stemNorm.needsOutput()) state.stemNorm.reset();
     }
     {
         const Scope op(rank.recorder, SliceKind::Operator, "bn1");
-        up = m_stemNorm.backward(context, state.stemConv, state.stemStats, up, true);
+        up = m_stemNorm.backwardInPlace(context, state.stemConv, state.stemStats, state.stemNorm, up);
         state.stemConv.reset();
+        state.stemNorm.reset();
         state.stemStats = {};
     }
     const Scope op(rank.recorder, SliceKind::Operator, "conv1");

@@ -29,7 +29,8 @@ struct ResNetShape {
 
 class ResNet final : public TrainingModel {
 public:
-    ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed);
+    /// fuse: see Bottleneck.
+    ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse = true);
 
     ParameterList& parameters() override { return m_parameters; }
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch) override;

@@ -61,7 +61,7 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
     Network network;
     if (const ResNetSpec* resnet = spec.model.resnet()) {
         network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
-        network.model = std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed);
+        network.model = std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse);
         return network;
     }
     const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse};

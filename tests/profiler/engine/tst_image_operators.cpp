@@ -223,6 +223,10 @@ private slots:
         for (const std::int64_t width : {1, 5, 8}) {
             const Shape shape{2, 16, 3, width};
             const auto y = c->image(shape, 1), shortcut = c->image(shape, 2), other = c->image(shape, 4);
+            const auto alone = c->image(shape, 5);
+            c->fast.relu(alone.fast);
+            c->exact.relu(alone.exact);
+            compare(*c, alone, 0, "relu");
             c->fast.addRelu(y.fast, shortcut.fast);
             c->exact.addRelu(y.exact, shortcut.exact);
             compare(*c, y, c->u, "sum");

@@ -31,8 +31,8 @@ struct Run {
     Batch batch;
     double scale = 1.0;
 
-    Run(DType compute, const ResNetShape& shape, std::int64_t samples)
-        : rank(std::make_unique<TestRank>(compute)), model(std::make_unique<ResNet>(*rank->context, shape, 1)),
+    Run(DType compute, const ResNetShape& shape, std::int64_t samples, bool fuse = true)
+        : rank(std::make_unique<TestRank>(compute)), model(std::make_unique<ResNet>(*rank->context, shape, 1, fuse)),
           data(std::make_unique<ImageData>(shape.imageSize, shape.classes, 1))
     {
         next(0, samples);
@@ -140,6 +140,19 @@ private slots:
         QVERIFY2(std::abs(actual - expected) < unitRoundoff(DType::Bf16) * std::sqrt(48.0) * expected, qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
         const double difference = gradientDifference(fast, exact);
         QVERIFY2(difference < gradientTolerance(DType::Bf16), qPrintable(QString("gradients differ by %1").arg(difference)));
+    }
+
+    void fusedEqualsUnfused()
+    {
+        Run fused(DType::F64, smallShape(4), 3), unfused(DType::F64, smallShape(4), 3, false);
+        const double a = fused.gradients(), b = unfused.gradients();
+        QVERIFY(std::abs(a - b) < 1e-13 * b);
+        QVERIFY(gradientDifference(fused, unfused) < 1e-10);
+
+        Run fast(DType::F32, smallShape(16), 4), slow(DType::F32, smallShape(16), 4, false);
+        const double expected = slow.gradients();
+        QVERIFY(std::abs(fast.gradients() - expected) < 400 * unitRoundoff(DType::F32) * expected);
+        QVERIFY(gradientDifference(fast, slow) < gradientTolerance(DType::F32));
     }
 
     void microBatchesAddUp()
@@ -327,11 +340,13 @@ private slots:
     {
         for (const DType type : {DType::F32, DType::Bf16}) {
             if (type == DType::Bf16 && !OneDnnMatmul::supportsBf16()) continue;
-            Run run(type, smallShape(16), 2);
-            const std::int64_t resident = run.rank->allocator.statistics().allocated;
-            run.gradients();
-            QCOMPARE(run.rank->allocator.statistics().allocated, resident);
-            QVERIFY(run.rank->allocator.statistics().peakAllocated > resident);
+            for (const bool fuse : {true, false}) {
+                Run run(type, smallShape(16), 2, fuse);
+                const std::int64_t resident = run.rank->allocator.statistics().allocated;
+                run.gradients();
+                QCOMPARE(run.rank->allocator.statistics().allocated, resident);
+                QVERIFY(run.rank->allocator.statistics().peakAllocated > resident);
+            }
         }
     }
 
