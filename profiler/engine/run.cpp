@@ -9,6 +9,7 @@
 #include "profiler/engine/train/trainer.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <thread>
 #include <unistd.h>
@@ -52,6 +53,47 @@ std::int64_t capacityOf(const RunSpec& spec)
     return spec.cluster.device.memoryBytes > 0 ? spec.cluster.device.memoryBytes : machineMemoryBytes();
 }
 
+// What the engine may take: the device's capacity, but no more than the machine has.
+std::int64_t memoryLimit(const RunSpec& spec)
+{
+    const std::int64_t machine = machineMemoryBytes();
+    return machine > 0 ? std::min(machine, capacityOf(spec)) : capacityOf(spec);
+}
+
+// Bytes that the run needs in any case: parameters with gradients and optimizer state, and the widest of what every
+// layer keeps for its backward pass. A lower bound, so that what is refused could not have run. In double, because a
+// model file may ask for anything.
+double leastMemory(const RunSpec& spec)
+{
+    const TrainingSettings& training = spec.training;
+    const double element = training.precision == Precision::Bf16 ? 2 : 4;
+    const double samples = static_cast<double>(training.batch) / spec.plan.microbatches;
+    const double states = training.optimizer == Optimizer::AdamW ? 16 : 12;
+    if (const TransformerSpec* t = spec.model.transformer()) {
+        const double layers = static_cast<double>(t->layers), hidden = static_cast<double>(t->hidden);
+        const double parameters = layers * hidden * (2 * hidden + 2 * static_cast<double>(t->ffnHidden)) +
+                                  hidden * static_cast<double>(t->vocabulary);
+        const double rows = samples * static_cast<double>(training.sequence);
+        const double scores = spec.plan.fusedAttention ? 0 : static_cast<double>(t->heads) * static_cast<double>(training.sequence);
+        const double kept = layers * rows * (6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores);
+        return states * parameters + element * kept;
+    }
+    // A residual network keeps at least the 64 channels of its first convolution, at half the image's size.
+    const double pixels = spec.model.resnet() ? static_cast<double>(spec.model.resnet()->imageSize) / 2 : 0;
+    return element * samples * 64 * pixels * pixels;
+}
+
+Status checkMemory(const RunSpec& spec)
+{
+    const double needed = leastMemory(spec);
+    const std::int64_t capacity = memoryLimit(spec);
+    if (capacity == 0 || needed <= static_cast<double>(capacity)) return {};
+    char text[160];
+    std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and there are %.1f GB", needed * 1e-9,
+                  static_cast<double>(capacity) * 1e-9);
+    return Error{ErrorCode::InvalidArgument, text, spec.model.name, "a smaller model, batch or sequence, or more micro-batches"};
+}
+
 void tell(const RunCallbacks& callbacks, const std::string& message)
 {
     if (callbacks.onMessage) callbacks.onMessage(message);
@@ -83,7 +125,7 @@ Result<RunReport> runRank(const RunSpec& spec, const RunOptions& options, const 
     const double eventCostNs = options.sink ? Recorder::calibrateEventCost() : 0.0;
 
     Recorder recorder(options.sink, RankId{0}, options.sink ? options.origin : ClockOrigin::now());
-    Allocator allocator(recorder, 0);
+    Allocator allocator(recorder, memoryLimit(spec));
     CpuDevice device(recorder, allocator);
     RankContext rank{recorder, allocator, device, format};
 
@@ -121,6 +163,7 @@ Result<RunReport> runRank(const RunSpec& spec, const RunOptions& options, const 
     if (!options.saveWeightsDirectory.empty()) {
         const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
         FOURWALLS_TRY(saveWeights(options.saveWeightsDirectory, trainer->model().parameters()));
+        recorder.event(EventKind::Checkpoint, "weights saved");
     }
 
     const double fastest = recorder.fastestKernel();
@@ -149,7 +192,7 @@ Status checkRunnable(const RunSpec& spec)
         return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)", "--precision f32");
     if (spec.training.precision != Precision::F32 && spec.training.precision != Precision::Bf16)
         return unsupported("precision", "the CPU engine computes in f32 or bf16", "--precision f32");
-    return {};
+    return checkMemory(spec);
 }
 
 TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin)

@@ -39,7 +39,15 @@ bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) co
     return std::less<const char*>{}(a->data, b->data);
 }
 
-Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes) : m_recorder(recorder), m_limit(limitBytes) {}
+Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes)
+    : m_recorder(recorder), m_limit(limitBytes), m_reservedCounter(recorder.defineCounter("reserved_bytes", CounterUnit::Bytes, true))
+{
+}
+
+void Allocator::reportReserved()
+{
+    m_recorder.counter(m_reservedCounter, m_recorder.now(), static_cast<double>(m_statistics.reserved));
+}
 
 Allocator::~Allocator()
 {
@@ -83,6 +91,7 @@ Allocator::Block* Allocator::newSegment(std::int64_t size, bool small)
     m_statistics.reserved += bytes;
     m_statistics.peakReserved = std::max(m_statistics.peakReserved, m_statistics.reserved);
     ++m_statistics.systemAllocations;
+    reportReserved();
     return block;
 }
 
@@ -167,7 +176,7 @@ void Allocator::free(Block* block)
 
 void Allocator::trim()
 {
-    std::erase_if(m_segments, [this](Block* first) {
+    const std::size_t released = std::erase_if(m_segments, [this](Block* first) {
         if (first->used || first->next) return false;
         m_free[first->small].erase(first);
         m_statistics.reserved -= first->size;
@@ -175,6 +184,7 @@ void Allocator::trim()
         delete first;
         return true;
     });
+    if (released > 0) reportReserved();
 }
 
 void Allocator::resetPeaks()

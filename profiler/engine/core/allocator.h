@@ -66,9 +66,11 @@ private:
     Block* takeFree(std::int64_t size, bool small);
     Block* newSegment(std::int64_t size, bool small);
     void split(Block* block, std::int64_t size);
+    void reportReserved();
 
     Recorder& m_recorder;
     std::int64_t m_limit;
+    CounterId m_reservedCounter;            // "reserved_bytes", one sample per change
     std::array<FreeSet, 2> m_free;          // large, small
     std::vector<Block*> m_segments;         // first block of each
     std::int64_t m_nextId = 0;

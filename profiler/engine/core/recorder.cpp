@@ -159,6 +159,13 @@ void Recorder::step(const StepRecord& record)
     ++m_events;
 }
 
+void Recorder::event(EventKind kind, std::string text)
+{
+    if (!on()) return;
+    m_producer->event({kind, m_rank, now(), std::move(text)});
+    ++m_events;
+}
+
 void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category)
 {
     if (!on()) return;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace fourwalls::engine {
 
@@ -57,6 +58,8 @@ public:
     void counter(CounterId id, Instant at, double value);
     CounterId defineCounter(const char* name, CounterUnit unit, bool perRank);
     void step(const StepRecord& record);
+    /// Something worth a mark on the timeline, now.
+    void event(EventKind kind, std::string text);
     void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);
     void freed(AllocationId id);
 

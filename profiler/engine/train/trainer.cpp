@@ -2,6 +2,9 @@
 // See trainer.h.
 #include "profiler/engine/train/trainer.h"
 
+#include <cmath>
+#include <string>
+
 namespace fourwalls::engine {
 
 Result<std::unique_ptr<Trainer>> Trainer::create(RankContext& rank, const RunSpec& spec)
@@ -19,7 +22,6 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
     m_rate = r.defineCounter("lr", CounterUnit::None, false);
     m_norm = r.defineCounter("grad_norm", CounterUnit::None, false);
     m_throughput = r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
-    m_reserved = r.defineCounter("reserved_bytes", CounterUnit::Bytes, true);
 }
 
 double Trainer::accumulateGradients(std::int64_t index)
@@ -76,17 +78,21 @@ StepProgress Trainer::step(std::int64_t index)
 
     const std::int64_t samples = m_spec.training.batch;
     const std::int64_t tokens = samples * m_spec.training.sequence;
-    r.counter(m_loss, end, progress.loss);
+    // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
+    const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
+    if (!sound) r.event(EventKind::LossSpike, "loss or gradient norm is not a finite number in step " + std::to_string(index));
+    if (sound) {
+        r.counter(m_loss, end, progress.loss);
+        r.counter(m_norm, end, progress.gradientNorm);
+    }
     r.counter(m_rate, end, progress.learningRate);
-    r.counter(m_norm, end, progress.gradientNorm);
     r.counter(m_throughput, end, static_cast<double>(tokens > 0 ? tokens : samples) / progress.duration.seconds());
-    r.counter(m_reserved, end, static_cast<double>(m_rank.allocator.statistics().reserved));
     StepRecord record;
     record.step = StepIndex{static_cast<std::int32_t>(index)};
     record.range = {start, end};
-    record.loss = progress.loss;
+    if (std::isfinite(progress.loss)) record.loss = progress.loss;
     record.learningRate = progress.learningRate;
-    record.gradientNorm = progress.gradientNorm;
+    if (std::isfinite(progress.gradientNorm)) record.gradientNorm = progress.gradientNorm;
     record.samples = samples;
     record.tokens = tokens;
     record.warmup = progress.warmup;

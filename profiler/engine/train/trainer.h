@@ -34,7 +34,7 @@ private:
     RunSpec m_spec;
     Network m_network;
     ParameterOptimizer m_optimizer;
-    CounterId m_loss, m_rate, m_norm, m_throughput, m_reserved;
+    CounterId m_loss, m_rate, m_norm, m_throughput;
 };
 
 } // namespace fourwalls::engine

@@ -151,6 +151,12 @@ private slots:
         }
         QVERIFY(trace.finish({}).ok());
         InMemoryTraceQuery query(trace.data());
+        std::vector<double> reserved;
+        QVERIFY(query.scanCounters([&](const CounterRecord& c) {
+            if (query.info().counters[static_cast<std::size_t>(c.counter.value)].name == "reserved_bytes") reserved.push_back(c.value);
+            return true;
+        }).ok());
+        QCOMPARE(reserved, std::vector<double>{static_cast<double>(Allocator::kSmallSegment)});
         int seen = 0;
         QVERIFY(query.scanAllocations([&](const AllocationView& a) {
             const OpInfo op = **query.op(*a.op);

@@ -266,6 +266,48 @@ private slots:
         QVERIFY(!runTraining(smallSpec(1, plan.toStdString().c_str()), quick()).ok());
     }
 
+    void aDivergedRunSaysSo()
+    {
+        RunSpec spec = smallSpec(4);
+        spec.training.optimizer = Optimizer::Sgd;
+        spec.training.learningRate = 1e30;
+        spec.training.clipNorm = 0;
+        RunOptions options = quick();
+        options.origin = ClockOrigin::now();
+        InMemoryTrace trace(describeRun(spec, options.origin));
+        options.sink = &trace;
+        auto report = runTraining(spec, options);
+        QVERIFY(report.ok());
+        QVERIFY(!std::isfinite(report->steps.back().loss));
+        QVERIFY(trace.finish(report->closing).ok());
+        InMemoryTraceQuery query(trace.data());
+        auto steps = query.steps(RankId{0});
+        QVERIFY(steps.ok() && steps->front().record.loss && !steps->back().record.loss);
+        auto events = query.events(query.info().range, 10);
+        QVERIFY(events.ok() && !events->empty());
+        QCOMPARE(events->front().kind, EventKind::LossSpike);
+    }
+
+    void refusesWhatCannotFit()
+    {
+        RunSpec spec = smallSpec(1);
+        spec.training.batch = std::int64_t{1} << 40;
+        const Status status = checkRunnable(spec);
+        QVERIFY(!status.ok());
+        QVERIFY(status.error().what.find("GB") != std::string::npos);
+        RunSpec deep = smallSpec(1);
+        std::get<TransformerSpec>(deep.model.architecture).layers = std::int64_t{1} << 50;
+        QVERIFY(!checkRunnable(deep).ok());
+
+        // A device smaller than the machine is a wall, too: the run ends with an error that names what did not fit.
+        RunSpec small = smallSpec(1);
+        small.cluster.device.memoryBytes = 48 << 20;
+        small.training.batch = 512;
+        auto report = runTraining(small, quick());
+        QVERIFY(!report.ok());
+        QVERIFY2(report.error().what.find("out of memory") != std::string::npos, report.error().message().c_str());
+    }
+
     void refusesOtherMisfits()
     {
         RunSpec cuda = smallSpec(1);
