@@ -8,6 +8,10 @@
 
 namespace fourwalls::engine {
 
+namespace onednn {
+class ImagePrimitives;
+}
+
 class OneDnnImageOperators final : public ImageOperators {
 public:
     /// The layouts that this processor's convolutions are fastest with.
@@ -22,9 +26,11 @@ public:
 protected:
     bool usesWinograd(const ConvolutionShape& shape, ConvolutionPass pass, DType type) override;
     bool needsPacking(const ConvolutionShape& shape, ConvolutionPass pass, DType type) override;
-    Tensor doPackWeights(const ConvolutionShape& shape, ConvolutionPass pass, const Tensor& weights, DType type) override;
+    Tensor doPackWeights(const ConvolutionShape& shape, ConvolutionPass pass, const Tensor& weights,
+                         DType type) override;
     void doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed, const Tensor& y) override;
-    void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed, const Tensor& dx) override;
+    void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed,
+                                    const Tensor& dx) override;
     Tensor doConvolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x, const Tensor& dy) override;
     void doUnpackGradient(const ConvolutionShape& shape, const Tensor& packed, const Tensor& dWeights, bool accumulate,
                           DType type) override;
@@ -36,7 +42,8 @@ protected:
                              const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
     Tensor makePositions(const PoolingShape& shape, DType type) override;
     void doMaxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y, const Tensor& positions) override;
-    void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) override;
+    void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions,
+                           const Tensor& dx) override;
     void doAveragePool(const Tensor& x, const Tensor& y) override;
     void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) override;
     void doRelu(const Tensor& y) override;
@@ -44,8 +51,7 @@ protected:
     void doAddReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other) override;
 
 private:
-    struct State;
-    std::unique_ptr<State> m_state;
+    std::unique_ptr<onednn::ImagePrimitives> m_primitives;
     Layout m_f32Layout, m_bf16Layout;
 };
 

@@ -15,7 +15,8 @@ namespace {
 std::array<std::int32_t, 4> extents(const Shape& shape)
 {
     std::array<std::int32_t, 4> out{};
-    for (int i = 0; i < shape.rank() && i < 4; ++i) out[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(shape[i]);
+    for (int i = 0; i < shape.rank() && i < 4; ++i)
+        out[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(shape[i]);
     return out;
 }
 
@@ -24,7 +25,8 @@ const char* convolutionName(const ConvolutionShape& shape, ConvolutionPass pass,
 {
     static constexpr const char* names[3][2][4] = {
         {{"convolution 1x1", "convolution 3x3", "convolution 7x7", "convolution"},
-         {"convolution 1x1 (Winograd)", "convolution 3x3 (Winograd)", "convolution 7x7 (Winograd)", "convolution (Winograd)"}},
+         {"convolution 1x1 (Winograd)", "convolution 3x3 (Winograd)", "convolution 7x7 (Winograd)",
+          "convolution (Winograd)"}},
         {{"convolution 1x1 input gradient", "convolution 3x3 input gradient", "convolution 7x7 input gradient",
           "convolution input gradient"},
          {"convolution 1x1 input gradient (Winograd)", "convolution 3x3 input gradient (Winograd)",
@@ -143,15 +145,18 @@ Tensor ImageOperators::maxPool(const PoolingShape& shape, const Tensor& x, const
 {
     assert(x.shape() == shape.input() && y.shape() == shape.output());
     const Tensor positions = makePositions(shape, x.type());
-    const Scope scope(m_device.recorder(), "max pool", 0, x.bytes() + y.bytes() + positions.bytes(), extents(y.shape()));
+    const Scope scope(m_device.recorder(), "max pool", 0, x.bytes() + y.bytes() + positions.bytes(),
+                      extents(y.shape()));
     doMaxPool(shape, x, y, positions);
     return positions;
 }
 
-void ImageOperators::maxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx)
+void ImageOperators::maxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions,
+                                     const Tensor& dx)
 {
     assert(dx.shape() == shape.input() && dy.shape() == shape.output());
-    const Scope scope(m_device.recorder(), "max pool gradient", 0, dx.bytes() + dy.bytes() + positions.bytes(), extents(dy.shape()));
+    const Scope scope(m_device.recorder(), "max pool gradient", 0, dx.bytes() + dy.bytes() + positions.bytes(),
+                      extents(dy.shape()));
     doMaxPoolGradient(shape, dy, positions, dx);
 }
 

@@ -16,7 +16,7 @@ namespace fourwalls::engine {
 
 /// A convolution with a square kernel and the same stride and padding in both directions, without bias.
 struct ConvolutionShape {
-    std::int64_t images = 0, inChannels = 0, height = 0, width = 0;   ///< of the input
+    std::int64_t images = 0, inChannels = 0, height = 0, width = 0; ///< of the input
     std::int64_t outChannels = 0, kernel = 1, stride = 1, padding = 0;
 
     std::int64_t outHeight() const { return (height + 2 * padding - kernel) / stride + 1; }
@@ -32,7 +32,7 @@ struct ConvolutionShape {
 
 /// Max pooling with a square window; what lies outside the image is left out.
 struct PoolingShape {
-    std::int64_t images = 0, channels = 0, height = 0, width = 0;     ///< of the input
+    std::int64_t images = 0, channels = 0, height = 0, width = 0; ///< of the input
     std::int64_t kernel = 1, stride = 1, padding = 0;
 
     std::int64_t outHeight() const { return (height + 2 * padding - kernel) / stride + 1; }
@@ -49,8 +49,8 @@ inline constexpr double kBatchNormEpsilon = 1e-5;
 
 /// What the forward pass of a batch normalisation keeps for the backward pass, besides its input.
 struct BatchNormSaved {
-    Tensor mean, variance;          ///< [channels], master type, of this batch (variance biased)
-    Tensor mask;                    ///< where the fused ReLU passed; undefined without it
+    Tensor mean, variance; ///< [channels], master type, of this batch (variance biased)
+    Tensor mask;           ///< where the fused ReLU passed; undefined without it
 };
 
 class ImageOperators {
@@ -71,17 +71,20 @@ public:
     /// y = x * weights (cross-correlation, as everywhere in deep learning).
     void convolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& weights, const Tensor& y);
     /// dx = the gradient with respect to x, overwritten.
-    void convolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& weights, const Tensor& dx);
+    void convolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& weights,
+                                  const Tensor& dx);
     /// dWeights (+)= the gradient with respect to the weights.
     void convolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x, const Tensor& dy,
                                    const Tensor& dWeights, bool accumulate);
 
     /// y = (x - mean) / sqrt(variance + epsilon) gamma + beta per channel, mean and variance over this batch, then
     /// max(y, 0) if relu (Ioffe, Szegedy 2015, arXiv:1502.03167). Fills `saved`.
-    void batchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, bool relu, const Tensor& y, BatchNormSaved& saved);
+    void batchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, bool relu, const Tensor& y,
+                   BatchNormSaved& saved);
     /// dx = the gradient with respect to x (dx may be dy); dgamma, dbeta (+)= theirs.
-    void batchNormGradient(const Tensor& x, const Tensor& gamma, const BatchNormSaved& saved, bool relu, const Tensor& dy,
-                           const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulateParameters);
+    void batchNormGradient(const Tensor& x, const Tensor& gamma, const BatchNormSaved& saved, bool relu,
+                           const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta,
+                           bool accumulateParameters);
 
     /// y = the maximum of each window. Returns what the backward pass needs to find it again.
     Tensor maxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y);
@@ -105,8 +108,10 @@ protected:
     virtual bool usesWinograd(const ConvolutionShape& shape, ConvolutionPass pass, DType type) = 0;
     /// The weights as the pass (not WeightGradient) wants them; may be the given tensor.
     virtual bool needsPacking(const ConvolutionShape& shape, ConvolutionPass pass, DType type) = 0;
-    virtual Tensor doPackWeights(const ConvolutionShape& shape, ConvolutionPass pass, const Tensor& weights, DType type) = 0;
-    virtual void doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed, const Tensor& y) = 0;
+    virtual Tensor doPackWeights(const ConvolutionShape& shape, ConvolutionPass pass, const Tensor& weights,
+                                 DType type) = 0;
+    virtual void doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed,
+                               const Tensor& y) = 0;
     virtual void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed,
                                             const Tensor& dx) = 0;
     /// Returns the gradient in an order of the implementation's choice; doUnpackGradient adds or copies it.
@@ -122,7 +127,8 @@ protected:
                                      const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) = 0;
     virtual Tensor makePositions(const PoolingShape& shape, DType type) = 0;
     virtual void doMaxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y, const Tensor& positions) = 0;
-    virtual void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) = 0;
+    virtual void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions,
+                                   const Tensor& dx) = 0;
     virtual void doAveragePool(const Tensor& x, const Tensor& y) = 0;
     virtual void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) = 0;
     virtual void doRelu(const Tensor& y) = 0;

@@ -10,7 +10,10 @@ namespace fourwalls::engine {
 
 namespace {
 
-void zero(const Tensor& x) { std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes())); }
+void zero(const Tensor& x)
+{
+    std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes()));
+}
 
 // Calls f(x index, weight index, y index) for every product of the convolution.
 template <class F>
@@ -34,14 +37,16 @@ void forEachProduct(const ConvolutionShape& k, F f)
 // Images seen as [outer, channels, inner].
 struct Channels {
     std::int64_t outer, channels, inner;
-    explicit Channels(const Tensor& x) : outer(x.shape()[0]), channels(x.shape()[1]), inner(x.shape()[2] * x.shape()[3]) {}
+    explicit Channels(const Tensor& x) : outer(x.shape()[0]), channels(x.shape()[1]), inner(x.shape()[2] * x.shape()[3])
+    {}
     std::int64_t count() const { return outer * inner; }
     std::int64_t at(std::int64_t n, std::int64_t c, std::int64_t i) const { return (n * channels + c) * inner + i; }
 };
 
 } // namespace
 
-void ReferenceImageOperators::doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed, const Tensor& y)
+void ReferenceImageOperators::doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed,
+                                            const Tensor& y)
 {
     zero(y);
     const double *a = x.as<double>(), *b = packed.as<double>();
@@ -58,7 +63,8 @@ void ReferenceImageOperators::doConvolutionInputGradient(const ConvolutionShape&
     forEachProduct(shape, [=](std::int64_t xi, std::int64_t wi, std::int64_t yi) { out[xi] += d[yi] * b[wi]; });
 }
 
-Tensor ReferenceImageOperators::doConvolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x, const Tensor& dy)
+Tensor ReferenceImageOperators::doConvolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x,
+                                                            const Tensor& dy)
 {
     Tensor gradient = Tensor::make(allocator(), shape.weights(), DType::F64, MemoryCategory::Temporaries);
     zero(gradient);
@@ -135,7 +141,8 @@ void ReferenceImageOperators::doBatchNormGradient(const Tensor& x, const Tensor&
             for (std::int64_t i = 0; i < k.inner; ++i) {
                 const std::int64_t at = k.at(n, c, i);
                 const double xhat = (x.as<double>()[at] - mean) * rstd;
-                dx.as<double>()[at] = gamma.as<double>()[c] * rstd * (gradient(at) - sum / count - xhat * product / count);
+                dx.as<double>()[at] =
+                    gamma.as<double>()[c] * rstd * (gradient(at) - sum / count - xhat * product / count);
             }
     }
 }
@@ -145,7 +152,8 @@ Tensor ReferenceImageOperators::makePositions(const PoolingShape& shape, DType)
     return Tensor::make(allocator(), shape.output(), DType::I32, MemoryCategory::Activations);
 }
 
-void ReferenceImageOperators::doMaxPool(const PoolingShape& k, const Tensor& x, const Tensor& y, const Tensor& positions)
+void ReferenceImageOperators::doMaxPool(const PoolingShape& k, const Tensor& x, const Tensor& y,
+                                        const Tensor& positions)
 {
     for (std::int64_t plane = 0; plane < k.images * k.channels; ++plane)
         for (std::int64_t p = 0; p < k.outHeight(); ++p)
@@ -164,10 +172,12 @@ void ReferenceImageOperators::doMaxPool(const PoolingShape& k, const Tensor& x, 
             }
 }
 
-void ReferenceImageOperators::doMaxPoolGradient(const PoolingShape&, const Tensor& dy, const Tensor& positions, const Tensor& dx)
+void ReferenceImageOperators::doMaxPoolGradient(const PoolingShape&, const Tensor& dy, const Tensor& positions,
+                                                const Tensor& dx)
 {
     zero(dx);
-    for (std::int64_t i = 0; i < dy.elements(); ++i) dx.as<double>()[positions.as<std::int32_t>()[i]] += dy.as<double>()[i];
+    for (std::int64_t i = 0; i < dy.elements(); ++i)
+        dx.as<double>()[positions.as<std::int32_t>()[i]] += dy.as<double>()[i];
 }
 
 void ReferenceImageOperators::doAveragePool(const Tensor& x, const Tensor& y)

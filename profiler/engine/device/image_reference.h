@@ -16,9 +16,13 @@ public:
 protected:
     bool usesWinograd(const ConvolutionShape&, ConvolutionPass, DType) override { return false; }
     bool needsPacking(const ConvolutionShape&, ConvolutionPass, DType) override { return false; }
-    Tensor doPackWeights(const ConvolutionShape&, ConvolutionPass, const Tensor& weights, DType) override { return weights; }
+    Tensor doPackWeights(const ConvolutionShape&, ConvolutionPass, const Tensor& weights, DType) override
+    {
+        return weights;
+    }
     void doConvolution(const ConvolutionShape& shape, const Tensor& x, const Tensor& packed, const Tensor& y) override;
-    void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed, const Tensor& dx) override;
+    void doConvolutionInputGradient(const ConvolutionShape& shape, const Tensor& dy, const Tensor& packed,
+                                    const Tensor& dx) override;
     Tensor doConvolutionWeightGradient(const ConvolutionShape& shape, const Tensor& x, const Tensor& dy) override;
     void doUnpackGradient(const ConvolutionShape& shape, const Tensor& packed, const Tensor& dWeights, bool accumulate,
                           DType type) override;
@@ -30,7 +34,8 @@ protected:
                              const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
     Tensor makePositions(const PoolingShape& shape, DType type) override;
     void doMaxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y, const Tensor& positions) override;
-    void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions, const Tensor& dx) override;
+    void doMaxPoolGradient(const PoolingShape& shape, const Tensor& dy, const Tensor& positions,
+                           const Tensor& dx) override;
     void doAveragePool(const Tensor& x, const Tensor& y) override;
     void doAveragePoolGradient(const Tensor& dy, const Tensor& dx) override;
     void doRelu(const Tensor& y) override;

@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fourwalls::engine::onednn {
 
@@ -40,7 +41,8 @@ struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept
     {
         std::uint64_t h = 0;
-        for (const auto word : key.words) h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
+        for (const auto word : key.words)
+            h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
         return h ^ (h >> 31);
     }
 };
@@ -54,9 +56,10 @@ public:
     };
 
     Primitive() = default;
-    Primitive(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch, std::initializer_list<Argument> arguments,
-              const dnnl::engine& engine)
-        : m_primitive(primitive), m_scratchBytes(static_cast<std::int64_t>(scratch.get_size()))
+    Primitive(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch,
+              const std::vector<Argument>& arguments, const dnnl::engine& engine)
+        : m_primitive(primitive)
+        , m_scratchBytes(static_cast<std::int64_t>(scratch.get_size()))
     {
         assert(arguments.size() < kMost);
         for (const auto& argument : arguments) add(argument.index, argument.desc, engine);
@@ -65,21 +68,25 @@ public:
 
     bool defined() const { return m_count > 0; }
 
-    /// addresses: of the arguments, in the constructor's order. where: for the error's text.
-    void run(const dnnl::stream& stream, Allocator& allocator, std::initializer_list<void*> addresses, std::string_view where)
+    /// addresses: of the arguments, in the constructor's order; what is beyond them is ignored (an optional mask).
+    /// where: for the error's text.
+    void run(const dnnl::stream& stream, Allocator& allocator, std::initializer_list<void*> addresses,
+             std::string_view where)
     {
-        assert(static_cast<int>(addresses.size()) + (m_scratchBytes > 0) == m_count);
-        int i = 0;
-        for (void* address : addresses) m_memory[static_cast<std::size_t>(i++)].set_data_handle(address);
+        const int plain = m_count - (m_scratchBytes > 0 ? 1 : 0);
+        assert(static_cast<int>(addresses.size()) >= plain);
+        for (int i = 0; i < plain; ++i) m_memory[static_cast<std::size_t>(i)].set_data_handle(addresses.begin()[i]);
         Allocator::Block* scratch = nullptr;
         if (m_scratchBytes > 0) {
             scratch = allocator.allocate(m_scratchBytes, MemoryCategory::Workspace);
-            m_memory[static_cast<std::size_t>(i)].set_data_handle(Allocator::address(scratch));
+            m_memory[static_cast<std::size_t>(plain)].set_data_handle(Allocator::address(scratch));
         }
-        const dnnl_status_t status = dnnl_primitive_execute(m_primitive.get(), stream.get(), m_count, m_arguments.data());
+        const dnnl_status_t status =
+            dnnl_primitive_execute(m_primitive.get(), stream.get(), m_count, m_arguments.data());
         if (scratch) allocator.free(scratch);
         if (status != dnnl_success)
-            throw EngineError(ErrorCode::Internal, "oneDNN failed, status " + std::to_string(status), std::string(where));
+            throw EngineError(ErrorCode::Internal, "oneDNN failed, status " + std::to_string(status),
+                              std::string(where));
     }
 
 private:

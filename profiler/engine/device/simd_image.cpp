@@ -9,9 +9,18 @@ namespace {
 
 #define FW_INLINE [[gnu::always_inline]] inline
 
-FW_INLINE float widen(float x) { return x; }
-FW_INLINE float widen(Bf16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16); }
-FW_INLINE void narrow(float x, float& to) { to = x; }
+FW_INLINE float widen(float x)
+{
+    return x;
+}
+FW_INLINE float widen(Bf16 x)
+{
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
+}
+FW_INLINE void narrow(float x, float& to)
+{
+    to = x;
+}
 // Round to nearest, ties to even; every NaN becomes the quiet one.
 FW_INLINE void narrow(float x, Bf16& to)
 {
@@ -31,12 +40,13 @@ FW_INLINE void addReluBody(T* __restrict y, const T* __restrict shortcut, std::i
 {
     for (std::int64_t i = 0; i < count; ++i) {
         const float sum = widen(y[i]) + widen(shortcut[i]);
-        narrow(sum < 0.0f ? 0.0f : sum, y[i]);   // written so that a NaN stays one
+        narrow(sum < 0.0f ? 0.0f : sum, y[i]); // written so that a NaN stays one
     }
 }
 
 template <class T>
-FW_INLINE void addReluGradientBody(const T* __restrict y, T* __restrict dy, const T* __restrict other, std::int64_t count)
+FW_INLINE void addReluGradientBody(const T* __restrict y, T* __restrict dy, const T* __restrict other,
+                                   std::int64_t count)
 {
     if (other) {
         for (std::int64_t i = 0; i < count; ++i) {
@@ -48,21 +58,21 @@ FW_INLINE void addReluGradientBody(const T* __restrict y, T* __restrict dy, cons
     }
 }
 
-#define FW_KERNELS(suffix, ...)                                                                                        \
-    template <class T>                                                                                                 \
-    __VA_ARGS__ void relu##suffix(T* y, std::int64_t count)                                                           \
-    {                                                                                                                  \
-        reluBody(y, count);                                                                                            \
-    }                                                                                                                  \
-    template <class T>                                                                                                 \
-    __VA_ARGS__ void addRelu##suffix(T* y, const T* shortcut, std::int64_t count)                                     \
-    {                                                                                                                  \
-        addReluBody(y, shortcut, count);                                                                               \
-    }                                                                                                                  \
-    template <class T>                                                                                                 \
-    __VA_ARGS__ void addReluGradient##suffix(const T* y, T* dy, const T* other, std::int64_t count)                   \
-    {                                                                                                                  \
-        addReluGradientBody(y, dy, other, count);                                                                      \
+#define FW_KERNELS(suffix, ...)                                                                     \
+    template <class T>                                                                              \
+    __VA_ARGS__ void relu##suffix(T* y, std::int64_t count)                                         \
+    {                                                                                               \
+        reluBody(y, count);                                                                         \
+    }                                                                                               \
+    template <class T>                                                                              \
+    __VA_ARGS__ void addRelu##suffix(T* y, const T* shortcut, std::int64_t count)                   \
+    {                                                                                               \
+        addReluBody(y, shortcut, count);                                                            \
+    }                                                                                               \
+    template <class T>                                                                              \
+    __VA_ARGS__ void addReluGradient##suffix(const T* y, T* dy, const T* other, std::int64_t count) \
+    {                                                                                               \
+        addReluGradientBody(y, dy, other, count);                                                   \
     }
 
 FW_KERNELS(Baseline)

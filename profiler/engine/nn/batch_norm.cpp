@@ -6,8 +6,8 @@
 
 namespace fourwalls::engine {
 
-BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels, bool relu,
-                          bool fuse)
+BatchNorm BatchNorm::make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels,
+                          bool relu, bool fuse)
 {
     BatchNorm norm;
     norm.relu = relu;
@@ -42,7 +42,8 @@ void BatchNorm::backwardInto(ImageContext context, const Tensor& x, const BatchN
 {
     const bool accumulate = gain->takeAccumulate();
     shift->takeAccumulate();
-    context.images.batchNormGradient(x, gain->weight, saved, relu && fuse, dy, dx, gain->gradient, shift->gradient, accumulate);
+    context.images.batchNormGradient(x, gain->weight, saved, relu && fuse, dy, dx, gain->gradient, shift->gradient,
+                                     accumulate);
 }
 
 Tensor BatchNorm::backwardInPlace(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& y,

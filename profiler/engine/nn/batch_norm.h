@@ -11,17 +11,17 @@ namespace fourwalls::engine {
 struct BatchNorm {
     Parameter* gain = nullptr;
     Parameter* shift = nullptr;
-    Parameter* runningMean = nullptr;       ///< [channels]; kept for use after training
+    Parameter* runningMean = nullptr; ///< [channels]; kept for use after training
     Parameter* runningVariance = nullptr;
     bool relu = false;
-    bool fuse = true;                       ///< the ReLU within the normalisation, not by a pass of its own
+    bool fuse = true; ///< the ReLU within the normalisation, not by a pass of its own
 
     /// Share of the new statistics in the running ones, as in torchvision's networks.
     static constexpr double kMomentum = 0.1;
 
     /// name: as in a weight file, without a dot at the end.
-    static BatchNorm make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels, bool relu,
-                          bool fuse);
+    static BatchNorm make(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t channels,
+                          bool relu, bool fuse);
 
     Tensor forward(ImageContext context, const Tensor& x, BatchNormSaved& saved) const;
 
@@ -30,12 +30,14 @@ struct BatchNorm {
 
     /// The gradient with respect to x, in dy's memory. y: the forward pass's result, if it is needed. The parameters'
     /// gradients are added in the same pass.
-    Tensor backwardInPlace(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& y, const Tensor& dy) const;
+    Tensor backwardInPlace(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& y,
+                           const Tensor& dy) const;
     /// The same in new memory; without a ReLU only.
     Tensor backward(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy) const;
 
 private:
-    void backwardInto(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy, const Tensor& dx) const;
+    void backwardInto(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy,
+                      const Tensor& dx) const;
 };
 
 } // namespace fourwalls::engine

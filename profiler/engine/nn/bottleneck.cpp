@@ -6,20 +6,24 @@
 
 namespace fourwalls::engine {
 
-Convolution makeConvolution(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t inChannels,
-                            std::int64_t outChannels, std::int64_t kernel, std::int64_t stride, std::uint64_t seed)
+Convolution makeConvolution(const RankContext& rank, ParameterList& list, const std::string& name,
+                            std::int64_t inChannels, std::int64_t outChannels, std::int64_t kernel, std::int64_t stride,
+                            std::uint64_t seed)
 {
     // Reordering reads the master weights and rounds: no rounded copy is needed.
     RankContext master = rank;
     master.format.compute = rank.format.master;
     const double deviation = std::sqrt(2.0 / static_cast<double>(kernel * kernel * outChannels));
-    Parameter& weight = list.addTensor(master, seed, name + ".weight", {outChannels, inChannels, kernel, kernel}, deviation);
+    Parameter& weight =
+        list.addTensor(master, seed, name + ".weight", {outChannels, inChannels, kernel, kernel}, deviation);
     return {&weight, stride, kernel / 2};
 }
 
 Bottleneck::Bottleneck(const RankContext& rank, ParameterList& list, const char* label, std::int32_t layer,
                        std::int64_t inChannels, std::int64_t width, std::int64_t stride, bool fuse, std::uint64_t seed)
-    : m_label(label), m_layer(layer), m_fuse(fuse)
+    : m_label(label)
+    , m_layer(layer)
+    , m_fuse(fuse)
 {
     const std::string prefix = std::string(label) + ".";
     const std::int64_t out = width * kExpansion;
@@ -97,7 +101,7 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
         dy.other.reset();
         s.output.reset();
     }
-    Tensor d;   // the gradient on its way down the main branch
+    Tensor d; // the gradient on its way down the main branch
     {
         const Scope op(recorder, SliceKind::Operator, "bn3");
         d = m_norm3.backward(context, s.conv3, s.stats3, dy.main);

@@ -19,14 +19,14 @@ public:
     /// name: of the parameters and of the layer's slices, such as "layer1.0"; label: the same as a text that lives as
     /// long as the program. width: channels of the inner convolutions. fuse: ReLUs and the shortcut's addition happen
     /// within other operators, not by passes of their own.
-    Bottleneck(const RankContext& rank, ParameterList& list, const char* label, std::int32_t layer, std::int64_t inChannels,
-               std::int64_t width, std::int64_t stride, bool fuse, std::uint64_t seed);
+    Bottleneck(const RankContext& rank, ParameterList& list, const char* label, std::int32_t layer,
+               std::int64_t inChannels, std::int64_t width, std::int64_t stride, bool fuse, std::uint64_t seed);
 
     /// What the backward pass needs.
     struct Saved {
         Tensor input;
-        Tensor conv1, norm1, conv2, norm2, conv3;   ///< outputs; the norms' include the ReLU
-        Tensor shortcutConv;                        ///< output, if the shortcut has a convolution
+        Tensor conv1, norm1, conv2, norm2, conv3; ///< outputs; the norms' include the ReLU
+        Tensor shortcutConv;                      ///< output, if the shortcut has a convolution
         Tensor output;
         BatchNormSaved stats1, stats2, stats3, shortcutStats;
     };
@@ -34,7 +34,7 @@ public:
     /// A gradient that is the sum of two: the next operation adds them in its own pass.
     struct GradientSum {
         Tensor main;
-        Tensor other;           ///< may be undefined
+        Tensor other; ///< may be undefined
     };
 
     Tensor forward(ImageContext context, const Tensor& x, Saved& saved) const;
@@ -55,7 +55,8 @@ private:
 
 /// A convolution's weights with entries of variance 2 / (kernel^2 out channels), which keeps the size of what flows
 /// back through ReLUs (He et al. 2015, arXiv:1502.01852, section 2.2). They have no copy in the compute type.
-Convolution makeConvolution(const RankContext& rank, ParameterList& list, const std::string& name, std::int64_t inChannels,
-                            std::int64_t outChannels, std::int64_t kernel, std::int64_t stride, std::uint64_t seed);
+Convolution makeConvolution(const RankContext& rank, ParameterList& list, const std::string& name,
+                            std::int64_t inChannels, std::int64_t outChannels, std::int64_t kernel, std::int64_t stride,
+                            std::uint64_t seed);
 
 } // namespace fourwalls::engine

@@ -12,12 +12,18 @@ struct ImageContext {
     RankContext& rank;
     ImageOperators& images;
 
-    Tensor activation(const Shape& shape) const { return images.make(shape, rank.format.compute, MemoryCategory::Activations); }
-    Tensor temporary(const Shape& shape) const { return images.make(shape, rank.format.compute, MemoryCategory::Temporaries); }
+    Tensor activation(const Shape& shape) const
+    {
+        return images.make(shape, rank.format.compute, MemoryCategory::Activations);
+    }
+    Tensor temporary(const Shape& shape) const
+    {
+        return images.make(shape, rank.format.compute, MemoryCategory::Temporaries);
+    }
 };
 
 struct Convolution {
-    Parameter* weight = nullptr;    ///< [out, in, kernel, kernel], read in the master type and rounded while reordered
+    Parameter* weight = nullptr; ///< [out, in, kernel, kernel], read in the master type and rounded while reordered
     std::int64_t stride = 1, padding = 0;
 
     ConvolutionShape shapeFor(const Shape& input) const
@@ -46,7 +52,8 @@ struct Convolution {
     void backwardWeight(ImageContext context, const Tensor& x, const Tensor& dy) const
     {
         const PhaseTag tag(context.rank.recorder, Phase::BackwardWeight);
-        context.images.convolutionWeightGradient(shapeFor(x.shape()), x, dy, weight->gradient, weight->takeAccumulate());
+        context.images.convolutionWeightGradient(shapeFor(x.shape()), x, dy, weight->gradient,
+                                                 weight->takeAccumulate());
     }
 };
 

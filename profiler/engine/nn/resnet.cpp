@@ -23,7 +23,10 @@ const char* blockLabel(std::size_t stage, std::int64_t block)
     return labels[stage * kMostBlocks + static_cast<std::size_t>(block)].c_str();
 }
 
-PoolingShape stemPool(const Shape& x) { return {x[0], x[1], x[2], x[3], 3, 2, 1}; }
+PoolingShape stemPool(const Shape& x)
+{
+    return {x[0], x[1], x[2], x[3], 3, 2, 1};
+}
 
 } // namespace
 
@@ -32,26 +35,31 @@ std::optional<ResNetShape> ResNetShape::of(const ResNetSpec& spec)
     ResNetShape shape;
     shape.imageSize = spec.imageSize;
     shape.classes = spec.classes;
-    if (spec.depth == 50) shape.blocks = {3, 4, 6, 3};
-    else if (spec.depth == 101) shape.blocks = {3, 4, 23, 3};
-    else if (spec.depth == 152) shape.blocks = {3, 8, 36, 3};
-    else return std::nullopt;
+    if (spec.depth == 50)
+        shape.blocks = {3, 4, 6, 3};
+    else if (spec.depth == 101)
+        shape.blocks = {3, 4, 23, 3};
+    else if (spec.depth == 152)
+        shape.blocks = {3, 8, 36, 3};
+    else
+        return std::nullopt;
     return shape;
 }
 
 struct ResNet::State final : ForwardState {
-    Tensor image;                   // as the stem's convolution wants it
-    Tensor stemConv, stemNorm;      // outputs
+    Tensor image;              // as the stem's convolution wants it
+    Tensor stemConv, stemNorm; // outputs
     BatchNormSaved stemStats;
-    Tensor positions;               // of the maxima
+    Tensor positions; // of the maxima
     std::vector<Bottleneck::Saved> blocks;
-    Tensor features;                // [images, channels], averaged
-    Shape last;                     // of the last block's output
-    Tensor gradient;                // with respect to the features, from loss()
+    Tensor features; // [images, channels], averaged
+    Shape last;      // of the last block's output
+    Tensor gradient; // with respect to the features, from loss()
 };
 
 ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse)
-    : m_shape(shape), m_images(makeImageOperators(rank.device, rank.format))
+    : m_shape(shape)
+    , m_images(makeImageOperators(rank.device, rank.format))
 {
     m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
     m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true, fuse);
@@ -62,7 +70,8 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
         for (std::int64_t block = 0; block < shape.blocks[stage]; ++block) {
             assert(block < kMostBlocks);
             const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, fuse, seed);
+            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, fuse,
+                                  seed);
             channels = width * Bottleneck::kExpansion;
         }
     }
@@ -95,7 +104,8 @@ std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& ba
     }
     state->blocks.resize(m_blocks.size());
     for (std::size_t i = 0; i < m_blocks.size(); ++i) x = m_blocks[i].forward(context, x, state->blocks[i]);
-    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
+                      static_cast<std::int32_t>(m_blocks.size()) + 1);
     const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
     state->last = x.shape();
     state->features = rank.activation({x.shape()[0], x.shape()[1]});
@@ -107,9 +117,10 @@ double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forward
 {
     auto& state = static_cast<State&>(forwardState);
     const std::int64_t n = state.features.rows();
-    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
+                      static_cast<std::int32_t>(m_blocks.size()) + 1);
     const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
-    const Tensor logits = rank.statistic({n, m_shape.classes});   // in the master type
+    const Tensor logits = rank.statistic({n, m_shape.classes}); // in the master type
     m_head.forward(rank, state.features, logits);
     const Tensor losses = Tensor::make(rank.allocator, {n}, rank.format.master, MemoryCategory::Temporaries);
     rank.device.crossEntropy(logits, batch.targets, losses, lossScale / static_cast<double>(n));
@@ -134,7 +145,8 @@ void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardStat
     const ImageContext context{rank, *m_images};
     Bottleneck::GradientSum d;
     {
-        const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, static_cast<std::int32_t>(m_blocks.size()) + 1);
+        const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
+                          static_cast<std::int32_t>(m_blocks.size()) + 1);
         const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
         d.main = context.temporary(state.last);
         m_images->averagePoolGradient(state.gradient, d.main);

@@ -18,9 +18,9 @@ namespace fourwalls::engine {
 
 /// The build of a network; the published ones are `width` 64.
 struct ResNetShape {
-    std::array<std::int64_t, 4> blocks{};   ///< bottlenecks per stage
-    std::int64_t width = 64;                ///< channels of the stem and of the first stage's inner convolutions
-    std::int64_t imageSize = 224;           ///< [pixels], square, a multiple of 32
+    std::array<std::int64_t, 4> blocks{}; ///< bottlenecks per stage
+    std::int64_t width = 64;              ///< channels of the stem and of the first stage's inner convolutions
+    std::int64_t imageSize = 224;         ///< [pixels], square, a multiple of 32
     std::int64_t classes = 1000;
 
     /// Of depth 50, 101 or 152; otherwise nothing.

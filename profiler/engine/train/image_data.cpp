@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kChannels = 3;
 constexpr std::int64_t kWaves = 3;
-constexpr std::uint64_t kMostCycles = 6;    // of a wave across the image
+constexpr std::uint64_t kMostCycles = 6; // of a wave across the image
 
 // Waves and noise have unit variance together: kWaves * kColour^2 / 2 + kNoise^2 = 1, with colours of +-kColour.
 constexpr double kNoise = 0.5;
@@ -23,15 +23,16 @@ const double kColour = std::sqrt((1.0 - kNoise * kNoise) * 2.0 / static_cast<dou
 } // namespace
 
 ImageData::ImageData(std::int64_t imageSize, std::int64_t classes, std::uint64_t seed)
-    : m_size(imageSize), m_classes(classes), m_seed(seed)
-{
-}
+    : m_size(imageSize)
+    , m_classes(classes)
+    , m_seed(seed)
+{}
 
 void ImageData::paint(std::int64_t sample, std::int64_t label, std::vector<float>& pixels) const
 {
     const auto n = static_cast<std::size_t>(m_size);
-    const RandomStream pattern(mix64(m_seed) ^ static_cast<std::uint64_t>(label), 0x70617474);   // of the class
-    const RandomStream own(mix64(m_seed) ^ static_cast<std::uint64_t>(sample), 0x6f776e);        // of the sample
+    const RandomStream pattern(mix64(m_seed) ^ static_cast<std::uint64_t>(label), 0x70617474); // of the class
+    const RandomStream own(mix64(m_seed) ^ static_cast<std::uint64_t>(sample), 0x6f776e);      // of the sample
     for (std::size_t i = 0; i < pixels.size(); ++i)
         pixels[i] = static_cast<float>((own.uniform(i) - 0.5) * kNoise * std::sqrt(12.0));
 

@@ -12,7 +12,7 @@ using namespace fourwalls::engine::testing;
 namespace {
 constexpr double kTolerance = 1e-7;
 constexpr DType kType = DType::F64;
-}
+} // namespace
 
 class ImageGradients : public QObject {
     Q_OBJECT
@@ -56,7 +56,8 @@ private slots:
 
         const Tensor twice = m_rank.copy(dw, kType);
         m_images.convolutionWeightGradient(shape, x, weights, twice, true);
-        for (std::int64_t i = 0; i < dw.elements(); ++i) QVERIFY(std::abs(element(twice, i) - 2 * element(dw, i)) < 1e-12);
+        for (std::int64_t i = 0; i < dw.elements(); ++i)
+            QVERIFY(std::abs(element(twice, i) - 2 * element(dw, i)) < 1e-12);
     }
 
     void batchNorm_data()
@@ -70,7 +71,8 @@ private slots:
     {
         QFETCH(bool, relu);
         const Shape shape{3, 4, 5, 6}, channels{4};
-        const Tensor x = random(shape, 1), gamma = random(channels, 2), beta = random(channels, 3), weights = random(shape, 4);
+        const Tensor x = random(shape, 1), gamma = random(channels, 2), beta = random(channels, 3),
+                     weights = random(shape, 4);
         const Tensor y = empty(shape), dx = empty(shape), dgamma = empty(channels), dbeta = empty(channels);
         BatchNormSaved saved;
         const auto f = [&] {
@@ -84,7 +86,8 @@ private slots:
         QVERIFY(slopeError(f, beta, dbeta, 3) < kTolerance);
 
         f();
-        const Tensor inPlace = m_rank.copy(weights, kType), gammaTwice = m_rank.copy(dgamma, kType), betaTwice = m_rank.copy(dbeta, kType);
+        const Tensor inPlace = m_rank.copy(weights, kType), gammaTwice = m_rank.copy(dgamma, kType),
+                     betaTwice = m_rank.copy(dbeta, kType);
         m_images.batchNormGradient(x, gamma, saved, relu, inPlace, inPlace, gammaTwice, betaTwice, true);
         QVERIFY(relativeDifference(inPlace, dx) < 1e-12);
         for (std::int64_t c = 0; c < 4; ++c) {
@@ -113,7 +116,7 @@ private slots:
                     squares += v * v;
                 }
             QVERIFY(std::abs(sum / 144) < 1e-12);
-            QVERIFY(std::abs(squares / 144 - 4.0) < 1e-6);   // the epsilon under the root
+            QVERIFY(std::abs(squares / 144 - 4.0) < 1e-6); // the epsilon under the root
         }
     }
 
@@ -134,7 +137,8 @@ private slots:
 
     void averagePool()
     {
-        const Tensor x = random({2, 3, 4, 5}, 1), weights = random({2, 3}, 2), y = empty({2, 3}), dx = empty({2, 3, 4, 5});
+        const Tensor x = random({2, 3, 4, 5}, 1), weights = random({2, 3}, 2), y = empty({2, 3}),
+                     dx = empty({2, 3, 4, 5});
         const auto f = [&] {
             m_images.averagePool(x, y);
             return dot(y, weights);
@@ -146,7 +150,8 @@ private slots:
     void residual()
     {
         const Shape shape{2, 3, 4, 5};
-        const Tensor a = random(shape, 1), shortcut = random(shape, 2), weights = random(shape, 3), more = random(shape, 4);
+        const Tensor a = random(shape, 1), shortcut = random(shape, 2), weights = random(shape, 3),
+                     more = random(shape, 4);
         Tensor y;
         // The output is used twice, so two gradients arrive.
         const auto f = [&] {

@@ -24,11 +24,14 @@ private:
         ReferenceImageOperators exact{*exactRank.device};
 
         Case(DType compute, Layout layout)
-            : type(compute), u(unitRoundoff(compute)), fastRank(compute),
-              fast(*fastRank.device, layout, layout)
-        {
-        }
-        struct Pair { Tensor fast, exact; };
+            : type(compute)
+            , u(unitRoundoff(compute))
+            , fastRank(compute)
+            , fast(*fastRank.device, layout, layout)
+        {}
+        struct Pair {
+            Tensor fast, exact;
+        };
         Pair image(const Shape& shape, std::uint64_t stream)
         {
             Pair p = empty(shape);
@@ -39,7 +42,8 @@ private:
         }
         Pair empty(const Shape& shape)
         {
-            return {fast.make(shape, type, MemoryCategory::Other), exact.make(shape, DType::F64, MemoryCategory::Other)};
+            return {fast.make(shape, type, MemoryCategory::Other),
+                    exact.make(shape, DType::F64, MemoryCategory::Other)};
         }
         // Master type; the values have exact copies in the compute type, as weights are rounded to it on their way.
         Pair plain(const Shape& shape, std::uint64_t stream)
@@ -47,7 +51,10 @@ private:
             const Tensor rounded = fastRank.random(shape, type, stream);
             return {fastRank.copy(rounded, DType::F32), exactRank.copy(rounded, DType::F64)};
         }
-        Pair plainEmpty(const Shape& shape) { return {fastRank.tensor(shape, DType::F32), exactRank.tensor(shape, DType::F64)}; }
+        Pair plainEmpty(const Shape& shape)
+        {
+            return {fastRank.tensor(shape, DType::F32), exactRank.tensor(shape, DType::F64)};
+        }
         Tensor rowMajor(const Tensor& image)
         {
             if (image.shape().rank() != 4) return image;
@@ -94,12 +101,13 @@ private slots:
         if (missing()) QSKIP("this processor has no bf16 convolutions in oneDNN");
         const auto c = make();
         const ConvolutionShape shapes[] = {
-            {2, 16, 10, 10, 32, 1, 1, 0}, {2, 32, 9, 9, 16, 1, 2, 0},  {2, 16, 12, 12, 32, 3, 1, 1},
+            {2, 16, 10, 10, 32, 1, 1, 0}, {2, 32, 9, 9, 16, 1, 2, 0},   {2, 16, 12, 12, 32, 3, 1, 1},
             {2, 16, 12, 12, 16, 3, 2, 1}, {4, 64, 14, 14, 64, 3, 1, 1}, {3, 32, 7, 7, 32, 3, 1, 1},
         };
         std::uint64_t stream = 1;
         for (const ConvolutionShape& s : shapes) {
-            const auto x = c->image(s.input(), stream++), dy = c->image(s.output(), stream++), w = c->plain(s.weights(), stream++);
+            const auto x = c->image(s.input(), stream++), dy = c->image(s.output(), stream++),
+                       w = c->plain(s.weights(), stream++);
             const auto y = c->empty(s.output()), dx = c->empty(s.input()), dw = c->plainEmpty(s.weights());
             c->fast.convolution(s, x.fast, w.fast, y.fast);
             c->exact.convolution(s, x.exact, w.exact, y.exact);
@@ -130,7 +138,8 @@ private slots:
         const Tensor image = c->fastRank.random(s.input(), c->type, 1);
         const Tensor x = c->fast.arrange(image), exactX = c->exactRank.copy(image, DType::F64);
         QVERIFY(x.layout() == c->fast.layoutOf(3, c->type));
-        const auto w = c->plain(s.weights(), 2), y = c->empty(s.output()), dy = c->image(s.output(), 3), dw = c->plainEmpty(s.weights());
+        const auto w = c->plain(s.weights(), 2), y = c->empty(s.output()), dy = c->image(s.output(), 3),
+                   dw = c->plainEmpty(s.weights());
         c->fast.convolution(s, x, w.fast, y.fast);
         c->exact.convolution(s, exactX, w.exact, y.exact);
         compare(*c, y, c->u + 4 * std::sqrt(147.0) * m_f32, "forward");
@@ -155,12 +164,14 @@ private slots:
             double expected = 0;
             for (std::int64_t n = 0; n < 8; ++n)
                 for (std::int64_t h = 0; h < 14; ++h)
-                    for (std::int64_t w = 0; w < 14; ++w) expected += at(dy.exact, n, o, h, w) * at(x.exact, n, channel, h + r - 1, w + q - 1);
+                    for (std::int64_t w = 0; w < 14; ++w)
+                        expected += at(dy.exact, n, o, h, w) * at(x.exact, n, channel, h + r - 1, w + q - 1);
             difference = std::max(difference, std::abs(element(dw.fast, i) - expected));
             scale = std::max(scale, std::abs(expected));
         }
         const double tolerance = 40 * std::sqrt(8.0 * 14 * 14) * m_f32;
-        QVERIFY2(difference <= tolerance * scale, qPrintable(QString("%1 > %2").arg(difference / scale).arg(tolerance)));
+        QVERIFY2(difference <= tolerance * scale,
+                 qPrintable(QString("%1 > %2").arg(difference / scale).arg(tolerance)));
     }
 
     void batchNorm_data() { addRows(); }
@@ -171,7 +182,8 @@ private slots:
         const Shape shape{3, 32, 7, 6};
         for (const bool relu : {false, true}) {
             const auto x = c->image(shape, 1), dy = c->image(shape, 2), y = c->empty(shape), dx = c->empty(shape);
-            const auto gamma = c->plain({32}, 3), beta = c->plain({32}, 4), dgamma = c->plainEmpty({32}), dbeta = c->plainEmpty({32});
+            const auto gamma = c->plain({32}, 3), beta = c->plain({32}, 4), dgamma = c->plainEmpty({32}),
+                       dbeta = c->plainEmpty({32});
             BatchNormSaved fast, exact;
             c->fast.batchNorm(x.fast, gamma.fast, beta.fast, relu, y.fast, fast);
             c->exact.batchNorm(x.exact, gamma.exact, beta.exact, relu, y.exact, exact);
@@ -180,14 +192,16 @@ private slots:
             compare(*c, {fast.mean, exact.mean}, sums, "mean");
             compare(*c, {fast.variance, exact.variance}, sums, "variance");
             for (const bool accumulate : {false, true}) {
-                c->fast.batchNormGradient(x.fast, gamma.fast, fast, relu, dy.fast, dx.fast, dgamma.fast, dbeta.fast, accumulate);
-                c->exact.batchNormGradient(x.exact, gamma.exact, exact, relu, dy.exact, dx.exact, dgamma.exact, dbeta.exact, accumulate);
+                c->fast.batchNormGradient(x.fast, gamma.fast, fast, relu, dy.fast, dx.fast, dgamma.fast, dbeta.fast,
+                                          accumulate);
+                c->exact.batchNormGradient(x.exact, gamma.exact, exact, relu, dy.exact, dx.exact, dgamma.exact,
+                                           dbeta.exact, accumulate);
                 compare(*c, dx, c->u + 2 * sums, "input gradient");
                 compare(*c, dgamma, 2 * sums, "gain gradient");
                 compare(*c, dbeta, 2 * sums, "shift gradient");
             }
             c->fast.batchNormGradient(x.fast, gamma.fast, fast, relu, dy.fast, dy.fast, dgamma.fast, dbeta.fast, false);
-            QCOMPARE(relativeDifference(dy.fast, dx.fast), 0.0);   // in place
+            QCOMPARE(relativeDifference(dy.fast, dx.fast), 0.0); // in place
         }
     }
 
@@ -197,12 +211,13 @@ private slots:
         if (missing()) QSKIP("this processor has no bf16 pooling in oneDNN");
         const auto c = make();
         const PoolingShape s{2, 16, 11, 12, 3, 2, 1};
-        const auto x = c->image(s.input(), 1), dy = c->image(s.output(), 2), y = c->empty(s.output()), dx = c->empty(s.input());
+        const auto x = c->image(s.input(), 1), dy = c->image(s.output(), 2), y = c->empty(s.output()),
+                   dx = c->empty(s.input());
         const Tensor fast = c->fast.maxPool(s, x.fast, y.fast), exact = c->exact.maxPool(s, x.exact, y.exact);
         compare(*c, y, 0, "maximum");
         c->fast.maxPoolGradient(s, dy.fast, fast, dx.fast);
         c->exact.maxPoolGradient(s, dy.exact, exact, dx.exact);
-        compare(*c, dx, 4 * c->u, "gradient of the maximum");   // up to four windows share a pixel
+        compare(*c, dx, 4 * c->u, "gradient of the maximum"); // up to four windows share a pixel
 
         const Case::Pair mean{c->fastRank.tensor({2, 16}, c->type), c->exactRank.tensor({2, 16}, DType::F64)};
         c->fast.averagePool(x.fast, mean.fast);
@@ -250,7 +265,8 @@ private slots:
         c.fast.convolutionInputGradient(s, y.fast, w.fast, x.fast);
         c.fast.convolutionWeightGradient(s, x.fast, y.fast, w.fast, false);
         QCOMPARE(c.fastRank.allocator.statistics().allocated, before);
-        QVERIFY(c.fastRank.allocator.statistics().categoryPeaks[static_cast<std::size_t>(MemoryCategory::Workspace)] > 0);
+        QVERIFY(c.fastRank.allocator.statistics().categoryPeaks[static_cast<std::size_t>(MemoryCategory::Workspace)] >
+                0);
     }
 };
 

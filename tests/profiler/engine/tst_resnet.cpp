@@ -32,13 +32,17 @@ struct Run {
     double scale = 1.0;
 
     Run(DType compute, const ResNetShape& shape, std::int64_t samples, bool fuse = true)
-        : rank(std::make_unique<TestRank>(compute)), model(std::make_unique<ResNet>(*rank->context, shape, 1, fuse)),
-          data(std::make_unique<ImageData>(shape.imageSize, shape.classes, 1))
+        : rank(std::make_unique<TestRank>(compute))
+        , model(std::make_unique<ResNet>(*rank->context, shape, 1, fuse))
+        , data(std::make_unique<ImageData>(shape.imageSize, shape.classes, 1))
     {
         next(0, samples);
     }
 
-    void next(std::int64_t step, std::int64_t samples) { batch = data->batch(*rank->context, step, samples, 0, samples); }
+    void next(std::int64_t step, std::int64_t samples)
+    {
+        batch = data->batch(*rank->context, step, samples, 0, samples);
+    }
 
     double forwardOnly()
     {
@@ -62,7 +66,10 @@ struct Run {
 };
 
 // Blocks with and without a convolution in the shortcut, and with a stride.
-ResNetShape smallShape(std::int64_t width) { return {{2, 1, 1, 1}, width, 64, 5}; }
+ResNetShape smallShape(std::int64_t width)
+{
+    return {{2, 1, 1, 1}, width, 64, 5};
+}
 
 // Relative difference of all gradients taken as one vector.
 double gradientDifference(Run& actual, Run& expected)
@@ -113,7 +120,7 @@ private slots:
     {
         Run run(DType::F64, smallShape(4), 3);
         run.gradients();
-        std::vector<Tensor> gradients;   // the loss adds to those of the head each time
+        std::vector<Tensor> gradients; // the loss adds to those of the head each time
         for (const auto& p : run.parameters().all()) gradients.push_back(run.rank->copy(p->gradient, DType::F64));
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             const auto& p = run.parameters().all()[i];
@@ -129,7 +136,8 @@ private slots:
         QVERIFY2(std::abs(actual - expected) < 400 * unitRoundoff(DType::F32) * expected,
                  qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
         const double difference = gradientDifference(fast, exact);
-        QVERIFY2(difference < gradientTolerance(DType::F32), qPrintable(QString("gradients differ by %1").arg(difference)));
+        QVERIFY2(difference < gradientTolerance(DType::F32),
+                 qPrintable(QString("gradients differ by %1").arg(difference)));
     }
 
     void bf16AgreesWithDouble()
@@ -137,9 +145,11 @@ private slots:
         if (!OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 arithmetic in oneDNN");
         Run exact(DType::F64, smallShape(16), 4), fast(DType::Bf16, smallShape(16), 4);
         const double expected = exact.gradients(), actual = fast.gradients();
-        QVERIFY2(std::abs(actual - expected) < unitRoundoff(DType::Bf16) * std::sqrt(48.0) * expected, qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
+        QVERIFY2(std::abs(actual - expected) < unitRoundoff(DType::Bf16) * std::sqrt(48.0) * expected,
+                 qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
         const double difference = gradientDifference(fast, exact);
-        QVERIFY2(difference < gradientTolerance(DType::Bf16), qPrintable(QString("gradients differ by %1").arg(difference)));
+        QVERIFY2(difference < gradientTolerance(DType::Bf16),
+                 qPrintable(QString("gradients differ by %1").arg(difference)));
     }
 
     void fusedEqualsUnfused()
@@ -176,7 +186,8 @@ private slots:
             const Tensor& b = second->parameters().all()[i]->gradient;
             const Tensor& sum = both.parameters().all()[i]->gradient;
             const double tolerance = 4 * unitRoundoff(DType::F32) * (largest(a) + largest(b));
-            for (std::int64_t j = 0; j < sum.elements(); ++j) QVERIFY(std::abs(element(sum, j) - element(a, j) - element(b, j)) <= tolerance);
+            for (std::int64_t j = 0; j < sum.elements(); ++j)
+                QVERIFY(std::abs(element(sum, j) - element(a, j) - element(b, j)) <= tolerance);
         }
     }
 
@@ -191,7 +202,8 @@ private slots:
         // What the stem's normalisation sees does not change while the weights stay: the running values approach it.
         ReferenceImageOperators images(*run.rank->device);
         const ConvolutionShape stem{3, 3, 64, 64, 4, 7, 2, 3};
-        const Tensor y = run.rank->tensor(stem.output(), DType::F64), scaled = run.rank->tensor(stem.output(), DType::F64);
+        const Tensor y = run.rank->tensor(stem.output(), DType::F64),
+                     scaled = run.rank->tensor(stem.output(), DType::F64);
         images.convolution(stem, run.batch.inputs, run.parameters().all()[0]->weight, y);
         BatchNormSaved saved;
         images.batchNorm(y, run.parameters().all()[1]->weight, run.parameters().all()[2]->weight, true, scaled, saved);
@@ -207,13 +219,15 @@ private slots:
     void parametersAreThoseOfThePublishedNetworks()
     {
         // torchvision 0.14's counts of resnet50, resnet101 and resnet152.
-        for (const auto& [depth, count] : {std::pair{50, 25557032ll}, std::pair{101, 44549160ll}, std::pair{152, 60192808ll}}) {
+        for (const auto& [depth, count] :
+             {std::pair{50, 25557032ll}, std::pair{101, 44549160ll}, std::pair{152, 60192808ll}}) {
             const ResNetSpec spec{depth, 224, 1000};
             QCOMPARE(parameterCount({"resnet", spec}), std::int64_t{count});
             TestRank rank(DType::F32);
             ResNet model(*rank.context, *ResNetShape::of(spec), 1);
             QCOMPARE(model.parameters().elements(), std::int64_t{count});
-            QCOMPARE(model.parameters().all().size(), static_cast<std::size_t>(3 * (depth + 3) + 2));   // four shortcuts, one dense layer
+            QCOMPARE(model.parameters().all().size(),
+                     static_cast<std::size_t>(3 * (depth + 3) + 2)); // four shortcuts, one dense layer
             QCOMPARE(model.parameters().buffers().size(), static_cast<std::size_t>(2 * (depth + 3)));
         }
         QVERIFY(!ResNetShape::of({18, 224, 1000}));
@@ -229,12 +243,18 @@ private slots:
         const auto header = readSafetensorsHeader(path + "/model.safetensors");
         QVERIFY(header.ok());
         const std::map<std::string, std::vector<std::int64_t>> expected = {
-            {"conv1.weight", {16, 3, 7, 7}},          {"bn1.weight", {16}},
-            {"bn1.bias", {16}},                       {"bn1.running_mean", {16}},
-            {"bn1.running_var", {16}},                {"layer1.0.conv1.weight", {16, 16, 1, 1}},
-            {"layer1.0.conv2.weight", {16, 16, 3, 3}}, {"layer1.0.downsample.0.weight", {64, 16, 1, 1}},
-            {"layer1.0.downsample.1.running_var", {64}}, {"layer1.1.bn3.bias", {64}},
-            {"layer4.0.conv2.weight", {128, 128, 3, 3}}, {"fc.weight", {5, 512}},
+            {"conv1.weight", {16, 3, 7, 7}},
+            {"bn1.weight", {16}},
+            {"bn1.bias", {16}},
+            {"bn1.running_mean", {16}},
+            {"bn1.running_var", {16}},
+            {"layer1.0.conv1.weight", {16, 16, 1, 1}},
+            {"layer1.0.conv2.weight", {16, 16, 3, 3}},
+            {"layer1.0.downsample.0.weight", {64, 16, 1, 1}},
+            {"layer1.0.downsample.1.running_var", {64}},
+            {"layer1.1.bn3.bias", {64}},
+            {"layer4.0.conv2.weight", {128, 128, 3, 3}},
+            {"fc.weight", {5, 512}},
             {"fc.bias", {5}},
         };
         for (const auto& [name, shape] : expected) {
@@ -310,11 +330,12 @@ private slots:
             return losses;
         };
         const std::vector<double> losses = train(steps);
-        QVERIFY2(std::abs(losses.front() - std::log(5.0)) < 0.5, qPrintable(QString("starts at %1").arg(losses.front())));
+        QVERIFY2(std::abs(losses.front() - std::log(5.0)) < 0.5,
+                 qPrintable(QString("starts at %1").arg(losses.front())));
         const double end = (losses[27] + losses[28] + losses[29]) / 3;
         QVERIFY2(end < 0.5 * losses.front(), qPrintable(QString("ends at %1").arg(end)));
         const std::vector<double> again = train(5);
-        QVERIFY(std::equal(again.begin(), again.end(), losses.begin()));   // bit by bit
+        QVERIFY(std::equal(again.begin(), again.end(), losses.begin())); // bit by bit
     }
 
     void memoryClimbsPeaksAndFalls()
@@ -330,7 +351,7 @@ private slots:
         QCOMPARE(report->parameters, std::int64_t{25557032});
         QVERIFY(trace.finish(report->closing).ok());
         InMemoryTraceQuery query(trace.data());
-        const double stem = 2.0 * 8 * 32 * 32 * 64 * 3 * 49;   // whose input gradient nobody needs
+        const double stem = 2.0 * 8 * 32 * 32 * 64 * 3 * 49; // whose input gradient nobody needs
         const double expected = 3 * (trainingFlops(spec.model, 8, 0) - stem);
         QVERIFY2(std::abs(recordedFlops(query) - expected) < 1e-9 * expected, "FLOPs");
         checkCurve(query);
@@ -366,18 +387,24 @@ private:
     // is reached as backward begins; what stays is weights, gradients and optimizer state.
     static void checkCurve(InMemoryTraceQuery& query)
     {
-        struct Interval { std::int64_t begin = 0, end = 0; };
+        struct Interval {
+            std::int64_t begin = 0, end = 0;
+        };
         Interval forward, backward;
-        std::vector<std::pair<std::int64_t, bool>> layerEnds;   // and whether in backward
-        QVERIFY(query.scanSlices([&](const SliceView& s) {
-            const OpInfo op = **query.op(s.op);
-            const Interval here{s.start.ns, s.end().ns};
-            if (op.kind == SliceKind::Phase && op.name == "forward" && here.begin > forward.begin) forward = here;
-            if (op.kind == SliceKind::Phase && op.name == "backward" && here.begin > backward.begin) backward = here;
-            if (op.kind == SliceKind::Layer && op.name.starts_with("layer"))
-                layerEnds.emplace_back(here.end, op.phase != Phase::Forward);
-            return true;
-        }).ok());
+        std::vector<std::pair<std::int64_t, bool>> layerEnds; // and whether in backward
+        QVERIFY(query
+                    .scanSlices([&](const SliceView& s) {
+                        const OpInfo op = **query.op(s.op);
+                        const Interval here{s.start.ns, s.end().ns};
+                        if (op.kind == SliceKind::Phase && op.name == "forward" && here.begin > forward.begin)
+                            forward = here;
+                        if (op.kind == SliceKind::Phase && op.name == "backward" && here.begin > backward.begin)
+                            backward = here;
+                        if (op.kind == SliceKind::Layer && op.name.starts_with("layer"))
+                            layerEnds.emplace_back(here.end, op.phase != Phase::Forward);
+                        return true;
+                    })
+                    .ok());
         std::erase_if(layerEnds, [&](const auto& e) { return e.first < forward.begin; });
         std::sort(layerEnds.begin(), layerEnds.end());
         QCOMPARE(layerEnds.size(), std::size_t{2 * 16});
@@ -385,24 +412,27 @@ private:
         std::map<std::int64_t, std::int64_t> changes, activationChanges;
         std::map<MemoryCategory, std::int64_t> resident;
         std::set<std::string> layers;
-        QVERIFY(query.scanAllocations([&](const AllocationView& a) {
-            const bool activation = a.category == MemoryCategory::Activations;
-            changes[a.start.ns] += a.bytes;
-            if (a.end) changes[a.end->ns] -= a.bytes;
-            if (activation) {
-                activationChanges[a.start.ns] += a.bytes;
-                if (a.end) activationChanges[a.end->ns] -= a.bytes;
-                layers.insert(std::to_string((**query.op(*a.op)).layer.value_or(LayerIndex{-1}).value));
-            }
-            if (!a.end) resident[a.category] += a.bytes;
-            return true;
-        }).ok());
-        QCOMPARE(layers.size(), std::size_t{18});   // stem, 16 blocks, head
-        for (const MemoryCategory gone : {MemoryCategory::Activations, MemoryCategory::Temporaries, MemoryCategory::Workspace})
+        QVERIFY(query
+                    .scanAllocations([&](const AllocationView& a) {
+                        const bool activation = a.category == MemoryCategory::Activations;
+                        changes[a.start.ns] += a.bytes;
+                        if (a.end) changes[a.end->ns] -= a.bytes;
+                        if (activation) {
+                            activationChanges[a.start.ns] += a.bytes;
+                            if (a.end) activationChanges[a.end->ns] -= a.bytes;
+                            layers.insert(std::to_string((**query.op(*a.op)).layer.value_or(LayerIndex{-1}).value));
+                        }
+                        if (!a.end) resident[a.category] += a.bytes;
+                        return true;
+                    })
+                    .ok());
+        QCOMPARE(layers.size(), std::size_t{18}); // stem, 16 blocks, head
+        for (const MemoryCategory gone :
+             {MemoryCategory::Activations, MemoryCategory::Temporaries, MemoryCategory::Workspace})
             QCOMPARE(resident[gone], 0);
         QCOMPARE(resident[MemoryCategory::Gradients], std::int64_t{4 * 25557032});
         QCOMPARE(resident[MemoryCategory::OptimizerState], std::int64_t{4 * 25557032});
-        QCOMPARE(resident[MemoryCategory::Weights], std::int64_t{4 * (25557032 + 2 * 26560)});   // and running statistics
+        QCOMPARE(resident[MemoryCategory::Weights], std::int64_t{4 * (25557032 + 2 * 26560)}); // and running statistics
 
         std::int64_t total = 0, peak = 0, peakAt = 0;
         for (const auto& [at, change] : changes) {
