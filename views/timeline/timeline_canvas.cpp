@@ -2,6 +2,8 @@
 // The timeline's viewport: state, layout, hits and the order of painting.
 #include "views/timeline/timeline_canvas.h"
 
+#include "views/timeline/memory_strip.h"
+
 #include <QEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -18,13 +20,14 @@ constexpr int kAxisHeight = 30;
 constexpr int kScrollBarWidth = 10;
 constexpr int kTickSpacing = 96;
 constexpr double kHitTolerance = 3;
+constexpr int kLeastForStrip = 260;     ///< a lower canvas belongs to the rows alone
 /// How long a repaint waits for data when it would show nothing or next to nothing: less than a frame, so that quick
 /// answers do not flicker.
 constexpr int kHoldMs = 12;
 }
 
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
-    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)), m_hold(new QTimer(this))
+    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)), m_strip(new MemoryStrip(this)), m_hold(new QTimer(this))
 {
     m_hold->setSingleShot(true);
     m_hold->setTimerType(Qt::PreciseTimer);
@@ -36,6 +39,10 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
     m_scrollBar->setAccessibleName(tr("Scroll the rows"));
     connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::setScroll);
+    connect(m_strip, &MemoryStrip::changed, this, [this](bool layoutChanged) {
+        if (layoutChanged) relayout();
+        invalidate();
+    });
     connect(&m_source, &TimelineSource::changed, this, [this] {
         m_hold->stop();
         invalidate();
@@ -72,11 +79,35 @@ void TimelineCanvas::setEmptyReason(const QString& reason)
 
 QRect TimelineCanvas::plotRect() const
 {
-    return {kLabelWidth, kAxisHeight, std::max(1, width() - kLabelWidth - kScrollBarWidth), std::max(1, height() - kAxisHeight)};
+    return {kLabelWidth, kAxisHeight, std::max(1, width() - kLabelWidth - kScrollBarWidth),
+            std::max(1, height() - kAxisHeight - m_stripHeight)};
+}
+
+QRect TimelineCanvas::stripRect() const
+{
+    if (m_stripHeight <= 0) return {};
+    const QRect plot = plotRect();
+    return {plot.left(), plot.bottom() + 1, plot.width(), m_stripHeight};
+}
+
+int TimelineCanvas::stripHeightFor(int available) const
+{
+    if (!m_stripShown || !m_strip->hasMemory() || !m_emptyReason.isEmpty() || available < kLeastForStrip) return 0;
+    // Three tenths, and what the rows leave over even at their tallest, up to three fifths.
+    const TimelineLayout tallest = layoutTimeline(m_tracks, m_arrangement, 2 * available);
+    const int over = available - tallest.pinnedHeight - tallest.height;
+    return std::clamp(over, available * 3 / 10, available * 3 / 5);
+}
+
+void TimelineCanvas::setMemoryShown(bool shown)
+{
+    m_stripShown = shown;
+    relayout();
 }
 
 void TimelineCanvas::relayout()
 {
+    m_stripHeight = stripHeightFor(height() - kAxisHeight);
     const QRect plot = plotRect();
     m_hover = {};
     m_layout = layoutTimeline(m_tracks, m_arrangement, plot.height());
@@ -127,6 +158,7 @@ void TimelineCanvas::tellNeed()
     const int lines = std::max(0, plotRect().height() - m_layout.pinnedHeight);
     for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) add(row);
     m_source.setNeed(need);
+    if (m_stripHeight > 0) m_strip->setNeed(need.range, m_camera.width());
 }
 
 void TimelineCanvas::setRange(TimeRange range)
@@ -258,11 +290,14 @@ void TimelineCanvas::setMeasuring(bool measuring)
     QWidget::setCursor(measuring ? Qt::CrossCursor : Qt::ArrowCursor);
 }
 
-bool TimelineCanvas::showsEverything() const { return !m_dirty && m_source.complete() && m_quality == FrameQuality::Full; }
+bool TimelineCanvas::showsEverything() const 
+{
+    return !m_dirty && m_source.complete() && m_strip->complete() && m_quality == FrameQuality::Full;
+}
 
 const TimelineRow* TimelineCanvas::rowAt(int y) const
 {
-    if (y < 0) return nullptr;
+    if (y < 0 || y >= plotRect().height()) return nullptr;
     if (y < m_layout.pinnedHeight) {
         for (const auto& row : m_layout.pinned)
             if (y >= row.top && y < row.bottom()) return &row;
@@ -335,10 +370,21 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         case Coverage::Coarse: m_quality = FrameQuality::Coarse; break;
         case Coverage::Exact: m_quality = FrameQuality::Full; break;
         }
+        if (m_stripHeight > 0) {
+            m_strip->render(m_camera, m_ticks, stripRect().size(), theme);
+            if (!m_strip->complete()) m_quality = std::min(m_quality, FrameQuality::Coarse);
+        }
         m_dirty = false;
         if (m_pointer && m_drag == Drag::None) m_hover = hitAt(*m_pointer);
     }
     painter.drawImage(plot.topLeft(), m_renderer.image());
+    if (m_stripHeight > 0) {
+        const QRect strip = stripRect();
+        painter.drawImage(strip.topLeft(), m_strip->image());
+        m_strip->paintLabels(painter, QRect(0, strip.top(), strip.left(), strip.height()), theme);
+        painter.setPen(theme.line);
+        painter.drawLine(0, strip.top(), width(), strip.top());
+    }
     paintLabels(painter);
     paintAxis(painter);
     paintOverlays(painter);

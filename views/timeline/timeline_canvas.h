@@ -16,6 +16,8 @@ class QTimer;
 
 namespace fourwalls::views {
 
+class MemoryStrip;
+
 /// What the pointer is on.
 struct TimelineHit {
     const TimelineRow* row = nullptr;   ///< until the layout changes
@@ -67,6 +69,10 @@ public:
     /// Where a lane's bar of a track is drawn; empty when it is not in view.
     QRect laneRect(TrackId track, int lane) const;
     QRect plotRect() const;
+    /// Where the memory strip is drawn, below the rows; empty without one.
+    QRect stripRect() const;
+    MemoryStrip& memory() { return *m_strip; }
+    void setMemoryShown(bool shown);
     /// The last bar drawing, without overlays.
     const TimelineRenderer& renderer() const { return m_renderer; }
 
@@ -101,6 +107,7 @@ private:
     enum class Drag { None, Pending, Pan, Measure };
 
     void relayout();
+    int stripHeightFor(int available) const;
     void invalidate();                  ///< bars need drawing again
     void repaintSoon();                 ///< update(), unless an answer is about to arrive
     void holdRepaint();
@@ -131,6 +138,9 @@ private:
     std::vector<StepView> m_steps;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
+    MemoryStrip* m_strip;
+    bool m_stripShown = true;
+    int m_stripHeight = 0;
     QString m_emptyReason;
 
     bool m_dirty = true;

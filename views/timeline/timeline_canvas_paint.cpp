@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
 #include "views/format.h"
+#include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/words.h"
 
@@ -213,9 +214,11 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
 {
     const Theme& theme = currentTheme();
     const QRect plot = plotRect();
+    const QRect all = plot.united(stripRect());
     painter.save();
-    painter.setClipRect(plot);
+    painter.setClipRect(all);
     if (m_measured) paintMeasured(painter);
+    painter.setClipRect(plot);
     if (m_selected) {
         const QRect bar = sliceRect(m_selected->slice);
         if (!bar.isNull()) {
@@ -233,6 +236,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
             painter.drawRect(bar.adjusted(-1, -1, 0, 0));
         }
     }
+    painter.setClipRect(all);
     if (m_cursor) {
         const double x = m_camera.xOf(*m_cursor);
         if (x >= 0 && x <= plot.width()) {
@@ -240,7 +244,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
             pen.setDashPattern({2, 3});
             painter.setPen(pen);
             const int at = plot.left() + static_cast<int>(std::lround(x));
-            painter.drawLine(at, plot.top(), at, plot.bottom());
+            painter.drawLine(at, all.top(), at, all.bottom());
         }
     }
     paintHover(painter);
@@ -254,7 +258,7 @@ void TimelineCanvas::paintMeasured(QPainter& painter) const
     const double from = std::clamp(m_camera.xOf(m_measured->begin), -2.0, plot.width() + 2.0);
     const double to = std::clamp(m_camera.xOf(m_measured->end), -2.0, plot.width() + 2.0);
     if (to < 0 || from > plot.width()) return;
-    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from), plot.height());
+    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from), plot.height() + m_stripHeight);
     painter.fillRect(band, theme.selectionFill);
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(band.topLeft(), band.bottomLeft());
@@ -302,6 +306,7 @@ void TimelineCanvas::paintFlows(QPainter& painter) const
 QStringList TimelineCanvas::hoverLines() const
 {
     QStringList lines;
+    if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
     if (m_hover.onLabel && m_hover.row) {
         if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;
         const auto rank = std::find_if(m_ranks.begin(), m_ranks.end(), [&](const RankInfo& info) { return info.rank == m_hover.row->rank; });

@@ -15,7 +15,7 @@ constexpr int kGroupGap = 4;
 constexpr int kTallActivity = 22;
 constexpr int kFlatActivity = 7;
 constexpr std::size_t kRanksShownOpen = 8;
-constexpr double kTallestScale = 1.7;
+constexpr double kTallestScale = 1.8;
 
 int laneHeightOf(TrackKind kind, int lanes)
 {

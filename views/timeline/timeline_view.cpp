@@ -3,6 +3,7 @@
 #include "views/timeline/timeline_view.h"
 
 #include "views/timeline/details_panel.h"
+#include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 
@@ -121,6 +122,7 @@ void TimelineView::traceChanged()
     m_contextOf.reset();
     m_currentMatch = 0;
     m_source->setSession(nullptr, {});
+    m_canvas->memory().setSession(nullptr, {}, RankId{});
     m_toolbar->clearSearch();
     m_toolbar->setRanks({});
     m_toolbar->setSteps({});
@@ -146,7 +148,11 @@ void TimelineView::connectSelection()
     });
     connect(selection(), &Selection::sliceChanged, this, &TimelineView::selectedSliceChanged);
     connect(selection(), &Selection::cursorChanged, this, [this] { m_canvas->setCursor(selection()->cursor()); });
-    connect(selection(), &Selection::byteUnitChanged, this, &TimelineView::showDetails);
+    connect(selection(), &Selection::byteUnitChanged, this, [this] {
+        m_canvas->memory().setByteUnit(selection()->byteUnit());
+        showDetails();
+    });
+    m_canvas->memory().setByteUnit(selection()->byteUnit());
     connect(selection(), &Selection::stepChanged, this, [this] {
         m_toolbar->showStep(selection()->step());
         const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;
@@ -154,6 +160,7 @@ void TimelineView::connectSelection()
     });
     connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
         if (m_stepsRank != rank) readSteps();
+        m_canvas->memory().setRank(rank);
     });
     connect(selection(), &Selection::measuredChanged, this, [this] {
         m_canvas->setMeasured(selection()->measured(), {});
@@ -166,6 +173,7 @@ void TimelineView::opened()
     const TimeRange whole = selection() && !selection()->whole().empty() ? selection()->whole() : info.range;
     m_source->setSession(session(), whole);
     m_canvas->setTrace(info, session()->tracks(), whole);
+    m_canvas->memory().setSession(session(), whole, selection() ? selection()->rank() : RankId{});
     if (selection()) {
         m_canvas->setRange(selection()->range());
         m_canvas->setCursor(selection()->cursor());

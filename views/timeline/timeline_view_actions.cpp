@@ -95,6 +95,10 @@ void TimelineView::createActions()
         for (const auto& track : m_canvas->tracks()) arrangement.collapsed.insert(track.info.rank);
         m_canvas->setArrangement(std::move(arrangement));
     });
+    auto* memoryAction = addViewAction("timeline.memory", {Qt::SHIFT | Qt::Key_M}, [] {});
+    memoryAction->setCheckable(true);
+    memoryAction->setChecked(true);
+    connect(memoryAction, &QAction::toggled, m_canvas, &TimelineCanvas::setMemoryShown);
     retranslateActions();
     m_toolbar->addButton(fitAction);
     m_toolbar->addButton(measureAction);
@@ -122,6 +126,7 @@ void TimelineView::retranslateActions()
         {"timeline.showHidden", tr("Show hidden tracks")},
         {"timeline.expandAll", tr("Expand all ranks")},
         {"timeline.collapseAll", tr("Collapse all ranks")},
+        {"timeline.memory", tr("Memory below the rows")},
     };
     for (auto* action : m_actions)
         for (const auto& [name, text] : texts)
