@@ -96,7 +96,7 @@ void MemoryAlivePanel::retranslate()
     m_groupings->button(static_cast<int>(MemoryGrouping::Phase))->setText(tr("phase"));
     m_groupings->button(static_cast<int>(MemoryGrouping::Buffer))->setText(tr("buffer"));
     m_back->setText(tr("Back to the peak"));
-    m_timeline->setText(tr("Timeline"));
+    m_timeline->setText(tr("Timeline →"));
     m_timeline->setToolTip(tr("Show this instant on the timeline"));
     m_table->setAccessibleName(tr("What is alive at the instant"));
 }

@@ -74,6 +74,7 @@ StepsPlot::StepsPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(
     m_plot->setMouseTracking(true);
     m_plot->installEventFilter(this);
     m_plot->setNoAntialiasingOnDrag(false);
+    m_plot->setMinimumSize(64, 48);     // QCustomPlot cannot draw into nothing, which a hidden layout may give it
     connect(m_plot, &QCustomPlot::afterReplot, this, &StepsPlot::painted);
     retranslate();
 }
@@ -146,7 +147,7 @@ void StepsPlot::rebuild()
         else fit();
         showCursor();
     }
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    draw();
 }
 
 void StepsPlot::addSeries(Series series, int place)
@@ -285,7 +286,7 @@ void StepsPlot::setSelected(std::optional<StepIndex> step)
     if (step == m_selected) return;
     m_selected = step;
     showCursor();
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    draw();
 }
 
 void StepsPlot::setHovered(std::optional<StepIndex> step)
@@ -293,7 +294,7 @@ void StepsPlot::setHovered(std::optional<StepIndex> step)
     if (step == m_hovered) return;
     m_hovered = step;
     showCursor();
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    draw();
 }
 
 void StepsPlot::showCursor()
@@ -317,6 +318,18 @@ void StepsPlot::showCursor()
     }
 }
 
+void StepsPlot::draw()
+{
+    // A hidden plot is drawn when it is shown.
+    if (isVisible()) m_plot->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void StepsPlot::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    draw();
+}
+
 std::pair<double, double> StepsPlot::shownSteps() const
 {
     if (m_series.empty()) return {0, 1};
@@ -331,7 +344,7 @@ void StepsPlot::showRange(double low, double high)
     const double span = std::clamp(high - low, std::min(2.0, last - first), last - first);
     low = std::clamp((low + high - span) / 2, first, last - span);
     for (Series& series : m_series) series.rect->axis(QCPAxis::atBottom)->setRange(low, low + span);
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    draw();
 }
 
 void StepsPlot::fit()

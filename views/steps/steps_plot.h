@@ -52,6 +52,7 @@ signals:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     /// One of the small plots.
@@ -67,6 +68,7 @@ private:
     };
 
     void rebuild();
+    void draw();
     std::vector<Series> wantedSeries() const;
     void addSeries(Series series, int place);
     void addData(Series& series);

@@ -76,6 +76,7 @@ void StepsView::build()
         selection()->setCursor(row < 0 ? std::nullopt : std::optional(m_model->row(row).range.begin));
     });
     connect(m_plot, &StepsPlot::painted, this, [this] {
+        m_painted = m_data != nullptr;
         if (selection()) reportFrame(selection()->range(), m_data ? FrameQuality::Full : FrameQuality::Blank);
     });
     const auto stepOf = [this](const QModelIndex& index) { return m_model->row(m_sorted->mapToSource(index).row()).step; };
@@ -124,7 +125,7 @@ void StepsView::traceChanged()
 {
     m_data.reset();
     m_error.clear();
-    m_pending = false;
+    m_pending = m_painted = false;
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::rankChanged, this, &StepsView::askTable);
@@ -151,6 +152,7 @@ void StepsView::askTable()
 void StepsView::showTable()
 {
     m_content->setVisible(emptyReason().isEmpty());
+    m_painted = false;
     m_model->setTable(m_data);
     m_plot->setTable(m_data);
     m_finding = sentence();
@@ -269,7 +271,7 @@ void StepsView::fitAll() { m_plot->fit(); }
 bool StepsView::showsFinalData() const
 {
     if (!session() || !session()->isOpen() || m_pending) return false;
-    return m_data != nullptr || !m_error.isEmpty();
+    return m_painted || !emptyReason().isEmpty();
 }
 
 QString StepsView::emptyReason() const

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The rows of the steps view from a trace: times over all ranks, shares that add up, medians without warm-up; and the
+// table's model.
+#include <QAbstractItemModelTester> // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
+#include <QtTest>
+
+#include "tests/views/memory/sample_training.h"
+#include "views/format.h"
+#include "views/plot_table.h"
+#include "views/steps/steps_model.h"
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class StepsTableTest : public QObject {
+    Q_OBJECT
+
+    static StepTable table(const sample::Shape& shape)
+    {
+        InMemoryTraceQuery trace(sample::training(shape));
+        Result<StepTable> result = askSteps(trace, RankId(0));
+        return result.ok() ? *result : StepTable{};
+    }
+
+    static StepRow row(int step, std::int64_t ms, bool warmup = false)
+    {
+        StepRow r;
+        r.step = StepIndex(step);
+        r.range = {Instant{0}, Instant{ms * 1'000'000}};
+        r.warmup = warmup;
+        return r;
+    }
+
+private slots:
+    void oneRowPerStep()
+    {
+        const StepTable t = table({});
+        QCOMPARE(t.rows.size(), std::size_t(3));
+        QVERIFY(t.rows[0].warmup && !t.rows[1].warmup);
+        // 16 forward, 16 backward and 4 optimizer operators of 1 ms.
+        QCOMPARE(t.rows[1].range.length(), Duration{36'000'000});
+        QCOMPARE(*t.rows[2].loss, 2.2);
+        QCOMPARE(*t.rows[2].learningRate, 3e-3);
+        QCOMPARE(*t.rows[1].tokensPerSecond(), 32 * 256 / 0.036);
+    }
+
+    void sharesAddUpToOne()
+    {
+        sample::Shape shape;
+        shape.ranks = 3;
+        for (const StepRow& step : table(shape).rows) {
+            QVERIFY(step.parts);
+            double sum = 0;
+            for (const double share : *step.parts) sum += share;
+            QVERIFY(std::abs(sum - 1) < 1e-9);
+            QCOMPARE((*step.parts)[0], 1.0);    // the sample computes all the time
+        }
+    }
+
+    void theMedianLeavesWarmupOut()
+    {
+        StepTable t;
+        QVERIFY(!t.medianTime());
+        t.rows = {row(0, 900, true)};
+        QVERIFY(!t.medianTime());
+        t.rows = {row(0, 900, true), row(1, 10), row(2, 30), row(3, 20)};
+        QCOMPARE(*t.medianTime(), Duration{20'000'000});
+        t.rows.push_back(row(4, 40));
+        QCOMPARE(*t.medianTime(), Duration{25'000'000});
+        QVERIFY(!t.tokensPerSecond());          // no tokens recorded: unknown, not 0
+        t.rows[1].tokens = 1000;
+        QCOMPARE(*t.tokensPerSecond(), 1000 / 0.025);
+    }
+
+    void theModelKeepsItsContract()
+    {
+        StepsModel model;
+        QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        auto t = std::make_shared<StepTable>(table({}));
+        t->rows[1].loss.reset();
+        t->rows[1].parts.reset();
+        t->rows[2].parts = {{0.5, 0.25, 0, 0, 0.25}};
+        model.setTable(t);
+        const auto cell = [&](int r, int c) { return model.index(r, c).data().toString().replace(QChar(0x2009), QLatin1Char(' ')); };
+        QCOMPARE(model.rowCount(), 3);
+        QCOMPARE(cell(0, StepsModel::Step), QStringLiteral("0 (warm-up)"));
+        QCOMPARE(cell(2, StepsModel::Time), QStringLiteral("36 ms"));
+        QCOMPARE(cell(2, StepsModel::Loss), QStringLiteral("2.200"));
+        QCOMPARE(cell(1, StepsModel::Loss), QString(kDash));
+        QCOMPARE(cell(1, StepsModel::Compute), QString(kDash));
+        QCOMPARE(cell(2, StepsModel::Communication), QStringLiteral("25 %"));
+        QCOMPARE(model.index(2, StepsModel::Where).data(kPartsRole).toList().size(), 5);
+        QVERIFY(model.index(2, StepsModel::Where).data(Qt::ToolTipRole).toString().contains(QStringLiteral("idle")));
+        QCOMPARE(model.rowOf(StepIndex(2)), 2);
+        QCOMPARE(model.rowOf(StepIndex(9)), -1);
+        const QString csv = csvOf(model);
+        QCOMPARE(csv.count(QLatin1Char('\n')), 4);
+        QVERIFY(csv.contains(QStringLiteral("1,36000000,,0.002,")));
+        model.setTable(nullptr);
+        QCOMPARE(model.rowCount(), 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(StepsTableTest)
+#include "tst_steps_table.moc"
