@@ -4,10 +4,12 @@
 
 #include "app/cli/verb.h"
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 namespace fourwalls::cli {
 
@@ -53,6 +55,11 @@ try {
         return {};
     };
 
+    const auto isVerb = [&](std::string_view word) {
+        return std::any_of(verbs.begin(), verbs.end(), [word](const auto& verb) { return verb->name() == word; });
+    };
+    if (argc >= 2 && argv[1][0] != '-' && !isVerb(argv[1]))
+        return tellWrongUsage("", std::string("there is no verb '") + argv[1] + "'");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -42,6 +42,8 @@ private:
 
     static std::string asText(const store::CheckReport& report)
     {
+        for (const store::CheckProblem& problem : report.problems)
+            if (problem.name == "refused") return "refused: " + problem.detail;
         std::string text = report.sound ? "sound, " : "damaged, ";
         text += report.complete ? "complete" : "incomplete: the recording was interrupted";
         for (const store::CheckProblem& problem : report.problems)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running fourwalls-cli from a test.
+#pragma once
+
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+
+namespace fourwalls::test {
+
+struct Answer {
+    int exitCode = -1;
+    QByteArray out, err;
+
+    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+    /// Standard error is one line.
+    bool saysOneLine() const { return err.count('\n') == 1 && err.endsWith('\n'); }
+};
+
+inline QString programPath() { return QStringLiteral(FOURWALLS_BIN_DIR "/fourwalls-cli"); }
+
+inline Answer run(const QStringList& arguments, const QString& folder = {})
+{
+    QProcess process;
+    if (!folder.isEmpty()) process.setWorkingDirectory(folder);
+    process.start(programPath(), arguments);
+    Answer answer;
+    if (!process.waitForFinished(100'000)) return answer;
+    answer.exitCode = process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2;
+    answer.out = process.readAllStandardOutput();
+    answer.err = process.readAllStandardError();
+    return answer;
+}
+
+/// A quick recording: gpt-tiny with short sequences.
+inline QStringList quickRun(int steps = 4)
+{
+    return {"--model", "gpt-tiny", "--steps", QString::number(steps), "--batch", "2", "--seq", "32"};
+}
+
+} // namespace fourwalls::test

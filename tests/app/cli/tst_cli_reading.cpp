@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs that read a trace, on one recording: the JSON shapes that scripts rely on.
+#include "tests/app/cli/program.h"
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+
+using namespace fourwalls::test;
+
+class CliReadingTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void infoHasItsShape();
+    void metricsHaveTheirShape();
+    void figuresFitOneAnother();
+    void textsForPeople();
+    void checkTellsSoundAndDamaged();
+    void chromeAndCsv();
+    void existingFilesAreReplacedFoldersAreNot();
+    void trimmedTracesAreTraces();
+    void redactedTraceHasNoHost();
+    void syntheticTraces();
+    void nothingIsLeftBehind();
+
+private:
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+    QString trace() const { return path("run.fourwalls"); }
+
+    QTemporaryDir m_folder;
+};
+
+void CliReadingTest::initTestCase()
+{
+    const Answer answer = run(QStringList{"record", "-o", trace()} + quickRun(4));
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+}
+
+void CliReadingTest::infoHasItsShape()
+{
+    const QJsonObject info = run({"info", trace(), "--json"}).json();
+    QCOMPARE(info["schema_version"].toInt(), 1);
+    QCOMPARE(info["source"].toString(), QString("recorded"));
+    QCOMPARE(info["clock"].toString(), QString("wall"));
+    QCOMPARE(info["complete"].toBool(), true);
+    QCOMPARE(info["steps"].toInt(), 4);
+    QCOMPARE(info["ranks"].toArray().size(), 1);
+    QVERIFY(info["ranks"].toArray()[0].toObject()["memory_bytes"].toDouble() > 1e8);
+    QVERIFY(!info["device"].toString().isEmpty());
+    QVERIFY(info["duration_ms"].toDouble() > 0);
+    const QJsonObject counts = info["counts"].toObject();
+    for (const char* count : {"tracks", "slices", "allocations", "operators", "counter_samples"})
+        QVERIFY2(counts[count].toInt() > 0, count);
+    QCOMPARE(info["spec"].toObject()["model"].toObject()["name"].toString(), QString("gpt-tiny"));
+    QCOMPARE(info["spec_hash"].toString().size(), 16);
+    QVERIFY(info["audit"].isArray());
+}
+
+void CliReadingTest::metricsHaveTheirShape()
+{
+    const QJsonObject metrics = run({"metrics", trace(), "--json"}).json();
+    for (const char* field : {"schema_version", "source", "clock", "step_time_ms", "tokens_per_s", "mfu",
+                              "mfu_full_attention", "hfu", "loss", "peak_bytes", "bubble_fraction",
+                              "exposed_comm_fraction", "idle_fraction", "waterfall", "collectives",
+                              "recorder_overhead_fraction", "dropped"})
+        QVERIFY2(metrics.contains(field), field);
+    QCOMPARE(metrics["loss"].toArray().size(), 4);
+    QVERIFY(metrics["mfu"].toDouble() > 0 && metrics["mfu"].toDouble() < 1);
+    QVERIFY(metrics["mfu_full_attention"].toDouble() > metrics["mfu"].toDouble());
+    QCOMPARE(metrics["bubble_fraction"].toObject()["mean"].toDouble(-1), 0.0);
+    QCOMPARE(metrics["dropped"].toInt(-1), 0);
+    const QJsonObject peak = metrics["peak_bytes"].toArray()[0].toObject();
+    for (const char* field : {"rank", "total", "at_ns", "by_category", "category_peaks", "resident"})
+        QVERIFY2(peak.contains(field), field);
+}
+
+void CliReadingTest::figuresFitOneAnother()
+{
+    const QJsonObject metrics = run({"metrics", trace(), "--json"}).json();
+    double shares = 0;
+    const QJsonObject waterfall = metrics["waterfall"].toObject();
+    for (const QString& part : waterfall.keys()) shares += waterfall[part].toDouble();
+    QVERIFY(std::fabs(shares - 1) < 1e-9);
+    QVERIFY(std::fabs(waterfall["achieved"].toDouble() - metrics["mfu"].toDouble()) < 1e-12);
+    QVERIFY(std::fabs(waterfall["idle"].toDouble() - metrics["idle_fraction"].toDouble()) < 1e-12);
+    const double tokens = metrics["tokens_per_s"].toDouble() * metrics["step_time_ms"].toDouble() * 1e-3;
+    QVERIFY(std::fabs(tokens - 2 * 32) < 1e-6);
+    const QJsonObject peak = metrics["peak_bytes"].toArray()[0].toObject();
+    double bytes = 0;
+    const QJsonObject categories = peak["by_category"].toObject();
+    for (const QString& category : categories.keys()) {
+        bytes += categories[category].toDouble();
+        QVERIFY(categories[category].toDouble() <= peak["category_peaks"].toObject()[category].toDouble());
+    }
+    QCOMPARE(bytes, peak["total"].toDouble());
+    // gpt-tiny in f32: weights and gradients of 4 bytes, two AdamW moments; all of it stays after the step.
+    QVERIFY(categories["weights"].toDouble() >= 4.0 * 1'635'584);
+    QVERIFY(categories["optimizer_state"].toDouble() >= 8.0 * 1'635'584);
+    QVERIFY(peak["resident"].toDouble() >= 16.0 * 1'635'584);
+    QVERIFY(peak["resident"].toDouble() < peak["total"].toDouble());
+}
+
+void CliReadingTest::textsForPeople()
+{
+    const Answer info = run({"info", trace()});
+    QCOMPARE(info.exitCode, 0);
+    QVERIFY(info.out.contains("gpt-tiny"));
+    const Answer metrics = run({"metrics", trace()});
+    QCOMPARE(metrics.exitCode, 0);
+    QVERIFY(metrics.out.contains("step time") && metrics.out.contains("optimizer_state"));
+    QVERIFY(info.err.isEmpty() && metrics.err.isEmpty());
+}
+
+void CliReadingTest::checkTellsSoundAndDamaged()
+{
+    const Answer sound = run({"check", trace(), "--json"});
+    QCOMPARE(sound.exitCode, 0);
+    QCOMPARE(sound.json()["sound"].toBool(), true);
+    QCOMPARE(sound.json()["complete"].toBool(), true);
+    QVERIFY(sound.json()["problems"].toArray().isEmpty());
+
+    QFile original(trace());
+    QVERIFY(original.open(QIODevice::ReadOnly));
+    QFile half(path("half.fourwalls"));
+    QVERIFY(half.open(QIODevice::WriteOnly));
+    half.write(original.read(original.size() / 2));
+    half.close();
+    const Answer damaged = run({"check", half.fileName(), "--json"});
+    QCOMPARE(damaged.exitCode, 1);
+    QCOMPARE(damaged.json()["sound"].toBool(true), false);
+    QVERIFY(!damaged.json()["problems"].toArray().isEmpty());
+    QVERIFY(QFile::remove(half.fileName()));
+}
+
+void CliReadingTest::chromeAndCsv()
+{
+    const Answer chrome = run({"export", trace(), "--format", "chrome", "-o", path("run.json"), "--json"});
+    QCOMPARE(chrome.exitCode, 0);
+    QCOMPARE(chrome.json()["file"].toString(), path("run.json"));
+    QFile file(path("run.json"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonArray events = QJsonDocument::fromJson(file.readAll()).object()["traceEvents"].toArray();
+    int slices = 0;
+    for (const QJsonValue& event : events) slices += event.toObject()["ph"].toString() == "X";
+    const QJsonObject info = run({"info", trace(), "--json"}).json();
+    QCOMPARE(slices, info["counts"].toObject()["slices"].toInt());
+
+    QCOMPARE(run({"export", trace(), "--format", "csv", "-o", path("tables")}).exitCode, 0);
+    QFile table(path("tables/slices.csv"));
+    QVERIFY(table.open(QIODevice::ReadOnly));
+    QCOMPARE(int(table.readAll().count('\n')) - 1, slices);
+}
+
+void CliReadingTest::existingFilesAreReplacedFoldersAreNot()
+{
+    QFile file(path("old.json"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("old");
+    file.close();
+    QCOMPARE(run({"export", trace(), "--format", "chrome", "-o", file.fileName()}).exitCode, 0);
+    QVERIFY(QFile(file.fileName()).size() > 1000);
+    QVERIFY(QDir(m_folder.path()).mkpath("full/of"));
+    const Answer refused = run({"export", trace(), "--format", "csv", "-o", path("full")});
+    QCOMPARE(refused.exitCode, 1);
+    QVERIFY(refused.saysOneLine());
+    QVERIFY(QDir(path("full/of")).exists());
+}
+
+void CliReadingTest::trimmedTracesAreTraces()
+{
+    const Answer trimmed = run({"trim", trace(), "--steps", "1-2", "-o", path("trim.fourwalls"), "--json"});
+    QVERIFY2(trimmed.exitCode == 0, trimmed.err.constData());
+    QCOMPARE(run({"check", path("trim.fourwalls")}).exitCode, 0);
+    const QJsonObject info = run({"info", path("trim.fourwalls"), "--json"}).json();
+    QCOMPARE(info["steps"].toInt(), 2);
+    const QJsonObject before = run({"metrics", trace(), "--json"}).json();
+    const QJsonObject after = run({"metrics", path("trim.fourwalls"), "--json"}).json();
+    QCOMPARE(after["loss"].toArray()[0], before["loss"].toArray()[1]);
+    QCOMPARE(after["peak_bytes"].toArray()[0].toObject()["total"], before["peak_bytes"].toArray()[0].toObject()["total"]);
+    const Answer missing = run({"trim", trace(), "--steps", "70-80", "-o", path("none.fourwalls")});
+    QCOMPARE(missing.exitCode, 1);
+    QVERIFY(missing.err.contains("0-3"));
+}
+
+void CliReadingTest::redactedTraceHasNoHost()
+{
+    const QString host = run({"info", trace(), "--json"}).json()["ranks"].toArray()[0].toObject()["host"].toString();
+    QCOMPARE(run({"trim", trace(), "--redact", "-o", path("redacted.fourwalls")}).exitCode, 0);
+    const QJsonObject info = run({"info", path("redacted.fourwalls"), "--json"}).json();
+    if (!host.isEmpty()) {
+        QCOMPARE(info["ranks"].toArray()[0].toObject()["host"].toString(), QString("host 1"));
+        QFile file(path("redacted.fourwalls"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(!file.readAll().contains(host.toUtf8()));
+    }
+}
+
+void CliReadingTest::syntheticTraces()
+{
+    const QStringList ask{"bench", "generate", "--slices", "20000", "--ranks", "3", "--json"};
+    const Answer first = run(QStringList(ask) << "-o" << path("big.fourwalls"));
+    QVERIFY2(first.exitCode == 0, first.err.constData());
+    QVERIFY(first.json()["bytes"].toDouble() > 1e5);
+    QCOMPARE(run({"check", path("big.fourwalls")}).exitCode, 0);
+    const QJsonObject info = run({"info", path("big.fourwalls"), "--json"}).json();
+    QCOMPARE(info["source"].toString(), QString("synthetic"));
+    QCOMPARE(info["ranks"].toArray().size(), 3);
+    const double slices = info["counts"].toObject()["slices"].toDouble();
+    QVERIFY(slices > 10'000 && slices < 30'000);
+    const QJsonObject metrics = run({"metrics", path("big.fourwalls"), "--json"}).json();
+    QVERIFY(!metrics["collectives"].toArray().isEmpty());
+}
+
+void CliReadingTest::nothingIsLeftBehind()
+{
+    const QStringList hidden = QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
+    for (const QString& name : hidden) {
+        QVERIFY2(!name.startsWith('.'), qPrintable(name));
+        QVERIFY2(!name.contains("-wal") && !name.contains("-shm"), qPrintable(name));
+    }
+}
+
+QTEST_GUILESS_MAIN(CliReadingTest)
+#include "tst_cli_reading.moc"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exit codes and messages of the command line: 2 for wrong usage, 1 for what cannot be done, one line each.
+#include "tests/app/cli/program.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace fourwalls::test;
+
+class CliUsageTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void helpOfEveryVerb_data();
+    void helpOfEveryVerb();
+    void wrongUsage_data();
+    void wrongUsage();
+    void couldNot_data();
+    void couldNot();
+    void versionIsTold();
+    void noVerbShowsTheHelp();
+    void failuresLeaveNothingBehind();
+
+private:
+    QTemporaryDir m_folder;
+};
+
+void CliUsageTest::helpOfEveryVerb_data()
+{
+    QTest::addColumn<QString>("verb");
+    for (const char* verb : {"record", "info", "metrics", "check", "trim", "export", "bench"})
+        QTest::newRow(verb) << QString(verb);
+}
+
+void CliUsageTest::helpOfEveryVerb()
+{
+    QFETCH(QString, verb);
+    const Answer answer = run({verb, "--help"});
+    QCOMPARE(answer.exitCode, 0);
+    QVERIFY(answer.out.contains("Examples:\n  fourwalls-cli " + verb.toUtf8()));
+    QVERIFY(answer.out.contains("--json"));
+    QVERIFY(answer.err.isEmpty());
+}
+
+void CliUsageTest::wrongUsage_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("named");
+    const auto row = [](const char* name, const QStringList& arguments, const char* named) {
+        QTest::newRow(name) << arguments << QString(named);
+    };
+    row("unknown verb", {"frobnicate"}, "frobnicate");
+    row("unknown option", {"info", "x", "--frobnicate"}, "--frobnicate");
+    row("missing file", {"metrics"}, "FILE");
+    row("no output", {"record"}, "-o");
+    row("unknown plan key", {"record", "-o", "x", "--plan", "dp=2 foo=1"}, "foo");
+    row("repeated plan key", {"record", "-o", "x", "--plan", "tp=1 tp=1"}, "tp");
+    row("batch", {"record", "-o", "x", "--plan", "dp=2 microbatches=3", "--batch", "8"}, "batch");
+    row("batch of none", {"record", "-o", "x", "--batch", "0"}, "--batch");
+    row("batch no number", {"record", "-o", "x", "--batch", "many"}, "--batch");
+    row("steps", {"record", "-o", "x", "--steps", "0"}, "--steps");
+    row("sequence", {"record", "-o", "x", "--seq", "4096"}, "seq");
+    row("optimizer", {"record", "-o", "x", "--optimizer", "lion"}, "lion");
+    row("rate", {"record", "-o", "x", "--lr", "-1"}, "--lr");
+    row("slow rank", {"record", "-o", "x", "--slow-rank", "0"}, "--slow-rank");
+    row("slow rank that is not", {"record", "-o", "x", "--slow-rank", "4:2"}, "rank 4");
+    row("trim nothing", {"trim", "x", "-o", "y"}, "--steps");
+    row("trim twice", {"trim", "x", "--steps", "1", "--range", "0:1", "-o", "y"}, "--range");
+    row("trim steps", {"trim", "x", "--steps", "5-2", "-o", "y"}, "5-2");
+    row("trim range", {"trim", "x", "--range", "5ms:2ms", "-o", "y"}, "5ms:2ms");
+    row("trim ranks", {"trim", "x", "--ranks", "a", "-o", "y"}, "--ranks");
+    row("format", {"export", "x", "--format", "pdf", "-o", "y"}, "pdf");
+    row("bench", {"bench"}, "bench");
+    row("bench slices", {"bench", "generate", "--slices", "0", "-o", "y"}, "--slices");
+}
+
+void CliUsageTest::wrongUsage()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, named);
+    const Answer answer = run(arguments, m_folder.path());
+    QCOMPARE(answer.exitCode, 2);
+    QVERIFY2(answer.saysOneLine(), answer.err.constData());
+    QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
+    QVERIFY2(answer.err.contains("try:"), answer.err.constData());
+    QVERIFY(answer.out.isEmpty());
+}
+
+void CliUsageTest::couldNot_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("named");
+    const auto row = [](const char* name, const QStringList& arguments, const char* named) {
+        QTest::newRow(name) << arguments << QString(named);
+    };
+    row("missing trace", {"info", "missing.fourwalls"}, "missing.fourwalls");
+    row("folder", {"metrics", "."}, ".");
+    row("unknown model", {"record", "-o", "x", "--model", "gpt-huge"}, "gpt-tiny");
+    row("unknown cluster", {"record", "-o", "x", "--cluster", "moon"}, "dgx-h100");
+    row("several ranks", {"record", "-o", "x", "--plan", "dp=2", "--batch", "8"}, "one rank");
+    row("device clock", {"record", "-o", "x", "--clock", "device"}, "--clock");
+    row("transport", {"record", "-o", "x", "--transport", "nccl"}, "nccl");
+    row("command", {"record", "-o", "x", "--", "true"}, "true");
+    row("data", {"record", "-o", "x", "--data", "missing.txt"}, "missing.txt");
+    row("weights", {"record", "-o", "x", "--load-weights", "missing"}, "missing");
+    row("folder of output", {"record", "-o", "no/such/x", "--steps", "1"}, "no/such/x");
+    row("folder of bench", {"bench", "generate", "--slices", "10", "-o", "no/such/x"}, "no/such");
+    row("plain sqlite", {"export", "x", "--format", "sqlite-plain", "-o", "y"}, "sqlite-plain");
+}
+
+void CliUsageTest::couldNot()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, named);
+    const Answer answer = run(arguments, m_folder.path());
+    QCOMPARE(answer.exitCode, 1);
+    QVERIFY2(answer.saysOneLine(), answer.err.constData());
+    QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
+    QVERIFY(answer.out.isEmpty());
+}
+
+void CliUsageTest::versionIsTold()
+{
+    const Answer answer = run({"--version"});
+    QCOMPARE(answer.exitCode, 0);
+    QCOMPARE(answer.out, QByteArray("fourwalls-cli " FOURWALLS_VERSION "\n"));
+}
+
+void CliUsageTest::noVerbShowsTheHelp()
+{
+    const Answer answer = run({});
+    QCOMPARE(answer.exitCode, 2);
+    QVERIFY(answer.err.contains("record"));
+    QVERIFY(answer.out.isEmpty());
+}
+
+void CliUsageTest::failuresLeaveNothingBehind()
+{
+    // All of the above ran in this folder.
+    QCOMPARE(QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot), QStringList());
+}
+
+QTEST_GUILESS_MAIN(CliUsageTest)
+#include "tst_cli_usage.moc"
