@@ -11,7 +11,29 @@
 #include <QStyleFactory>
 #include <QTranslator>
 
+#include <cstring>
+
 namespace fourwalls::gui {
+
+namespace {
+
+/// Finds texts whose context was collected without its namespaces: lupdate does not see through
+/// `namespace a::b {`, while tr() asks with the full name of the class.
+class NamespaceTranslator : public QTranslator {
+public:
+    using QTranslator::QTranslator;
+
+    QString translate(const char* context, const char* source, const char* comment, int n) const override
+    {
+        const QString exact = QTranslator::translate(context, source, comment, n);
+        if (!exact.isNull() || !context) return exact;
+        const char* last = nullptr;
+        for (const char* at = std::strstr(context, "::"); at; at = std::strstr(at + 2, "::")) last = at + 2;
+        return last ? QTranslator::translate(last, source, comment, n) : QString();
+    }
+};
+
+} // namespace
 
 void applyTheme(bool dark)
 {
@@ -41,7 +63,7 @@ QString applyLanguage(const QString& language)
         *each = nullptr;
     }
     const auto install = [](QTranslator*& slot, const QString& file, const QString& folder) {
-        auto* translator = new QTranslator(qApp);
+        auto* translator = new NamespaceTranslator(qApp);
         if (translator->load(file, folder)) {
             slot = translator;
             QCoreApplication::installTranslator(translator);

@@ -9,6 +9,7 @@
 
 #include <QCoreApplication>
 #include <QEventLoop>
+#include <QLayout>
 
 #include <algorithm>
 #include <cstdio>
@@ -99,6 +100,7 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
     Settings settings(Settings::Kind::Forgetful);
     MainWindow window(opener, settings);
     window.setMinimumSize(0, 0);
+    window.layout()->setSizeConstraint(QLayout::SetNoConstraint);   // the size is what was asked for
     window.setViewOnly(line.viewOnly);
     window.resize(line.size);
     window.show();

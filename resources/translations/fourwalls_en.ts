@@ -1,0 +1,31 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="en_US">
+<context>
+    <name>StatusStrip</name>
+    <message numerus="yes">
+        <source>%n rank(s)</source>
+        <translation>
+            <numerusform>%n rank</numerusform>
+            <numerusform>%n ranks</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s)</source>
+        <translation>
+            <numerusform>%n step</numerusform>
+            <numerusform>%n steps</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::SliceFacts</name>
+    <message numerus="yes">
+        <source>%1, %n ranks, no. %2</source>
+        <translation>
+            <numerusform>%1, %n rank, no. %2</numerusform>
+            <numerusform>%1, %n ranks, no. %2</numerusform>
+        </translation>
+    </message>
+</context>
+</TS>

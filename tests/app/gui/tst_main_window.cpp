@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window with traces in memory: opening, failing, switching; and renders of every view in both themes and
+// languages. A Qt warning fails the test.
+#include "app/gui/appearance.h"
+#include "app/gui/bench_run.h"
+#include "app/gui/main_window.h"
+#include "app/gui/record_dialog.h"
+#include "app/gui/render_run.h"
+#include "app/gui/shortcut_editor.h"
+#include "app/gui/trace_document.h"
+#include "tests/views/fail_on_warning.h"
+#include "views/view_registry.h"
+#ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
+#include "tests/views/memory/sample_training.h"
+#endif
+
+#include <QAbstractButton>
+#include <QAbstractItemModelTester>
+#include <QAbstractItemView>
+#include <QImage>
+#include <QLineEdit>
+#include <QTemporaryDir>
+#include <QtTest/QtTest>
+
+#include <map>
+#include <set>
+
+using namespace fourwalls;
+using namespace fourwalls::gui;
+
+namespace {
+
+views::TraceOpener memoryOpener()
+{
+    static const std::shared_ptr<const InMemoryTraceData> data = views::sample::training();
+    return [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
+        if (path.contains(QStringLiteral("broken")))
+            return Error{ErrorCode::Format, "this is not a trace", path.toStdString(), "open a .fourwalls file"};
+        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
+    };
+}
+
+} // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+private:
+    QTemporaryDir m_folder;
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+    QString inFolder(const QString& name) const { return m_folder.filePath(name); }
+
+private slots:
+    void initTestCase() { QVERIFY(m_folder.isValid()); }
+    void init()
+    {
+        m_warnings = std::make_unique<tests::FailOnWarning>();
+        applyLanguage(QStringLiteral("en"));
+        applyTheme(false);
+    }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void rendersEveryView_data()
+    {
+        QTest::addColumn<QString>("view");
+        QTest::addColumn<bool>("dark");
+        QTest::addColumn<QString>("language");
+        QTest::newRow("welcome") << QStringLiteral("welcome") << false << QStringLiteral("en");
+        QTest::newRow("welcome zh") << QStringLiteral("welcome") << true << QStringLiteral("zh_CN");
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            QTest::newRow(qPrintable(entry.id)) << entry.id << false << QStringLiteral("en");
+            QTest::newRow(qPrintable(entry.id + QStringLiteral(" dark zh"))) << entry.id << true << QStringLiteral("zh_CN");
+        }
+    }
+    void rendersEveryView()
+    {
+        QFETCH(QString, view);
+        QFETCH(bool, dark);
+        QFETCH(QString, language);
+        applyLanguage(language);
+        applyTheme(dark);
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.view = view;
+        line.size = QSize(1100, 700);
+        line.output = inFolder(QStringLiteral("view.png"));
+        if (view != QLatin1String("welcome")) line.files = {QStringLiteral("run.fourwalls")};
+        QCOMPARE(runRender(line, memoryOpener()), 0);
+        const QImage image(line.output);
+        QCOMPARE(image.size(), line.size);
+        // The picture is of this theme and not of one colour.
+        QCOMPARE(image.pixelColor(0, 500), views::theme(dark).chrome);
+        std::set<QRgb> colours;
+        for (int y = 60; y < 660; y += 5)
+            for (int x = 100; x < 1090; x += 5) colours.insert(image.pixel(x, y));
+        QVERIFY2(colours.size() > 5, qPrintable(QString::number(colours.size())));
+    }
+
+    void rendersDrawingsAndOnlyTheView()
+    {
+        if (views::viewRegistry().empty()) QSKIP("no views in this build");
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.view = views::viewRegistry().front().id;
+        line.files = {QStringLiteral("run.fourwalls")};
+        line.size = QSize(640, 400);
+        line.viewOnly = true;
+        for (const char* name : {"a.svg", "a.pdf", "a.png"}) {
+            line.output = inFolder(QString::fromLatin1(name));
+            QCOMPARE(runRender(line, memoryOpener()), 0);
+        }
+        QFile svg(inFolder(QStringLiteral("a.svg"))), pdf(inFolder(QStringLiteral("a.pdf")));
+        QVERIFY(svg.open(QIODevice::ReadOnly) && pdf.open(QIODevice::ReadOnly));
+        QVERIFY(svg.readAll().contains("<svg"));
+        QVERIFY(pdf.read(5).startsWith("%PDF-"));
+        QCOMPARE(QImage(inFolder(QStringLiteral("a.png"))).size(), line.size);
+    }
+
+    void renderSaysWhyItCannot()
+    {
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.view = views::viewRegistry().front().id;
+        line.output = inFolder(QStringLiteral("never.png"));
+        line.files = {QStringLiteral("broken.fourwalls")};
+        QCOMPARE(runRender(line, memoryOpener()), 1);
+        line.files = {QStringLiteral("run.fourwalls")};
+        line.rank = 77;
+        QCOMPARE(runRender(line, memoryOpener()), 1);
+        line.rank.reset();
+        line.step = 99999;
+        QCOMPARE(runRender(line, memoryOpener()), 1);
+        line.step.reset();
+        QVERIFY(!QFile::exists(line.output));
+        line.output = inFolder(QStringLiteral("no/such/folder/a.png"));
+        QCOMPARE(runRender(line, memoryOpener()), 1);
+    }
+
+    void aStepIsShown()
+    {
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.view = views::viewRegistry().front().id;
+        line.files = {QStringLiteral("run.fourwalls")};
+        line.step = 1;
+        line.output = inFolder(QStringLiteral("step.png"));
+        QCOMPARE(runRender(line, memoryOpener()), 0);
+    }
+
+    void opensSwitchesAndCloses()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        QCOMPARE(window.currentViewId(), QStringLiteral("welcome"));
+        TraceDocument* first = window.openFile(QStringLiteral("a.fourwalls"));
+        TraceDocument* second = window.openFile(QStringLiteral("b.fourwalls"));
+        QVERIFY(first != second);
+        QCOMPARE(window.openFile(QStringLiteral("a.fourwalls")), first);   // not opened twice
+        QCOMPARE(window.currentDocument(), first);
+        QTRY_VERIFY(first->isOpen() && second->isOpen());
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            window.showView(entry.id);
+            QCOMPARE(window.currentViewId(), entry.id);
+            QVERIFY(first->currentView());
+            QTRY_VERIFY(first->currentView()->showsFinalData());
+        }
+        emit first->selection()->viewRequested(views::viewRegistry().front().id);
+        QCOMPARE(window.currentViewId(), views::viewRegistry().front().id);
+        emit first->closeRequested();
+        QCOMPARE(window.currentDocument(), second);
+        emit second->closeRequested();
+        QCOMPARE(window.currentDocument(), nullptr);
+        QCOMPARE(window.currentViewId(), QStringLiteral("welcome"));
+    }
+
+    void aBrokenFileSaysSoAndCanBeTriedAgain()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        TraceDocument* document = window.openFile(QStringLiteral("broken.fourwalls"));
+        QTRY_VERIFY(document->hasFailed());
+        QVERIFY(document->currentWidget()->accessibleName().contains(QStringLiteral("this is not a trace")));
+        QVERIFY(document->currentWidget()->accessibleName().contains(QStringLiteral("open a .fourwalls file")));
+        emit document->retryRequested();
+        QVERIFY(window.currentDocument() && window.currentDocument() != document);
+        QTRY_VERIFY(window.currentDocument()->hasFailed());
+    }
+
+    void everyActionHasANameAndNoTwoShareAKey()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        TraceDocument* document = window.openFile(QStringLiteral("a.fourwalls"));
+        QTRY_VERIFY(document->isOpen());
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            window.showView(entry.id);
+            std::map<QString, QString> users;
+            for (const QAction* action : window.allActions()) {
+                if (action->isSeparator()) continue;
+                QVERIFY2(!action->text().isEmpty(), qPrintable(action->objectName()));
+                QVERIFY2(!action->objectName().isEmpty(), qPrintable(action->text()));
+                for (const QKeySequence& keys : action->shortcuts()) {
+                    const QString text = keys.toString();
+                    QVERIFY2(!users.contains(text),
+                             qPrintable(text + QStringLiteral(": ") + action->text() + QStringLiteral(", ") + users[text]));
+                    users[text] = action->text();
+                }
+            }
+        }
+    }
+
+    void everyControlHasAnAccessibleName()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        TraceDocument* document = window.openFile(QStringLiteral("a.fourwalls"));
+        QTRY_VERIFY(document->isOpen());
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            window.showView(entry.id);
+            for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+                // Parts of Qt's own widgets (a table's corner, a line edit's clear mark) speak through their widget.
+                if (qobject_cast<QAbstractItemView*>(button->parent()) || qobject_cast<QLineEdit*>(button->parent()))
+                    continue;
+                QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(),
+                         qPrintable(entry.id + QStringLiteral(": ") + button->objectName() +
+                                    QLatin1String(button->metaObject()->className())));
+            }
+        }
+    }
+
+    void theModelsOfTheViewsAreSound()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        TraceDocument* document = window.openFile(QStringLiteral("a.fourwalls"));
+        QTRY_VERIFY(document->isOpen());
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            window.showView(entry.id);
+            QTRY_VERIFY(document->currentView()->showsFinalData());
+            for (QAbstractItemView* list : document->currentView()->findChildren<QAbstractItemView*>()) {
+                if (!list->model()) continue;
+                QAbstractItemModelTester tester(list->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+                document->currentView()->fitAll();
+            }
+        }
+    }
+
+    void switchesThemeAndLanguageWhileOpen()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.resize(1280, 720);
+        window.show();
+        TraceDocument* document = window.openFile(QStringLiteral("a.fourwalls"));
+        QTRY_VERIFY(document->isOpen());
+        for (const views::ViewEntry& entry : views::viewRegistry()) window.showView(entry.id);
+        const auto textOf = [&](const char* name) {
+            for (const QAction* action : window.allActions())
+                if (action->objectName() == QLatin1String(name)) return action->text();
+            return QString();
+        };
+        const QString english = textOf("file.open");
+        applyLanguage(QStringLiteral("zh_CN"));
+        QCoreApplication::sendPostedEvents();
+        QVERIFY(textOf("file.open") != english);
+        applyTheme(true);
+        QVERIFY(!window.grab().isNull());
+        applyLanguage(QStringLiteral("en"));
+        QCoreApplication::sendPostedEvents();
+        QCOMPARE(textOf("file.open"), english);
+    }
+
+    void dialogsOpen()
+    {
+        RecordDialog record;
+        RecordRequest request = record.request();
+        QCOMPARE(request.model, QStringLiteral("gpt-tiny"));
+        QVERIFY(request.output.endsWith(QStringLiteral(".fourwalls")));
+        request.steps = 3;
+        request.learningRate = 0.001;
+        record.setRequest(request);
+        QCOMPARE(record.request().steps, 3);
+        QCOMPARE(record.request().learningRate, 0.001);
+        record.show();
+        QVERIFY(!record.grab().isNull());
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        ShortcutEditor editor(window.allActions(), settings);
+        editor.show();
+        QVERIFY(!editor.grab().isNull());
+    }
+
+    void benchPrintsItsFigures()
+    {
+        CommandLine line;
+        line.mode = CommandLine::Mode::Bench;
+        line.files = {QStringLiteral("broken.fourwalls")};
+        QCOMPARE(runBench(line, memoryOpener()), 1);
+    }
+};
+
+QTEST_MAIN(TestMainWindow)
+#include "tst_main_window.moc"

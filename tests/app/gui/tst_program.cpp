@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program as scripts see it: exit codes, one line on standard error, nothing else.
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest/QtTest>
+
+class TestProgram : public QObject {
+    Q_OBJECT
+private:
+    struct Outcome {
+        int code = -1;
+        QString out, err;
+    };
+
+    static Outcome run(const QStringList& arguments)
+    {
+        QProcess process;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        for (const char* name : {"QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"}) environment.remove(QLatin1String(name));
+        process.setProcessEnvironment(environment);
+        process.start(QStringLiteral(FOURWALLS_BIN_DIR "/fourwalls"), arguments);
+        if (!process.waitForFinished(60'000) || process.exitStatus() != QProcess::NormalExit) return {};
+        return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
+                QString::fromUtf8(process.readAllStandardError())};
+    }
+
+private slots:
+    void helpAndVersion()
+    {
+        const Outcome help = run({QStringLiteral("--help")});
+        QCOMPARE(help.code, 0);
+        QVERIFY(help.out.contains(QStringLiteral("--render")) && help.out.contains(QStringLiteral("timeline")));
+        QCOMPARE(run({QStringLiteral("--version")}).code, 0);
+    }
+
+    void wrongUsageIsTwo()
+    {
+        for (const QStringList& arguments : {QStringList{QStringLiteral("--render"), QStringLiteral("nosuch"),
+                                                         QStringLiteral("-o"), QStringLiteral("a.png"), QStringLiteral("f")},
+                                             QStringList{QStringLiteral("--size"), QStringLiteral("1x1")},
+                                             QStringList{QStringLiteral("--bench")},
+                                             QStringList{QStringLiteral("--no-such-option")}}) {
+            const Outcome outcome = run(arguments);
+            QCOMPARE(outcome.code, 2);
+            QCOMPARE(outcome.err.trimmed().count(QLatin1Char('\n')), 0);
+            QVERIFY(outcome.out.isEmpty());
+        }
+    }
+
+    void aFileThatCannotBeOpenedIsOne()
+    {
+        QTemporaryDir folder;
+        QFile text(folder.filePath(QStringLiteral("text.fourwalls")));
+        QVERIFY(text.open(QIODevice::WriteOnly));
+        text.write("not a trace\n");
+        text.close();
+        const QString picture = folder.filePath(QStringLiteral("a.png"));
+        for (const QString& file : {text.fileName(), folder.filePath(QStringLiteral("missing.fourwalls")), folder.path()}) {
+            for (const QStringList& mode : {QStringList{QStringLiteral("--render"), QStringLiteral("timeline"),
+                                                        QStringLiteral("-o"), picture, file},
+                                            QStringList{QStringLiteral("--bench"), file, QStringLiteral("--json")}}) {
+                const Outcome outcome = run(mode);
+                QCOMPARE(outcome.code, 1);
+                QVERIFY2(!outcome.err.trimmed().isEmpty(), qPrintable(file));
+                QVERIFY2(outcome.err.trimmed().count(QLatin1Char('\n')) == 0, qPrintable(outcome.err));
+            }
+        }
+        QVERIFY(!QFile::exists(picture));
+    }
+
+    void rendersTheWelcomePageWithoutDisplay()
+    {
+        QTemporaryDir folder;
+        const QString picture = folder.filePath(QStringLiteral("welcome.png"));
+        const Outcome outcome = run({QStringLiteral("--render"), QStringLiteral("welcome"), QStringLiteral("--size"),
+                                     QStringLiteral("1000x640"), QStringLiteral("-o"), picture});
+        QCOMPARE(outcome.code, 0);
+        QCOMPARE(outcome.err, QString());
+        QFile file(picture);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.read(8).startsWith("\x89PNG"));
+    }
+
+    void aWindowWithoutDisplayIsOne()
+    {
+        const Outcome outcome = run({});
+        QCOMPARE(outcome.code, 1);
+        QVERIFY(outcome.err.contains(QStringLiteral("--render")));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestProgram)
+#include "tst_program.moc"
