@@ -13,7 +13,8 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kMostEntries = std::size_t{1} << 20;      ///< 48 MB; sorted within that
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;     ///< of one buffer: sums of millions stay in range
+constexpr std::int64_t kMostTotal = std::int64_t{1} << 50;
 
 std::int64_t numberOr(const JsonToken& token, std::int64_t fallback)
 {
@@ -37,8 +38,8 @@ bool AllocatorEvents::add(const ChromeEvent& event, std::int64_t ts)
                 numberOr(event[ArgKey::TotalReserved], -1),
                 static_cast<std::int32_t>(std::clamp<std::int64_t>(device, -1, 1 << 20)),
                 numberOr(event[ArgKey::DeviceType], 1) != 0};
-    if (entry.allocated > kMostBytes) entry.allocated = -1;
-    if (entry.reserved > kMostBytes) entry.reserved = -1;
+    if (entry.allocated > kMostTotal) entry.allocated = -1;
+    if (entry.reserved > kMostTotal) entry.reserved = -1;
     m_entries.push_back(entry);
     if (m_entries.size() >= kMostEntries) replay();
     return true;
@@ -74,7 +75,7 @@ void AllocatorEvents::replay()
         if (entry.reserved >= 0) count(m_reserved, "reserved_bytes", entry.at, entry.reserved);
         if (entry.address < 0) {
             // The form of 2021 has no addresses: only the sum since the window began is known.
-            m_sum += entry.bytes;
+            m_sum = std::clamp(m_sum + entry.bytes, -kMostTotal, kMostTotal);
             count(m_allocated, "allocated_bytes_since_start", entry.at, m_sum);
             continue;
         }

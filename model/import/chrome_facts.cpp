@@ -75,11 +75,11 @@ void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::int
     switch (category) {
     case Category::Kernel: {
         ++m_kernels;
-        m_kernelTime += dur;
+        m_kernelTime += static_cast<std::uint64_t>(dur);
         m_busy.add(ts, ts + dur);
         if (isNcclName(event[EventKey::Name].text)) {
             ++m_nccl;
-            m_ncclTime += dur;
+            m_ncclTime += static_cast<std::uint64_t>(dur);
         }
         const std::string_view device = event[ArgKey::Device].text, stream = event[ArgKey::Stream].text;
         if (!event[ArgKey::Device] || !event[ArgKey::Stream]) break;
@@ -91,7 +91,7 @@ void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::int
     }
     case Category::Memcpy:
         ++m_copies;
-        m_copyTime += dur;
+        m_copyTime += static_cast<std::uint64_t>(dur);
         break;
     case Category::Memset: ++m_sets; break;
     case Category::CpuOp:
@@ -112,12 +112,12 @@ TraceFacts ChromeFacts::finish(std::int64_t baseNs, std::int64_t entries)
     TraceFacts facts;
     facts.eventsTotal = entries;
     facts.gpuKernelEvents = m_kernels;
-    facts.gpuKernelTimeNs = m_kernelTime;
+    facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
     facts.gpuKernelBusyNs = m_busy.total();
     facts.ncclKernels = m_nccl;
-    facts.ncclTimeNs = m_ncclTime;
+    facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
     facts.memcpyEvents = m_copies;
-    facts.memcpyTimeNs = m_copyTime;
+    facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
     facts.memsetEvents = m_sets;
     facts.spanNs = m_span.length();
     facts.gpuSpanNs = m_gpuSpan.length();

@@ -52,7 +52,8 @@ private:
 
     std::array<std::int64_t, 128> m_phases{};
     std::map<std::string, std::int64_t> m_oddPhases;
-    std::int64_t m_kernels = 0, m_kernelTime = 0, m_nccl = 0, m_ncclTime = 0, m_copies = 0, m_copyTime = 0, m_sets = 0;
+    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0;
+    std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;   ///< unsigned: a hostile file's sums may wrap
     std::int64_t m_cpuOps = 0, m_runtime = 0, m_python = 0, m_memory = 0;
     Hull m_span, m_gpuSpan;
     BusyTime m_busy;

@@ -6,6 +6,7 @@
 #include "model/import/import_format.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace fourwalls::importers {
@@ -125,6 +126,8 @@ private:
             const std::int64_t first = *file.survey.firstNs + file.survey.baseNs();
             origin = origin ? std::min(*origin, first) : first;
         }
+        // Sums of two times of a hostile file may be out of range; clamped, no further sum can overflow.
+        if (origin) origin = std::clamp(*origin, -kLargestTimeNs, kLargestTimeNs);
         // Small times without a wall clock are kept as they are written.
         constexpr std::int64_t kSmallNs = 1'000'000'000'000'000;
         if (!wall && origin && *origin > -kSmallNs && *origin < kSmallNs) origin = 0;
@@ -136,6 +139,7 @@ private:
         }
         for (std::size_t i = 1; i < m_files.size(); ++i) {
             m_files[i].clock = estimateOffset(marks(m_files[0]), marks(m_files[i]));
+            if (m_files[i].clock && std::abs(m_files[i].clock->offsetNs) > kLargestTimeNs / 2) m_files[i].clock.reset();
             if (m_files[i].clock) m_files[i].shiftNs += m_files[i].clock->offsetNs;
         }
     }
@@ -147,6 +151,9 @@ private:
             mark.begin += file.shiftNs;
             mark.end += file.shiftNs;
         }
+        std::erase_if(moved, [](const CommunicationMark& mark) {
+            return mark.begin < -kLargestTimeNs || mark.end > kLargestTimeNs;
+        });
         return moved;
     }
 

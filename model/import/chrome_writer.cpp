@@ -36,7 +36,11 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
                            std::int64_t fileSize)
     : m_survey(survey), m_sink(sink), m_collectives(collectives), m_placement(std::move(placement)),
       m_fileSize(fileSize), m_producer(sink.openProducer()), m_tracks(survey.lanes.defineTracks(sink, m_placement.rank)),
-      m_names(sink, !survey.deviceWork), m_pairs([this](const DurationPairs::Slice& s) { emit(s.lane, s.op, s.begin, s.end - s.begin); }),
+      m_names(sink, !survey.deviceWork), m_pairs([this](const DurationPairs::Slice& s) {
+          const bool sound = s.end - s.begin <= kLargestTimeNs && inRange(s.begin, s.end - s.begin);
+          if (sound) emit(s.lane, s.op, s.begin, s.end - s.begin);
+          else ++m_outOfRange;
+      }),
       m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); })
 {
 }
@@ -175,7 +179,7 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     const Phase phase = launch ? launch->phase : Phase::None;
     const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
     emit(lane, m_names.id(work, phase, flops), ts, dur, correlation);
-    if (launch) {
+    if (launch && inRange(launch->at, 0)) {
         m_producer->flow({"launch", track(launch->lane), at(launch->at), track(lane), at(ts)});
         ++m_launchFlows;
     } else {
@@ -292,6 +296,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     m_pairs.finish(m_survey.lastNs);
     m_flows.finish(*m_producer);
     m_allocator.finish();
+    std::erase_if(m_survey.steps, [this](const StepMark& mark) { return !inRange(mark.begin, mark.end - mark.begin); });
     for (const StepRecord& step : stepsFromMarks(m_survey.steps, m_placement.shiftNs))
         m_producer->step(m_placement.rank, step);
     m_producer.reset();

@@ -12,7 +12,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
 
 std::int64_t count(const JsonToken& token)
 {

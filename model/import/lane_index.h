@@ -33,7 +33,7 @@ public:
     enum class Work : std::uint8_t { Compute, Communication, Copy };
     void noteWork(int lane, Work work, std::int64_t duration)
     {
-        m_lanes[static_cast<std::size_t>(lane)].work[static_cast<std::size_t>(work)] += duration + 1;
+        m_lanes[static_cast<std::size_t>(lane)].work[static_cast<std::size_t>(work)] += static_cast<double>(duration) + 1;
     }
 
     /// Defines every lane as a track of that rank. tracks[lane] is its id.
@@ -46,7 +46,7 @@ private:
     struct Lane {
         LaneRole role = LaneRole::Thread;
         std::string pid, tid;
-        std::int64_t work[3] = {};
+        double work[3] = {};
     };
     TrackKind kindOf(const Lane& lane) const;
     std::string nameOf(const Lane& lane, bool severalDevices, bool severalProcesses) const;

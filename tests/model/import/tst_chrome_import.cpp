@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of each kind of event of a Chrome or Kineto trace.
+#include "tests/model/import/import_helpers.h"
+
+#include <QTest>
+
+using namespace fourwalls;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+/// A training step of a two-rank job: forward on one thread, backward on another, an all-reduce.
+std::string kineto()
+{
+    return js("{'schemaVersion':1,'HF_TOKEN':'secret-token','traceEvents':["
+              "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120.5,'dur':10,'args':{'device':0,'stream':7,'correlation':5}},"
+              "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
+              "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':[[4,8],[8,16]]}},"
+              "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{'correlation':5}},"
+              "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_function: MmBackward0','pid':9,'tid':10,'ts':130,'dur':20},"
+              "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':10,'ts':131,'dur':3,'args':{'correlation':6}},"
+              "{'ph':'X','cat':'kernel','name':'elementwise','pid':0,'tid':7,'ts':140,'dur':5,'args':{'device':0,'stream':7,'correlation':6}},"
+              "{'ph':'X','cat':'kernel','name':'ncclDevKernel_Generic','pid':0,'tid':20,'ts':150,'dur':30,'args':{'device':0,'stream':20,'correlation':99,"
+              "'Collective name':'allreduce','In msg nelems':1000,'Out msg nelems':1000,'Group size':2,'dtype':'BFloat16','Process Group Name':'1',"
+              "'Process Group Description':'dp','Process Group Ranks':'[0, 1]','Seq':4}},"
+              "{'ph':'X','cat':'gpu_user_annotation','name':'ProfilerStep#3','pid':0,'tid':7,'ts':120.499,'dur':60},"
+              "{'ph':'X','cat':'python_function','name':'nn.Module: Linear_0','pid':9,'tid':9,'ts':99,'dur':30},"
+              "{'ph':'X','cat':'newest_thing','name':'unknown','pid':9,'tid':9,'ts':101,'dur':1},"
+              "{'ph':'X','cat':'Trace','name':'PyTorch Profiler (0)','pid':'Spans','tid':'PyTorch Profiler','ts':0,'dur':1000},"
+              "{'ph':'s','cat':'ac2g','name':'ac2g','id':5,'pid':9,'tid':9,'ts':105},"
+              "{'ph':'f','cat':'ac2g','name':'ac2g','id':5,'pid':0,'tid':7,'ts':120.5,'bp':'e'},"
+              "{'ph':'s','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':9,'ts':100},"
+              "{'ph':'f','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':10,'ts':130,'bp':'e'},"
+              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':101,'args':{'Device Type':1,'Device Id':0,'Addr':4096,'Bytes':512,'Total Allocated':1512,'Total Reserved':2048}},"
+              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':103,'args':{'Device Type':1,'Device Id':0,'Addr':8192,'Bytes':-200,'Total Allocated':1312,'Total Reserved':2048}},"
+              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':102,'args':{'Device Type':1,'Device Id':0,'Addr':4096,'Bytes':-512,'Total Allocated':1000,'Total Reserved':2048}},"
+              "{'ph':'M','name':'thread_name','pid':9,'tid':9,'ts':0,'args':{'name':'thread 9 (python)'}},"
+              "{'ph':'M','name':'process_name','pid':9,'tid':0,'ts':0,'args':{'name':'python train.py --api-key=hunter2'}},"
+              "{'ph':'N','name':'object','pid':9,'tid':9,'ts':5,'id':'0x1'}"
+              "],'distributedInfo':{'backend':'nccl','rank':1,'world_size':2},'deviceProperties':[{'id':0,'name':'NVIDIA H100','totalGlobalMem':85028372480}],"
+              "'baseTimeNanoseconds':1700000000000000000}");
+}
+
+} // namespace
+
+class ChromeImportTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void header()
+    {
+        const Imported trace = importText(kineto());
+        QCOMPARE(trace.error, std::string());
+        const TraceHeader& header = trace.data->info.header;
+        QCOMPARE(header.source, TraceSource::Imported);
+        QCOMPARE(header.ranks.size(), std::size_t{1});
+        QCOMPARE(header.ranks[0].rank, RankId{1});
+        QCOMPARE(header.ranks[0].device, std::string("NVIDIA H100"));
+        QCOMPARE(header.ranks[0].memoryBytes, std::int64_t{85028372480});
+        // The origin is the first event, metadata and the profiling window left out; the base may come last.
+        QCOMPARE(header.originUnixNs, std::int64_t{1700000000000005000});
+    }
+
+    void slices()
+    {
+        const Imported trace = importText(kineto());
+        const SliceView* gemm = trace.slice("sm80_gemm");
+        QVERIFY(gemm);
+        QCOMPARE(gemm->start, Instant{115500});
+        QCOMPARE(gemm->duration, Duration{10000});
+        QCOMPARE(gemm->correlation, CorrelationId{5});
+        QCOMPARE(trace.op(*gemm).kind, SliceKind::Kernel);
+        QCOMPARE(trace.op(*gemm).activity, Activity::Compute);
+        QCOMPARE(trace.op(*gemm).phase, Phase::Forward);
+        QCOMPARE(trace.op(*gemm).flops, 2.0 * 4 * 8 * 16);
+        QCOMPARE(trace.track(*gemm).kind, TrackKind::ComputeStream);
+        QCOMPARE(trace.track(*gemm).name, std::string("stream 7"));
+        QCOMPARE(trace.op(*trace.slice("elementwise")).phase, Phase::BackwardInput);
+        QCOMPARE(trace.op(*trace.slice("aten::mm")).activity, Activity::None);
+        QCOMPARE(trace.op(*trace.slice("aten::mm")).detail, std::string("[[4,8],[8,16]]"));
+        QCOMPARE(trace.track(*trace.slice("aten::mm")).name, std::string("thread 9 (python)"));
+        QCOMPARE(trace.op(*trace.slice("cudaLaunchKernel")).activity, Activity::Launch);
+        QCOMPARE(trace.op(*trace.slice("nn.Module: Linear_0")).kind, SliceKind::Layer);
+        QVERIFY(trace.slice("unknown"));
+        QCOMPARE(trace.data->slices.size(), std::size_t{12});
+        QCOMPARE(trace.audit("unsupported_phase"), std::int64_t{1});
+        QCOMPARE(trace.audit("work_without_launch"), std::int64_t{1});
+        QCOMPARE(trace.audit("import_entries"), std::int64_t{22});
+    }
+
+    void collectives()
+    {
+        const Imported trace = importText(kineto());
+        QCOMPARE(trace.data->collectives.size(), std::size_t{1});
+        const CollectiveRecord& record = trace.data->collectives[0].record;
+        QCOMPARE(record.operation, CollectiveOp::AllReduce);
+        QCOMPARE(record.payloadBytes, std::int64_t{2000});
+        QCOMPARE(record.wireBytes, std::int64_t{2000});
+        QCOMPARE(trace.data->info.groups[0].ranks, (std::vector<RankId>{RankId{0}, RankId{1}}));
+        QCOMPARE(trace.data->info.groups[0].transport, std::string("nccl"));
+        QCOMPARE(trace.track(*trace.slice("ncclDevKernel_Generic")).kind, TrackKind::CommStream);
+    }
+
+    void stepsAreTheDevices()
+    {
+        const Imported trace = importText(kineto());
+        const auto& steps = trace.data->steps.at(RankId{1});
+        QCOMPARE(steps.size(), std::size_t{1});
+        QCOMPARE(steps[0].record.step, StepIndex{3});
+        QCOMPARE(steps[0].record.range.begin, Instant{115499});
+        QCOMPARE(steps[0].record.range.length(), Duration{60000});
+    }
+
+    void flows()
+    {
+        const Imported trace = importText(kineto());
+        int launches = 0, backward = 0;
+        for (const FlowRecord& flow : trace.data->flows) {
+            launches += flow.kind == "launch";
+            backward += flow.kind == "forward_backward";
+        }
+        QCOMPARE(launches, 2);
+        QCOMPARE(backward, 1);
+    }
+
+    void memory()
+    {
+        // In time order: 512 more, 512 less, then 200 less of what was there before: 1000 bytes at the start.
+        const Imported trace = importText(kineto());
+        const auto& curve = trace.data->memory.at(RankId{1});
+        QCOMPARE(curve.front().total(), std::int64_t{1512});
+        QCOMPARE(curve.back().total(), std::int64_t{800});
+        QCOMPARE(trace.audit("buffers_before_window"), std::int64_t{1});
+    }
+
+    void nothingSecretIsKept()
+    {
+        const Imported trace = importText(kineto());
+        std::string all = trace.data->info.header.producer;
+        for (const auto& op : trace.data->ops) all += op->name + op->detail;
+        for (const auto& track : trace.data->tracks) all += track.info.name;
+        for (const auto& event : trace.data->events) all += event.text;
+        for (const auto& record : trace.data->info.audit) all += record.name + record.detail;
+        QVERIFY(all.find("secret") == std::string::npos);
+        QVERIFY(all.find("hunter2") == std::string::npos);
+    }
+
+    void beginAndEnd()
+    {
+        // Out of order in the file; names of ends are ignored; one end too many; one begin without end.
+        const Imported trace = importText(js("[{'ph':'E','pid':1,'tid':1,'ts':30},{'ph':'B','pid':1,'tid':1,'ts':10,'name':'outer'},"
+                                             "{'ph':'B','pid':1,'tid':1,'ts':12,'name':'inner'},{'ph':'E','pid':1,'tid':1,'ts':20,'name':'wrong'},"
+                                             "{'ph':'E','pid':1,'tid':1,'ts':31},{'ph':'B','pid':1,'tid':2,'ts':5,'name':'open'}]"));
+        QCOMPARE(trace.slice("outer")->duration, Duration{20000});
+        QCOMPARE(trace.slice("inner")->duration, Duration{8000});
+        QCOMPARE(trace.slice("open")->duration, Duration{26000});
+        QCOMPARE(trace.audit("end_without_begin"), std::int64_t{1});
+        QCOMPARE(trace.audit("begin_without_end"), std::int64_t{1});
+    }
+
+    void asyncAndCounters()
+    {
+        const Imported trace = importText(js("[{'ph':'b','cat':'net','id':'0x1','pid':1,'tid':1,'ts':10,'name':'request'},"
+                                             "{'ph':'b','cat':'net','id':'0x2','pid':1,'tid':1,'ts':11,'name':'other'},"
+                                             "{'ph':'n','cat':'net','id':'0x1','pid':1,'tid':1,'ts':12,'name':'mark'},"
+                                             "{'ph':'e','cat':'net','id':'0x1','pid':1,'tid':1,'ts':20,'name':'request'},"
+                                             "{'ph':'e','cat':'net','id':'0x2','pid':1,'tid':1,'ts':21,'name':'other'},"
+                                             "{'ph':'S','cat':'x','id':7,'pid':1,'tid':1,'ts':1,'name':'old'},{'ph':'F','cat':'x','id':7,'pid':1,'tid':2,'ts':4,'name':'old'},"
+                                             "{'ph':'C','pid':1,'tid':1,'ts':3,'name':'heap','args':{'used':12.5,'free':1}},"
+                                             "{'ph':'C','pid':1,'tid':1,'ts':4,'name':'heap','args':{'text':'x'}}]"));
+        QCOMPARE(trace.slice("request")->duration, Duration{10000});
+        QCOMPARE(trace.slice("other")->duration, Duration{10000});
+        QCOMPARE(trace.slice("old")->duration, Duration{3000});
+        QCOMPARE(trace.data->events.size(), std::size_t{1});
+        QCOMPARE(trace.data->info.counters.size(), std::size_t{2});
+        QCOMPARE(trace.data->info.counters[0].name, std::string("heap.used"));
+        QCOMPARE(trace.audit("counter_event_unread"), std::int64_t{1});
+    }
+
+    void badEventsAreCounted()
+    {
+        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':1,'dur':-2,'name':'negative'},{'ph':'X','pid':1,'tid':1,'name':'no time'},"
+                                             "{'ph':'X','pid':1,'tid':1,'ts':2,'name':'no duration'},null,"
+                                             "{'ph':'X','pid':1,'tid':1,'ts':3,'dur':1,'name':'twice','name':'twice'},"
+                                             "{'ph':'X','pid':1,'tid':1,'ts':2.3e15,'dur':1e12,'name':'far'}]"));
+        QCOMPARE(trace.audit("negative_duration"), std::int64_t{1});
+        QCOMPARE(trace.audit("no_time"), std::int64_t{1});
+        QCOMPARE(trace.audit("no_duration"), std::int64_t{1});
+        QCOMPARE(trace.audit("not_an_event"), std::int64_t{1});
+        QCOMPARE(trace.audit("duplicate_keys"), std::int64_t{1});
+        QCOMPARE(trace.data->slices.size(), std::size_t{3});
+    }
+
+    void overlappingSlicesAreKept()
+    {
+        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0,'dur':10,'name':'a'},{'ph':'X','pid':1,'tid':1,'ts':5,'dur':10,'name':'b'}]"));
+        QCOMPARE(trace.data->slices.size(), std::size_t{2});
+        QCOMPARE(trace.data->tracks[0].lanes, 2);
+    }
+
+    void lookAlikes_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("execution trace") << "{'schema':'1.1.0','pid':1,'nodes':[{'id':1}]}" << "execution trace";
+        QTest::newRow("memory timeline") << "[[1,2],[3,4]]" << "memory timeline";
+        QTest::newRow("pointer") << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n" << "git lfs pull";
+        QTest::newRow("empty") << "" << "empty";
+        QTest::newRow("text") << "hello" << "none of the formats";
+        QTest::newRow("rocprofiler") << "{'rocprofiler-sdk-tool':[{}]}" << "rocprofiler";
+        QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}" << "V8";
+        QTest::newRow("other json") << "{'a':1}" << "traceEvents";
+    }
+    void lookAlikes()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, says);
+        const Imported trace = importText(js(text.toStdString()));
+        QVERIFY(!trace.data);
+        QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
+    }
+
+    void missingFiles()
+    {
+        QVERIFY(!importPaths({"/does/not/exist.json"}).error.empty());
+        QVERIFY(!importPaths({"/"}).error.empty());
+        QVERIFY(!importPaths({}).error.empty());
+    }
+
+    void anEmptyTraceIsATrace()
+    {
+        const Imported trace = importText("{\"traceEvents\":[]}");
+        QVERIFY(trace.data);
+        QCOMPARE(trace.data->slices.size(), std::size_t{0});
+    }
+};
+
+QTEST_GUILESS_MAIN(ChromeImportTest)
+#include "tst_chrome_import.moc"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several files of one run, on real data: waiting and stragglers against a computation from the raw intervals, and
+// clocks that were moved on purpose.
+#include "model/import/chrome_survey.h"
+#include "model/import/clock_alignment.h"
+#include "tests/model/import/facts_table.h"
+#include "tests/model/import/import_helpers.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+std::vector<std::string> filesBelow(const std::string& folder)
+{
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(committedFolder() + "/" + folder))
+        if (entry.is_regular_file()) files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// Per rank, the NCCL kernels of its file in time order, on the wall clock.
+std::map<int, std::vector<CommunicationMark>> rawKernels(const std::vector<std::string>& files)
+{
+    std::map<int, std::vector<CommunicationMark>> kernels;
+    for (const std::string& file : files) {
+        auto survey = surveyChromeTrace(file);
+        auto& list = kernels[*survey->header.rank];
+        list = survey->communication;
+        for (CommunicationMark& mark : list) {
+            mark.begin += survey->baseNs();
+            mark.end += survey->baseNs();
+        }
+        std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    }
+    return kernels;
+}
+
+} // namespace
+
+class ImportRunsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void waits_data()
+    {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<int>("ranks");
+        QTest::addColumn<int>("operations");
+        QTest::addColumn<int>("late");
+        QTest::newRow("eight ranks") << "param" << 8 << 8 << 7;
+        QTest::newRow("two ranks") << "Megatron-LM" << 2 << 13 << 0;
+    }
+    void waits()
+    {
+        QFETCH(QString, folder);
+        QFETCH(int, ranks);
+        QFETCH(int, operations);
+        QFETCH(int, late);
+        const auto files = filesBelow(folder.toStdString());
+        const Imported trace = importPaths(files);
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(static_cast<int>(trace.data->info.header.ranks.size()), ranks);
+        QCOMPARE(static_cast<int>(trace.data->collectives.size()), ranks * operations);
+        QCOMPARE(trace.audit("collectives_matched"), std::int64_t{operations});
+
+        // By position, which is sound in these sets: every rank has the same operations in the same order.
+        const auto raw = rawKernels(files);
+        std::map<int, std::int64_t> expected, found;
+        for (int i = 0; i < operations; ++i) {
+            std::int64_t lastArrival = INT64_MIN;
+            for (const auto& [rank, list] : raw) lastArrival = std::max(lastArrival, list[static_cast<std::size_t>(i)].begin);
+            for (const auto& [rank, list] : raw) expected[rank] += lastArrival - list[static_cast<std::size_t>(i)].begin;
+        }
+        for (const CollectiveView& view : trace.data->collectives)
+            found[view.rank.value] += (view.record.lastArrival - view.record.start).ns;
+        QCOMPARE(found, expected);
+
+        const auto straggler = std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        QCOMPARE(straggler->first, late);
+    }
+
+    void exposedCommunication()
+    {
+        // Rank by rank: the time inside the step covered by NCCL kernels but by no other kernel.
+        const auto files = filesBelow("Megatron-LM");
+        const Imported trace = importPaths(files);
+        QVERIFY(!trace.data->stepSummaries.empty());
+        for (const StepSummary& summary : trace.data->stepSummaries) {
+            std::vector<std::pair<std::int64_t, int>> edges;
+            for (const SliceView& slice : trace.data->slices) {
+                const OpInfo& op = trace.op(slice);
+                const bool kernel = op.kind == SliceKind::Kernel || op.kind == SliceKind::Collective;
+                if (!kernel || trace.track(slice).rank != summary.rank) continue;
+                const std::int64_t begin = std::max(slice.start.ns, summary.range.begin.ns);
+                const std::int64_t end = std::min(slice.end().ns, summary.range.end.ns);
+                if (begin >= end) continue;
+                const int weight = op.kind == SliceKind::Collective ? 1 : 1000;
+                edges.emplace_back(begin, weight);
+                edges.emplace_back(end, -weight);
+            }
+            std::sort(edges.begin(), edges.end());
+            std::int64_t exposed = 0, before = 0;
+            int open = 0;
+            for (const auto& [at, weight] : edges) {
+                if (open > 0 && open < 1000) exposed += at - before;
+                open += weight;
+                before = at;
+            }
+            QCOMPARE(summary.exposedComm.ns, exposed);
+        }
+    }
+
+    void movedClocks()
+    {
+        auto kernels = rawKernels(filesBelow("Megatron-LM"));
+        const auto same = estimateOffset(kernels[0], kernels[1]);
+        QVERIFY(same);
+        QVERIFY(same->sameClock);
+        QCOMPARE(same->offsetNs, std::int64_t{0});
+        QVERIFY(same->residualNs <= 10000);
+        for (CommunicationMark& mark : kernels[1]) {
+            mark.begin += 5'000'000'000;
+            mark.end += 5'000'000'000;
+        }
+        const auto moved = estimateOffset(kernels[0], kernels[1]);
+        QVERIFY(moved);
+        QVERIFY(std::abs(moved->offsetNs + 5'000'000'000) < 10000);
+        QVERIFY(moved->residualNs <= 10000);
+        kernels[1].pop_back();
+        QVERIFY(!estimateOffset(kernels[0], kernels[1]));
+    }
+
+    void ranksOfFiles()
+    {
+        QCOMPARE(rankFromFileName("/x/rank-70.Mar_25.json.gz").value(), 70);
+        QCOMPARE(rankFromFileName("worker3_step_12.json").value(), 3);
+        QCOMPARE(rankFromFileName("mtia_inference_rank_0.json").value(), 0);
+        QCOMPARE(rankFromFileName("a_RANK12.json").value(), 12);
+        QVERIFY(!rankFromFileName("/rank-3/trace.json"));
+        QVERIFY(!rankFromFileName("ranking.json"));
+    }
+
+    void filesWithoutRanksAreNumbered()
+    {
+        const QTemporaryDir folder;
+        const std::string text = js("[{'ph':'X','pid':1,'tid':1,'ts':5000,'dur':10,'name':'a'}]");
+        const Imported trace = importPaths({writeFile(folder, "a.json", text), writeFile(folder, "rank1.json", text),
+                                            writeFile(folder, "b.json", text)});
+        QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{3});
+        QCOMPARE(trace.audit("rank_assumed"), std::int64_t{2});
+        QCOMPARE(trace.data->slices.size(), std::size_t{3});
+    }
+};
+
+QTEST_GUILESS_MAIN(ImportRunsTest)
+#include "tst_import_runs.moc"
