@@ -17,10 +17,10 @@ namespace {
 
 constexpr double kEdgeOfPhase = 0.15;
 
-QString text(const char* source, const char* disambiguation = nullptr, int n = -1)
-{
-    return QCoreApplication::translate("fourwalls::views::MemoryGroups", source, disambiguation, n);
-}
+/// The context of this file's texts, in a form that lupdate finds.
+struct MemoryGroups {
+    Q_DECLARE_TR_FUNCTIONS(MemoryGroups)
+};
 
 const OpInfo* infoOf(const AllocationView& item, const OpDictionary& ops)
 {
@@ -51,7 +51,7 @@ Key keyOf(const AllocationView& item, const OpInfo* op, MemoryGrouping by, std::
 /// In a sentence both halves of backward are just that.
 QString phaseInSentence(Phase phase)
 {
-    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight ? text("backward") : words(phase);
+    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight ? MemoryGroups::tr("backward") : words(phase);
 }
 
 } // namespace
@@ -104,13 +104,13 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
 
 QString labelOf(const MemoryGroup& group, MemoryGrouping by)
 {
-    if (group.remainder) return text("smaller buffers");
+    if (group.remainder) return MemoryGroups::tr("smaller buffers");
     switch (by) {
     case MemoryGrouping::Category: return words(group.category);
-    case MemoryGrouping::Layer: return group.layer ? text("layer %1").arg(group.layer->value) : text("no layer");
+    case MemoryGrouping::Layer: return group.layer ? MemoryGroups::tr("layer %1").arg(group.layer->value) : MemoryGroups::tr("no layer");
     case MemoryGrouping::Operator:
-    case MemoryGrouping::Buffer: return group.op.isEmpty() ? text("unknown operator") : group.op;
-    case MemoryGrouping::Phase: return group.phase == Phase::None ? text("no phase") : words(group.phase);
+    case MemoryGrouping::Buffer: return group.op.isEmpty() ? MemoryGroups::tr("unknown operator") : group.op;
+    case MemoryGrouping::Phase: return group.phase == Phase::None ? MemoryGroups::tr("no phase") : words(group.phase);
     }
     return {};
 }
@@ -118,12 +118,12 @@ QString labelOf(const MemoryGroup& group, MemoryGrouping by)
 QString originOf(const AllocationView& item, const OpDictionary& ops)
 {
     const OpInfo* op = infoOf(item, ops);
-    if (!op) return text("unknown operator");
+    if (!op) return MemoryGroups::tr("unknown operator");
     QStringList parts;
-    if (op->layer) parts << text("layer %1").arg(op->layer->value);
+    if (op->layer) parts << MemoryGroups::tr("layer %1").arg(op->layer->value);
     if (!op->name.empty()) parts << QString::fromStdString(op->name);
     if (op->phase != Phase::None) parts << words(op->phase);
-    return parts.isEmpty() ? text("unknown operator") : parts.join(QStringLiteral(" · "));
+    return parts.isEmpty() ? MemoryGroups::tr("unknown operator") : parts.join(QStringLiteral(" · "));
 }
 
 const AllocationView* latestAlive(const AllocationList& list, Instant at, std::optional<MemoryCategory> category)
@@ -161,16 +161,16 @@ QString peakSentence(const QString& total, const CategoryBytes& parts, const Ins
 {
     QString when;
     switch (place.place) {
-    case PhasePlace::Unknown: when = text("peaks at %1").arg(total); break;
-    case PhasePlace::Begin: when = text("peaks at %1 as %2 begins").arg(total, phaseInSentence(place.phase)); break;
-    case PhasePlace::During: when = text("peaks at %1 during %2").arg(total, phaseInSentence(place.phase)); break;
-    case PhasePlace::End: when = text("peaks at %1 as %2 ends").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::Unknown: when = MemoryGroups::tr("peaks at %1").arg(total); break;
+    case PhasePlace::Begin: when = MemoryGroups::tr("peaks at %1 as %2 begins").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::During: when = MemoryGroups::tr("peaks at %1 during %2").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::End: when = MemoryGroups::tr("peaks at %1 as %2 ends").arg(total, phaseInSentence(place.phase)); break;
     }
     const std::int64_t sum = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
     if (sum <= 0) return when;
     const auto most = std::max_element(parts.begin(), parts.end());
     const double share = static_cast<double>(*most) / static_cast<double>(sum);
-    return text("%1: %2 %3")
+    return MemoryGroups::tr("%1: %2 %3")
         .arg(when, formatPercent(share, 0), words(static_cast<MemoryCategory>(most - parts.begin())));
 }
 
