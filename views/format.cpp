@@ -120,7 +120,10 @@ QString formatFigure(double value, int digits)
     if (!std::isfinite(value)) return kDash;
     const double magnitude = std::fabs(value);
     if (value != 0 && (magnitude < 1e-4 || magnitude >= 1e9)) {
-        return QString::number(value, 'e', std::max(digits - 1, 0)).replace(QLatin1Char('-'), QChar(0x2212));
+        // "3e-5", not "3.000e-05".
+        const int exponent = static_cast<int>(std::floor(std::log10(magnitude)));
+        return trimmed(value / std::pow(10.0, exponent), std::max(digits - 1, 0)) + QLatin1Char('e') +
+               trimmed(exponent, 0);
     }
     if (magnitude > 0 && magnitude < 1) {
         const int leadingZeros = static_cast<int>(std::floor(-std::log10(magnitude)));

@@ -52,6 +52,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     m_status = new views::StatusStrip(centre);
     m_pages = new QStackedWidget(centre);
     m_welcome = new views::WelcomePage(m_pages);
+    m_welcome->setFocusPolicy(Qt::ClickFocus);
     m_frame = new QWidget(m_pages);
     m_documents = new QStackedWidget(m_frame);
     auto* margins = new QVBoxLayout(m_frame);
@@ -205,13 +206,15 @@ void MainWindow::showView(const QString& id)
     m_viewId = id;
     if (isTraceView) {
         m_lastTraceView = id;
-        if (views::View* view = document->showView(id)) {
-            applyShortcuts(view->viewActions());
-            view->setFocus();
-        }
+        views::View* view = document->showView(id);
         m_pages->setCurrentWidget(m_frame);
+        if (view) {
+            applyShortcuts(view->viewActions());
+            view->setFocus();   // keys go to the view, not to the header
+        }
     } else {
         m_pages->setCurrentWidget(m_welcome);
+        m_welcome->setFocus();
     }
     m_rail->setCurrent(id);
     updateChrome();

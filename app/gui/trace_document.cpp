@@ -70,6 +70,7 @@ void TraceDocument::onOpened()
 {
     m_selection->reset(m_session->info().range);
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
+    m_sinceRangeChange.invalidate();   // opening is not a frame
     emit opened();
 }
 

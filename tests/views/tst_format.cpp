@@ -71,6 +71,9 @@ private slots:
         QCOMPARE(plain(formatRate(989e12, QStringLiteral("FLOP/s"))), QStringLiteral("989_TFLOP/s"));
         QCOMPARE(plain(formatFigure(0.00031)), QStringLiteral("0.00031"));
         QCOMPARE(plain(formatFigure(3.21784)), QStringLiteral("3.218"));
+        QCOMPARE(plain(formatFigure(3e-5)), QStringLiteral("3e-5"));
+        QCOMPARE(plain(formatFigure(-2.5e12)), QStringLiteral("-2.5e12"));
+        QCOMPARE(plain(formatFigure(0)), QStringLiteral("0"));
     }
 
     void niceSteps()
