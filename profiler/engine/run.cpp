@@ -26,10 +26,12 @@ Error unsupported(const std::string& field, std::string what, std::string hint)
 Status checkPlan(const ParallelPlan& plan)
 {
     if (plan.worldSize() != 1 || plan.ep != 1 || plan.vpp != 1)
-        return unsupported("plan", "the engine of this version runs one rank", "a plan without dp, tp, pp, cp, ep, vpp");
+        return unsupported("plan", "the engine of this version runs one rank",
+                           "a plan without dp, tp, pp, cp, ep, vpp");
     if (plan.zero != 0) return unsupported("zero", "there is nothing to shard over on one rank", "zero=0");
     if (plan.sequenceParallel) return unsupported("sp", "there is nothing to split over on one rank", "sp=0");
-    if (plan.recompute != Recompute::None) return unsupported("recompute", "the engine of this version keeps all activations", "recompute=none");
+    if (plan.recompute != Recompute::None)
+        return unsupported("recompute", "the engine of this version keeps all activations", "recompute=none");
     if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters)
         return unsupported("offload", "the engine of this version does not offload", "offload=none");
     if (plan.parameterServer != ParameterServer::None)
@@ -74,7 +76,8 @@ double leastMemory(const RunSpec& spec)
         const double parameters = layers * hidden * (2 * hidden + 2 * static_cast<double>(t->ffnHidden)) +
                                   hidden * static_cast<double>(t->vocabulary);
         const double rows = samples * static_cast<double>(training.sequence);
-        const double scores = spec.plan.fusedAttention ? 0 : static_cast<double>(t->heads) * static_cast<double>(training.sequence);
+        const double scores =
+            spec.plan.fusedAttention ? 0 : static_cast<double>(t->heads) * static_cast<double>(training.sequence);
         const double kept = layers * rows * (6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores);
         return states * parameters + element * kept;
     }
@@ -91,7 +94,8 @@ Status checkMemory(const RunSpec& spec)
     char text[160];
     std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and there are %.1f GB", needed * 1e-9,
                   static_cast<double>(capacity) * 1e-9);
-    return Error{ErrorCode::InvalidArgument, text, spec.model.name, "a smaller model, batch or sequence, or more micro-batches"};
+    return Error{ErrorCode::InvalidArgument, text, spec.model.name,
+                 "a smaller model, batch or sequence, or more micro-batches"};
 }
 
 void tell(const RunCallbacks& callbacks, const std::string& message)
@@ -176,7 +180,7 @@ Result<RunReport> runRank(const RunSpec& spec, const RunOptions& options, const 
     report.peakBytesByCategory = memory.categoryPeaks;
     report.peakBytes = memory.peakAllocated;
     report.peakReservedBytes = memory.peakReserved;
-    recorder.close();   // what is torn down from here on is no part of the run
+    recorder.close(); // what is torn down from here on is no part of the run
     return report;
 }
 
@@ -189,7 +193,8 @@ Status checkRunnable(const RunSpec& spec)
     if (spec.training.device != DeviceKind::Cpu)
         return unsupported("device", "this build of the engine computes on the CPU", "--device cpu");
     if (spec.training.precision == Precision::Bf16 && !OneDnnMatmul::supportsBf16())
-        return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)", "--precision f32");
+        return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)",
+                           "--precision f32");
     if (spec.training.precision != Precision::F32 && spec.training.precision != Precision::Bf16)
         return unsupported("precision", "the CPU engine computes in f32 or bf16", "--precision f32");
     return checkMemory(spec);

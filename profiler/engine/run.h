@@ -20,43 +20,43 @@ namespace fourwalls::engine {
 
 /// Instant 0 of a recording, on the two clocks that are read at the same moment.
 struct ClockOrigin {
-    std::int64_t monotonicNs = 0;   ///< CLOCK_MONOTONIC [ns]
-    std::int64_t unixNs = 0;        ///< CLOCK_REALTIME [ns since 1970]
+    std::int64_t monotonicNs = 0; ///< CLOCK_MONOTONIC [ns]
+    std::int64_t unixNs = 0;      ///< CLOCK_REALTIME [ns since 1970]
 
     static ClockOrigin now();
 };
 
 /// What a step came to, as soon as it is over.
 struct StepProgress {
-    std::int64_t step = 0;          ///< from 0
-    std::int64_t steps = 0;         ///< of so many
-    double loss = 0;                ///< mean over the global batch, before the update
+    std::int64_t step = 0;  ///< from 0
+    std::int64_t steps = 0; ///< of so many
+    double loss = 0;        ///< mean over the global batch, before the update
     double learningRate = 0;
-    double gradientNorm = 0;        ///< before clipping
+    double gradientNorm = 0; ///< before clipping
     Duration duration;
-    bool warmup = false;            ///< left out of the metrics
+    bool warmup = false; ///< left out of the metrics
 };
 
 struct RunCallbacks {
-    std::function<void(const StepProgress&)> onStep;      ///< after each step, on the training thread; may be empty
-    std::function<void(const std::string&)> onMessage;    ///< one line of progress (set-up, peak probe); may be empty
+    std::function<void(const StepProgress&)> onStep;   ///< after each step, on the training thread; may be empty
+    std::function<void(const std::string&)> onMessage; ///< one line of progress (set-up, peak probe); may be empty
 };
 
 struct RunOptions {
-    TraceSink* sink = nullptr;          ///< null: run untraced
-    ClockOrigin origin;                 ///< that the sink's TraceHeader was made with; ignored without a sink
-    std::string saveWeightsDirectory;   ///< empty: do not save. Else model.safetensors is written there at the end
-    std::string loadWeightsDirectory;   ///< empty: random weights. Else model.safetensors is read from there
-    bool measurePeak = true;            ///< the 100 ms matrix-product sweep before the first step
-    std::stop_token stop;               ///< checked between steps; a stopped run reports what it did
+    TraceSink* sink = nullptr;        ///< null: run untraced
+    ClockOrigin origin;               ///< that the sink's TraceHeader was made with; ignored without a sink
+    std::string saveWeightsDirectory; ///< empty: do not save. Else model.safetensors is written there at the end
+    std::string loadWeightsDirectory; ///< empty: random weights. Else model.safetensors is read from there
+    bool measurePeak = true;          ///< the 100 ms matrix-product sweep before the first step
+    std::stop_token stop;             ///< checked between steps; a stopped run reports what it did
 };
 
 struct RunReport {
     std::vector<StepProgress> steps;
-    bool stopped = false;               ///< ended early by the stop token
-    TraceClosing closing;               ///< hand this to TraceSink::finish
-    std::array<std::int64_t, kMemoryCategoryCount> peakBytesByCategory{};  ///< each at its own time
-    std::int64_t peakBytes = 0;         ///< largest total, rank 0
+    bool stopped = false;                                                 ///< ended early by the stop token
+    TraceClosing closing;                                                 ///< hand this to TraceSink::finish
+    std::array<std::int64_t, kMemoryCategoryCount> peakBytesByCategory{}; ///< each at its own time
+    std::int64_t peakBytes = 0;                                           ///< largest total, rank 0
     std::int64_t peakReservedBytes = 0;
     std::int64_t parameters = 0;
 };

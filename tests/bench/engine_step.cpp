@@ -29,7 +29,10 @@ int fail(const Error& error)
 void printKernels(InMemoryTrace& trace)
 {
     InMemoryTraceQuery query(trace.data());
-    struct Sum { double ms = 0, flops = 0; long count = 0; };
+    struct Sum {
+        double ms = 0, flops = 0;
+        long count = 0;
+    };
     std::map<std::string, Sum> sums;
     double total = 0;
     const Status status = query.scanSlices([&](const SliceView& s) {
@@ -47,8 +50,8 @@ void printKernels(InMemoryTrace& trace)
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
     for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 25); ++i) {
         const Sum& s = sorted[i].second;
-        std::printf("%5.1f %%  %9.2f ms  %6ld x  %7.1f GFLOP/s  %s\n", 100 * s.ms / total, s.ms, s.count, s.flops / s.ms * 1e-6,
-                    sorted[i].first.c_str());
+        std::printf("%5.1f %%  %9.2f ms  %6ld x  %7.1f GFLOP/s  %s\n", 100 * s.ms / total, s.ms, s.count,
+                    s.flops / s.ms * 1e-6, sorted[i].first.c_str());
     }
 }
 
@@ -97,8 +100,8 @@ int main(int argc, char** argv)
     engine::RunCallbacks callbacks;
     callbacks.onStep = [&](const engine::StepProgress& s) {
         if (!quiet)
-            std::printf("step %ld loss %.9g norm %.7g lr %.4g ms %.2f\n", static_cast<long>(s.step), s.loss, s.gradientNorm,
-                        s.learningRate, s.duration.milliseconds());
+            std::printf("step %ld loss %.9g norm %.7g lr %.4g ms %.2f\n", static_cast<long>(s.step), s.loss,
+                        s.gradientNorm, s.learningRate, s.duration.milliseconds());
         std::fflush(stdout);
     };
     auto report = engine::runTraining(spec, options, callbacks);
@@ -112,7 +115,8 @@ int main(int argc, char** argv)
                 static_cast<long>(report->parameters), static_cast<long>(report->peakBytes),
                 static_cast<long>(report->peakReservedBytes));
     if (report->closing.peakFlopsPerDevice)
-        std::printf("  peak GFLOP/s %.1f (%s)", *report->closing.peakFlopsPerDevice * 1e-9, report->closing.peakSource.c_str());
+        std::printf("  peak GFLOP/s %.1f (%s)", *report->closing.peakFlopsPerDevice * 1e-9,
+                    report->closing.peakSource.c_str());
     if (report->closing.memoryBytesPerSecond) std::printf("  GB/s %.1f", *report->closing.memoryBytesPerSecond * 1e-9);
     if (report->closing.recorderOverheadFraction)
         std::printf("  overhead %.5f", *report->closing.recorderOverheadFraction);

@@ -14,7 +14,7 @@ namespace fourwalls::engine {
 
 struct Allocator::Block {
     char* data = nullptr;
-    std::int64_t size = 0;          // of the block, a multiple of kAlignment
+    std::int64_t size = 0; // of the block, a multiple of kAlignment
     std::int64_t requested = 0;
     Block* previous = nullptr;
     Block* next = nullptr;
@@ -40,9 +40,10 @@ bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) co
 }
 
 Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes)
-    : m_recorder(recorder), m_limit(limitBytes), m_reservedCounter(recorder.defineCounter("reserved_bytes", CounterUnit::Bytes, true))
-{
-}
+    : m_recorder(recorder)
+    , m_limit(limitBytes)
+    , m_reservedCounter(recorder.defineCounter("reserved_bytes", CounterUnit::Bytes, true))
+{}
 
 void Allocator::reportReserved()
 {
@@ -61,7 +62,10 @@ Allocator::~Allocator()
     }
 }
 
-void* Allocator::address(const Block* block) { return block->data; }
+void* Allocator::address(const Block* block)
+{
+    return block->data;
+}
 
 Allocator::Block* Allocator::takeFree(std::int64_t size, bool small)
 {
@@ -82,7 +86,7 @@ Allocator::Block* Allocator::newSegment(std::int64_t size, bool small)
     // Segments start on huge-page boundaries, so that the system can back them with huge pages.
     char* data = static_cast<char*>(std::aligned_alloc(2 << 20, static_cast<std::size_t>(bytes)));
     if (!data) return nullptr;
-    madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);   // fewer page faults; a hint, so it may fail
+    madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE); // fewer page faults; a hint, so it may fail
     auto* block = new Block;
     block->data = data;
     block->size = bytes;

@@ -18,13 +18,13 @@ namespace fourwalls::engine {
 /// Bytes in use now and at most, in total and per category.
 struct MemoryStatistics {
     std::array<std::int64_t, kMemoryCategoryCount> current{};
-    std::array<std::int64_t, kMemoryCategoryCount> categoryPeaks{};  ///< each at its own time
+    std::array<std::int64_t, kMemoryCategoryCount> categoryPeaks{}; ///< each at its own time
     std::int64_t allocated = 0;
     std::int64_t peakAllocated = 0;
     std::int64_t reserved = 0;
     std::int64_t peakReserved = 0;
     std::int64_t liveBuffers = 0;
-    std::int64_t systemAllocations = 0;     ///< segments ever taken from the system
+    std::int64_t systemAllocations = 0; ///< segments ever taken from the system
 };
 
 /// Gives out 64-byte aligned buffers. Requests of up to 1 MiB share 2 MiB segments; larger ones are cut from segments
@@ -70,9 +70,9 @@ private:
 
     Recorder& m_recorder;
     std::int64_t m_limit;
-    CounterId m_reservedCounter;            // "reserved_bytes", one sample per change
-    std::array<FreeSet, 2> m_free;          // large, small
-    std::vector<Block*> m_segments;         // first block of each
+    CounterId m_reservedCounter;    // "reserved_bytes", one sample per change
+    std::array<FreeSet, 2> m_free;  // large, small
+    std::vector<Block*> m_segments; // first block of each
     std::int64_t m_nextId = 0;
     MemoryStatistics m_statistics;
 };

@@ -52,18 +52,23 @@ struct Bf16 {
 constexpr double unitRoundoff(DType type)
 {
     switch (type) {
-    case DType::F32: return 5.9604644775390625e-8;       // 2^-24
-    case DType::Bf16: return 3.90625e-3;                 // 2^-8
-    case DType::F64: return 1.1102230246251565e-16;      // 2^-53
+    case DType::F32: return 5.9604644775390625e-8;  // 2^-24
+    case DType::Bf16: return 3.90625e-3;            // 2^-8
+    case DType::F64: return 1.1102230246251565e-16; // 2^-53
     case DType::I32: return 0;
     }
     return 0;
 }
 
-template <class T> inline constexpr DType kDTypeOf = DType::F32;
-template <> inline constexpr DType kDTypeOf<float> = DType::F32;
-template <> inline constexpr DType kDTypeOf<double> = DType::F64;
-template <> inline constexpr DType kDTypeOf<Bf16> = DType::Bf16;
-template <> inline constexpr DType kDTypeOf<std::int32_t> = DType::I32;
+template <class T>
+inline constexpr DType kDTypeOf = DType::F32;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::F32;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::F64;
+template <>
+inline constexpr DType kDTypeOf<Bf16> = DType::Bf16;
+template <>
+inline constexpr DType kDTypeOf<std::int32_t> = DType::I32;
 
 } // namespace fourwalls::engine

@@ -15,8 +15,7 @@ public:
     explicit EngineError(Error error) : m_error(std::move(error)), m_message(m_error.message()) {}
     EngineError(ErrorCode code, std::string what, std::string where, std::string hint = {})
         : EngineError(Error{code, std::move(what), std::move(where), std::move(hint)})
-    {
-    }
+    {}
 
     const Error& error() const { return m_error; }
     const char* what() const noexcept override { return m_message.c_str(); }

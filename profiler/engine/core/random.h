@@ -33,10 +33,7 @@ public:
     constexpr std::uint64_t bits(std::uint64_t index) const { return mix64(m_base + index); }
 
     /// In [0, 1), 53 bits.
-    constexpr double uniform(std::uint64_t index) const
-    {
-        return static_cast<double>(bits(index) >> 11) * 0x1.0p-53;
-    }
+    constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1.0p-53; }
 
     /// In [0, bound). bound >= 1. The bias is below bound / 2^64.
     constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const

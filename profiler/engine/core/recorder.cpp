@@ -36,7 +36,10 @@ class MemoryProducer final : public TraceProducer {
 public:
     explicit MemoryProducer(std::size_t capacity) : m_slices(capacity), m_allocations(capacity) {}
     void slice(const SliceRecord& record) override { m_slices[m_next++ % m_slices.size()] = record; }
-    void allocated(RankId, const AllocationRecord& record) override { m_allocations[m_next++ % m_allocations.size()] = record; }
+    void allocated(RankId, const AllocationRecord& record) override
+    {
+        m_allocations[m_next++ % m_allocations.size()] = record;
+    }
     void freed(RankId, AllocationId, Instant) override { ++m_next; }
     void counter(const CounterRecord&) override { ++m_next; }
     void collective(const CollectiveRecord&) override { ++m_next; }
@@ -74,7 +77,9 @@ ClockOrigin ClockOrigin::now()
 }
 
 Recorder::Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin)
-    : m_sink(sink), m_rank(rank), m_originNs(origin.monotonicNs)
+    : m_sink(sink)
+    , m_rank(rank)
+    , m_originNs(origin.monotonicNs)
 {
     if (!sink) return;
     m_steps = sink->defineTrack({rank, TrackKind::Steps, "steps", 0});
@@ -97,8 +102,10 @@ std::size_t Recorder::KeyHash::operator()(const OpKey& key) const noexcept
         (static_cast<std::uint64_t>(key.activity) << 32) | static_cast<std::uint32_t>(key.layer));
     add(std::bit_cast<std::uint64_t>(key.flops));
     add(static_cast<std::uint64_t>(key.bytes));
-    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[0])) << 32) | static_cast<std::uint32_t>(key.shape[1]));
-    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[2])) << 32) | static_cast<std::uint32_t>(key.shape[3]));
+    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[0])) << 32) |
+        static_cast<std::uint32_t>(key.shape[1]));
+    add((static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.shape[2])) << 32) |
+        static_cast<std::uint32_t>(key.shape[3]));
     return h ^ (h >> 32);
 }
 
@@ -169,7 +176,8 @@ void Recorder::event(EventKind kind, std::string text)
 void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category)
 {
     if (!on()) return;
-    m_producer->allocated(m_rank, {id, now(), bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch});
+    m_producer->allocated(m_rank,
+                          {id, now(), bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch});
     ++m_events;
 }
 
@@ -213,7 +221,7 @@ double Recorder::calibrateEventCost()
             recorder.freed(AllocationId{i});
         }
     };
-    burst(1000);   // fills the table and touches the memory
+    burst(1000); // fills the table and touches the memory
     const std::int64_t eventsBefore = recorder.events();
     const std::int64_t begin = readNs(CLOCK_MONOTONIC);
     burst(10000);

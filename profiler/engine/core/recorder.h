@@ -25,10 +25,10 @@ struct OpKey {
     SliceKind kind = SliceKind::Operator;
     Phase phase = Phase::None;
     Activity activity = Activity::None;
-    std::int32_t layer = -1;                ///< -1: none
+    std::int32_t layer = -1; ///< -1: none
     double flops = 0;
     std::int64_t bytes = 0;
-    std::array<std::int32_t, 4> shape{};    ///< shown as "shape 2048x384x1536"; zeros at the end are left out
+    std::array<std::int32_t, 4> shape{}; ///< shown as "shape 2048x384x1536"; zeros at the end are left out
 
     friend bool operator==(const OpKey&, const OpKey&) = default;
 };
@@ -126,7 +126,8 @@ public:
         m_savedPhase = recorder.m_phase;
         m_savedLayer = recorder.m_layer;
         if (recorder.on())
-            begin({kernel, SliceKind::Kernel, recorder.m_phase, Activity::Compute, recorder.m_layer, flops, bytes, shape});
+            begin({kernel, SliceKind::Kernel, recorder.m_phase, Activity::Compute, recorder.m_layer, flops, bytes,
+                   shape});
         if (fewerFlops) m_flops = 0;
     }
     ~Scope()

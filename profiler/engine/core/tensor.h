@@ -59,7 +59,8 @@ public:
         t.m_type = type;
         t.m_layout = layout;
         Allocator::Block* block = allocator.allocate(shape.elements() * bytesOf(type), category);
-        t.m_storage = std::shared_ptr<Allocator::Block>(block, [&allocator](Allocator::Block* b) { allocator.free(b); });
+        t.m_storage =
+            std::shared_ptr<Allocator::Block>(block, [&allocator](Allocator::Block* b) { allocator.free(b); });
         t.m_data = Allocator::address(block);
         return t;
     }

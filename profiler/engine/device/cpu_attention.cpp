@@ -31,14 +31,16 @@ Rows widen(const Tensor& tensor, std::int64_t firstRow, std::int64_t rows, std::
     const std::int64_t stride = tensor.columns();
     if (tensor.type() == DType::F32) return {tensor.as<float>() + firstRow * stride + column, stride};
     for (std::int64_t i = 0; i < rows; ++i)
-        kernels().bf16.toFloat(tensor.as<Bf16>() + (firstRow + i) * stride + column, scratch.as<float>() + i * width, width);
+        kernels().bf16.toFloat(tensor.as<Bf16>() + (firstRow + i) * stride + column, scratch.as<float>() + i * width,
+                               width);
     return {scratch.as<float>(), width};
 }
 
 // Where to collect f32 results for a head's columns, and how to bring them home.
 Rows target(const Tensor& tensor, std::int64_t firstRow, std::int64_t column, std::int64_t width, const Tensor& scratch)
 {
-    if (tensor.type() == DType::F32) return {tensor.as<float>() + firstRow * tensor.columns() + column, tensor.columns()};
+    if (tensor.type() == DType::F32)
+        return {tensor.as<float>() + firstRow * tensor.columns() + column, tensor.columns()};
     return {scratch.as<float>(), width};
 }
 
@@ -52,7 +54,8 @@ void bringHome(const Rows& from, const Tensor& tensor, std::int64_t firstRow, st
 
 } // namespace
 
-void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, const Tensor& out, const Tensor& logSumExp)
+void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
+                                   const Tensor& logSumExp)
 {
     const KernelTable& k = *m_kernels;
     const std::int64_t t = s.sequence, d = s.headDim;
@@ -126,7 +129,7 @@ void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
     const Tensor pTile = temporary(kQueries, std::min(kKeys, t));
     const Tensor dTile = temporary(kQueries, std::min(kKeys, t));
     const Tensor delta = temporary(1, kQueries);
-    Tensor copies[8];   // q, k, v, o, do, then dq, dk, dv
+    Tensor copies[8]; // q, k, v, o, do, then dq, dk, dv
     if (!wide)
         for (auto& copy : copies) copy = temporary(t, d);
     float* p = pTile.as<float>();
@@ -140,7 +143,7 @@ void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
             const Rows value = widen(qkv, b * t, t, vColumn, d, copies[2]);
             const Rows dKey = target(dqkv, b * t, kColumn, d, copies[6]);
             const Rows dValue = target(dqkv, b * t, vColumn, d, copies[7]);
-            for (std::int64_t i = 0; i < t; ++i) {   // every query adds to these
+            for (std::int64_t i = 0; i < t; ++i) { // every query adds to these
                 std::memset(dKey.row(i), 0, static_cast<std::size_t>(d) * sizeof(float));
                 std::memset(dValue.row(i), 0, static_cast<std::size_t>(d) * sizeof(float));
             }
@@ -157,18 +160,23 @@ void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
                         delta.as<float>()[i] = k.dot(o.row(q0 + i), dO.row(q0 + i), d);
                     for (std::int64_t k0 = 0; k0 < keys; k0 += kKeys) {
                         const std::int64_t cols = std::min(kKeys, keys - k0);
-                        sgemm(false, true, rows, cols, d, 1.0f, q.row(q0), q.stride, key.row(k0), key.stride, 0.0f, p, ld);
-                        sgemm(false, true, rows, cols, d, 1.0f, dO.row(q0), dO.stride, value.row(k0), value.stride, 0.0f, dp, ld);
+                        sgemm(false, true, rows, cols, d, 1.0f, q.row(q0), q.stride, key.row(k0), key.stride, 0.0f, p,
+                              ld);
+                        sgemm(false, true, rows, cols, d, 1.0f, dO.row(q0), dO.stride, value.row(k0), value.stride,
+                              0.0f, dp, ld);
                         for (std::int64_t i = 0; i < rows; ++i) {
-                            const std::int64_t seen = s.causal ? std::clamp(q0 + i + 1 - k0, std::int64_t{0}, cols) : cols;
+                            const std::int64_t seen =
+                                s.causal ? std::clamp(q0 + i + 1 - k0, std::int64_t{0}, cols) : cols;
                             const std::size_t unseen = static_cast<std::size_t>(cols - seen) * sizeof(float);
                             k.expRow(p + i * ld, seen, scale, lse[i]);
                             k.scoreGradientRow(p + i * ld, dp + i * ld, seen, delta.as<float>()[i], scale);
                             std::memset(p + i * ld + seen, 0, unseen);
                             std::memset(dp + i * ld + seen, 0, unseen);
                         }
-                        sgemm(true, false, cols, d, rows, 1.0f, p, ld, dO.row(q0), dO.stride, 1.0f, dValue.row(k0), dValue.stride);
-                        sgemm(true, false, cols, d, rows, 1.0f, dp, ld, q.row(q0), q.stride, 1.0f, dKey.row(k0), dKey.stride);
+                        sgemm(true, false, cols, d, rows, 1.0f, p, ld, dO.row(q0), dO.stride, 1.0f, dValue.row(k0),
+                              dValue.stride);
+                        sgemm(true, false, cols, d, rows, 1.0f, dp, ld, q.row(q0), q.stride, 1.0f, dKey.row(k0),
+                              dKey.stride);
                         sgemm(false, false, rows, d, cols, 1.0f, dp, ld, key.row(k0), key.stride, k0 == 0 ? 0.0f : 1.0f,
                               dQ.row(q0), dQ.stride);
                     }

@@ -17,17 +17,22 @@ namespace {
 template <class F>
 void dispatch(const Tensor& t, F f)
 {
-    if (t.type() == DType::F32) f(float{});
-    else if (t.type() == DType::Bf16) f(Bf16{});
-    else throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())), "device");
+    if (t.type() == DType::F32)
+        f(float{});
+    else if (t.type() == DType::Bf16)
+        f(Bf16{});
+    else
+        throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())),
+                          "device");
 }
 
 } // namespace
 
 CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator, const KernelTable* table)
-    : Device(recorder, allocator), m_matmul(allocator), m_kernels(table ? table : &kernels())
-{
-}
+    : Device(recorder, allocator)
+    , m_matmul(allocator)
+    , m_kernels(table ? table : &kernels())
+{}
 
 std::string CpuDevice::processorName()
 {
@@ -85,10 +90,10 @@ void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
         if (dbeta.defined()) doZero(dbeta);
     }
     dispatch(x, [&]<class T>(T) {
-        kernelsOf<T>(*m_kernels).normBackward(
-            x.as<T>(), gamma.as<float>(), kind == NormKind::LayerNorm ? mean.as<float>() : nullptr, rstd.as<float>(),
-            dy.as<T>(), dx.as<T>(), accumulateDx, dgamma.as<float>(), dbeta.defined() ? dbeta.as<float>() : nullptr,
-            x.rows(), x.columns());
+        kernelsOf<T>(*m_kernels)
+            .normBackward(x.as<T>(), gamma.as<float>(), kind == NormKind::LayerNorm ? mean.as<float>() : nullptr,
+                          rstd.as<float>(), dy.as<T>(), dx.as<T>(), accumulateDx, dgamma.as<float>(),
+                          dbeta.defined() ? dbeta.as<float>() : nullptr, x.rows(), x.columns());
     });
 }
 
@@ -99,16 +104,13 @@ void CpuDevice::doGeluForward(const Tensor& x, const Tensor& y)
 
 void CpuDevice::doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx)
 {
-    dispatch(x, [&]<class T>(T) {
-        kernelsOf<T>(*m_kernels).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements());
-    });
+    dispatch(
+        x, [&]<class T>(T) { kernelsOf<T>(*m_kernels).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements()); });
 }
 
 void CpuDevice::doSwigluForward(const Tensor& gateUp, const Tensor& y)
 {
-    dispatch(y, [&]<class T>(T) {
-        kernelsOf<T>(*m_kernels).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns());
-    });
+    dispatch(y, [&]<class T>(T) { kernelsOf<T>(*m_kernels).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns()); });
 }
 
 void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp)
@@ -121,15 +123,17 @@ void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const T
 void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal)
 {
     dispatch(scores, [&]<class T>(T) {
-        kernelsOf<T>(*m_kernels).softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
+        kernelsOf<T>(*m_kernels)
+            .softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
     });
 }
 
 void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
 {
     dispatch(gradient, [&]<class T>(T) {
-        kernelsOf<T>(*m_kernels).softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(),
-                                                gradient.columns(), static_cast<float>(scale), causal);
+        kernelsOf<T>(*m_kernels)
+            .softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(), gradient.columns(),
+                             static_cast<float>(scale), causal);
     });
 }
 
@@ -140,22 +144,24 @@ void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tenso
     dispatch(qkv, [&]<class T>(T) {
         for (std::int64_t i = 0; i < s.batch * s.sequence; ++i) {
             const std::int64_t position = i % s.sequence;
-            kernelsOf<T>(*m_kernels).rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
-                                              sines.as<float>() + position * half, s.heads + s.kvHeads, half,
-                                              inverse ? -1.0f : 1.0f);
+            kernelsOf<T>(*m_kernels)
+                .rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
+                           sines.as<float>() + position * half, s.heads + s.kvHeads, half, inverse ? -1.0f : 1.0f);
         }
     });
 }
 
-void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out)
+void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
+                                   const Tensor& out)
 {
     const std::int64_t c = out.columns();
     const std::int32_t* token = tokens.as<std::int32_t>();
     dispatch(out, [&]<class T>(T) {
         for (std::int64_t i = 0; i < tokens.elements(); ++i)
-            kernelsOf<T>(*m_kernels).embeddingRow(
-                table.as<T>() + token[i] * c,
-                positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr, out.as<T>() + i * c, c);
+            kernelsOf<T>(*m_kernels)
+                .embeddingRow(table.as<T>() + token[i] * c,
+                              positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr,
+                              out.as<T>() + i * c, c);
     });
 }
 
@@ -179,7 +185,7 @@ void CpuDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, cons
     const std::int64_t v = logits.columns();
     for (std::int64_t i = 0; i < logits.rows(); ++i)
         losses.as<float>()[i] = m_kernels->crossEntropyRow(logits.as<float>() + i * v, v, targets.as<std::int32_t>()[i],
-                                                          static_cast<float>(gradientScale));
+                                                           static_cast<float>(gradientScale));
 }
 
 void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
@@ -187,11 +193,15 @@ void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
     dispatch(out, [&]<class T>(T) { kernelsOf<T>(*m_kernels).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
 }
 
-void CpuDevice::doZero(const Tensor& x) { std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes())); }
+void CpuDevice::doZero(const Tensor& x)
+{
+    std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes()));
+}
 
 void CpuDevice::doConvert(const Tensor& from, const Tensor& to)
 {
-    if (from.type() == to.type()) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
+    if (from.type() == to.type())
+        std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
     else if (from.type() == DType::F32 && to.type() == DType::Bf16)
         m_kernels->bf16.fromFloat(from.as<float>(), to.as<Bf16>(), to.elements());
     else if (from.type() == DType::Bf16 && to.type() == DType::F32)
@@ -200,8 +210,14 @@ void CpuDevice::doConvert(const Tensor& from, const Tensor& to)
         throw EngineError(ErrorCode::Internal, "no conversion between these types on the CPU device", "convert");
 }
 
-double CpuDevice::doSumOfSquares(const Tensor& x) { return m_kernels->sumOfSquares(x.as<float>(), x.elements()); }
-double CpuDevice::doSum(const Tensor& x) { return m_kernels->sum(x.as<float>(), x.elements()); }
+double CpuDevice::doSumOfSquares(const Tensor& x)
+{
+    return m_kernels->sumOfSquares(x.as<float>(), x.elements());
+}
+double CpuDevice::doSum(const Tensor& x)
+{
+    return m_kernels->sum(x.as<float>(), x.elements());
+}
 
 void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v,
                         const Tensor& compute, const AdamWStep& s)
@@ -210,18 +226,19 @@ void CpuDevice::doAdamw(const Tensor& weight, const Tensor& gradient, const Tens
     const double correction1 = 1.0 - std::pow(s.beta1, t);
     const double correction2 = 1.0 - std::pow(s.beta2, t);
     m_kernels->adamw(weight.as<float>(), gradient.as<float>(), m.as<float>(), v.as<float>(),
-                    compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(),
-                    static_cast<float>(s.gradientScale), static_cast<float>(s.beta1), static_cast<float>(s.beta2),
-                    static_cast<float>(s.learningRate / correction1), static_cast<float>(1.0 / std::sqrt(correction2)),
-                    static_cast<float>(s.epsilon), static_cast<float>(1.0 - s.learningRate * s.weightDecay));
+                     compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(),
+                     static_cast<float>(s.gradientScale), static_cast<float>(s.beta1), static_cast<float>(s.beta2),
+                     static_cast<float>(s.learningRate / correction1), static_cast<float>(1.0 / std::sqrt(correction2)),
+                     static_cast<float>(s.epsilon), static_cast<float>(1.0 - s.learningRate * s.weightDecay));
 }
 
 void CpuDevice::doSgd(const Tensor& weight, const Tensor& gradient, const Tensor& velocity, const Tensor& compute,
                       const SgdStep& s)
 {
     m_kernels->sgd(weight.as<float>(), gradient.as<float>(), velocity.as<float>(),
-                  compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(), static_cast<float>(s.gradientScale),
-                  static_cast<float>(s.momentum), static_cast<float>(s.learningRate), static_cast<float>(s.weightDecay));
+                   compute.defined() ? compute.as<Bf16>() : nullptr, weight.elements(),
+                   static_cast<float>(s.gradientScale), static_cast<float>(s.momentum),
+                   static_cast<float>(s.learningRate), static_cast<float>(s.weightDecay));
 }
 
 } // namespace fourwalls::engine

@@ -40,10 +40,12 @@ protected:
                              const Tensor& dout, const Tensor& dqkv) override;
     void doRotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
                   bool inverse) override;
-    void doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out) override;
+    void doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
+                            const Tensor& out) override;
     void doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
                              const Tensor& dPositions) override;
-    void doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale) override;
+    void doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses,
+                        double gradientScale) override;
     void doAdd(const Tensor& a, const Tensor& b, const Tensor& out) override;
     void doZero(const Tensor& x) override;
     void doConvert(const Tensor& from, const Tensor& to) override;

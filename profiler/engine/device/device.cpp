@@ -8,9 +8,15 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::int32_t extent(std::int64_t value) { return static_cast<std::int32_t>(value); }
+std::int32_t extent(std::int64_t value)
+{
+    return static_cast<std::int32_t>(value);
+}
 
-std::array<std::int32_t, 4> shapeOf(const Tensor& t) { return {extent(t.rows()), extent(t.columns()), 0, 0}; }
+std::array<std::int32_t, 4> shapeOf(const Tensor& t)
+{
+    return {extent(t.rows()), extent(t.columns()), 0, 0};
+}
 
 double scorePairs(const AttentionShape& s)
 {
@@ -18,7 +24,10 @@ double scorePairs(const AttentionShape& s)
     return static_cast<double>(s.batch * s.heads) * (s.causal ? t * (t + 1) / 2 : t * t);
 }
 
-std::int64_t optionalBytes(const Tensor& t) { return t.defined() ? t.bytes() : 0; }
+std::int64_t optionalBytes(const Tensor& t)
+{
+    return t.defined() ? t.bytes() : 0;
+}
 
 } // namespace
 
@@ -27,8 +36,9 @@ void Device::matmul(const Matrix& a, const Matrix& b, const Matrix& c, const Mat
     const double flops = 2.0 * static_cast<double>(c.elements()) * static_cast<double>(a.cols);
     std::int64_t bytes = a.bytes() + b.bytes() + c.bytes() * (options.accumulate ? 2 : 1);
     if (options.residual) bytes += options.residual->bytes();
-    const Scope scope(m_recorder, c.batch0 * c.batch1 > 1 ? "matmul batched" : "matmul", flops, bytes,
-                      {extent(c.rows), extent(a.cols), extent(c.cols), extent(c.batch0 * c.batch1 > 1 ? c.batch0 * c.batch1 : 0)});
+    const Scope scope(
+        m_recorder, c.batch0 * c.batch1 > 1 ? "matmul batched" : "matmul", flops, bytes,
+        {extent(c.rows), extent(a.cols), extent(c.cols), extent(c.batch0 * c.batch1 > 1 ? c.batch0 * c.batch1 : 0)});
     doMatmul(a, b, c, options);
 }
 
@@ -41,7 +51,8 @@ void Device::columnSum(const Tensor& x, const Tensor& out, bool accumulate)
 void Device::normForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& y,
                          const Tensor& mean, const Tensor& rstd)
 {
-    const Scope scope(m_recorder, kind == NormKind::LayerNorm ? "layernorm" : "rmsnorm", 0, x.bytes() + y.bytes(), shapeOf(x));
+    const Scope scope(m_recorder, kind == NormKind::LayerNorm ? "layernorm" : "rmsnorm", 0, x.bytes() + y.bytes(),
+                      shapeOf(x));
     doNormForward(kind, x, gamma, beta, y, mean, rstd);
 }
 
@@ -86,11 +97,13 @@ void Device::softmaxForward(const Tensor& scores, double scale, bool causal)
 
 void Device::softmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
 {
-    const Scope scope(m_recorder, "softmax gradient", 0, probabilities.bytes() + 2 * gradient.bytes(), shapeOf(gradient));
+    const Scope scope(m_recorder, "softmax gradient", 0, probabilities.bytes() + 2 * gradient.bytes(),
+                      shapeOf(gradient));
     doSoftmaxBackward(probabilities, gradient, scale, causal);
 }
 
-void Device::attentionForward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out, const Tensor& logSumExp)
+void Device::attentionForward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out,
+                              const Tensor& logSumExp)
 {
     // Two products (scores, values) of 2 headDim FLOPs per score.
     const Scope scope(m_recorder, "fused attention", 4.0 * scorePairs(shape) * static_cast<double>(shape.headDim),
@@ -103,13 +116,15 @@ void Device::attentionBackward(const AttentionShape& shape, const Tensor& qkv, c
                                const Tensor& logSumExp, const Tensor& dout, const Tensor& dqkv)
 {
     // Four products for the gradients; the recomputed scores are not model FLOPs and are left out.
-    const Scope scope(m_recorder, "fused attention gradient", 8.0 * scorePairs(shape) * static_cast<double>(shape.headDim),
+    const Scope scope(m_recorder, "fused attention gradient",
+                      8.0 * scorePairs(shape) * static_cast<double>(shape.headDim),
                       2 * (qkv.bytes() + out.bytes()) + logSumExp.bytes() + dqkv.bytes(),
                       {extent(shape.batch), extent(shape.heads), extent(shape.sequence), extent(shape.headDim)});
     doAttentionBackward(shape, qkv, out, logSumExp, dout, dqkv);
 }
 
-void Device::rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines, bool inverse)
+void Device::rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
+                    bool inverse)
 {
     const std::int64_t touched = shape.batch * shape.sequence * shape.valueColumn() * bytesOf(qkv.type());
     const Scope scope(m_recorder, "rotary", 0, 2 * touched, shapeOf(qkv));
@@ -164,8 +179,8 @@ double Device::sum(const Tensor& x)
     return doSum(x);
 }
 
-void Device::adamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v, const Tensor& compute,
-                   const AdamWStep& step)
+void Device::adamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v,
+                   const Tensor& compute, const AdamWStep& step)
 {
     const Scope scope(m_recorder, "adamw", 0, 7 * weight.bytes() + optionalBytes(compute), shapeOf(weight));
     doAdamw(weight, gradient, m, v, compute, step);

@@ -22,9 +22,9 @@ struct NumberFormat {
 };
 
 struct MatmulOptions {
-    const Tensor* bias = nullptr;       ///< [columns], master type, added to every row
-    const Tensor* residual = nullptr;   ///< like the result (one matrix, gapless), added
-    bool accumulate = false;            ///< add to what the result holds, instead of overwriting it
+    const Tensor* bias = nullptr;     ///< [columns], master type, added to every row
+    const Tensor* residual = nullptr; ///< like the result (one matrix, gapless), added
+    bool accumulate = false;          ///< add to what the result holds, instead of overwriting it
 };
 
 /// Shapes of one attention call. Queries, keys and values lie side by side in the columns of one tensor
@@ -44,11 +44,12 @@ enum class NormKind { LayerNorm, RmsNorm };
 /// Added to the variance (or mean square) under the root, as in GPT-2 and LLaMA.
 inline constexpr double kNormEpsilon = 1e-5;
 
-/// AdamW (Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2) with the schedule's rate already applied to both parts.
+/// AdamW (Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2) with the schedule's rate already applied to both
+/// parts.
 struct AdamWStep {
     double learningRate = 0, beta1 = 0, beta2 = 0, epsilon = 0, weightDecay = 0;
-    double gradientScale = 1;           ///< from clipping and gradient accumulation
-    std::int64_t step = 1;              ///< from 1, for the bias correction
+    double gradientScale = 1; ///< from clipping and gradient accumulation
+    std::int64_t step = 1;    ///< from 1, for the bias correction
 };
 
 /// Momentum as in Sutskever et al. 2013 without dampening: v = momentum v + (g + decay w); w -= rate v.
@@ -81,8 +82,8 @@ public:
                      const Tensor& mean, const Tensor& rstd);
     /// dx (+)= gradient with respect to x; dgamma, dbeta (+)= theirs. beta-less norms pass an undefined dbeta.
     void normBackward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& rstd,
-                      const Tensor& dy, const Tensor& dx, bool accumulateDx, const Tensor& dgamma,
-                      const Tensor& dbeta, bool accumulateParameters);
+                      const Tensor& dy, const Tensor& dx, bool accumulateDx, const Tensor& dgamma, const Tensor& dbeta,
+                      bool accumulateParameters);
 
     /// y = x Phi(x) in the tanh form (Hendrycks, Gimpel 2016, arXiv:1606.08415).
     void geluForward(const Tensor& x, const Tensor& y);
@@ -106,9 +107,11 @@ public:
 
     /// Rotates the query and key heads of qkv in place (Su et al. 2021, arXiv:2104.09864), pairing element i with
     /// i + headDim/2. cosines, sines: [sequence, headDim/2], master type. inverse: by the opposite angle (backward).
-    void rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines, bool inverse);
+    void rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
+                bool inverse);
 
-    /// out[i] = table[tokens[i]] (+ positions[i mod sequence]). tokens: [batch, sequence] of I32; positions may be undefined.
+    /// out[i] = table[tokens[i]] (+ positions[i mod sequence]). tokens: [batch, sequence] of I32; positions may be
+    /// undefined.
     void embeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out);
     /// dTable, dPositions (master type) += the gradients; dPositions may be undefined.
     void embeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions);
@@ -133,8 +136,8 @@ public:
 protected:
     virtual void doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options) = 0;
     virtual void doColumnSum(const Tensor& x, const Tensor& out, bool accumulate) = 0;
-    virtual void doNormForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta,
-                               const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;
+    virtual void doNormForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& y,
+                               const Tensor& mean, const Tensor& rstd) = 0;
     virtual void doNormBackward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& mean,
                                 const Tensor& rstd, const Tensor& dy, const Tensor& dx, bool accumulateDx,
                                 const Tensor& dgamma, const Tensor& dbeta, bool accumulateParameters) = 0;

@@ -14,7 +14,8 @@ namespace {
 // Values without denormals or special cases, so that speed does not depend on them.
 void fill(Device& device, Allocator& allocator, const Tensor& t)
 {
-    const Tensor source = t.type() == DType::F32 ? t : Tensor::make(allocator, t.shape(), DType::F32, MemoryCategory::Other);
+    const Tensor source =
+        t.type() == DType::F32 ? t : Tensor::make(allocator, t.shape(), DType::F32, MemoryCategory::Other);
     for (std::int64_t i = 0; i < source.elements(); ++i) source.as<float>()[i] = 1.0f / static_cast<float>(1 + i % 7);
     if (t.type() != DType::F32) device.convert(source, t);
 }
@@ -35,7 +36,7 @@ MachinePeak measureMachinePeak(DType compute)
             const Tensor a = square(), b = square(), c = square();
             fill(device, allocator, a);
             fill(device, allocator, b);
-            device.matmul(matrix(a), matrix(b), matrix(c));   // makes the primitive
+            device.matmul(matrix(a), matrix(b), matrix(c)); // makes the primitive
             for (int i = 0; i < 2; ++i) {
                 const Instant start = silent.now();
                 device.matmul(matrix(a), matrix(b), matrix(c));
@@ -53,7 +54,8 @@ MachinePeak measureMachinePeak(DType compute)
     for (int i = 0; i < 3; ++i) {
         const Instant start = silent.now();
         device.add(x, y, z);
-        peak.bytesPerSecond = std::max(peak.bytesPerSecond, static_cast<double>(3 * x.bytes()) / (silent.now() - start).seconds());
+        peak.bytesPerSecond =
+            std::max(peak.bytesPerSecond, static_cast<double>(3 * x.bytes()) / (silent.now() - start).seconds());
     }
     return peak;
 }

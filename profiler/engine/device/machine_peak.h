@@ -9,8 +9,8 @@
 namespace fourwalls::engine {
 
 struct MachinePeak {
-    double flops = 0;               ///< fastest matrix product of the sweep [FLOP/s]
-    double bytesPerSecond = 0;      ///< main memory, two arrays read and one written
+    double flops = 0;          ///< fastest matrix product of the sweep [FLOP/s]
+    double bytesPerSecond = 0; ///< main memory, two arrays read and one written
 };
 
 /// Sweeps matrix products of several sizes for about 100 ms and adds large arrays for about 50 ms, in the calling

@@ -29,7 +29,11 @@ struct Matrix {
     }
     std::int64_t elements() const { return batch0 * batch1 * rows * cols; }
     std::int64_t bytes() const { return elements() * bytesOf(type); }
-    template <class T> T* as() const { return static_cast<T*>(data); }
+    template <class T>
+    T* as() const
+    {
+        return static_cast<T*>(data);
+    }
 };
 
 /// The tensor as one matrix [rows(), columns()].

@@ -38,15 +38,17 @@ struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept
     {
         std::uint64_t h = 0;
-        for (const auto word : key.words) h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
+        for (const auto word : key.words)
+            h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
         return h ^ (h >> 31);
     }
 };
 
 void describe(Key& key, std::size_t at, const Matrix& m)
 {
-    const std::int64_t words[] = {m.batch0, m.batch1, m.batch0 > 1 ? m.batchStride0 : 0, m.batch1 > 1 ? m.batchStride1 : 0,
-                                  m.rows, m.cols, m.rowStride, m.colStride};
+    const std::int64_t words[] = {
+        m.batch0,    m.batch1,   m.batch0 > 1 ? m.batchStride0 : 0, m.batch1 > 1 ? m.batchStride1 : 0, m.rows, m.cols,
+        m.rowStride, m.colStride};
     for (std::size_t i = 0; i < 8; ++i) key.words[at + i] = words[i];
 }
 
@@ -59,7 +61,11 @@ struct Entry {
 } // namespace
 
 struct OneDnnMatmul::State {
-    explicit State(Allocator& memorySource) : allocator(memorySource), engine(dnnl::engine::kind::cpu, 0), stream(engine) {}
+    explicit State(Allocator& memorySource)
+        : allocator(memorySource)
+        , engine(dnnl::engine::kind::cpu, 0)
+        , stream(engine)
+    {}
 
     Allocator& allocator;
     dnnl::engine engine;
@@ -71,7 +77,8 @@ struct OneDnnMatmul::State {
         if (!batched) return {{m.rows, m.cols}, dataType(m.type), memory::dims{m.rowStride, m.colStride}};
         // A batch extent of 1 is repeated by oneDNN; its stride is never used, but has to be a sound one.
         const std::int64_t extent = m.rows * m.cols;
-        return {{m.batch0, m.batch1, m.rows, m.cols}, dataType(m.type),
+        return {{m.batch0, m.batch1, m.rows, m.cols},
+                dataType(m.type),
                 memory::dims{m.batch0 > 1 ? m.batchStride0 : extent, m.batch1 > 1 ? m.batchStride1 : extent,
                              m.rowStride, m.colStride}};
     }
@@ -93,8 +100,8 @@ struct OneDnnMatmul::State {
             biasDesc = memory::desc({1, c.cols}, memory::data_type::f32, memory::dims{c.cols, 1});
             entry.bias = memory(biasDesc, engine, DNNL_MEMORY_NONE);
         }
-        const auto description = options.bias ? dnnl::matmul::desc(aDesc, bDesc, biasDesc, cDesc)
-                                              : dnnl::matmul::desc(aDesc, bDesc, cDesc);
+        const auto description =
+            options.bias ? dnnl::matmul::desc(aDesc, bDesc, biasDesc, cDesc) : dnnl::matmul::desc(aDesc, bDesc, cDesc);
         const dnnl::matmul::primitive_desc primitiveDesc(description, attributes, engine);
         entry.primitive = dnnl::matmul(primitiveDesc);
         entry.a = memory(aDesc, engine, DNNL_MEMORY_NONE);
@@ -123,7 +130,8 @@ void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const 
         if (found == m_state->entries.end())
             found = m_state->entries.emplace(key, m_state->make(a, b, c, options)).first;
     } catch (const dnnl::error& error) {
-        throw EngineError(ErrorCode::Internal, std::string("oneDNN refused a matrix product: ") + error.what(), "matmul");
+        throw EngineError(ErrorCode::Internal, std::string("oneDNN refused a matrix product: ") + error.what(),
+                          "matmul");
     }
     Entry& e = found->second;
 
@@ -139,15 +147,18 @@ void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const 
     bind(DNNL_ARG_DST, e.c, c.data);
     if (options.bias) bind(DNNL_ARG_BIAS, e.bias, options.bias->data());
     if (options.residual)
-        bind(DNNL_ARG_ATTR_MULTIPLE_POST_OP(options.accumulate ? 1 : 0) | DNNL_ARG_SRC_1, e.residual, options.residual->data());
+        bind(DNNL_ARG_ATTR_MULTIPLE_POST_OP(options.accumulate ? 1 : 0) | DNNL_ARG_SRC_1, e.residual,
+             options.residual->data());
     if (e.scratchBytes > 0) {
         scratch = m_state->allocator.allocate(e.scratchBytes, MemoryCategory::Workspace);
         bind(DNNL_ARG_SCRATCHPAD, e.scratch, Allocator::address(scratch));
     }
-    const dnnl_status_t status = dnnl_primitive_execute(e.primitive.get(), m_state->stream.get(), count, arguments.data());
+    const dnnl_status_t status =
+        dnnl_primitive_execute(e.primitive.get(), m_state->stream.get(), count, arguments.data());
     if (scratch) m_state->allocator.free(scratch);
     if (status != dnnl_success)
-        throw EngineError(ErrorCode::Internal, "oneDNN failed in a matrix product, status " + std::to_string(status), "matmul");
+        throw EngineError(ErrorCode::Internal, "oneDNN failed in a matrix product, status " + std::to_string(status),
+                          "matmul");
 }
 
 bool OneDnnMatmul::supportsBf16()
@@ -162,8 +173,8 @@ bool OneDnnMatmul::supportsBf16()
     }
 }
 
-void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
-           std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
+void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
 {
     const dnnl_status_t status =
         dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
@@ -171,6 +182,9 @@ void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std
         throw EngineError(ErrorCode::Internal, "oneDNN failed in sgemm, status " + std::to_string(status), "sgemm");
 }
 
-void useSingleThread() { omp_set_num_threads(1); }
+void useSingleThread()
+{
+    omp_set_num_threads(1);
+}
 
 } // namespace fourwalls::engine

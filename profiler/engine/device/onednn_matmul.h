@@ -27,8 +27,8 @@ private:
 };
 
 /// c [m, n] = alpha op(a) op(b) + beta c, all f32, row-major with the given leading dimensions.
-void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
-           std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
+void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
 
 /// Makes oneDNN's calls from this thread use this one thread only.
 void useSingleThread();

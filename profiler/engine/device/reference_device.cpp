@@ -15,7 +15,10 @@ namespace {
 const double kGeluSlope = std::sqrt(2.0 / M_PI);
 constexpr double kGeluCubic = 0.044715;
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double sigmoid(double x)
+{
+    return 1.0 / (1.0 + std::exp(-x));
+}
 
 double at(const Matrix& m, std::int64_t b0, std::int64_t b1, std::int64_t i, std::int64_t j)
 {
@@ -35,7 +38,8 @@ void ReferenceDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c
                     for (std::int64_t k = 0; k < a.cols; ++k) sum += at(a, b0, b1, i, k) * at(b, b0, b1, k, j);
                     if (options.bias) sum += options.bias->as<double>()[j];
                     if (options.residual) sum += options.residual->as<double>()[i * c.cols + j];
-                    double& out = c.as<double>()[b0 * c.batchStride0 + b1 * c.batchStride1 + i * c.rowStride + j * c.colStride];
+                    double& out =
+                        c.as<double>()[b0 * c.batchStride0 + b1 * c.batchStride1 + i * c.rowStride + j * c.colStride];
                     out = options.accumulate ? out + sum : sum;
                 }
 }
@@ -85,7 +89,7 @@ void ReferenceDevice::doNormBackward(NormKind kind, const Tensor& x, const Tenso
         const double* up = dy.as<double>() + i * c;
         const double m = kind == NormKind::LayerNorm ? mean.as<double>()[i] : 0.0;
         const double r = rstd.as<double>()[i];
-        double sumG = 0, sumGx = 0;   // of g = dy gamma, and of g xhat
+        double sumG = 0, sumGx = 0; // of g = dy gamma, and of g xhat
         for (std::int64_t j = 0; j < c; ++j) {
             const double xhat = (row[j] - m) * r;
             const double g = up[j] * gamma.as<double>()[j];
@@ -218,7 +222,7 @@ void ReferenceDevice::doAttentionBackward(const AttentionShape& s, const Tensor&
                 const double* o = out.as<double>() + oAt;
                 const double* up = dout.as<double>() + oAt;
                 const double lse = logSumExp.as<double>()[(b * s.heads + h) * s.sequence + i];
-                double delta = 0;   // sum of probability times its gradient
+                double delta = 0; // sum of probability times its gradient
                 for (std::int64_t d = 0; d < s.headDim; ++d) delta += o[d] * up[d];
                 for (std::int64_t j = 0; j < (s.causal ? i + 1 : s.sequence); ++j) {
                     const std::int64_t kAt = first + j * s.width() + s.keyColumn() + h / s.group() * s.headDim;
@@ -302,7 +306,10 @@ void ReferenceDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
     for (std::int64_t i = 0; i < out.elements(); ++i) out.as<double>()[i] = a.as<double>()[i] + b.as<double>()[i];
 }
 
-void ReferenceDevice::doZero(const Tensor& x) { std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes())); }
+void ReferenceDevice::doZero(const Tensor& x)
+{
+    std::memset(x.data(), 0, static_cast<std::size_t>(x.bytes()));
+}
 
 void ReferenceDevice::doConvert(const Tensor& from, const Tensor& to)
 {

@@ -4,9 +4,15 @@
 
 namespace fourwalls::engine {
 
-namespace avx512 { extern const KernelTable kTable; }
-namespace avx2 { extern const KernelTable kTable; }
-namespace baseline { extern const KernelTable kTable; }
+namespace avx512 {
+extern const KernelTable kTable;
+}
+namespace avx2 {
+extern const KernelTable kTable;
+}
+namespace baseline {
+extern const KernelTable kTable;
+}
 
 KernelTableList runnableKernels()
 {

@@ -14,8 +14,8 @@ namespace fourwalls::engine {
 template <class T>
 struct ActivationKernels {
     void (*columnSum)(const T* x, float* out, std::int64_t n, std::int64_t c, bool accumulate);
-    void (*layerNorm)(const T* x, const float* gamma, const float* beta, T* y, float* mean, float* rstd,
-                      std::int64_t n, std::int64_t c, float epsilon);
+    void (*layerNorm)(const T* x, const float* gamma, const float* beta, T* y, float* mean, float* rstd, std::int64_t n,
+                      std::int64_t c, float epsilon);
     void (*rmsNorm)(const T* x, const float* gamma, T* y, float* rstd, std::int64_t n, std::int64_t c, float epsilon);
     /// mean and dbeta null: RMSNorm. dgamma, dbeta are added to.
     void (*normBackward)(const T* x, const float* gamma, const float* mean, const float* rstd, const T* dy, T* dx,
@@ -28,7 +28,8 @@ struct ActivationKernels {
     void (*softmax)(T* scores, std::int64_t rows, std::int64_t t, float scale, bool causal);
     void (*softmaxBackward)(const T* p, T* d, std::int64_t rows, std::int64_t t, float scale, bool causal);
     /// Rotates the pair (x[i], x[i + half]) of `heads` adjacent heads of one row.
-    void (*rotaryRow)(T* x, const float* cosines, const float* sines, std::int64_t heads, std::int64_t half, float sign);
+    void (*rotaryRow)(T* x, const float* cosines, const float* sines, std::int64_t heads, std::int64_t half,
+                      float sign);
     void (*embeddingRow)(const T* table, const float* position, T* out, std::int64_t c);
     void (*accumulateRow)(const T* x, float* sum, std::int64_t c);
     void (*add)(const T* a, const T* b, T* out, std::int64_t count);
@@ -71,8 +72,17 @@ struct KernelTableList {
 };
 KernelTableList runnableKernels();
 
-template <class T> const ActivationKernels<T>& kernelsOf(const KernelTable& table);
-template <> inline const ActivationKernels<float>& kernelsOf<float>(const KernelTable& table) { return table.f32; }
-template <> inline const ActivationKernels<Bf16>& kernelsOf<Bf16>(const KernelTable& table) { return table.bf16; }
+template <class T>
+const ActivationKernels<T>& kernelsOf(const KernelTable& table);
+template <>
+inline const ActivationKernels<float>& kernelsOf<float>(const KernelTable& table)
+{
+    return table.f32;
+}
+template <>
+inline const ActivationKernels<Bf16>& kernelsOf<Bf16>(const KernelTable& table)
+{
+    return table.bf16;
+}
 
 } // namespace fourwalls::engine

@@ -4,111 +4,10 @@
 // linkage and calls no inline library function, so that no wide instruction leaks into code that others share.
 // No #pragma once: one inclusion per instruction set (and translation unit).
 
+#include "profiler/engine/device/simd_vector.inc.h"
+
 namespace fourwalls::engine::FW_SIMD_NAMESPACE {
 namespace {
-
-constexpr std::int64_t kLanes = FW_SIMD_BYTES / 4;
-typedef float VF __attribute__((vector_size(FW_SIMD_BYTES)));
-typedef std::int32_t VI __attribute__((vector_size(FW_SIMD_BYTES)));
-typedef std::uint32_t VU __attribute__((vector_size(FW_SIMD_BYTES)));
-typedef std::uint16_t VH __attribute__((vector_size(FW_SIMD_BYTES / 2)));
-
-#define FW_INLINE static inline __attribute__((always_inline))
-
-FW_INLINE VF splat(float x) { return x - VF{}; }
-FW_INLINE VF select(VI mask, VF a, VF b) { return mask ? a : b; }
-FW_INLINE VF maximum(VF a, VF b) { return a > b ? a : b; }
-
-FW_INLINE VF load(const float* p)
-{
-    VF v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
-FW_INLINE void store(float* p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
-
-FW_INLINE VF load(const Bf16* p)
-{
-    VH h;
-    __builtin_memcpy(&h, p, sizeof h);
-    const VU u = __builtin_convertvector(h, VU) << 16;
-    return (VF)u;
-}
-FW_INLINE void store(Bf16* p, VF v)
-{
-    const VU u = (VU)v;
-    VU r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-    r = (VI)(v != v) ? VU{} + 0x7fc0u : r;
-    const VH h = __builtin_convertvector(r, VH);
-    __builtin_memcpy(p, &h, sizeof h);
-}
-
-// The first `count` lanes; the others read as 0 and are not written.
-template <class T>
-FW_INLINE VF loadPart(const T* p, std::int64_t count)
-{
-    T buffer[kLanes] = {};
-    for (std::int64_t i = 0; i < count; ++i) buffer[i] = p[i];
-    return load(buffer);
-}
-template <class T>
-FW_INLINE void storePart(T* p, VF v, std::int64_t count)
-{
-    T buffer[kLanes];
-    store(buffer, v);
-    for (std::int64_t i = 0; i < count; ++i) p[i] = buffer[i];
-}
-
-FW_INLINE float sumLanes(VF v)
-{
-    float lanes[kLanes];
-    __builtin_memcpy(lanes, &v, sizeof v);
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2)
-        for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-    return lanes[0];
-}
-FW_INLINE float maxLanes(VF v)
-{
-    float lanes[kLanes];
-    __builtin_memcpy(lanes, &v, sizeof v);
-    float m = lanes[0];
-    for (std::int64_t i = 1; i < kLanes; ++i) m = lanes[i] > m ? lanes[i] : m;
-    return m;
-}
-
-// exp to about 1 ulp: x = n ln2 + r with |r| <= ln2/2, a Taylor polynomial of degree 7 in r (remainder below 1e-8
-// of the value), then n into the exponent. Below -87.3 the result is the smallest normal number's neighbourhood, 0
-// for very small x, above 88.7 it saturates at a large finite number: callers subtract the maximum first.
-FW_INLINE VF exponential(VF x)
-{
-    const VF original = x;
-    x = x < splat(-87.3f) ? splat(-87.3f) : x;
-    x = x > splat(88.37f) ? splat(88.37f) : x;
-    const VF magic = splat(12582912.0f);                       // 1.5 * 2^23: adding it rounds to an integer
-    const VF n = (x * 1.44269504088896341f + magic) - magic;
-    VF r = x - n * 0.693359375f;                               // ln2 in two parts (Cody, Waite)
-    r = r - n * -2.12194440054690583e-4f;
-    VF p = splat(1.0f / 5040.0f);
-    p = p * r + 1.0f / 720.0f;
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r * r + r + 1.0f;
-    const VI scale = (__builtin_convertvector(n, VI) + 127) << 23;
-    const VF y = p * (VF)scale;
-    return select((VI)(original < splat(-87.3f)), VF{}, y);
-}
-FW_INLINE VF sigmoid(VF x) { return 1.0f / (1.0f + exponential(-x)); }
-
-// Calls body(load-position, lanes) over [0, count): full vectors first, then one partial.
-template <class Full, class Part>
-FW_INLINE void sweep(std::int64_t count, Full full, Part part)
-{
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) full(i);
-    if (i < count) part(i, count - i);
-}
 
 template <class T>
 void columnSum(const T* x, float* out, std::int64_t n, std::int64_t c, bool accumulate)
@@ -118,58 +17,26 @@ void columnSum(const T* x, float* out, std::int64_t n, std::int64_t c, bool accu
     std::int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         const T* r = x + i * c;
-        sweep(c,
-              [&](std::int64_t j) __attribute__((always_inline)) {
-                  store(out + j, load(out + j) + ((load(r + j) + load(r + c + j)) + (load(r + 2 * c + j) + load(r + 3 * c + j))));
-              },
-              [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-                  storePart(out + j, loadPart(out + j, k) + ((loadPart(r + j, k) + loadPart(r + c + j, k)) +
-                                                             (loadPart(r + 2 * c + j, k) + loadPart(r + 3 * c + j, k))), k);
-              });
+        sweep(
+            c,
+            [&](std::int64_t j) __attribute__((always_inline)) {
+                store(out + j,
+                      load(out + j) + ((load(r + j) + load(r + c + j)) + (load(r + 2 * c + j) + load(r + 3 * c + j))));
+            },
+            [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                storePart(out + j,
+                          loadPart(out + j, k) + ((loadPart(r + j, k) + loadPart(r + c + j, k)) +
+                                                  (loadPart(r + 2 * c + j, k) + loadPart(r + 3 * c + j, k))),
+                          k);
+            });
     }
     for (; i < n; ++i) {
         const T* r = x + i * c;
-        sweep(c, [&](std::int64_t j) __attribute__((always_inline)) { store(out + j, load(out + j) + load(r + j)); },
-              [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-                  storePart(out + j, loadPart(out + j, k) + loadPart(r + j, k), k);
-              });
+        sweep(
+            c, [&](std::int64_t j) __attribute__((always_inline)) { store(out + j, load(out + j) + load(r + j)); },
+            [&](std::int64_t j, std::int64_t k)
+                __attribute__((always_inline)) { storePart(out + j, loadPart(out + j, k) + loadPart(r + j, k), k); });
     }
-}
-
-// Sums f(value) over a row with two accumulators.
-template <class T, class F>
-FW_INLINE float sumRow(const T* row, std::int64_t c, F f)
-{
-    VF a = {}, b = {};
-    std::int64_t j = 0;
-    for (; j + 2 * kLanes <= c; j += 2 * kLanes) {
-        a += f(load(row + j));
-        b += f(load(row + j + kLanes));
-    }
-    for (; j + kLanes <= c; j += kLanes) a += f(load(row + j));
-    float sum = sumLanes(a + b);
-    if (j < c) {
-        float lanes[kLanes];
-        store(lanes, f(loadPart(row + j, c - j)));
-        for (std::int64_t k = 0; k < c - j; ++k) sum += lanes[k];
-    }
-    return sum;
-}
-
-template <class T, class F>
-FW_INLINE void mapRow(const T* x, T* y, std::int64_t c, F f)
-{
-    sweep(c, [&](std::int64_t j) __attribute__((always_inline)) { store(y + j, f(load(x + j), j, kLanes)); },
-          [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) { storePart(y + j, f(loadPart(x + j, k), j, k), k); });
-}
-
-FW_INLINE VF loadAny(const float* p, std::int64_t lanes) { return lanes == kLanes ? load(p) : loadPart(p, lanes); }
-FW_INLINE VF loadAny(const Bf16* p, std::int64_t lanes) { return lanes == kLanes ? load(p) : loadPart(p, lanes); }
-template <class T>
-FW_INLINE void storeAny(T* p, VF v, std::int64_t lanes)
-{
-    if (lanes == kLanes) store(p, v);
-    else storePart(p, v, lanes);
 }
 
 template <class T>
@@ -178,15 +45,19 @@ void layerNorm(const T* x, const float* gamma, const float* beta, T* y, float* m
 {
     for (std::int64_t i = 0; i < n; ++i) {
         const T* row = x + i * c;
-        const float m = sumRow(row, c, [](VF v) __attribute__((always_inline)) { return v; }) / static_cast<float>(c);
-        const float variance =
-            sumRow(row, c, [m](VF v) __attribute__((always_inline)) { return (v - m) * (v - m); }) / static_cast<float>(c);
+        const float m = sumRow(
+                            row, c, [](VF v) __attribute__((always_inline)) { return v; }) /
+                        static_cast<float>(c);
+        const float variance = sumRow(
+                                   row, c, [m](VF v) __attribute__((always_inline)) { return (v - m) * (v - m); }) /
+                               static_cast<float>(c);
         const float r = 1.0f / __builtin_sqrtf(variance + epsilon);
         mean[i] = m;
         rstd[i] = r;
-        mapRow(row, y + i * c, c, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-            return (v - m) * r * loadAny(gamma + j, k) + loadAny(beta + j, k);
-        });
+        mapRow(
+            row, y + i * c, c, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                return (v - m) * r * loadAny(gamma + j, k) + loadAny(beta + j, k);
+            });
     }
 }
 
@@ -195,12 +66,15 @@ void rmsNorm(const T* x, const float* gamma, T* y, float* rstd, std::int64_t n, 
 {
     for (std::int64_t i = 0; i < n; ++i) {
         const T* row = x + i * c;
-        const float square = sumRow(row, c, [](VF v) __attribute__((always_inline)) { return v * v; }) / static_cast<float>(c);
+        const float square = sumRow(
+                                 row, c, [](VF v) __attribute__((always_inline)) { return v * v; }) /
+                             static_cast<float>(c);
         const float r = 1.0f / __builtin_sqrtf(square + epsilon);
         rstd[i] = r;
-        mapRow(row, y + i * c, c, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-            return v * r * loadAny(gamma + j, k);
-        });
+        mapRow(
+            row, y + i * c, c, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                return v * r * loadAny(gamma + j, k);
+            });
     }
 }
 
@@ -215,7 +89,8 @@ void normBackward(const T* x, const float* gamma, const float* mean, const float
         const float m = mean ? mean[i] : 0.0f;
         const float r = rstd[i];
         VF sumG = {}, sumGx = {};
-        const auto first = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+        const auto first = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+        {
             // Lanes beyond the row have gamma 0 and dy 0, so they add nothing.
             const VF xhat = (loadAny(row + j, k) - m) * r;
             const VF d = loadAny(up + j, k);
@@ -225,17 +100,20 @@ void normBackward(const T* x, const float* gamma, const float* mean, const float
             storeAny(dgamma + j, loadAny(dgamma + j, k) + d * xhat, k);
             if (dbeta) storeAny(dbeta + j, loadAny(dbeta + j, k) + d, k);
         };
-        sweep(c, [&](std::int64_t j) __attribute__((always_inline)) { first(j, kLanes); }, first);
+        sweep(
+            c, [&](std::int64_t j) __attribute__((always_inline)) { first(j, kLanes); }, first);
         const float meanG = mean ? sumLanes(sumG) / static_cast<float>(c) : 0.0f;
         const float meanGx = sumLanes(sumGx) / static_cast<float>(c);
-        const auto second = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+        const auto second = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+        {
             const VF xhat = (loadAny(row + j, k) - m) * r;
             const VF g = loadAny(up + j, k) * loadAny(gamma + j, k);
             VF d = r * (g - meanG - xhat * meanGx);
             if (accumulateDx) d += loadAny(out + j, k);
             storeAny(out + j, d, k);
         };
-        sweep(c, [&](std::int64_t j) __attribute__((always_inline)) { second(j, kLanes); }, second);
+        sweep(
+            c, [&](std::int64_t j) __attribute__((always_inline)) { second(j, kLanes); }, second);
     }
 }
 
@@ -246,19 +124,21 @@ constexpr float kGeluCubic = 0.044715f;
 template <class T>
 void gelu(const T* x, T* y, std::int64_t count)
 {
-    mapRow(x, y, count, [](VF v, std::int64_t, std::int64_t) __attribute__((always_inline)) {
-        return v * sigmoid(kGeluSlope2 * (v + kGeluCubic * v * v * v));
-    });
+    mapRow(
+        x, y, count, [](VF v, std::int64_t, std::int64_t) __attribute__((always_inline)) {
+            return v * sigmoid(kGeluSlope2 * (v + kGeluCubic * v * v * v));
+        });
 }
 
 template <class T>
 void geluBackward(const T* x, const T* dy, T* dx, std::int64_t count)
 {
-    mapRow(x, dx, count, [dy](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-        const VF s = sigmoid(kGeluSlope2 * (v + kGeluCubic * v * v * v));
-        const VF slope = s + v * s * (1.0f - s) * kGeluSlope2 * (1.0f + 3.0f * kGeluCubic * v * v);
-        return loadAny(dy + j, k) * slope;
-    });
+    mapRow(
+        x, dx, count, [dy](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            const VF s = sigmoid(kGeluSlope2 * (v + kGeluCubic * v * v * v));
+            const VF slope = s + v * s * (1.0f - s) * kGeluSlope2 * (1.0f + 3.0f * kGeluCubic * v * v);
+            return loadAny(dy + j, k) * slope;
+        });
 }
 
 template <class T>
@@ -266,9 +146,11 @@ void swiglu(const T* gateUp, T* y, std::int64_t n, std::int64_t f)
 {
     for (std::int64_t i = 0; i < n; ++i) {
         const T* up = gateUp + i * 2 * f + f;
-        mapRow(gateUp + i * 2 * f, y + i * f, f, [up](VF g, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-            return g * sigmoid(g) * loadAny(up + j, k);
-        });
+        mapRow(
+            gateUp + i * 2 * f, y + i * f,
+            f, [up](VF g, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                return g * sigmoid(g) * loadAny(up + j, k);
+            });
     }
 }
 
@@ -278,7 +160,8 @@ void swigluBackward(const T* gateUp, const T* dy, T* dGateUp, std::int64_t n, st
     for (std::int64_t i = 0; i < n; ++i) {
         const T* gate = gateUp + i * 2 * f;
         T* dGate = dGateUp + i * 2 * f;
-        const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+        const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+        {
             const VF g = loadAny(gate + j, k);
             const VF u = loadAny(gate + f + j, k);
             const VF d = loadAny(dy + i * f + j, k);
@@ -286,7 +169,8 @@ void swigluBackward(const T* gateUp, const T* dy, T* dGateUp, std::int64_t n, st
             storeAny(dGate + j, d * u * (s + g * s * (1.0f - s)), k);
             storeAny(dGate + f + j, d * g * s, k);
         };
-        sweep(f, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
+        sweep(
+            f, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
     }
 }
 
@@ -314,26 +198,29 @@ FW_INLINE float expOf(T* row, std::int64_t count, float scale, float shift)
 {
     VF total = {};
     float rest = 0;
-    sweep(count,
-          [&](std::int64_t j) __attribute__((always_inline)) {
-              const VF e = exponential(load(row + j) * scale - shift);
-              store(row + j, e);
-              total += e;
-          },
-          [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-              float lanes[kLanes];
-              const VF e = exponential(loadPart(row + j, k) * scale - shift);
-              storePart(row + j, e, k);
-              store(lanes, e);
-              for (std::int64_t i = 0; i < k; ++i) rest += lanes[i];
-          });
+    sweep(
+        count,
+        [&](std::int64_t j) __attribute__((always_inline)) {
+            const VF e = exponential(load(row + j) * scale - shift);
+            store(row + j, e);
+            total += e;
+        },
+        [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            float lanes[kLanes];
+            const VF e = exponential(loadPart(row + j, k) * scale - shift);
+            storePart(row + j, e, k);
+            store(lanes, e);
+            for (std::int64_t i = 0; i < k; ++i) rest += lanes[i];
+        });
     return sumLanes(total) + rest;
 }
 
 template <class T>
 FW_INLINE void scaleOf(T* row, std::int64_t count, float factor)
 {
-    mapRow(row, row, count, [factor](VF v, std::int64_t, std::int64_t) __attribute__((always_inline)) { return v * factor; });
+    mapRow(
+        row, row,
+        count, [factor](VF v, std::int64_t, std::int64_t) __attribute__((always_inline)) { return v * factor; });
 }
 
 template <class T>
@@ -356,12 +243,17 @@ void softmaxBackward(const T* p, T* d, std::int64_t rows, std::int64_t t, float 
         T* dr = d + r * t;
         const std::int64_t keys = causal ? r % t + 1 : t;
         VF sum = {};
-        const auto dot = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) { sum += loadAny(pr + j, k) * loadAny(dr + j, k); };
-        sweep(keys, [&](std::int64_t j) __attribute__((always_inline)) { dot(j, kLanes); }, dot);
+        const auto dot = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+        {
+            sum += loadAny(pr + j, k) * loadAny(dr + j, k);
+        };
+        sweep(
+            keys, [&](std::int64_t j) __attribute__((always_inline)) { dot(j, kLanes); }, dot);
         const float delta = sumLanes(sum);
-        mapRow(dr, dr, keys, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-            return loadAny(pr + j, k) * (v - delta) * scale;
-        });
+        mapRow(
+            dr, dr, keys, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                return loadAny(pr + j, k) * (v - delta) * scale;
+            });
         __builtin_memset(static_cast<void*>(dr + keys), 0, static_cast<std::size_t>(t - keys) * sizeof(T));
     }
 }
@@ -372,7 +264,8 @@ void rotaryRow(T* x, const float* cosines, const float* sines, std::int64_t head
     for (std::int64_t h = 0; h < heads; ++h) {
         T* a = x + h * 2 * half;
         T* b = a + half;
-        const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+        const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+        {
             const VF c = loadAny(cosines + j, k);
             const VF s = loadAny(sines + j, k) * sign;
             const VF u = loadAny(a + j, k);
@@ -380,42 +273,53 @@ void rotaryRow(T* x, const float* cosines, const float* sines, std::int64_t head
             storeAny(a + j, u * c - v * s, k);
             storeAny(b + j, v * c + u * s, k);
         };
-        sweep(half, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
+        sweep(
+            half, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
     }
 }
 
 template <class T>
 void embeddingRow(const T* table, const float* position, T* out, std::int64_t c)
 {
-    mapRow(table, out, c, [position](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-        return position ? v + loadAny(position + j, k) : v;
-    });
+    mapRow(
+        table, out, c, [position](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            return position ? v + loadAny(position + j, k) : v;
+        });
 }
 
 template <class T>
 void accumulateRow(const T* x, float* sum, std::int64_t c)
 {
-    mapRow(sum, sum, c, [x](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) { return v + loadAny(x + j, k); });
+    mapRow(
+        sum, sum,
+        c, [x](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) { return v + loadAny(x + j, k); });
 }
 
 template <class T>
 void add(const T* a, const T* b, T* out, std::int64_t count)
 {
-    mapRow(a, out, count, [b](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) { return v + loadAny(b + j, k); });
+    mapRow(
+        a, out, count, [b](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            return v + loadAny(b + j, k);
+        });
 }
 
 template <class T>
 void toFloat(const T* from, float* to, std::int64_t count)
 {
-    sweep(count, [&](std::int64_t j) __attribute__((always_inline)) { store(to + j, load(from + j)); },
-          [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) { storePart(to + j, loadPart(from + j, k), k); });
+    sweep(
+        count, [&](std::int64_t j) __attribute__((always_inline)) { store(to + j, load(from + j)); },
+        [&](std::int64_t j, std::int64_t k)
+            __attribute__((always_inline)) { storePart(to + j, loadPart(from + j, k), k); });
 }
 
 template <class T>
 void fromFloat(const float* from, T* to, std::int64_t count)
 {
-    sweep(count, [&](std::int64_t j) __attribute__((always_inline)) { store(to + j, load(from + j)); },
-          [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) { storePart(to + j, loadPart(from + j, k), k); });
+    sweep(
+        count, [&](std::int64_t j) __attribute__((always_inline)) { store(to + j, load(from + j)); },
+        [&](std::int64_t j, std::int64_t k)
+            __attribute__((always_inline)) { storePart(to + j, loadPart(from + j, k), k); });
 }
 
 float crossEntropyRow(float* logits, std::int64_t v, std::int32_t target, float gradientScale)
@@ -434,7 +338,8 @@ double sumOfSquares(const float* x, std::int64_t count)
     double total = 0;
     for (std::int64_t i = 0; i < count; i += 1024) {
         const std::int64_t block = count - i < 1024 ? count - i : 1024;
-        total += static_cast<double>(sumRow(x + i, block, [](VF v) __attribute__((always_inline)) { return v * v; }));
+        total += static_cast<double>(sumRow(
+            x + i, block, [](VF v) __attribute__((always_inline)) { return v * v; }));
     }
     return total;
 }
@@ -480,7 +385,8 @@ void adamw(float* w, const float* g, float* m, float* v, Bf16* copy, std::int64_
 void sgd(float* w, const float* g, float* v, Bf16* copy, std::int64_t count, float gradientScale, float momentum,
          float rate, float weightDecay)
 {
-    const auto body = [&](std::int64_t i, std::int64_t k) __attribute__((always_inline)) {
+    const auto body = [&](std::int64_t i, std::int64_t k) __attribute__((always_inline))
+    {
         const VF wi = loadAny(w + i, k);
         const VF vi = momentum * loadAny(v + i, k) + loadAny(g + i, k) * gradientScale + weightDecay * wi;
         const VF next = wi - rate * vi;
@@ -488,42 +394,68 @@ void sgd(float* w, const float* g, float* v, Bf16* copy, std::int64_t count, flo
         storeAny(w + i, next, k);
         if (copy) storeAny(copy + i, next, k);
     };
-    sweep(count, [&](std::int64_t i) __attribute__((always_inline)) { body(i, kLanes); }, body);
+    sweep(
+        count, [&](std::int64_t i) __attribute__((always_inline)) { body(i, kLanes); }, body);
 }
 
-float rowMax(const float* x, std::int64_t count) { return largestOf(x, count); }
-float expRow(float* x, std::int64_t count, float scale, float shift) { return expOf(x, count, scale, shift); }
-void scaleRow(float* x, std::int64_t count, float factor) { scaleOf(x, count, factor); }
+float rowMax(const float* x, std::int64_t count)
+{
+    return largestOf(x, count);
+}
+float expRow(float* x, std::int64_t count, float scale, float shift)
+{
+    return expOf(x, count, scale, shift);
+}
+void scaleRow(float* x, std::int64_t count, float factor)
+{
+    scaleOf(x, count, factor);
+}
 
 float dot(const float* a, const float* b, std::int64_t count)
 {
     VF total = {};
-    const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) { total += loadAny(a + j, k) * loadAny(b + j, k); };
-    sweep(count, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
+    const auto body = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
+    {
+        total += loadAny(a + j, k) * loadAny(b + j, k);
+    };
+    sweep(
+        count, [&](std::int64_t j) __attribute__((always_inline)) { body(j, kLanes); }, body);
     return sumLanes(total);
 }
 
 void scoreGradientRow(const float* p, float* d, std::int64_t count, float delta, float scale)
 {
-    mapRow(d, d, count, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
-        return loadAny(p + j, k) * (v - delta) * scale;
-    });
+    mapRow(
+        d, d, count, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            return loadAny(p + j, k) * (v - delta) * scale;
+        });
 }
 
 template <class T>
 constexpr ActivationKernels<T> activationKernels()
 {
-    return {columnSum<T>, layerNorm<T>, rmsNorm<T>, normBackward<T>, gelu<T>, geluBackward<T>,
-            swiglu<T>, swigluBackward<T>, softmax<T>, softmaxBackward<T>, rotaryRow<T>, embeddingRow<T>,
-            accumulateRow<T>, add<T>, toFloat<T>, fromFloat<T>};
+    return {columnSum<T>,    layerNorm<T>,    rmsNorm<T>,        normBackward<T>, gelu<T>,
+            geluBackward<T>, swiglu<T>,       swigluBackward<T>, softmax<T>,      softmaxBackward<T>,
+            rotaryRow<T>,    embeddingRow<T>, accumulateRow<T>,  add<T>,          toFloat<T>,
+            fromFloat<T>};
 }
 
 } // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable = {FW_SIMD_NAME, activationKernels<float>(), activationKernels<Bf16>(),
-                            crossEntropyRow, sumOfSquares, sum, adamw, sgd,
-                            rowMax, expRow, scaleRow, dot, scoreGradientRow};
+const KernelTable kTable = {FW_SIMD_NAME,
+                            activationKernels<float>(),
+                            activationKernels<Bf16>(),
+                            crossEntropyRow,
+                            sumOfSquares,
+                            sum,
+                            adamw,
+                            sgd,
+                            rowMax,
+                            expRow,
+                            scaleRow,
+                            dot,
+                            scoreGradientRow};
 
 #undef FW_INLINE
 

@@ -52,7 +52,10 @@ void forEachGroup(const AttentionShape& s, F f)
     for (std::int64_t kv = 0; kv < s.kvHeads; ++kv) f(kv * s.group(), s.group(), kv, 1);
 }
 
-double scaleOf(const AttentionShape& s) { return 1.0 / std::sqrt(static_cast<double>(s.headDim)); }
+double scaleOf(const AttentionShape& s)
+{
+    return 1.0 / std::sqrt(static_cast<double>(s.headDim));
+}
 
 } // namespace
 
@@ -72,7 +75,8 @@ Tensor AttentionCore::forward(RankContext& rank, const Tensor& qkv, Saved& saved
         p = rank.activation({s.batch, s.heads, s.sequence, s.sequence});
         forEachGroup(s, [&](std::int64_t q, std::int64_t qs, std::int64_t kv, std::int64_t kvs) {
             rank.device.matmul(headsOf(s, qkv, q * s.headDim, qs),
-                               headsOf(s, qkv, s.keyColumn() + kv * s.headDim, kvs).transposed(), scoresOf(s, p, q, qs));
+                               headsOf(s, qkv, s.keyColumn() + kv * s.headDim, kvs).transposed(),
+                               scoresOf(s, p, q, qs));
         });
     }
     {
@@ -87,7 +91,8 @@ Tensor AttentionCore::forward(RankContext& rank, const Tensor& qkv, Saved& saved
     return out;
 }
 
-Tensor AttentionCore::backward(RankContext& rank, const Tensor& qkv, const Tensor& out, Saved& saved, const Tensor& dout) const
+Tensor AttentionCore::backward(RankContext& rank, const Tensor& qkv, const Tensor& out, Saved& saved,
+                               const Tensor& dout) const
 {
     const AttentionShape& s = shape;
     Tensor dqkv = rank.temporary(qkv.shape());
@@ -105,13 +110,15 @@ Tensor AttentionCore::backward(RankContext& rank, const Tensor& qkv, const Tenso
             f(std::int64_t{0}, s.heads, std::int64_t{0}, s.heads, false);
             return;
         }
-        for (std::int64_t q = 0; q < s.heads; ++q) f(q, std::int64_t{1}, q / s.group(), std::int64_t{1}, q % s.group() > 0);
+        for (std::int64_t q = 0; q < s.heads; ++q)
+            f(q, std::int64_t{1}, q / s.group(), std::int64_t{1}, q % s.group() > 0);
     };
     {
         const Scope scope(rank.recorder, SliceKind::Operator, "attention.values");
         forEachGroup(s, [&](std::int64_t q, std::int64_t qs, std::int64_t kv, std::int64_t kvs) {
             rank.device.matmul(headsOf(s, dout, q * s.headDim, qs),
-                               headsOf(s, qkv, s.valueColumn() + kv * s.headDim, kvs).transposed(), scoresOf(s, dp, q, qs));
+                               headsOf(s, qkv, s.valueColumn() + kv * s.headDim, kvs).transposed(),
+                               scoresOf(s, dp, q, qs));
         });
         forEachMember([&](std::int64_t q, std::int64_t qs, std::int64_t kv, std::int64_t kvs, bool accumulate) {
             MatmulOptions options;

@@ -12,8 +12,8 @@ struct AttentionCore {
     bool fused = true;
 
     struct Saved {
-        Tensor probabilities;       ///< unfused: [batch, heads, sequence, sequence]
-        Tensor logSumExp;           ///< fused: [batch, heads, sequence]
+        Tensor probabilities; ///< unfused: [batch, heads, sequence, sequence]
+        Tensor logSumExp;     ///< fused: [batch, heads, sequence]
     };
 
     /// qkv: [batch * sequence, shape.width()]; returns [batch * sequence, heads * headDim].

@@ -19,14 +19,15 @@ constexpr std::int64_t kChunkRows = 256;
 
 struct Decoder::State final : ForwardState {
     std::vector<DecoderLayer::Saved> layers;
-    Tensor last, normed;            // input and output of the final norm
+    Tensor last, normed; // input and output of the final norm
     Norm::Saved finalNorm;
-    Tensor gradient;                // with respect to `normed`, from loss()
+    Tensor gradient; // with respect to `normed`, from loss()
 };
 
 Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int64_t sequence, std::uint64_t seed,
                  const ComputeOptions& options)
-    : m_spec(spec), m_options(options)
+    : m_spec(spec)
+    , m_options(options)
 {
     const bool llama = usesLlamaNames(spec);
     m_tokens = &m_parameters.addMatrix(rank, seed, llama ? "model.embed_tokens.weight" : "transformer.wte.weight",
@@ -45,9 +46,11 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
     const std::string norm = llama ? "model.norm" : "transformer.ln_f";
     m_finalNorm.kind = spec.normalization == Normalization::LayerNorm ? NormKind::LayerNorm : NormKind::RmsNorm;
     m_finalNorm.gain = &m_parameters.addVector(rank, norm + ".weight", spec.hidden, 1.0);
-    if (m_finalNorm.kind == NormKind::LayerNorm) m_finalNorm.shift = &m_parameters.addVector(rank, norm + ".bias", spec.hidden, 0.0);
-    m_head = spec.tiedEmbeddings ? m_tokens
-                                 : &m_parameters.addMatrix(rank, seed, "lm_head.weight", spec.vocabulary, spec.hidden, 0.02);
+    if (m_finalNorm.kind == NormKind::LayerNorm)
+        m_finalNorm.shift = &m_parameters.addVector(rank, norm + ".bias", spec.hidden, 0.0);
+    m_head = spec.tiedEmbeddings
+                 ? m_tokens
+                 : &m_parameters.addMatrix(rank, seed, "lm_head.weight", spec.vocabulary, spec.hidden, 0.02);
 }
 
 std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& batch)
@@ -70,14 +73,16 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
 }
 
 // One chunk of rows through the head: logits, loss, and the gradients of both the rows and the head's weights.
-double Decoder::headRows(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed, double scale)
+double Decoder::headRows(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed,
+                         double scale)
 {
     Device& device = rank.device;
     const Scope op(rank.recorder, SliceKind::Operator, "head and loss");
     const Tensor logits = Tensor::make(rank.allocator, {normed.rows(), m_spec.vocabulary}, rank.format.master,
                                        MemoryCategory::Activations);
     device.matmul(matrix(normed), matrix(m_head->compute).transposed(), matrix(logits));
-    const Tensor losses = Tensor::make(rank.allocator, {normed.rows()}, rank.format.master, MemoryCategory::Temporaries);
+    const Tensor losses =
+        Tensor::make(rank.allocator, {normed.rows()}, rank.format.master, MemoryCategory::Temporaries);
     device.crossEntropy(logits, targets, losses, scale);
     const double sum = device.sum(losses);
 

@@ -22,14 +22,15 @@ public:
 
 private:
     struct State;
-    double headRows(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed, double scale);
+    double headRows(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed,
+                    double scale);
 
     TransformerSpec m_spec;
     ComputeOptions m_options;
     ParameterList m_parameters;
     Parameter* m_tokens = nullptr;
     Parameter* m_positions = nullptr;
-    Parameter* m_head = nullptr;            // == m_tokens when tied
+    Parameter* m_head = nullptr; // == m_tokens when tied
     std::vector<DecoderLayer> m_layers;
     Norm m_finalNorm;
     RotaryTables m_rotary;

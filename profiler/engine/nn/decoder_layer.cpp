@@ -6,7 +6,10 @@
 
 namespace fourwalls::engine {
 
-bool usesLlamaNames(const TransformerSpec& spec) { return spec.positions == Positions::Rotary; }
+bool usesLlamaNames(const TransformerSpec& spec)
+{
+    return spec.positions == Positions::Rotary;
+}
 
 RotaryTables RotaryTables::make(const RankContext& rank, std::int64_t sequence, std::int64_t headDim)
 {
@@ -24,9 +27,11 @@ RotaryTables RotaryTables::make(const RankContext& rank, std::int64_t sequence, 
     return tables;
 }
 
-DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const TransformerSpec& spec, std::int32_t index,
-                           std::uint64_t seed, const ComputeOptions& options)
-    : m_spec(spec), m_index(index), m_options(options)
+DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const TransformerSpec& spec,
+                           std::int32_t index, std::uint64_t seed, const ComputeOptions& options)
+    : m_spec(spec)
+    , m_index(index)
+    , m_options(options)
 {
     const std::int64_t c = spec.hidden, d = c / spec.heads, f = spec.ffnHidden;
     const std::int64_t keyWidth = spec.kvHeads * d, width = c + 2 * keyWidth;
@@ -44,7 +49,10 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
         return n;
     };
     // pieces: names and widths of what the columns hold.
-    struct Columns { std::string name; std::int64_t width; };
+    struct Columns {
+        std::string name;
+        std::int64_t width;
+    };
     const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out, double spread,
                             const std::vector<Columns>& columns) {
         std::vector<ExternalPiece> weights, biases;
@@ -62,14 +70,17 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
     };
     m_norm1 = norm(llama ? "input_layernorm" : "ln_1");
     m_qkv = linear("attn.c_attn", c, width, deviation,
-                   llama ? std::vector<Columns>{{"self_attn.q_proj", c}, {"self_attn.k_proj", keyWidth}, {"self_attn.v_proj", keyWidth}}
+                   llama ? std::vector<Columns>{{"self_attn.q_proj", c},
+                                                {"self_attn.k_proj", keyWidth},
+                                                {"self_attn.v_proj", keyWidth}}
                          : std::vector<Columns>{{"attn.c_attn", width}});
     m_projection = linear("attn.c_proj", c, c, residualDeviation, {{llama ? "self_attn.o_proj" : "attn.c_proj", c}});
     m_norm2 = norm(llama ? "post_attention_layernorm" : "ln_2");
     if (llama && gated)
         m_up = linear("mlp.c_fc", c, 2 * f, deviation, {{"mlp.gate_proj", f}, {"mlp.up_proj", f}});
     else
-        m_up = linear("mlp.c_fc", c, gated ? 2 * f : f, deviation, {{llama ? "mlp.up_proj" : "mlp.c_fc", gated ? 2 * f : f}});
+        m_up = linear("mlp.c_fc", c, gated ? 2 * f : f, deviation,
+                      {{llama ? "mlp.up_proj" : "mlp.c_fc", gated ? 2 * f : f}});
     m_down = linear("mlp.c_proj", f, c, residualDeviation, {{llama ? "mlp.down_proj" : "mlp.c_proj", c}});
 }
 
@@ -79,7 +90,8 @@ AttentionCore DecoderLayer::attentionFor(std::int64_t batch, std::int64_t rows) 
             m_options.fusedAttention};
 }
 
-Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary, Saved& s) const
+Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
+                             Saved& s) const
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
     const std::int64_t n = x.rows(), f = m_spec.ffnHidden;
@@ -117,8 +129,10 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
     {
         const Scope op(rank.recorder, SliceKind::Operator, "mlp.activation");
         s.activated = rank.activation({n, f});
-        if (m_spec.activation == Activation::SwiGlu) rank.device.swigluForward(s.hidden, s.activated);
-        else rank.device.geluForward(s.hidden, s.activated);
+        if (m_spec.activation == Activation::SwiGlu)
+            rank.device.swigluForward(s.hidden, s.activated);
+        else
+            rank.device.geluForward(s.hidden, s.activated);
     }
     const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
     Tensor y = rank.activation(x.shape());
@@ -130,7 +144,7 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
     const AttentionCore attention = attentionFor(s.batch, dy.rows());
-    Tensor up;   // the gradient on its way down one branch
+    Tensor up; // the gradient on its way down one branch
     {
         const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
         up = rank.temporary(s.activated.shape());

@@ -14,7 +14,7 @@ namespace fourwalls::engine {
 /// Switches that change how a network is computed but not what it computes.
 struct ComputeOptions {
     bool fusedAttention = true;
-    bool fuse = true;                   ///< residuals inside products; loss in chunks that never hold all logits
+    bool fuse = true; ///< residuals inside products; loss in chunks that never hold all logits
 };
 
 /// Tables of rotary positions: [sequence, headDim / 2], master type.
@@ -41,7 +41,8 @@ public:
     };
 
     /// x: [batch * sequence, hidden]; returns the same shape.
-    Tensor forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary, Saved& saved) const;
+    Tensor forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
+                   Saved& saved) const;
     /// Turns dy into dx in place; empties `saved`.
     void backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& saved) const;
 

@@ -9,8 +9,8 @@ namespace fourwalls::engine {
 
 struct Linear {
     Parameter* weight = nullptr;
-    Parameter* bias = nullptr;      ///< may be null
-    bool fuse = true;               ///< residuals are added inside the product, not by a pass of their own
+    Parameter* bias = nullptr; ///< may be null
+    bool fuse = true;          ///< residuals are added inside the product, not by a pass of their own
 
     /// y = x W + b (+ residual). x: [n, in]; y, residual: [n, out].
     void forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor* residual = nullptr) const;

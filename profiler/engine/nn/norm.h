@@ -9,10 +9,12 @@ namespace fourwalls::engine {
 struct Norm {
     NormKind kind = NormKind::LayerNorm;
     Parameter* gain = nullptr;
-    Parameter* shift = nullptr;     ///< LayerNorm only
+    Parameter* shift = nullptr; ///< LayerNorm only
 
     /// What the backward pass needs besides the input.
-    struct Saved { Tensor mean, rstd; };
+    struct Saved {
+        Tensor mean, rstd;
+    };
 
     Tensor forward(RankContext& rank, const Tensor& x, Saved& saved) const
     {

@@ -25,7 +25,8 @@ void setElement(const Tensor& tensor, std::int64_t index, double value)
     }
 }
 
-Parameter& ParameterList::add(const RankContext& rank, std::string name, const Shape& shape, std::vector<ExternalPiece> pieces)
+Parameter& ParameterList::add(const RankContext& rank, std::string name, const Shape& shape,
+                              std::vector<ExternalPiece> pieces)
 {
     auto parameter = std::make_unique<Parameter>();
     parameter->name = std::move(name);
@@ -33,7 +34,8 @@ Parameter& ParameterList::add(const RankContext& rank, std::string name, const S
     parameter->compute = parameter->weight;
     parameter->gradient = Tensor::make(rank.allocator, shape, rank.format.master, MemoryCategory::Gradients);
     parameter->pieces = std::move(pieces);
-    if (parameter->pieces.empty()) parameter->pieces.push_back({parameter->name, 0, parameter->weight.columns(), false});
+    if (parameter->pieces.empty())
+        parameter->pieces.push_back({parameter->name, 0, parameter->weight.columns(), false});
     m_parameters.push_back(std::move(parameter));
     return *m_parameters.back();
 }

@@ -40,17 +40,17 @@ struct RankContext {
 /// How a parameter, or a range of its columns, is called and stored in a weight file.
 struct ExternalPiece {
     std::string name;
-    std::int64_t firstColumn = 0, columns = 0;   ///< of the parameter seen as a matrix
-    bool transposed = false;                     ///< stored as [columns, rows]
+    std::int64_t firstColumn = 0, columns = 0; ///< of the parameter seen as a matrix
+    bool transposed = false;                   ///< stored as [columns, rows]
 };
 
 struct Parameter {
     std::string name;
-    Tensor weight;                  ///< master type
-    Tensor compute;                 ///< what products read: the weight itself, or its rounded copy
-    Tensor gradient;                ///< master type
-    bool decays = false;            ///< weight decay applies (matrices)
-    bool gradientEmpty = true;      ///< nothing was added this step: the next contribution overwrites
+    Tensor weight;             ///< master type
+    Tensor compute;            ///< what products read: the weight itself, or its rounded copy
+    Tensor gradient;           ///< master type
+    bool decays = false;       ///< weight decay applies (matrices)
+    bool gradientEmpty = true; ///< nothing was added this step: the next contribution overwrites
     std::vector<ExternalPiece> pieces;
 
     /// The rounded copy that the optimizer refreshes, or undefined.

@@ -30,10 +30,12 @@ Status checkTransformer(const TransformerSpec& t)
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
         return misfit("model", "layers and widths must be positive", "a complete model description");
     if (t.hidden % t.heads != 0) return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
-    if (t.heads % t.kvHeads != 0) return misfit("kv_heads", "key/value heads do not divide the heads", "a divisor of heads");
+    if (t.heads % t.kvHeads != 0)
+        return misfit("kv_heads", "key/value heads do not divide the heads", "a divisor of heads");
     if (t.positions == Positions::Rotary && t.hidden / t.heads % 2 != 0)
         return misfit("heads", "rotary positions need an even head width", "another number of heads");
-    if (t.vocabulary < 256) return misfit("vocabulary", "every byte is a token, so there must be at least 256", "vocabulary 256");
+    if (t.vocabulary < 256)
+        return misfit("vocabulary", "every byte is a token, so there must be at least 256", "vocabulary 256");
     return {};
 }
 
@@ -52,7 +54,8 @@ Status checkNetwork(const RunSpec& spec)
 {
     if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(*transformer);
     if (const ResNetSpec* resnet = spec.model.resnet()) return checkResNet(*resnet);
-    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name, "a transformer or a residual network"};
+    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name,
+                 "a transformer or a residual network"};
 }
 
 Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
@@ -66,7 +69,8 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
     }
     const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse};
     const TransformerSpec& transformer = *spec.model.transformer();
-    FOURWALLS_TRY_ASSIGN(TextData text, TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
+    FOURWALLS_TRY_ASSIGN(TextData text,
+                         TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
     network.data = std::make_unique<TextData>(std::move(text));
     network.model = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options);
     return network;

@@ -12,20 +12,24 @@ double learningRateAt(const TrainingSettings& settings, std::int64_t step)
 {
     constexpr double floorShare = 0.1;
     const double total = static_cast<double>(settings.steps);
-    const double warmup = settings.warmupFraction > 0 ? std::max(1.0, std::round(settings.warmupFraction * total)) : 0.0;
+    const double warmup =
+        settings.warmupFraction > 0 ? std::max(1.0, std::round(settings.warmupFraction * total)) : 0.0;
     const double s = static_cast<double>(step);
     if (s < warmup) return settings.learningRate * (s + 1.0) / warmup;
     const double span = std::max(1.0, total - 1.0 - warmup);
     const double progress = std::min(1.0, (s - warmup) / span);
-    return settings.learningRate * (floorShare + (1.0 - floorShare) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress)));
+    return settings.learningRate *
+           (floorShare + (1.0 - floorShare) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress)));
 }
 
 ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings)
-    : m_settings(settings), m_parameters(parameters)
+    : m_settings(settings)
+    , m_parameters(parameters)
 {
     for (const auto& p : parameters.all()) {
         const auto state = [&] {
-            Tensor t = Tensor::make(rank.allocator, p->weight.shape(), rank.format.master, MemoryCategory::OptimizerState);
+            Tensor t =
+                Tensor::make(rank.allocator, p->weight.shape(), rank.format.master, MemoryCategory::OptimizerState);
             rank.device.zero(t);
             return t;
         };
@@ -55,7 +59,8 @@ void ParameterOptimizer::update(RankContext& rank, double norm, std::int64_t ste
             rank.device.adamw(p.weight, p.gradient, m_first[i], m_second[i], p.roundedCopy(),
                               {rate, m_settings.beta1, m_settings.beta2, m_settings.epsilon, decay, clip, step + 1});
         } else {
-            rank.device.sgd(p.weight, p.gradient, m_first[i], p.roundedCopy(), {rate, m_settings.momentum, decay, clip});
+            rank.device.sgd(p.weight, p.gradient, m_first[i], p.roundedCopy(),
+                            {rate, m_settings.momentum, decay, clip});
         }
         p.gradientEmpty = true;
     }

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
-constexpr std::uint64_t kLargestHeader = 100'000'000;   // as in the reference implementation
+constexpr std::uint64_t kLargestHeader = 100'000'000; // as in the reference implementation
 constexpr const char* kFileName = "model.safetensors";
 
 std::optional<std::uint64_t> bytesPerElement(const std::string& type)
@@ -33,16 +33,20 @@ std::optional<std::uint64_t> bytesPerElement(const std::string& type)
 
 Error formatError(const std::string& file, std::string what)
 {
-    return {ErrorCode::Format, std::move(what), file, "a file written by --save-weights, or by Hugging Face's safetensors"};
+    return {ErrorCode::Format, std::move(what), file,
+            "a file written by --save-weights, or by Hugging Face's safetensors"};
 }
 
 double halfToDouble(std::uint16_t h)
 {
     const int sign = h >> 15, exponent = (h >> 10) & 31, fraction = h & 1023;
     double value;
-    if (exponent == 0) value = std::ldexp(fraction, -24);
-    else if (exponent == 31) value = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-    else value = std::ldexp(1024 + fraction, exponent - 25);
+    if (exponent == 0)
+        value = std::ldexp(fraction, -24);
+    else if (exponent == 31)
+        value = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    else
+        value = std::ldexp(1024 + fraction, exponent - 25);
     return sign ? -value : value;
 }
 
@@ -73,7 +77,9 @@ std::vector<Parameter*> storedIn(const ParameterList& parameters)
 Result<StoredTensor> readEntry(const std::string& file, const std::string& name, const nlohmann::json& entry,
                                std::uint64_t dataBytes)
 {
-    const auto bad = [&](const std::string& what) { return formatError(file, "tensor \"" + name.substr(0, 80) + "\" " + what); };
+    const auto bad = [&](const std::string& what) {
+        return formatError(file, "tensor \"" + name.substr(0, 80) + "\" " + what);
+    };
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
         return bad("lacks dtype, shape or data_offsets");
     const auto& type = entry["dtype"];
@@ -81,7 +87,8 @@ Result<StoredTensor> readEntry(const std::string& file, const std::string& name,
     const auto& offsets = entry["data_offsets"];
     if (!type.is_string() || !bytesPerElement(type.get<std::string>())) return bad("has an unknown dtype");
     if (!shape.is_array() || shape.size() > 8) return bad("has no proper shape");
-    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+        !offsets[1].is_number_unsigned())
         return bad("has no proper data_offsets");
     StoredTensor tensor;
     tensor.type = type.get<std::string>();
@@ -114,10 +121,13 @@ Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
     std::ifstream in(file, std::ios::binary);
     if (problem || !in) return Error{ErrorCode::Io, "cannot be read", file, "another file"};
     std::uint64_t headerBytes = 0;
-    if (size < 8 || !in.read(reinterpret_cast<char*>(&headerBytes), 8)) return formatError(file, "is too short for safetensors");
-    if (headerBytes > kLargestHeader || headerBytes > size - 8) return formatError(file, "has a header longer than the file");
+    if (size < 8 || !in.read(reinterpret_cast<char*>(&headerBytes), 8))
+        return formatError(file, "is too short for safetensors");
+    if (headerBytes > kLargestHeader || headerBytes > size - 8)
+        return formatError(file, "has a header longer than the file");
     std::string text(headerBytes, '\0');
-    if (!in.read(text.data(), static_cast<std::streamsize>(headerBytes))) return Error{ErrorCode::Io, "cannot be read", file, "another file"};
+    if (!in.read(text.data(), static_cast<std::streamsize>(headerBytes)))
+        return Error{ErrorCode::Io, "cannot be read", file, "another file"};
     if (text.empty() || text.front() != '{') return formatError(file, "has a header that is not a JSON object");
 
     // Depth is limited by the callback: a hostile header could nest until the parser's stack ends.
@@ -127,7 +137,8 @@ Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
         return depth <= 4;
     };
     const nlohmann::json json = nlohmann::json::parse(text, callback, false);
-    if (json.is_discarded() || !json.is_object() || tooDeep) return formatError(file, "has a header that is not a proper JSON object");
+    if (json.is_discarded() || !json.is_object() || tooDeep)
+        return formatError(file, "has a header that is not a proper JSON object");
 
     SafetensorsHeader header;
     header.dataOffset = 8 + headerBytes;
@@ -158,9 +169,12 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
         for (const auto& piece : p->pieces) {
             std::vector<std::int64_t> shape;
             const Shape& full = p->weight.shape();
-            if (full.rank() == 1) shape = {piece.columns};
-            else if (full.rank() == 2) shape = piece.transposed ? std::vector{piece.columns, full[0]} : std::vector{full[0], piece.columns};
-            else for (int i = 0; i < full.rank(); ++i) shape.push_back(full[i]);
+            if (full.rank() == 1)
+                shape = {piece.columns};
+            else if (full.rank() == 2)
+                shape = piece.transposed ? std::vector{piece.columns, full[0]} : std::vector{full[0], piece.columns};
+            else
+                for (int i = 0; i < full.rank(); ++i) shape.push_back(full[i]);
             const std::uint64_t bytes = static_cast<std::uint64_t>(p->weight.rows() * piece.columns) * width;
             header[piece.name] = {{"dtype", p->weight.type() == DType::F64 ? "F64" : "F32"},
                                   {"shape", shape},
@@ -169,7 +183,7 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
         }
     }
     std::string text = header.dump();
-    text.resize((text.size() + 7) / 8 * 8, ' ');   // the data starts aligned
+    text.resize((text.size() + 7) / 8 * 8, ' '); // the data starts aligned
 
     const std::string final = directory + "/" + kFileName, part = final + ".part";
     std::ofstream out(part, std::ios::binary | std::ios::trunc);
@@ -212,16 +226,20 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
         for (const auto& piece : p->pieces) {
             const auto found = header->tensors.find(piece.name);
             if (found == header->tensors.end())
-                return Error{ErrorCode::Format, "has no tensor \"" + piece.name + "\"", file, "weights of the same model"};
+                return Error{ErrorCode::Format, "has no tensor \"" + piece.name + "\"", file,
+                             "weights of the same model"};
             const StoredTensor& t = found->second;
             std::int64_t elements = 1;
             for (const auto extent : t.shape) elements *= extent;
             const bool matrix = p->weight.shape().rank() == 2;
             const std::int64_t first = piece.transposed ? piece.columns : p->weight.rows();
-            if (elements != p->weight.rows() * piece.columns || (matrix && (t.shape.size() != 2 || t.shape[0] != first)))
-                return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" has another shape than the model", file, "weights of the same model"};
+            if (elements != p->weight.rows() * piece.columns ||
+                (matrix && (t.shape.size() != 2 || t.shape[0] != first)))
+                return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" has another shape than the model", file,
+                             "weights of the same model"};
             if (t.type != "F32" && t.type != "F64" && t.type != "BF16" && t.type != "F16")
-                return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" is not floating point", file, "weights of the same model"};
+                return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" is not floating point", file,
+                             "weights of the same model"};
         }
     std::ifstream in(file, std::ios::binary);
     std::vector<char> buffer;
@@ -235,8 +253,9 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
                 return Error{ErrorCode::Io, "ended while being read", file, "another file"};
             for (std::int64_t i = 0; i < rows; ++i)
                 for (std::int64_t j = 0; j < piece.columns; ++j)
-                    setElement(p->weight, i * columns + piece.firstColumn + j,
-                               storedElement(t.type, buffer.data(), piece.transposed ? j * rows + i : i * piece.columns + j));
+                    setElement(
+                        p->weight, i * columns + piece.firstColumn + j,
+                        storedElement(t.type, buffer.data(), piece.transposed ? j * rows + i : i * piece.columns + j));
         }
         if (p->roundedCopy().defined()) rank.device.convert(p->weight, p->roundedCopy());
     }

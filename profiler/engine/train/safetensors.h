@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in the safetensors format: 8 bytes of little-endian header length, a JSON header with type, shape and place
-// of every tensor, then the bytes. Names are those of Hugging Face's GPT-2 and LLaMA files and of torchvision's ResNets.
+// of every tensor, then the bytes. Names are those of Hugging Face's GPT-2 and LLaMA files and of torchvision's
+// ResNets.
 // Source: https://huggingface.co/docs/safetensors, "Format".
 #pragma once
 
@@ -17,22 +18,22 @@ namespace fourwalls::engine {
 /// One tensor of a file, values widened to double.
 struct StoredTensor {
     std::vector<std::int64_t> shape;
-    std::string type;                   ///< "F32", "BF16", "F16", "F64"
-    std::uint64_t begin = 0, end = 0;   ///< bytes within the data part
+    std::string type;                 ///< "F32", "BF16", "F16", "F64"
+    std::uint64_t begin = 0, end = 0; ///< bytes within the data part
 };
 
 /// What a header promises, checked against the file's size.
 struct SafetensorsHeader {
     std::map<std::string, StoredTensor> tensors;
-    std::uint64_t dataOffset = 0;       ///< of the data part within the file
+    std::uint64_t dataOffset = 0; ///< of the data part within the file
 };
 
 /// Reads and checks a header: sizes, types, ranges inside the file and without overlap, products without overflow.
 /// The file is not trusted. Errors: Io; Format naming what is wrong.
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file);
 
-/// Writes master weights and buffers as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is created; the
-/// file appears complete or not at all. Errors: Io.
+/// Writes master weights and buffers as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is
+/// created; the file appears complete or not at all. Errors: Io.
 Status saveWeights(const std::string& directory, const ParameterList& parameters);
 
 /// Reads `directory`/model.safetensors into the parameters and refreshes their compute copies. Every parameter must be

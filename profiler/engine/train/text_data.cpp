@@ -18,7 +18,10 @@ constexpr std::uint64_t kSampleStream = 0x5a4d504cull;
 
 } // namespace
 
-std::string_view TextData::text() const { return m_builtin ? builtinText() : std::string_view(m_owned); }
+std::string_view TextData::text() const
+{
+    return m_builtin ? builtinText() : std::string_view(m_owned);
+}
 
 Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, std::uint64_t seed)
 {
@@ -32,8 +35,7 @@ Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, 
             return Error{ErrorCode::Io, "is not a readable file", file, "--data FILE with any text file"};
         const auto size = std::filesystem::file_size(file, problem);
         if (problem) return Error{ErrorCode::Io, "cannot be read: " + problem.message(), file, "another file"};
-        if (size > kLargestText)
-            return Error{ErrorCode::InvalidArgument, "is larger than 1 GiB", file, "a part of it"};
+        if (size > kLargestText) return Error{ErrorCode::InvalidArgument, "is larger than 1 GiB", file, "a part of it"};
         std::ifstream in(file, std::ios::binary);
         data.m_owned.resize(size);
         if (!in || !in.read(data.m_owned.data(), static_cast<std::streamsize>(size)))
@@ -47,7 +49,8 @@ Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, 
     return data;
 }
 
-Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count) const
+Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
+                      std::int64_t count) const
 {
     const auto token = [&] {
         return Tensor::make(rank.allocator, {count, m_sequence}, DType::I32, MemoryCategory::Other);

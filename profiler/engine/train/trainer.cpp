@@ -15,13 +15,17 @@ Result<std::unique_ptr<Trainer>> Trainer::create(RankContext& rank, const RunSpe
 }
 
 Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
-    : m_rank(rank), m_spec(spec), m_network(std::move(network)), m_optimizer(rank, m_network.model->parameters(), spec.training)
+    : m_rank(rank)
+    , m_spec(spec)
+    , m_network(std::move(network))
+    , m_optimizer(rank, m_network.model->parameters(), spec.training)
 {
     Recorder& r = rank.recorder;
     m_loss = r.defineCounter("loss", CounterUnit::None, false);
     m_rate = r.defineCounter("lr", CounterUnit::None, false);
     m_norm = r.defineCounter("grad_norm", CounterUnit::None, false);
-    m_throughput = r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
+    m_throughput =
+        r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
 }
 
 double Trainer::accumulateGradients(std::int64_t index)
@@ -80,7 +84,8 @@ StepProgress Trainer::step(std::int64_t index)
     const std::int64_t tokens = samples * m_spec.training.sequence;
     // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
     const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
-    if (!sound) r.event(EventKind::LossSpike, "loss or gradient norm is not a finite number in step " + std::to_string(index));
+    if (!sound)
+        r.event(EventKind::LossSpike, "loss or gradient norm is not a finite number in step " + std::to_string(index));
     if (sound) {
         r.counter(m_loss, end, progress.loss);
         r.counter(m_norm, end, progress.gradientNorm);

@@ -28,13 +28,18 @@ struct TestRank {
     explicit TestRank(DType compute, const KernelTable* kernels = nullptr)
     {
         const DType master = compute == DType::F64 ? DType::F64 : DType::F32;
-        if (compute == DType::F64) device = std::make_unique<ReferenceDevice>(recorder, allocator);
-        else device = std::make_unique<CpuDevice>(recorder, allocator, kernels);
+        if (compute == DType::F64)
+            device = std::make_unique<ReferenceDevice>(recorder, allocator);
+        else
+            device = std::make_unique<CpuDevice>(recorder, allocator, kernels);
         context = std::make_unique<RankContext>(RankContext{recorder, allocator, *device, {compute, master}});
         useSingleThread();
     }
 
-    Tensor tensor(const Shape& shape, DType type) { return Tensor::make(allocator, shape, type, MemoryCategory::Other); }
+    Tensor tensor(const Shape& shape, DType type)
+    {
+        return Tensor::make(allocator, shape, type, MemoryCategory::Other);
+    }
 
     /// Uniform in [-scale, scale), the same values for every type up to rounding.
     Tensor random(const Shape& shape, DType type, std::uint64_t stream, double scale = 1.0)
@@ -51,7 +56,8 @@ struct TestRank {
         Tensor t = tensor(shape, DType::I32);
         const RandomStream r(11, stream);
         for (std::int64_t i = 0; i < t.elements(); ++i)
-            t.as<std::int32_t>()[i] = static_cast<std::int32_t>(r.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary)));
+            t.as<std::int32_t>()[i] = static_cast<std::int32_t>(
+                r.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary)));
         return t;
     }
 
@@ -83,7 +89,7 @@ inline double relativeDifference(const Tensor& actual, const Tensor& expected)
     double difference = 0;
     for (std::int64_t i = 0; i < expected.elements(); ++i) {
         const double d = std::abs(element(actual, i) - element(expected, i));
-        if (!(d <= difference)) difference = d;   // keeps a NaN
+        if (!(d <= difference)) difference = d; // keeps a NaN
     }
     const double scale = largest(expected);
     return scale > 0 ? difference / scale : difference;
@@ -92,8 +98,8 @@ inline double relativeDifference(const Tensor& actual, const Tensor& expected)
 /// Checks a gradient along a random direction: the slope of f at x against <gradient, direction>, by central
 /// differences. Returns the relative error; in double about 1e-9 is what rounding and curvature leave.
 /// x: double tensor that f reads; it is restored.
-inline double slopeError(const std::function<double()>& f, const Tensor& x, const Tensor& gradient, std::uint64_t stream,
-                         double h = 1e-5)
+inline double slopeError(const std::function<double()>& f, const Tensor& x, const Tensor& gradient,
+                         std::uint64_t stream, double h = 1e-5)
 {
     const RandomStream r(23, stream);
     std::vector<double> original, direction;

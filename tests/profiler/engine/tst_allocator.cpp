@@ -26,10 +26,12 @@ private slots:
         Allocator allocator(silent, 0);
         std::vector<Allocator::Block*> blocks;
         std::int64_t total = 0;
-        for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{63}, std::int64_t{64}, std::int64_t{1000}, kMiB, 3 * kMiB, 40 * kMiB}) {
+        for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{63}, std::int64_t{64},
+                                         std::int64_t{1000}, kMiB, 3 * kMiB, 40 * kMiB}) {
             blocks.push_back(allocator.allocate(bytes, MemoryCategory::Activations));
             total += bytes;
-            QCOMPARE(reinterpret_cast<std::uintptr_t>(Allocator::address(blocks.back())) % Allocator::kAlignment, std::uintptr_t{0});
+            QCOMPARE(reinterpret_cast<std::uintptr_t>(Allocator::address(blocks.back())) % Allocator::kAlignment,
+                     std::uintptr_t{0});
             std::memset(Allocator::address(blocks.back()), 0xab, static_cast<std::size_t>(bytes));
             QCOMPARE(allocator.statistics().allocated, total);
         }
@@ -40,7 +42,7 @@ private slots:
         QCOMPARE(s.allocated, 0);
         QCOMPARE(s.liveBuffers, 0);
         QCOMPARE(s.peakAllocated, total);
-        QVERIFY(s.reserved >= total);   // kept for reuse
+        QVERIFY(s.reserved >= total); // kept for reuse
         allocator.trim();
         QCOMPARE(s.reserved, 0);
         QCOMPARE(s.peakReserved >= total, true);
@@ -57,7 +59,7 @@ private slots:
         QCOMPARE(reserved, Allocator::kLargeSegment);
         allocator.free(a);
         allocator.free(b);
-        auto* joined = allocator.allocate(20 * kMiB, MemoryCategory::Temporaries);   // only fits if a and b became one
+        auto* joined = allocator.allocate(20 * kMiB, MemoryCategory::Temporaries); // only fits if a and b became one
         QCOMPARE(allocator.statistics().reserved, reserved);
         allocator.free(c);
         allocator.free(joined);
@@ -93,7 +95,7 @@ private slots:
         for (auto& [data, entry] : live) allocator.free(entry.first);
         QCOMPARE(allocator.statistics().allocated, 0);
         allocator.trim();
-        QCOMPARE(allocator.statistics().reserved, 0);   // everything was joined again
+        QCOMPARE(allocator.statistics().reserved, 0); // everything was joined again
     }
 
     void peaksPerCategoryAreTheirOwn()
@@ -126,7 +128,7 @@ private slots:
             QVERIFY(!error.error().hint.empty());
         }
         allocator.free(a);
-        allocator.free(allocator.allocate(60 * kMiB, MemoryCategory::Activations));   // cached segments make room
+        allocator.free(allocator.allocate(60 * kMiB, MemoryCategory::Activations)); // cached segments make room
     }
 
     void reportsWhoAsked()
@@ -145,26 +147,32 @@ private slots:
             {
                 const Scope kernel(recorder, "matmul", 100.0, 10);
                 const Tensor scratch = Tensor::make(allocator, {7}, DType::F32, MemoryCategory::Workspace);
-                const Tensor sharedScratch = scratch;   // copies share the buffer: one free
+                const Tensor sharedScratch = scratch; // copies share the buffer: one free
             }
-            recorder.close();   // `kept` is alive at the end of the trace
+            recorder.close(); // `kept` is alive at the end of the trace
         }
         QVERIFY(trace.finish({}).ok());
         InMemoryTraceQuery query(trace.data());
         std::vector<double> reserved;
-        QVERIFY(query.scanCounters([&](const CounterRecord& c) {
-            if (query.info().counters[static_cast<std::size_t>(c.counter.value)].name == "reserved_bytes") reserved.push_back(c.value);
-            return true;
-        }).ok());
+        QVERIFY(query
+                    .scanCounters([&](const CounterRecord& c) {
+                        if (query.info().counters[static_cast<std::size_t>(c.counter.value)].name == "reserved_bytes")
+                            reserved.push_back(c.value);
+                        return true;
+                    })
+                    .ok());
         QCOMPARE(reserved, std::vector<double>{static_cast<double>(Allocator::kSmallSegment)});
         int seen = 0;
-        QVERIFY(query.scanAllocations([&](const AllocationView& a) {
-            const OpInfo op = **query.op(*a.op);
-            const bool scratch = a.category == MemoryCategory::Workspace;
-            ++seen;
-            return a.bytes == (scratch ? 28 : 400) && op.name == (scratch ? "matmul" : "mlp.up") && op.layer == LayerIndex{5} &&
-                   op.phase == Phase::Forward && a.microbatch == Microbatch{3} && a.end.has_value() == scratch;
-        }).ok());
+        QVERIFY(query
+                    .scanAllocations([&](const AllocationView& a) {
+                        const OpInfo op = **query.op(*a.op);
+                        const bool scratch = a.category == MemoryCategory::Workspace;
+                        ++seen;
+                        return a.bytes == (scratch ? 28 : 400) && op.name == (scratch ? "matmul" : "mlp.up") &&
+                               op.layer == LayerIndex{5} && op.phase == Phase::Forward &&
+                               a.microbatch == Microbatch{3} && a.end.has_value() == scratch;
+                    })
+                    .ok());
         QCOMPARE(seen, 2);
     }
 };

@@ -4,10 +4,10 @@
 // front says how many roundings can add up on the way (about the root of the number of terms of a sum).
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/device/simd_kernels.h"
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
+#include "tests/profiler/engine/engine_fixture.h"
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -49,7 +49,9 @@ private:
     }
 
     // A random tensor in the case's type, and the same (rounded) values in double.
-    struct Pair { Tensor fast, exact; };
+    struct Pair {
+        Tensor fast, exact;
+    };
     static Pair pair(Case& c, const Shape& shape, std::uint64_t stream, double scale = 1.0, bool master = false)
     {
         Pair p;
@@ -94,7 +96,8 @@ private slots:
                 for (const bool accumulate : {false, true}) {
                     const Pair a = pair(c, transposeA ? Shape{130, 37} : Shape{37, 130}, 1);
                     const Pair b = pair(c, transposeB ? Shape{51, 130} : Shape{130, 51}, 2);
-                    const Pair bias = pair(c, {51}, 3, 1.0, true), residual = pair(c, {37, 51}, 4), y = pair(c, {37, 51}, 5);
+                    const Pair bias = pair(c, {51}, 3, 1.0, true), residual = pair(c, {37, 51}, 4),
+                               y = pair(c, {37, 51}, 5);
                     both(c, [&](Device& device, auto pick) {
                         const Tensor biasTensor = pick(bias), residualTensor = pick(residual);
                         MatmulOptions options;
@@ -102,14 +105,17 @@ private slots:
                         options.bias = &biasTensor;
                         options.residual = &residualTensor;
                         const Matrix ma = matrix(pick(a)), mb = matrix(pick(b));
-                        device.matmul(transposeA ? ma.transposed() : ma, transposeB ? mb.transposed() : mb, matrix(pick(y)), options);
+                        device.matmul(transposeA ? ma.transposed() : ma, transposeB ? mb.transposed() : mb,
+                                      matrix(pick(y)), options);
                     });
                     // Products are summed in f32; the result is rounded once (twice when it is added to).
                     compare(y, 2 * c.u + std::sqrt(130.0) * 4 * unitRoundoff(DType::F32), "product");
                 }
         // Into the master type, as weight gradients are.
         const Pair a = pair(c, {70, 20}, 1), b = pair(c, {70, 30}, 2), y = empty(c, {20, 30}, true);
-        both(c, [&](Device& device, auto pick) { device.matmul(matrix(pick(a)).transposed(), matrix(pick(b)), matrix(pick(y))); });
+        both(c, [&](Device& device, auto pick) {
+            device.matmul(matrix(pick(a)).transposed(), matrix(pick(b)), matrix(pick(y)));
+        });
         compare(y, std::sqrt(70.0) * 4 * unitRoundoff(DType::F32), "weight gradient");
     }
 
@@ -119,7 +125,8 @@ private slots:
         Case c = make();
         const double f32 = unitRoundoff(DType::F32);
         for (const std::int64_t columns : {1, 7, 16, 33, 100, 384}) {
-            const Pair x = pair(c, {9, columns}, 1, 3.0), dy = pair(c, {9, columns}, 2), other = pair(c, {9, columns}, 3);
+            const Pair x = pair(c, {9, columns}, 1, 3.0), dy = pair(c, {9, columns}, 2),
+                       other = pair(c, {9, columns}, 3);
             const Pair y = empty(c, {9, columns}), out = empty(c, {columns}, true);
             both(c, [&](Device& d, auto pick) { d.geluForward(pick(x), pick(y)); });
             compare(y, 2 * c.u + 16 * f32, "gelu");
@@ -148,16 +155,20 @@ private slots:
         for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm})
             for (const std::int64_t columns : {5, 16, 35, 128, 200}) {
                 const bool layer = kind == NormKind::LayerNorm;
-                const Pair x = pair(c, {11, columns}, 1, 2.0), gamma = pair(c, {columns}, 2, 1.0, true), beta = pair(c, {columns}, 3, 1.0, true);
+                const Pair x = pair(c, {11, columns}, 1, 2.0), gamma = pair(c, {columns}, 2, 1.0, true),
+                           beta = pair(c, {columns}, 3, 1.0, true);
                 const Pair dy = pair(c, {11, columns}, 4), y = empty(c, {11, columns}), dx = pair(c, {11, columns}, 5);
                 const Pair mean = empty(c, {11}, true), rstd = empty(c, {11}, true);
                 const Pair dgamma = pair(c, {columns}, 6, 1.0, true), dbeta = pair(c, {columns}, 7, 1.0, true);
-                both(c, [&](Device& d, auto pick) { d.normForward(kind, pick(x), pick(gamma), layer ? pick(beta) : Tensor(), pick(y), pick(mean), pick(rstd)); });
+                both(c, [&](Device& d, auto pick) {
+                    d.normForward(kind, pick(x), pick(gamma), layer ? pick(beta) : Tensor(), pick(y), pick(mean),
+                                  pick(rstd));
+                });
                 const double sums = 4 * std::sqrt(static_cast<double>(columns)) * f32;
                 compare(y, 2 * c.u + 4 * sums, "norm");
                 both(c, [&](Device& d, auto pick) {
-                    d.normBackward(kind, pick(x), pick(gamma), pick(mean), pick(rstd), pick(dy), pick(dx), true, pick(dgamma),
-                                   layer ? pick(dbeta) : Tensor(), true);
+                    d.normBackward(kind, pick(x), pick(gamma), pick(mean), pick(rstd), pick(dy), pick(dx), true,
+                                   pick(dgamma), layer ? pick(dbeta) : Tensor(), true);
                 });
                 compare(dx, 2 * c.u + 16 * sums, "norm gradient");
                 compare(dgamma, 16 * sums + 11 * 4 * f32, "gain gradient");
@@ -187,17 +198,22 @@ private slots:
         Case c = make();
         const AttentionShape shape{2, 7, 4, 2, 10, true};
         const Pair x = pair(c, {14, shape.width()}, 1);
-        const RotaryTables fast = RotaryTables::make(*c.fast->context, 7, 10), exact = RotaryTables::make(*c.exact->context, 7, 10);
+        const RotaryTables fast = RotaryTables::make(*c.fast->context, 7, 10),
+                           exact = RotaryTables::make(*c.exact->context, 7, 10);
         const Pair cosines{fast.cosines, exact.cosines}, sines{fast.sines, exact.sines};
         both(c, [&](Device& d, auto pick) { d.rotary(shape, pick(x), pick(cosines), pick(sines), false); });
         compare(x, 2 * c.u + 8 * unitRoundoff(DType::F32), "rotary");
 
         const Pair tokens{c.fast->tokens({2, 7}, 5, 1), c.exact->tokens({2, 7}, 5, 1)};
         const Pair table = pair(c, {5, 21}, 2), positions = pair(c, {7, 21}, 3, 1.0, true), out = empty(c, {14, 21});
-        both(c, [&](Device& d, auto pick) { d.embeddingForward(pick(tokens), pick(table), pick(positions), pick(out)); });
+        both(c,
+             [&](Device& d, auto pick) { d.embeddingForward(pick(tokens), pick(table), pick(positions), pick(out)); });
         compare(out, 2 * c.u, "embedding");
-        const Pair dOut = pair(c, {14, 21}, 4), dTable = pair(c, {5, 21}, 5, 1.0, true), dPositions = pair(c, {7, 21}, 6, 1.0, true);
-        both(c, [&](Device& d, auto pick) { d.embeddingBackward(pick(tokens), pick(dOut), pick(dTable), pick(dPositions)); });
+        const Pair dOut = pair(c, {14, 21}, 4), dTable = pair(c, {5, 21}, 5, 1.0, true),
+                   dPositions = pair(c, {7, 21}, 6, 1.0, true);
+        both(c, [&](Device& d, auto pick) {
+            d.embeddingBackward(pick(tokens), pick(dOut), pick(dTable), pick(dPositions));
+        });
         compare(dTable, 15 * 2 * unitRoundoff(DType::F32), "embedding gradient");
         compare(dPositions, 4 * unitRoundoff(DType::F32), "position gradient");
     }
@@ -207,7 +223,8 @@ private slots:
         QTest::addColumn<int>("table");
         QTest::addColumn<bool>("bf16");
         for (int i = 0; i < runnableKernels().count; ++i)
-            QTest::newRow(std::string(runnableKernels().tables[i]->name).c_str()) << i << false;   // logits are in the master type
+            QTest::newRow(std::string(runnableKernels().tables[i]->name).c_str())
+                << i << false; // logits are in the master type
     }
     void crossEntropy()
     {
@@ -227,13 +244,16 @@ private slots:
         if (lacksProducts()) QSKIP("this processor has no bf16 products in oneDNN");
         Case c = make();
         const double f32 = unitRoundoff(DType::F32);
-        struct Size { std::int64_t sequence, heads, kvHeads, headDim; };
+        struct Size {
+            std::int64_t sequence, heads, kvHeads, headDim;
+        };
         // One tile; several query tiles; several key tiles; grouped queries.
         for (const Size& s : {Size{20, 2, 2, 16}, Size{150, 2, 2, 8}, Size{300, 2, 2, 8}, Size{70, 4, 2, 10}})
             for (const bool fused : {false, true})
                 for (const bool causal : {true, false}) {
                     const AttentionCore core{{2, s.sequence, s.heads, s.kvHeads, s.headDim, causal}, fused};
-                    const Shape shape{2 * s.sequence, core.shape.width()}, outShape{2 * s.sequence, s.heads * s.headDim};
+                    const Shape shape{2 * s.sequence, core.shape.width()},
+                        outShape{2 * s.sequence, s.heads * s.headDim};
                     const Pair qkv = pair(c, shape, 1, 2.0), dout = pair(c, outShape, 2);
                     AttentionCore::Saved saved, exactSaved;
                     Pair out, d;
@@ -244,7 +264,8 @@ private slots:
                     compare(out, (4 + scores) * c.u + 256 * f32, fused ? "fused attention" : "attention");
                     d.fast = core.backward(*c.fast->context, qkv.fast, out.fast, saved, dout.fast);
                     d.exact = core.backward(*c.exact->context, qkv.exact, out.exact, exactSaved, dout.exact);
-                    compare(d, (8 + 2 * scores) * c.u + 512 * f32, fused ? "fused attention gradient" : "attention gradient");
+                    compare(d, (8 + 2 * scores) * c.u + 512 * f32,
+                            fused ? "fused attention gradient" : "attention gradient");
                 }
     }
 
@@ -253,7 +274,8 @@ private slots:
     {
         Case c = make();
         const double f32 = unitRoundoff(DType::F32);
-        const Pair w = pair(c, {5003}, 1, 1.0, true), g = pair(c, {5003}, 2, 1.0, true), m = pair(c, {5003}, 3, 1.0, true);
+        const Pair w = pair(c, {5003}, 1, 1.0, true), g = pair(c, {5003}, 2, 1.0, true),
+                   m = pair(c, {5003}, 3, 1.0, true);
         Pair v = pair(c, {5003}, 4, 1.0, true);
         for (std::int64_t i = 0; i < 5003; ++i) {
             setElement(v.fast, i, std::abs(element(v.fast, i)));
@@ -271,7 +293,8 @@ private slots:
         if (rounded.fast.defined())
             for (std::int64_t i = 0; i < 5003; ++i)
                 QCOMPARE(rounded.fast.as<Bf16>()[i].bits, Bf16::fromFloat(w.fast.as<float>()[i]).bits);
-        QVERIFY(std::abs(c.fast->device->sumOfSquares(g.fast) - dot(g.exact, g.exact)) < 64 * f32 * dot(g.exact, g.exact));
+        QVERIFY(std::abs(c.fast->device->sumOfSquares(g.fast) - dot(g.exact, g.exact)) <
+                64 * f32 * dot(g.exact, g.exact));
     }
 
     void extremes_data() { addRows(); }

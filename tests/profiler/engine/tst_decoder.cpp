@@ -3,8 +3,8 @@
 // against the double run; fused against unfused; micro-batches against the whole batch; bf16 within its own rounding.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/decoder.h"
+#include "tests/profiler/engine/engine_fixture.h"
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -39,7 +39,8 @@ void randomize(TestRank& rank, ParameterList& list)
     for (const auto& p : list.all()) {
         const Tensor values = rank.random(p->weight.shape(), p->weight.type(), stream++, 0.4);
         const bool gain = !p->decays && element(p->weight, 0) == 1.0;
-        for (std::int64_t i = 0; i < values.elements(); ++i) setElement(p->weight, i, element(values, i) + (gain ? 1.0 : 0.0));
+        for (std::int64_t i = 0; i < values.elements(); ++i)
+            setElement(p->weight, i, element(values, i) + (gain ? 1.0 : 0.0));
         if (p->roundedCopy().defined()) rank.device->convert(p->weight, p->roundedCopy());
     }
 }
@@ -51,8 +52,8 @@ struct Run {
     double scale = 1.0;
 
     Run(DType compute, const TransformerSpec& spec, ComputeOptions options)
-        : rank(std::make_unique<TestRank>(compute)),
-          model(std::make_unique<Decoder>(*rank->context, spec, kSequence, 1, options))
+        : rank(std::make_unique<TestRank>(compute))
+        , model(std::make_unique<Decoder>(*rank->context, spec, kSequence, 1, options))
     {
         randomize(*rank, model->parameters());
         batch.samples = kSamples;
@@ -108,11 +109,11 @@ class DecoderTest : public QObject {
         QTest::addColumn<bool>("tied");
         QTest::addColumn<bool>("fusedAttention");
         for (int bits = 0; bits < 128; ++bits) {
-            const bool rotary = bits & 1, swiglu = bits & 2, rms = bits & 4, grouped = bits & 8, biases = bits & 16, tied = bits & 32,
-                       fused = bits & 64;
-            QTest::addRow("%s %s %s %s %s %s %s", rotary ? "rotary" : "learned", swiglu ? "swiglu" : "gelu", rms ? "rmsnorm" : "layernorm",
-                          grouped ? "grouped" : "multi-head", biases ? "biases" : "no-biases", tied ? "tied" : "untied",
-                          fused ? "fused" : "unfused")
+            const bool rotary = bits & 1, swiglu = bits & 2, rms = bits & 4, grouped = bits & 8, biases = bits & 16,
+                       tied = bits & 32, fused = bits & 64;
+            QTest::addRow("%s %s %s %s %s %s %s", rotary ? "rotary" : "learned", swiglu ? "swiglu" : "gelu",
+                          rms ? "rmsnorm" : "layernorm", grouped ? "grouped" : "multi-head",
+                          biases ? "biases" : "no-biases", tied ? "tied" : "untied", fused ? "fused" : "unfused")
                 << rotary << swiglu << rms << (grouped ? 2 : 4) << biases << tied << fused;
         }
     }
@@ -149,7 +150,8 @@ private slots:
             const double error = slopeError(loss, p->weight, gradient, stream++);
             // Gradients that are zero by symmetry (key biases) have no slope to compare with.
             const bool vanishing = largest(gradient) < 1e-12;
-            QVERIFY2(vanishing || error < 1e-6, qPrintable(QString::fromStdString(p->name) + QString(": %1").arg(error)));
+            QVERIFY2(vanishing || error < 1e-6,
+                     qPrintable(QString::fromStdString(p->name) + QString(": %1").arg(error)));
         }
     }
 
@@ -162,7 +164,8 @@ private slots:
         const double expected = exact.gradients(), actual = fast.gradients();
         // Sums of at most a hundred terms, through four layers' worth of operators: a few hundred roundings.
         const double tolerance = 400 * unitRoundoff(DType::F32);
-        QVERIFY2(std::abs(actual - expected) < tolerance * expected, qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
+        QVERIFY2(std::abs(actual - expected) < tolerance * expected,
+                 qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
         const double difference = gradientDifference(fast, exact);
         QVERIFY2(difference < tolerance, qPrintable(QString("gradients differ by %1").arg(difference)));
     }
@@ -177,7 +180,8 @@ private slots:
         const double expected = exact.gradients(), actual = fast.gradients();
         // About twenty roundings to bf16 lie on a path; they are independent, so their root counts, with a margin of 4.
         const double tolerance = 4 * std::sqrt(20.0) * unitRoundoff(DType::Bf16);
-        QVERIFY2(std::abs(actual - expected) < tolerance * expected, qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
+        QVERIFY2(std::abs(actual - expected) < tolerance * expected,
+                 qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
         const double difference = gradientDifference(fast, exact);
         QVERIFY2(difference < 4 * tolerance, qPrintable(QString("gradients differ by %1").arg(difference)));
     }
@@ -229,7 +233,8 @@ private slots:
         const double a = chunked->gradients(), b = whole->gradients();
         QVERIFY(std::abs(a - b) < 64 * unitRoundoff(DType::F32) * b);
         QVERIFY(gradientDifference(*chunked, *whole) < 400 * unitRoundoff(DType::F32));
-        QVERIFY(chunked->rank->allocator.statistics().peakAllocated < whole->rank->allocator.statistics().peakAllocated);
+        QVERIFY(chunked->rank->allocator.statistics().peakAllocated <
+                whole->rank->allocator.statistics().peakAllocated);
     }
 
     void everythingIsReleased()

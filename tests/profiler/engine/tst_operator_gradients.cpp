@@ -3,9 +3,9 @@
 // reference device. The scalar that is differentiated is <output, weights> with random weights.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
+#include "tests/profiler/engine/engine_fixture.h"
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -14,7 +14,7 @@ using namespace fourwalls::engine::testing;
 namespace {
 constexpr double kTolerance = 1e-7;
 constexpr DType kType = DType::F64;
-}
+} // namespace
 
 class OperatorGradients : public QObject {
     Q_OBJECT
@@ -56,13 +56,16 @@ private slots:
         f();
         device().normBackward(kind, x, gamma, mean, rstd, weights, twice, true, gammaTwice,
                               rms ? Tensor() : m_rank.copy(dbeta, kType), true);
-        for (std::int64_t i = 0; i < dx.elements(); ++i) QVERIFY(std::abs(element(twice, i) - 2 * element(dx, i)) < 1e-12);
-        for (std::int64_t i = 0; i < 12; ++i) QVERIFY(std::abs(element(gammaTwice, i) - 2 * element(dgamma, i)) < 1e-12);
+        for (std::int64_t i = 0; i < dx.elements(); ++i)
+            QVERIFY(std::abs(element(twice, i) - 2 * element(dx, i)) < 1e-12);
+        for (std::int64_t i = 0; i < 12; ++i)
+            QVERIFY(std::abs(element(gammaTwice, i) - 2 * element(dgamma, i)) < 1e-12);
     }
 
     void activations()
     {
-        const Tensor x = m_rank.random({4, 10}, kType, 1, 3.0), weights = random({4, 10}, 2), y = empty({4, 10}), dx = empty({4, 10});
+        const Tensor x = m_rank.random({4, 10}, kType, 1, 3.0), weights = random({4, 10}, 2), y = empty({4, 10}),
+                     dx = empty({4, 10});
         const auto gelu = [&] {
             device().geluForward(x, y);
             return dot(y, weights);
@@ -89,7 +92,8 @@ private slots:
     void softmax()
     {
         QFETCH(bool, causal);
-        const Tensor x = m_rank.random({2, 3, 7, 7}, kType, 1, 2.0), weights = random({2, 3, 7, 7}, 2), y = empty({2, 3, 7, 7});
+        const Tensor x = m_rank.random({2, 3, 7, 7}, kType, 1, 2.0), weights = random({2, 3, 7, 7}, 2),
+                     y = empty({2, 3, 7, 7});
         const auto f = [&] {
             device().convert(x, y);
             device().softmaxForward(y, 0.37, causal);
@@ -118,7 +122,8 @@ private slots:
     void embedding()
     {
         const Tensor tokens = m_rank.tokens({2, 5}, 6, 1);
-        const Tensor table = random({6, 4}, 1), positions = random({5, 4}, 2), weights = random({10, 4}, 3), out = empty({10, 4});
+        const Tensor table = random({6, 4}, 1), positions = random({5, 4}, 2), weights = random({10, 4}, 3),
+                     out = empty({10, 4});
         const auto f = [&] {
             device().embeddingForward(tokens, table, positions, out);
             return dot(out, weights);
@@ -134,7 +139,8 @@ private slots:
     void rotaryIsUndoneByItsInverse()
     {
         const AttentionShape shape{2, 5, 4, 2, 6, true};
-        const Tensor x = random({10, shape.width()}, 1), y = m_rank.copy(x, kType), weights = random({10, shape.width()}, 2);
+        const Tensor x = random({10, shape.width()}, 1), y = m_rank.copy(x, kType),
+                     weights = random({10, shape.width()}, 2);
         const RotaryTables tables = RotaryTables::make(*m_rank.context, 5, 6);
         const auto f = [&] {
             const Tensor z = m_rank.copy(x, kType);
@@ -159,7 +165,8 @@ private slots:
         for (const bool fused : {false, true})
             for (const int kvHeads : {4, 2, 1})
                 for (const bool causal : {true, false})
-                    QTest::addRow("%s, %d key/value heads, %s", fused ? "fused" : "unfused", kvHeads, causal ? "causal" : "full")
+                    QTest::addRow("%s, %d key/value heads, %s", fused ? "fused" : "unfused", kvHeads,
+                                  causal ? "causal" : "full")
                         << fused << kvHeads << causal;
     }
 
@@ -182,7 +189,8 @@ private slots:
 
     void matmulWithEverything()
     {
-        const Tensor a = random({3, 4}, 1), b = random({5, 4}, 2), bias = random({5}, 3), residual = random({3, 5}, 4), c = random({3, 5}, 5);
+        const Tensor a = random({3, 4}, 1), b = random({5, 4}, 2), bias = random({5}, 3), residual = random({3, 5}, 4),
+                     c = random({3, 5}, 5);
         const Tensor before = m_rank.copy(c, kType);
         MatmulOptions options;
         options.bias = &bias;

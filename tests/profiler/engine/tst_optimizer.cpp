@@ -3,10 +3,10 @@
 // that make runs repeatable.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/train/builtin_text.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/text_data.h"
+#include "tests/profiler/engine/engine_fixture.h"
 
 #include <QTemporaryFile>
 
@@ -58,7 +58,7 @@ private slots:
             const double keep = 1.0 - rate * settings.weightDecay, power = std::pow(keep, steps);
             const double decayed = w0 * power - move * (1.0 - power) / (1.0 - keep);
             QVERIFY(std::abs(element(matrix.weight, i) - decayed) < 1e-10);
-            QVERIFY(std::abs(element(vector.weight, i) - (w0 - steps * move)) < 1e-10);   // vectors do not decay
+            QVERIFY(std::abs(element(vector.weight, i) - (w0 - steps * move)) < 1e-10); // vectors do not decay
         }
     }
 
@@ -95,7 +95,7 @@ private slots:
         setElement(a.gradient, 0, 3.0);
         setElement(a.gradient, 1, 0.0);
         setElement(b.gradient, 0, 4.0);
-        setElement(untouched.gradient, 0, 1e9);   // stale: nothing was added this step
+        setElement(untouched.gradient, 0, 1e9); // stale: nothing was added this step
         a.gradientEmpty = b.gradientEmpty = false;
         const double norm = optimizer.gradientNorm(*rank.context);
         QCOMPARE(norm, 5.0);
@@ -115,7 +115,7 @@ private slots:
         QCOMPARE(learningRateAt(s, 0), 0.2);
         QCOMPARE(learningRateAt(s, 9), 2.0);
         QCOMPARE(learningRateAt(s, 10), 2.0);
-        QVERIFY(std::abs(learningRateAt(s, 55) - 1.1) < 1e-12);    // half way: the mean of peak and floor
+        QVERIFY(std::abs(learningRateAt(s, 55) - 1.1) < 1e-12); // half way: the mean of peak and floor
         QVERIFY(std::abs(learningRateAt(s, 100) - 0.2) < 1e-12);
         for (int i = 11; i <= 100; ++i) QVERIFY(learningRateAt(s, i) < learningRateAt(s, i - 1));
         s.steps = 1;
@@ -125,7 +125,7 @@ private slots:
     void randomNumbersAreWhatTheyWere()
     {
         // Fixed values: a change here changes every recorded run.
-        QCOMPARE(mix64(0), std::uint64_t{0xe220a8397b1dcdaf});   // first output of SplitMix64 with seed 0
+        QCOMPARE(mix64(0), std::uint64_t{0xe220a8397b1dcdaf}); // first output of SplitMix64 with seed 0
         const RandomStream r(1, 2);
         double sum = 0, squares = 0, smallest = 1, largestValue = 0;
         constexpr int n = 100000;
@@ -176,7 +176,7 @@ private slots:
         for (std::int64_t i = 0; i < batch.inputs.elements(); ++i) seen.insert(batch.inputs.as<std::int32_t>()[i]);
         QCOMPARE(*seen.begin(), 0);
         QCOMPARE(*seen.rbegin(), 255);
-        QVERIFY(!TextData::open(file.fileName().toStdString(), 300, 1).ok());   // needs 301 bytes
+        QVERIFY(!TextData::open(file.fileName().toStdString(), 300, 1).ok()); // needs 301 bytes
         QVERIFY(!TextData::open("/", 10, 1).ok());
     }
 };

@@ -66,9 +66,19 @@ private slots:
         auto report = runTraining(spec, options);
         QVERIFY(report.ok());
 
-        const QStringList arguments = {source + "/tests/bench/pytorch_gpt.py", "--model", source + "/resources/presets/models/" + model + ".json",
-                                       "--weights", directory.path() + "/model.safetensors", "--text", source + "/resources/text/tom_sawyer.txt",
-                                       "--steps", QString::number(steps), "--batch", "4", "--seq", "64"};
+        const QStringList arguments = {source + "/tests/bench/pytorch_gpt.py",
+                                       "--model",
+                                       source + "/resources/presets/models/" + model + ".json",
+                                       "--weights",
+                                       directory.path() + "/model.safetensors",
+                                       "--text",
+                                       source + "/resources/text/tom_sawyer.txt",
+                                       "--steps",
+                                       QString::number(steps),
+                                       "--batch",
+                                       "4",
+                                       "--seq",
+                                       "64"};
         int exitCode = 0;
         QByteArray messages;
         const std::vector<double> theirs = lossesOf(arguments, exitCode, messages);
@@ -82,8 +92,12 @@ private slots:
         for (std::size_t i = 0; i < steps; ++i) {
             const double ours = report->steps[i].loss;
             const double tolerance = (i == 0 ? 3e-7 : 3e-6) * exact[i];
-            QVERIFY2(std::abs(ours - exact[i]) < tolerance, qPrintable(QString("step %1: %2, exactly %3").arg(i).arg(ours, 0, 'g', 10).arg(exact[i], 0, 'g', 10)));
-            QVERIFY2(std::abs(ours - theirs[i]) < 2 * tolerance, qPrintable(QString("step %1: %2, PyTorch %3").arg(i).arg(ours, 0, 'g', 10).arg(theirs[i], 0, 'g', 10)));
+            QVERIFY2(
+                std::abs(ours - exact[i]) < tolerance,
+                qPrintable(QString("step %1: %2, exactly %3").arg(i).arg(ours, 0, 'g', 10).arg(exact[i], 0, 'g', 10)));
+            QVERIFY2(
+                std::abs(ours - theirs[i]) < 2 * tolerance,
+                qPrintable(QString("step %1: %2, PyTorch %3").arg(i).arg(ours, 0, 'g', 10).arg(theirs[i], 0, 'g', 10)));
         }
     }
 };

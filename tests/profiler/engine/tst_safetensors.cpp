@@ -3,9 +3,9 @@
 // with a message, never a crash.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/engine_fixture.h"
 #include "profiler/engine/nn/decoder.h"
 #include "profiler/engine/train/safetensors.h"
+#include "tests/profiler/engine/engine_fixture.h"
 
 #include <nlohmann/json.hpp>
 
@@ -122,7 +122,9 @@ private slots:
         QCOMPARE(header->dataOffset % 8, std::uint64_t{0});
         // The value of one element of a transposed piece: k_proj[2][5] is column 12 + 2 of row 5 of the fused matrix.
         std::ifstream in(file(), std::ios::binary);
-        in.seekg(static_cast<std::streamoff>(header->dataOffset + header->tensors.at("model.layers.0.self_attn.k_proj.weight").begin + (2 * 12 + 5) * 4));
+        in.seekg(static_cast<std::streamoff>(header->dataOffset +
+                                             header->tensors.at("model.layers.0.self_attn.k_proj.weight").begin +
+                                             (2 * 12 + 5) * 4));
         float value = 0;
         in.read(reinterpret_cast<char*>(&value), 4);
         for (const auto& p : model.parameters().all())
@@ -136,7 +138,7 @@ private slots:
         TestRank rank(DType::F32);
         ParameterList list;
         Parameter& p = list.addVector(*rank.context, "v", 4, 0.0);
-        const std::uint16_t half[] = {0x3c00, 0xc000, 0x3555, 0x0001};   // 1, -2, 0.333251953125, 2^-24
+        const std::uint16_t half[] = {0x3c00, 0xc000, 0x3555, 0x0001}; // 1, -2, 0.333251953125, 2^-24
         std::string bytes = headerOf(R"({"v":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}})");
         bytes.append(reinterpret_cast<const char*>(half), 8);
         write(file(), bytes);
@@ -157,7 +159,9 @@ private slots:
     void hostileFiles_data()
     {
         QTest::addColumn<QByteArray>("bytes");
-        const auto row = [](const char* name, const std::string& bytes) { QTest::newRow(name) << QByteArray::fromStdString(bytes); };
+        const auto row = [](const char* name, const std::string& bytes) {
+            QTest::newRow(name) << QByteArray::fromStdString(bytes);
+        };
         const std::string data(16, '\1');
         row("empty", "");
         row("seven bytes", "1234567");
@@ -172,18 +176,27 @@ private slots:
         row("no offsets", headerOf(R"({"v":{"dtype":"F32","shape":[4]}})") + data);
         row("offsets reversed", headerOf(R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}})") + data);
         row("offsets beyond the end", headerOf(R"({"v":{"dtype":"F32","shape":[8],"data_offsets":[0,32]}})") + data);
-        row("offsets overflow", headerOf(R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[18446744073709551600,18446744073709551615]}})") + data);
+        row("offsets overflow",
+            headerOf(
+                R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[18446744073709551600,18446744073709551615]}})") +
+                data);
         row("negative offset", headerOf(R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[-16,0]}})") + data);
         row("fractional offset", headerOf(R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[0.5,16]}})") + data);
         row("size does not match", headerOf(R"({"v":{"dtype":"F32","shape":[3],"data_offsets":[0,16]}})") + data);
-        row("shape product overflows", headerOf(R"({"v":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,16]}})") + data);
+        row("shape product overflows",
+            headerOf(R"({"v":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,16]}})") + data);
         row("negative extent", headerOf(R"({"v":{"dtype":"F32","shape":[-4],"data_offsets":[0,16]}})") + data);
-        row("too many axes", headerOf(R"({"v":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16]}})") + data);
+        row("too many axes",
+            headerOf(R"({"v":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16]}})") + data);
         row("unknown type", headerOf(R"({"v":{"dtype":"F8","shape":[4],"data_offsets":[0,16]}})") + data);
         row("type is a number", headerOf(R"({"v":{"dtype":32,"shape":[4],"data_offsets":[0,16]}})") + data);
-        row("overlapping", headerOf(R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"w":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})") + data);
+        row("overlapping",
+            headerOf(
+                R"({"v":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"w":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})") +
+                data);
         row("deeply nested", headerOf("{\"v\":" + std::string(100000, '[') + std::string(100000, ']') + "}") + data);
-        row("invalid UTF-8", headerOf("{\"\xff\xfe\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}") + data);
+        row("invalid UTF-8",
+            headerOf("{\"\xff\xfe\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}") + data);
         row("another tensor", headerOf(R"({"w":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})") + data);
         row("another size", headerOf(R"({"v":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})") + data);
         row("integers", headerOf(R"({"v":{"dtype":"I32","shape":[4],"data_offsets":[0,16]}})") + data);
@@ -200,7 +213,7 @@ private slots:
         QVERIFY(!status.ok());
         QVERIFY(!status.error().what.empty() && !status.error().hint.empty());
         QCOMPARE(status.error().code, ErrorCode::Format);
-        QCOMPARE(p.weight.as<float>()[0], 5.0f);   // untouched
+        QCOMPARE(p.weight.as<float>()[0], 5.0f); // untouched
     }
 
     void unreadableAndUnwritablePlaces()

@@ -87,7 +87,7 @@ private slots:
         QVERIFY2(report.ok(), report ? "" : report.error().message().c_str());
         const std::vector<double> loss = losses(*report);
         QCOMPARE(loss.size(), std::size_t{60});
-        QVERIFY(std::abs(loss.front() - std::log(256.0)) < 0.5);   // nothing is known about 256 bytes
+        QVERIFY(std::abs(loss.front() - std::log(256.0)) < 0.5); // nothing is known about 256 bytes
         const double end = (loss[57] + loss[58] + loss[59]) / 3;
         QVERIFY2(end < 3.6, qPrintable(QString("ends at %1").arg(end)));
     }
@@ -113,7 +113,8 @@ private slots:
         // Same numbers up to rounding however the step is cut: attention, fusion and micro-batches change nothing.
         auto base = runTraining(smallSpec(4), quick());
         QVERIFY(base.ok());
-        for (const char* plan : {"attention=unfused", "fuse=0", "microbatches=2", "microbatches=4 fuse=0 attention=unfused"}) {
+        for (const char* plan :
+             {"attention=unfused", "fuse=0", "microbatches=2", "microbatches=4 fuse=0 attention=unfused"}) {
             auto other = runTraining(smallSpec(4, plan), quick());
             QVERIFY(other.ok());
             for (std::size_t i = 0; i < 4; ++i)
@@ -170,30 +171,37 @@ private slots:
         QVERIFY(report->closing.recorderOverheadFraction.value_or(-1) > 0);
         QVERIFY(trace.finish(report->closing).ok());
         InMemoryTraceQuery query(trace.data());
-        for (const auto& audit : query.info().audit) QVERIFY2(audit.severity == AuditSeverity::Info, audit.name.c_str());
+        for (const auto& audit : query.info().audit)
+            QVERIFY2(audit.severity == AuditSeverity::Info, audit.name.c_str());
 
         // Every slice of a deeper kind lies inside one of the kind above it, and every kind is there.
-        struct Interval { std::int64_t begin, end; Phase phase; };
+        struct Interval {
+            std::int64_t begin, end;
+            Phase phase;
+        };
         std::map<SliceKind, std::vector<Interval>> slices;
         double flops = 0;
         std::set<Phase> kernelPhases;
-        QVERIFY(query.scanSlices([&](const SliceView& s) {
-            const OpInfo op = **query.op(s.op);
-            slices[op.kind].push_back({s.start.ns, s.end().ns, op.phase});
-            if (op.kind == SliceKind::Kernel) {
-                flops += op.flops;
-                kernelPhases.insert(op.phase);
-            }
-            return true;
-        }).ok());
+        QVERIFY(query
+                    .scanSlices([&](const SliceView& s) {
+                        const OpInfo op = **query.op(s.op);
+                        slices[op.kind].push_back({s.start.ns, s.end().ns, op.phase});
+                        if (op.kind == SliceKind::Kernel) {
+                            flops += op.flops;
+                            kernelPhases.insert(op.phase);
+                        }
+                        return true;
+                    })
+                    .ok());
         QCOMPARE(slices[SliceKind::Step].size(), std::size_t{3});
         QCOMPARE(slices[SliceKind::DataLoading].size(), std::size_t{6});
-        QCOMPARE(slices[SliceKind::Layer].size(), std::size_t{3 * 2 * 2 * 2});   // steps, micro-batches, layers, directions
+        QCOMPARE(slices[SliceKind::Layer].size(),
+                 std::size_t{3 * 2 * 2 * 2}); // steps, micro-batches, layers, directions
         const auto inside = [&](SliceKind inner, SliceKind outer) {
             return std::all_of(slices[inner].begin(), slices[inner].end(), [&](const Interval& i) {
-                return i.phase == Phase::Setup || std::any_of(slices[outer].begin(), slices[outer].end(), [&](const Interval& o) {
-                    return o.begin <= i.begin && i.end <= o.end;
-                });
+                return i.phase == Phase::Setup ||
+                       std::any_of(slices[outer].begin(), slices[outer].end(),
+                                   [&](const Interval& o) { return o.begin <= i.begin && i.end <= o.end; });
             });
         };
         QVERIFY(inside(SliceKind::Phase, SliceKind::Step));
@@ -222,13 +230,16 @@ private slots:
         QCOMPARE(resident[MemoryCategory::Activations], 0);
         QCOMPARE(resident[MemoryCategory::Temporaries], 0);
         bool named = false;
-        QVERIFY(query.scanAllocations([&](const AllocationView& a) {
-            if (a.category == MemoryCategory::Activations) {
-                const OpInfo op = **query.op(*a.op);
-                named |= op.layer == LayerIndex{1} && op.name == "mlp.up" && op.phase == Phase::Forward && a.microbatch == Microbatch{1};
-            }
-            return true;
-        }).ok());
+        QVERIFY(query
+                    .scanAllocations([&](const AllocationView& a) {
+                        if (a.category == MemoryCategory::Activations) {
+                            const OpInfo op = **query.op(*a.op);
+                            named |= op.layer == LayerIndex{1} && op.name == "mlp.up" && op.phase == Phase::Forward &&
+                                     a.microbatch == Microbatch{1};
+                        }
+                        return true;
+                    })
+                    .ok());
         QVERIFY(named);
 
         auto metrics = computeMetrics(query);
@@ -253,7 +264,8 @@ private slots:
     void refusesWithAReason_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"dp=2", "tp=2", "pp=2", "recompute=full", "offload=optimizer", "zero=1"}) QTest::newRow(plan) << plan;
+        for (const char* plan : {"dp=2", "tp=2", "pp=2", "recompute=full", "offload=optimizer", "zero=1"})
+            QTest::newRow(plan) << plan;
     }
 
     void refusesWithAReason()
