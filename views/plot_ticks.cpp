@@ -16,9 +16,11 @@ int decimalsOf(double step)
     return std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
 }
 
-/// The smallest of 1, 2, 5 x 10^n that cuts `span` into at most `atMost` steps.
-double stepFor(double span, int atMost)
+} // namespace
+
+double tickStep(double span, int atMost)
 {
+    if (!(span > 0) || !std::isfinite(span)) return 1;
     const double raw = span / std::max(1, atMost);
     const double power = std::pow(10.0, std::floor(std::log10(raw)));
     // A hair of tolerance: a span of exactly 5 steps must not become 4 because of rounding.
@@ -27,8 +29,6 @@ double stepFor(double span, int atMost)
     }
     return 10 * power;
 }
-
-} // namespace
 
 ByteScale byteScale(double largest, ByteUnit unit)
 {
@@ -50,7 +50,7 @@ std::vector<ValueTick> valueTicks(double low, double high, int atMost)
 {
     std::vector<ValueTick> ticks;
     if (!(high > low) || !std::isfinite(high - low)) return ticks;
-    const double step = stepFor(high - low, atMost);
+    const double step = tickStep(high - low, atMost);
     const double last = std::floor(high / step + 1e-9);
     for (double i = std::ceil(low / step - 1e-9); i <= last; ++i) {
         const double value = i * step;

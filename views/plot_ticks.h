@@ -24,6 +24,9 @@ struct ByteScale {
 /// The multiple in which `largest` [bytes] has one to three digits before the point.
 ByteScale byteScale(double largest, ByteUnit unit);
 
+/// The smallest of 1, 2, 5 x 10^n that cuts `span` into at most `atMost` steps; 1 for spans that are not positive.
+double tickStep(double span, int atMost);
+
 /// Multiples of a round step inside [low, high], at most `atMost` steps of them, rising. Empty if high <= low.
 std::vector<ValueTick> valueTicks(double low, double high, int atMost);
 

@@ -197,7 +197,7 @@ void MemoryAreaPlot::paintWallBand(QPainter& painter) const
     painter.restore();
 
     QString label = formatBytes(static_cast<double>(m_capacity), m_unit);
-    label = m_device.isEmpty() ? tr("%1 capacity").arg(label) : tr("%1: %2 capacity").arg(label, m_device);
+    label = m_device.isEmpty() ? tr("%1 capacity").arg(label) : tr("%1: capacity of %2").arg(label, m_device);
     if (m_scale.wall() == WallPlacement::Broken && m_peak && m_peak->peakBytes > 0) {
         const double times = static_cast<double>(m_capacity) / static_cast<double>(m_peak->peakBytes);
         label = tr("%1 · %2 times the peak, not to scale").arg(label, formatFigure(times, 2));

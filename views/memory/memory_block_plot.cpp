@@ -48,7 +48,7 @@ void MemoryBlockPlot::setSelected(std::optional<AllocationId> id)
 
 FrameQuality MemoryBlockPlot::quality() const
 {
-    if (!m_data) return FrameQuality::Blank;
+    if (!m_data || !m_data->placed) return FrameQuality::Blank;
     const TimeRange shown = camera().range();
     if (m_data->range.begin > shown.begin || m_data->range.end < shown.end) return FrameQuality::Stale;
     // A far wider window may have left out buffers that are large enough here.

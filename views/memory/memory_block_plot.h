@@ -15,6 +15,7 @@ struct BlockPicture {
     std::shared_ptr<const AllocationList> list;
     BlockLayout layout;
     TimeRange range;            ///< that was asked for
+    bool placed = false;        ///< the layout was asked for, too
 };
 
 class MemoryBlockPlot : public TimePlot {

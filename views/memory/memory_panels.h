@@ -60,6 +60,7 @@ public:
     explicit MemoryBufferPanel(QWidget* parent = nullptr);
 
     void setList(std::shared_ptr<const AllocationList> list, Instant origin);
+    bool isEmpty() const { return m_list == nullptr; }
     void setByteUnit(ByteUnit unit);
     /// Scrolls to a buffer and selects its row; nothing if the filter hides it.
     void select(AllocationId id);

@@ -93,15 +93,18 @@ Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts&
     return answer;
 }
 
-Result<BlockPicture> askBlocks(TraceQuery& trace, RankId rank, TimeRange range, bool byAddress,
-                               std::shared_ptr<const BlockPicture> previous)
+Result<BlockPicture> askBlocks(TraceQuery& trace, const BlockQuestion& question)
 {
-    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(rank, range, kBlockLimit));
+    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(question.rank, question.range, kBlockLimit));
     BlockPicture picture;
-    picture.range = range;
-    picture.layout = byAddress ? placeByAddress(list, range)
-                               : packBlocks(list, range, previous ? previous->list.get() : nullptr,
-                                            previous ? &previous->layout : nullptr);
+    picture.range = question.range;
+    picture.placed = question.place != BlockQuestion::Place::None;
+    const BlockPicture* previous = question.previous.get();
+    if (question.place == BlockQuestion::Place::ByAddress) picture.layout = placeByAddress(list, question.range);
+    if (question.place == BlockQuestion::Place::Packed) {
+        picture.layout = packBlocks(list, question.range, previous ? previous->list.get() : nullptr,
+                                    previous ? &previous->layout : nullptr);
+    }
     picture.list = std::make_shared<const AllocationList>(std::move(list));
     return picture;
 }

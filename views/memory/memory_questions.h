@@ -34,9 +34,15 @@ struct MemoryWindowAnswer {
 };
 Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts& facts, TimeRange range, int pixels);
 
-/// The buffers of a range with their places. previous: an earlier answer of the same rank, or null.
-Result<BlockPicture> askBlocks(TraceQuery& trace, RankId rank, TimeRange range, bool byAddress,
-                               std::shared_ptr<const BlockPicture> previous);
+/// The buffers of a range, with their places if those are wanted.
+struct BlockQuestion {
+    enum class Place { None, Packed, ByAddress };
+    RankId rank;
+    TimeRange range;
+    Place place = Place::None;
+    std::shared_ptr<const BlockPicture> previous;   ///< an earlier answer of the same rank, or null
+};
+Result<BlockPicture> askBlocks(TraceQuery& trace, const BlockQuestion& question);
 
 /// What was alive at an instant, and which phase that was.
 struct AliveAnswer {

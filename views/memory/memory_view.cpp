@@ -9,6 +9,7 @@
 #include <QComboBox>
 #include <QPainter>
 #include <QStackedWidget>
+#include <QTimer>
 #include <QToolButton>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ bool coversWithRoom(const TimeRange& have, const TimeRange& shown, const TimeRan
 } // namespace
 
 template <class R, class Job, class Done>
-void MemoryView::ask(const QByteArray& channel, Job job, Done done)
+void MemoryView::ask(const QByteArray& channel, Job job, Done done, Urgency urgency)
 {
     m_pending.insert(channel);
     session()->ask<R>(
@@ -49,7 +50,8 @@ void MemoryView::ask(const QByteArray& channel, Job job, Done done)
             m_pending.remove(channel);
             if (answer.ok()) done(answer.value);
             else fail(answer.error);
-        });
+        },
+        urgency);
 }
 
 void MemoryView::fail(const Error& error)
@@ -74,6 +76,8 @@ void MemoryView::traceChanged()
     m_area->setPicture(nullptr);
     m_area->setBuffers(nullptr);
     m_blocks->setPicture(nullptr);
+    m_bufferPanel->setList(nullptr, {});
+    m_listing->stop();
     m_area->setSelection(selection());
     m_blocks->setSelection(selection());
     m_content->hide();
@@ -127,7 +131,8 @@ void MemoryView::onShownRange()
 
     const bool all = m_buffers && m_buffers->list->totalCount == static_cast<std::int64_t>(m_buffers->list->items.size());
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
-    if (coarse || !coversWithRoom(m_askedBuffers, shown, whole)) askBuffers();
+    const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
+    if (coarse || unplaced || !coversWithRoom(m_askedBuffers, shown, whole)) askBuffers();
 }
 
 void MemoryView::askWindow()
@@ -157,18 +162,26 @@ void MemoryView::askBuffers()
 {
     const TimeRange range = widened(shownPlot().camera().range(), kMargin / 2, selection()->whole());
     m_askedBuffers = range;
-    const bool byAddress = m_address->isChecked();
+    BlockQuestion question{m_facts->rank.rank, range, BlockQuestion::Place::None, m_buffers};
+    if (showsBlocks()) question.place = m_address->isChecked() ? BlockQuestion::Place::ByAddress : BlockQuestion::Place::Packed;
+    // Placing thousands of blocks takes tens of milliseconds: never in the way of the curve.
     ask<BlockPicture>(
-        "buffers",
-        [rank = m_facts->rank.rank, range, byAddress, previous = m_buffers](TraceQuery& trace) {
-            return askBlocks(trace, rank, range, byAddress, previous);
-        },
+        "buffers", [question](TraceQuery& trace) { return askBlocks(trace, question); },
         [this](std::shared_ptr<const BlockPicture> picture) {
             m_buffers = std::move(picture);
             m_area->setBuffers(m_buffers->list);
             m_blocks->setPicture(m_buffers);
-            m_bufferPanel->setList(m_buffers->list, selection()->whole().begin);
-        });
+            // Sorting a table is slower than a frame: not while the range still moves.
+            if (m_bufferPanel->isEmpty()) listBuffers();
+            else m_listing->start();
+        },
+        showsBlocks() ? Urgency::Frame : Urgency::Background);
+}
+
+void MemoryView::listBuffers()
+{
+    m_listing->stop();
+    if (m_buffers) m_bufferPanel->setList(m_buffers->list, selection()->whole().begin);
 }
 
 std::optional<Instant> MemoryView::instant() const
@@ -282,7 +295,7 @@ bool MemoryView::showsFinalData() const
     if (!session() || !selection() || !session()->isOpen()) return false;
     if (!emptyReason().isEmpty()) return true;
     const FrameQuality quality = showsBlocks() ? m_blocks->quality() : m_area->quality();
-    return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers;
+    return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers && !m_listing->isActive();
 }
 
 QString MemoryView::emptyReason() const

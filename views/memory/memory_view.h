@@ -5,6 +5,7 @@
 #include "views/memory/memory_questions.h"
 #include "views/view.h"
 
+#include <QByteArray>
 #include <QSet>
 
 #include <memory>
@@ -12,6 +13,7 @@
 class QComboBox;
 class QSplitter;
 class QStackedWidget;
+class QTimer;
 class QToolButton;
 
 namespace fourwalls::views {
@@ -63,7 +65,8 @@ private:
     void askBuffers();
     void askInstant();
     /// The question on `channel` is under way until its answer came.
-    template <class R, class Job, class Done> void ask(const QByteArray& channel, Job job, Done done);
+    template <class R, class Job, class Done>
+    void ask(const QByteArray& channel, Job job, Done done, Urgency urgency = Urgency::Frame);
     void fail(const Error& error);
 
     void onRank();
@@ -76,6 +79,7 @@ private:
     void selectBuffer(AllocationId id);
 
     void fillPickers();
+    void listBuffers();
     void showSummary();
     void showFigures();
     void showLegend();
@@ -106,6 +110,7 @@ private:
     InstantPhase m_peakPlace;
     std::optional<Instant> m_peakKnown;         ///< the peak that the label and place describe
     QSet<QByteArray> m_pending;
+    QTimer* m_listing = nullptr;                ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
     int m_askedPixels = 0;
 };

@@ -11,6 +11,7 @@
 #include <QSignalBlocker>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -20,11 +21,20 @@ namespace {
 /// One notch of a wheel, and the part of the screen that one key press moves by.
 constexpr int kKeyZoom = 120;
 constexpr double kKeyPan = 0.1;
+/// The range stands still when it has not moved for this long.
+constexpr int kSettleMs = 60;
 }
 
 MemoryView::MemoryView(QWidget* parent) : View(parent)
 {
     build();
+    m_listing = new QTimer(this);
+    m_listing->setSingleShot(true);
+    m_listing->setInterval(kSettleMs);
+    connect(m_listing, &QTimer::timeout, this, [this] {
+        listBuffers();
+        shownPlot().update();   // reports that nothing better will follow
+    });
     buildControls();
     buildActions();
     retranslate();

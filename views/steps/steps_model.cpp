@@ -24,6 +24,18 @@ QString columnFigure(double value)
 
 } // namespace
 
+QString smallFigure(double value)
+{
+    const double size = std::abs(value);
+    if (size == 0 || size >= 1e-3 || !std::isfinite(value)) return formatFigure(value);
+    // "2.98e-04" apart: three digits without superfluous zeros, and the power as people write it.
+    const QStringList parts = QString::number(value, 'e', 2).split(QLatin1Char('e'));
+    QString text = QString::number(parts[0].toDouble(), 'g', 3) + QStringLiteral("×10⁻");
+    static const QString kDigits = QStringLiteral("⁰¹²³⁴⁵⁶⁷⁸⁹");
+    for (const QChar digit : QString::number(-parts[1].toInt())) text += kDigits[digit.digitValue()];
+    return text;
+}
+
 QString words(StepPart part)
 {
     switch (part) {
@@ -111,7 +123,7 @@ QString StepsModel::shown(const StepRow& row, int column) const
     case Tokens: return formatRate(value.toDouble(), QString());
     case Loss:
     case GradientNorm: return columnFigure(value.toDouble());
-    case LearningRate: return formatFigure(value.toDouble());
+    case LearningRate: return smallFigure(value.toDouble());
     default: return formatPercent(value.toDouble());
     }
 }

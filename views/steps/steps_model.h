@@ -17,6 +17,9 @@ QString words(StepPart part);
 /// The colour of a part; invalid for bubble and idle, which are hatched.
 QColor colourOf(StepPart part);
 
+/// A figure that may be very small: 4 digits, below a thousandth as "3×10⁻⁵".
+QString smallFigure(double value);
+
 class StepsModel : public QAbstractTableModel {
     Q_OBJECT
 public:

@@ -3,6 +3,8 @@
 #include "views/steps/steps_plot.h"
 
 #include "views/format.h"
+#include "views/plot_ticks.h"
+#include "views/steps/steps_model.h"
 #include "views/theme.h"
 
 #include <QMouseEvent>
@@ -23,7 +25,7 @@ constexpr double kAxisRoom = 0.10;  ///< of the values' span, above and below
 /// Whole numbers only: there is no step 2.5.
 class StepTicker : public QCPAxisTicker {
 protected:
-    double getTickStep(const QCPRange& range) override { return std::max(1.0, std::round(niceStep(range.size(), 6))); }
+    double getTickStep(const QCPRange& range) override { return std::max(1.0, tickStep(range.size(), 8)); }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override { return QString::number(std::llround(tick)); }
     int getSubTickCount(double) override { return 0; }
 };
@@ -33,7 +35,7 @@ class FigureTicker : public QCPAxisTicker {
 protected:
     double getTickStep(const QCPRange& range) override
     {
-        m_step = niceStep(range.size(), 4);
+        m_step = tickStep(range.size(), 5);
         return m_step;
     }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override
@@ -95,7 +97,7 @@ void StepsPlot::setTable(std::shared_ptr<const StepTable> table)
 
 std::vector<StepsPlot::Series> StepsPlot::wantedSeries() const
 {
-    const auto figure = [](double value) { return formatFigure(value); };
+    const auto figure = [](double value) { return smallFigure(value); };
     double longest = 0;
     for (const StepRow& row : m_table->rows) longest = std::max(longest, static_cast<double>(row.range.length().ns));
     const double unit = longest >= 1e10 ? 1e9 : longest >= 1e6 ? 1e6 : 1e3;

@@ -155,11 +155,25 @@ void StepsView::showTable()
     m_painted = false;
     m_model->setTable(m_data);
     m_plot->setTable(m_data);
+    hideEmptyColumns();
     m_finding = sentence();
     m_card->finding().setText(m_finding);
     showFigures();
     followStep();
     update();
+}
+
+void StepsView::hideEmptyColumns()
+{
+    // A column of dashes or of nothing but zeros says nothing. Compute and idle stay: they are the answer.
+    using M = StepsModel;
+    for (const int column : {M::Loss, M::LearningRate, M::GradientNorm, M::Tokens, M::Communication, M::Copy, M::Bubble}) {
+        bool any = false;
+        for (int row = 0; row < m_model->rowCount() && !any; ++row) {
+            any = m_model->index(row, column).data(kExactRole).toDouble() != 0;
+        }
+        m_tableView->setColumnHidden(column, !any);
+    }
 }
 
 void StepsView::showFigures()
@@ -182,7 +196,7 @@ void StepsView::showFigures()
         }
         return std::optional<double>();
     };
-    const auto figure = [](const std::optional<double>& value) { return value ? formatFigure(*value) : QString(kDash); };
+    const auto figure = [](const std::optional<double>& value) { return value ? smallFigure(*value) : QString(kDash); };
     const std::optional<Duration> median = m_data->medianTime();
     const std::optional<double> rate = m_data->tokensPerSecond();
     std::vector<PlotFigure> figures;

@@ -47,6 +47,7 @@ private:
     void askTable();
     void showTable();
     void showFigures();
+    void hideEmptyColumns();
     void chooseStep(StepIndex step);
     void openOnTimeline(StepIndex step);
     void followStep();
