@@ -416,7 +416,8 @@ private:
 
 Status InMemoryTrace::finish(const TraceClosing& closing)
 {
-    const std::scoped_lock lock(m_mutex, m_records->mutex);
+    const std::shared_ptr<Records> collected = m_records;   // outlives the lock on its mutex
+    const std::scoped_lock lock(m_mutex, collected->mutex);
     if (m_data) return Error{ErrorCode::Internal, "finished twice", "in-memory trace", ""};
     auto data = std::make_shared<InMemoryTraceData>();
     data->info.header = m_header;
