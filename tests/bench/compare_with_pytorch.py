@@ -3,6 +3,7 @@
 """Times the engine's training step against PyTorch's, one thread each, in turns on the same machine.
 
 Usage: compare_with_pytorch.py --engine BUILD/bin/bench_engine_step [--model FILE] [--rounds 8] [--steps 4]
+       compare_with_pytorch.py --engine … --model resources/presets/models/resnet50.json [--channels-last]
 Every round runs both programs (the order alternates) and drops each one's first step, which allocates and compiles.
 Prints both medians and the median of the per-round ratios engine / PyTorch with a 95 % bootstrap interval, and the
 largest relative difference of the losses."""
@@ -37,14 +38,24 @@ def main():
     parser.add_argument("--batch", default="8")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--channels-last", action="store_true", help="PyTorch's other order of an image's elements")
     args = parser.parse_args()
+    with open(args.model) as f:
+        spec = json.load(f)
     ratios, ours, theirs, difference = [], [], [], 0.0
     with tempfile.TemporaryDirectory() as directory:
         run([args.engine, args.model, "steps=1", f"batch={args.batch}", f"save={directory}"])
         engine = [args.engine, args.model, f"steps={args.steps}", f"batch={args.batch}", f"load={directory}", f"plan={args.plan}"]
-        torch = ["/usr/bin/python3", os.path.join(HERE, "pytorch_gpt.py"), "--model", args.model, "--weights",
-                 os.path.join(directory, "model.safetensors"), "--text",
-                 os.path.join(ROOT, "resources/text/tom_sawyer.txt"), "--steps", str(args.steps), "--batch", args.batch]
+        common = ["--weights", os.path.join(directory, "model.safetensors"), "--steps", str(args.steps), "--batch", args.batch]
+        if spec["kind"] == "resnet":
+            engine.append("optimizer=sgd")
+            torch = ["/usr/bin/python3", os.path.join(HERE, "pytorch_resnet.py"), "--depth", str(spec["depth"]),
+                     "--size", str(spec["image_size"]), "--classes", str(spec["classes"])] + common
+            if args.channels_last:
+                torch.append("--channels-last")
+        else:
+            torch = ["/usr/bin/python3", os.path.join(HERE, "pytorch_gpt.py"), "--model", args.model, "--text",
+                     os.path.join(ROOT, "resources/text/tom_sawyer.txt")] + common
         for i in range(args.rounds):
             pair = [run(c) for c in ([engine, torch] if i % 2 == 0 else [torch, engine])]
             (loss_a, ms_a), (loss_b, ms_b) = pair if i % 2 == 0 else pair[::-1]
