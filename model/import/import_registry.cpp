@@ -24,6 +24,12 @@ bool isJson(std::string_view beginning)
     return !text.empty() && (text[0] == '{' || text[0] == '[');
 }
 
+/// Protocols 2 to 5, which begin with an opcode and their number.
+bool isPickle(std::string_view beginning)
+{
+    return beginning.size() > 2 && beginning[0] == '\x80' && beginning[1] >= 2 && beginning[1] <= 5;
+}
+
 Result<std::string> beginningOf(const std::string& path)
 {
     FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(path));
@@ -68,6 +74,7 @@ const ImportFormat* formatOf(std::string_view beginning)
 const std::vector<ImportFormat>& importFormats()
 {
     static const std::vector<ImportFormat> kFormats{
+        {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
     };
     return kFormats;

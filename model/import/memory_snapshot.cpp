@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the records out of the pickle as they are completed, and the figures of a snapshot.
+#include "model/import/memory_snapshot.h"
+
+#include "model/import/pickle_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace fourwalls::importers {
+
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;   ///< of one buffer: sums of millions stay in range
+constexpr std::int64_t kLastTimeUs = kLargestTimeNs / 1000;
+
+constexpr std::array<std::pair<std::string_view, SnapshotAction>, 9> kActions{{
+    {"alloc", SnapshotAction::Alloc}, {"free_requested", SnapshotAction::FreeRequested},
+    {"free_completed", SnapshotAction::FreeCompleted}, {"segment_alloc", SnapshotAction::SegmentAlloc},
+    {"segment_free", SnapshotAction::SegmentFree}, {"segment_map", SnapshotAction::SegmentMap},
+    {"segment_unmap", SnapshotAction::SegmentUnmap}, {"snapshot", SnapshotAction::Snapshot},
+    {"oom", SnapshotAction::OutOfMemory}}};
+
+std::int64_t bytesOf(const PickleValue& value)
+{
+    return value.kind == Kind::Int ? std::clamp<std::int64_t>(value.integer, 0, kMostBytes) : 0;
+}
+std::int64_t integerOr(const PickleValue& value, std::int64_t fallback)
+{
+    return value.kind == Kind::Int ? value.integer : fallback;
+}
+
+/// Turns records into plain structures as soon as the pickle has them complete, and lets go of the originals.
+class SnapshotReducer {
+public:
+    explicit SnapshotReducer(MemorySnapshot& snapshot) : m_snapshot(snapshot) {}
+
+    void operator()(Pickle& pickle, PickleValue& item)
+    {
+        const PickleValue action = pickle.get(item, "action");
+        if (action.kind == Kind::Text) return entry(pickle, item, action);
+        if (pickle.get(item, "total_size").kind == Kind::Int) return segment(pickle, item);
+        if (pickle.get(item, "state").kind == Kind::Text) return block(pickle, item);
+    }
+
+    std::vector<SnapshotEntry> entries;
+
+private:
+    void entry(Pickle& pickle, PickleValue& item, const PickleValue& action)
+    {
+        SnapshotEntry made;
+        const std::string_view name = pickle.text(action);
+        for (const auto& [text, value] : kActions)
+            if (text == name) made.action = value;
+        if (m_snapshot.actions.size() < 100 || m_snapshot.actions.count(std::string(name)) > 0)
+            ++m_snapshot.actions[std::string(name.substr(0, 64))];
+        made.address = integerOr(pickle.get(item, "addr"), 0);
+        made.deviceFree = integerOr(pickle.get(item, "device_free"), -1);
+        made.size = bytesOf(pickle.get(item, "size"));
+        made.stream = integerOr(pickle.get(item, "stream"), 0);
+        const std::int64_t time = integerOr(pickle.get(item, "time_us"), -1);
+        made.timeUs = time >= 0 && time <= kLastTimeUs ? time : -1;
+        made.frame = frame(pickle, pickle.get(item, "frames"));
+        pickle.replace(item, {});
+        item = {Kind::Int, kEntryMark, static_cast<std::int64_t>(entries.size())};
+        entries.push_back(made);
+    }
+
+    void block(Pickle& pickle, PickleValue& item)
+    {
+        SnapshotBlock made;
+        made.address = integerOr(pickle.get(item, "address"), -1);
+        made.size = bytesOf(pickle.get(item, "size"));
+        made.requested = pickle.get(item, "requested_size").kind == Kind::Int ? bytesOf(pickle.get(item, "requested_size")) : made.size;
+        made.inactive = pickle.text(pickle.get(item, "state")) == "inactive";
+        made.frame = frame(pickle, pickle.get(item, "frames"));
+        pickle.replace(item, {});
+        item = {Kind::Int, kBlockMark, static_cast<std::int64_t>(m_blocks.size())};
+        m_blocks.push_back(made);
+    }
+
+    void segment(Pickle& pickle, PickleValue& item)
+    {
+        SnapshotSegment made;
+        made.device = std::clamp<std::int64_t>(integerOr(pickle.get(item, "device"), 0), 0, 1 << 16);
+        made.address = integerOr(pickle.get(item, "address"), 0);
+        made.total = bytesOf(pickle.get(item, "total_size"));
+        made.allocated = bytesOf(pickle.get(item, "allocated_size"));
+        made.active = bytesOf(pickle.get(item, "active_size"));
+        made.requested = bytesOf(pickle.get(item, "requested_size"));
+        made.expandable = integerOr(pickle.get(item, "is_expandable"), 0) != 0 || pickle.get(item, "is_expandable").index == 1;
+        for (const PickleValue& id : pickle.list(pickle.get(item, "segment_pool_id")))
+            made.privatePool = made.privatePool || integerOr(id, 0) != 0;
+        const PickleValue blocks = pickle.get(item, "blocks");
+        std::int64_t address = made.address;
+        for (const PickleValue& value : pickle.list(blocks)) {
+            if (value.kind != Kind::Int || value.index != kBlockMark) {
+                ++m_snapshot.unreadable;
+                continue;
+            }
+            SnapshotBlock each = m_blocks[static_cast<std::size_t>(value.integer)];
+            // Blocks tile the segment; older files do not say where each begins.
+            if (each.address < 0) each.address = address;
+            address = each.address + each.size;
+            made.blocks.push_back(each);
+        }
+        if (blocks.kind == Kind::List) pickle.replace(blocks, {});
+        pickle.replace(item, {});
+        item = {};
+        m_snapshot.segments.push_back(std::move(made));
+    }
+
+    /// The caller nearest to the user: the first Python frame outside of PyTorch, else the first Python frame. The list
+    /// is replaced by the answer, for the records that share it.
+    std::int32_t frame(Pickle& pickle, const PickleValue& frames)
+    {
+        if (frames.kind != Kind::List) return -1;
+        const std::vector<PickleValue>& list = pickle.list(frames);
+        if (list.empty()) return -1;
+        if (list.size() == 1 && list[0].kind == Kind::Int && list[0].index == kFrameMark) return static_cast<std::int32_t>(list[0].integer);
+        std::int32_t best = -1;
+        for (const PickleValue& value : list) {
+            if (value.kind != Kind::Dict) continue;
+            const std::string_view file = pickle.text(pickle.get(value, "filename"));
+            if (file.empty() || file == "??") continue;
+            const bool library = file.find("/torch/") != std::string_view::npos || file.find("site-packages") != std::string_view::npos;
+            if (library && best >= 0) continue;
+            best = frameId(std::string(pickle.text(pickle.get(value, "name")).substr(0, 200)) + " (" +
+                           std::string(file.substr(file.find_last_of('/') + 1).substr(0, 200)) + ":" +
+                           std::to_string(integerOr(pickle.get(value, "line"), 0)) + ")");
+            if (!library) break;
+        }
+        pickle.replace(frames, {{Kind::Int, kFrameMark, best}});
+        return best;
+    }
+
+    std::int32_t frameId(std::string text)
+    {
+        const auto [found, isNew] = m_frameIds.try_emplace(std::move(text), static_cast<std::int32_t>(m_snapshot.frames.size()));
+        if (isNew) m_snapshot.frames.push_back(found->first);
+        return found->second;
+    }
+
+public:
+    /// Marks of integers that stand for a record; those of the file have 0 there.
+    static constexpr std::uint32_t kEntryMark = 1, kBlockMark = 2, kFrameMark = 3;
+
+private:
+    MemorySnapshot& m_snapshot;
+    std::vector<SnapshotBlock> m_blocks;
+    std::unordered_map<std::string, std::int32_t> m_frameIds;
+};
+
+} // namespace
+
+Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_token stop)
+{
+    MemorySnapshot snapshot;
+    SnapshotReducer reducer(snapshot);
+    const PickleReduce reduce = [&reducer](Pickle& pickle, PickleValue& item) { reducer(pickle, item); };
+    FOURWALLS_TRY_ASSIGN(const Pickle pickle, readPickle(path, reduce, stop));
+    const PickleValue traces = pickle.get(pickle.root(), "device_traces");
+    if (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List)
+        return Error{ErrorCode::Unsupported, "a Python pickle, but no memory snapshot", path,
+                     "give the file that torch.cuda.memory._dump_snapshot wrote"};
+    std::vector<bool> used(reducer.entries.size());
+    for (const PickleValue& device : pickle.list(traces)) {
+        if (snapshot.history.size() >= 4096) break;
+        auto& history = snapshot.history.emplace_back();
+        for (const PickleValue& value : pickle.list(device)) {
+            const auto index = static_cast<std::size_t>(value.integer);
+            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || used[index]) {
+                ++snapshot.unreadable;
+                continue;
+            }
+            used[index] = true;
+            history.push_back(reducer.entries[index]);
+        }
+    }
+    for (const PickleValue& value : pickle.list(pickle.get(pickle.root(), "external_annotations"))) {
+        const std::int64_t time = integerOr(pickle.get(value, "time_us"), -1);
+        if (time < 0 || time > kLastTimeUs) continue;
+        snapshot.annotations.push_back({std::string(pickle.text(pickle.get(value, "name")).substr(0, 200)),
+                                        integerOr(pickle.get(value, "device"), 0), time,
+                                        pickle.text(pickle.get(value, "stage")) == "START"});
+    }
+    return snapshot;
+}
+
+SnapshotWalk walkBack(const MemorySnapshot& snapshot, std::size_t device)
+{
+    SnapshotWalk walk;
+    for (const SnapshotSegment& segment : snapshot.segments) {
+        if (static_cast<std::size_t>(segment.device) != device) continue;
+        walk.reservedAtStart += segment.total;
+        for (const SnapshotBlock& block : segment.blocks)
+            if (!block.inactive) walk.requestedAtStart += block.requested;
+    }
+    walk.peakRequested = walk.requestedAtStart;
+    walk.peakReserved = walk.reservedAtStart;
+    if (device >= snapshot.history.size()) return walk;
+    const auto& history = snapshot.history[device];
+    for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
+        switch (entry->action) {
+        case SnapshotAction::Alloc: walk.requestedAtStart -= entry->size; break;
+        case SnapshotAction::FreeCompleted: walk.requestedAtStart += entry->size; break;
+        case SnapshotAction::SegmentAlloc:
+        case SnapshotAction::SegmentMap: walk.reservedAtStart -= entry->size; break;
+        case SnapshotAction::SegmentFree:
+        case SnapshotAction::SegmentUnmap: walk.reservedAtStart += entry->size; break;
+        default: break;
+        }
+        walk.peakRequested = std::max(walk.peakRequested, walk.requestedAtStart);
+        walk.peakReserved = std::max(walk.peakReserved, walk.reservedAtStart);
+    }
+    return walk;
+}
+
+TraceFacts snapshotFacts(const MemorySnapshot& snapshot)
+{
+    TraceFacts facts;
+    facts.memSegments = static_cast<std::int64_t>(snapshot.segments.size());
+    facts.memBlocks = 0;
+    facts.memTraceEntries = 0;
+    facts.memReservedBytes = 0;
+    facts.memActiveRequestedBytes = 0;
+    facts.memPeakRequestedBytes = 0;
+    facts.memPeakReservedBytes = 0;
+    std::size_t devices = snapshot.history.size();
+    std::set<std::int64_t> streams;
+    for (const SnapshotSegment& segment : snapshot.segments) {
+        devices = std::max(devices, static_cast<std::size_t>(segment.device) + 1);
+        *facts.memBlocks += static_cast<std::int64_t>(segment.blocks.size());
+        *facts.memReservedBytes += segment.total;
+        for (const SnapshotBlock& block : segment.blocks)
+            if (!block.inactive) *facts.memActiveRequestedBytes += block.requested;
+    }
+    std::optional<std::int64_t> first, last;
+    for (const auto& history : snapshot.history) {
+        *facts.memTraceEntries += static_cast<std::int64_t>(history.size());
+        for (const SnapshotEntry& entry : history) {
+            streams.insert(entry.stream);
+            if (entry.timeUs < 0) continue;
+            first = first ? std::min(*first, entry.timeUs) : entry.timeUs;
+            last = last ? std::max(*last, entry.timeUs) : entry.timeUs;
+        }
+    }
+    for (std::size_t device = 0; device < devices; ++device) {
+        const SnapshotWalk walk = walkBack(snapshot, device);
+        *facts.memPeakRequestedBytes += walk.peakRequested;
+        *facts.memPeakReservedBytes += walk.peakReserved;
+    }
+    facts.streams = static_cast<std::int64_t>(streams.size());
+    if (first) {
+        facts.spanNs = (*last - *first) * 1000;
+        facts.firstEventNs = *first * 1000;
+    }
+    facts.memActions = snapshot.actions;
+    return facts;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stack machine of pickle protocols 2 to 5, as far as plain values need it.
+#include "model/import/pickle_reader.h"
+
+#include "model/import/byte_source.h"
+#include "model/import/text_window.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+namespace fourwalls::importers {
+
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr std::size_t kMostValues = std::size_t{1} << 28;
+constexpr std::uint64_t kLongestText = std::uint64_t{8} << 20;
+
+} // namespace
+
+class PickleMachine {
+public:
+    PickleMachine(TextWindow& window, const PickleReduce& reduce, std::stop_token stop)
+        : m_window(window), m_reduce(reduce), m_stop(std::move(stop)), m_at(window.begin())
+    {
+    }
+
+    /// Empty if all went well, else what went wrong.
+    std::string run(Pickle& pickle)
+    {
+        m_pickle = &pickle;
+        while (m_problem.empty()) {
+            if ((++m_steps & 0xffff) == 0 && m_stop.stop_requested()) return "cancelled";
+            if (m_stack.size() + m_used > kMostValues) return "more values than a snapshot can have";
+            const int opcode = byte();
+            if (opcode < 0) return "the file is cut";
+            if (opcode == '.') {
+                if (m_stack.empty()) return "the pickle is empty";
+                pickle.m_root = m_stack.back();
+                return {};
+            }
+            step(static_cast<unsigned char>(opcode));
+        }
+        return m_problem;
+    }
+
+private:
+    bool need(std::size_t bytes)
+    {
+        while (static_cast<std::size_t>(m_window.end() - m_at) < bytes) {
+            if (!m_window.more(m_at)) return false;
+            m_at = m_window.begin();
+        }
+        return true;
+    }
+    int byte()
+    {
+        if (!need(1)) return -1;
+        return static_cast<unsigned char>(*m_at++);
+    }
+    /// Little-endian, unsigned; a cut file sets the problem.
+    std::uint64_t number(std::size_t bytes)
+    {
+        if (!need(bytes)) {
+            fail("the file is cut");
+            return 0;
+        }
+        std::uint64_t value = 0;
+        for (std::size_t i = 0; i < bytes; ++i) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(m_at[i])) << (8 * i);
+        m_at += bytes;
+        return value;
+    }
+    void fail(const std::string& problem)
+    {
+        if (m_problem.empty()) m_problem = problem;
+    }
+
+    void push(PickleValue value) { m_stack.push_back(value); }
+    void pushInteger(std::int64_t value) { push({Kind::Int, 0, value}); }
+    void pushText(std::uint64_t length)
+    {
+        if (length > kLongestText) return fail("a text of " + std::to_string(length) + " bytes");
+        if (!need(length)) return fail("the file is cut");
+        std::string text(m_at, length);
+        m_at += length;
+        const auto [found, isNew] = m_textIds.try_emplace(std::move(text), static_cast<std::uint32_t>(m_pickle->m_texts.size()));
+        if (isNew) m_pickle->m_texts.push_back(found->first);
+        push({Kind::Text, found->second, 0});
+    }
+    void pushContainer(Kind kind, std::size_t from)
+    {
+        push2(kind, std::vector<PickleValue>(m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end()), from);
+    }
+    void push2(Kind kind, std::vector<PickleValue> items, std::size_t from)
+    {
+        m_stack.resize(from);
+        m_used += items.size() + 1;
+        m_pickle->m_lists.push_back(std::move(items));
+        push({kind, static_cast<std::uint32_t>(m_pickle->m_lists.size() - 1), 0});
+    }
+    void pushTuple(std::size_t size)
+    {
+        if (m_stack.size() < size) return fail("damaged: too few values for a tuple");
+        pushContainer(Kind::List, m_stack.size() - size);
+    }
+    /// Where the values above the last mark begin; the mark is taken off.
+    std::size_t popMark()
+    {
+        if (m_marks.empty() || m_marks.back() > m_stack.size()) {
+            fail("damaged: no mark");
+            return m_stack.size();
+        }
+        const std::size_t mark = m_marks.back();
+        m_marks.pop_back();
+        return mark;
+    }
+    /// Appends the values from `from` on to the container below them.
+    void extend(Kind kind, std::size_t from)
+    {
+        if (!m_problem.empty()) return;
+        if (from == 0 || from > m_stack.size() || m_stack[from - 1].kind != kind ||
+            (kind == Kind::Dict && (m_stack.size() - from) % 2 != 0))
+            return fail("damaged: nothing to add to");
+        for (std::size_t i = from; i < m_stack.size(); ++i) {
+            const bool container = m_stack[i].kind == Kind::List || m_stack[i].kind == Kind::Dict;
+            if (container && m_stack[i].index == m_stack[from - 1].index) return fail("a container that holds itself");
+            if (kind == Kind::List && m_stack[i].kind == Kind::Dict && m_reduce) m_reduce(*m_pickle, m_stack[i]);
+        }
+        auto& items = m_pickle->m_lists[m_stack[from - 1].index];
+        items.insert(items.end(), m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end());
+        m_used += m_stack.size() - from;
+        m_stack.resize(from);
+    }
+    void memoGet(std::uint64_t id)
+    {
+        const auto found = m_sparse.find(id);
+        if (id < m_memo.size() && m_memo[id].second) push(m_memo[id].first);
+        else if (found != m_sparse.end()) push(found->second);
+        else fail("damaged: a memo entry that does not exist");
+    }
+    void memoPut(std::uint64_t id)
+    {
+        if (m_stack.empty()) return fail("damaged: nothing to remember");
+        if (id == m_memo.size()) m_memo.emplace_back(m_stack.back(), true);
+        else if (id < m_memo.size()) m_memo[id] = {m_stack.back(), true};
+        else m_sparse[id] = m_stack.back();
+    }
+    void longInteger(std::uint64_t length)
+    {
+        if (length > 8) return fail("a number of " + std::to_string(length) + " bytes");
+        std::uint64_t value = number(length);
+        if (length > 0 && length < 8 && (value >> (8 * length - 1) & 1)) value |= ~std::uint64_t{0} << (8 * length);
+        pushInteger(static_cast<std::int64_t>(value));
+    }
+
+    void step(unsigned char opcode)
+    {
+        switch (opcode) {
+        case 0x80: number(1); break;                                              // PROTO
+        case 0x95: number(8); break;                                              // FRAME
+        case '}': push2(Kind::Dict, {}, m_stack.size()); break;                   // EMPTY_DICT
+        case ']': push2(Kind::List, {}, m_stack.size()); break;                   // EMPTY_LIST
+        case ')': push2(Kind::List, {}, m_stack.size()); break;                   // EMPTY_TUPLE
+        case '(': m_marks.push_back(m_stack.size()); break;                       // MARK
+        case 't': {                                                               // TUPLE
+            const std::size_t mark = popMark();
+            if (m_problem.empty()) pushContainer(Kind::List, mark);
+            break;
+        }
+        case 0x85: pushTuple(1); break;
+        case 0x86: pushTuple(2); break;
+        case 0x87: pushTuple(3); break;
+        case 'N': push({}); break;
+        case 0x88: push({Kind::Bool, 1, 1}); break;
+        case 0x89: push({Kind::Bool, 0, 0}); break;
+        case 'J': pushInteger(static_cast<std::int32_t>(number(4))); break;       // BININT
+        case 'K': pushInteger(static_cast<std::int64_t>(number(1))); break;
+        case 'M': pushInteger(static_cast<std::int64_t>(number(2))); break;
+        case 0x8a: longInteger(number(1)); break;                                 // LONG1
+        case 0x8b: longInteger(number(4)); break;                                 // LONG4
+        case 'G': push({Kind::Real, 0, static_cast<std::int64_t>(bigEndian(8))}); break;
+        case 0x8c: pushText(number(1)); break;                                    // SHORT_BINUNICODE
+        case 'X': pushText(number(4)); break;                                     // BINUNICODE
+        case 0x8d: pushText(number(8)); break;                                    // BINUNICODE8
+        case 'U': case 'C': pushText(number(1)); break;                           // SHORT_BINSTRING, SHORT_BINBYTES
+        case 'T': case 'B': pushText(number(4)); break;                           // BINSTRING, BINBYTES
+        case 0x8e: case 0x96: pushText(number(8)); break;                         // BINBYTES8, BYTEARRAY8
+        case 0x94: memoPut(m_memo.size()); break;                                 // MEMOIZE
+        case 'q': memoPut(number(1)); break;
+        case 'r': memoPut(number(4)); break;
+        case 'h': memoGet(number(1)); break;
+        case 'j': memoGet(number(4)); break;
+        case 's': extend(Kind::Dict, m_stack.size() < 2 ? 0 : m_stack.size() - 2); break;
+        case 'a': extend(Kind::List, m_stack.empty() ? 0 : m_stack.size() - 1); break;
+        case 'u': extend(Kind::Dict, popMark()); break;
+        case 'e': extend(Kind::List, popMark()); break;
+        case '0':
+            if (m_stack.empty()) fail("damaged: nothing to take off");
+            else m_stack.pop_back();
+            break;
+        case 'c': case 0x93: case 'i': case 'o': case 'R': case 'b': case 0x81: case 0x92: case 'P': case 'Q': case 0x82: case 0x83: case 0x84:
+            fail("it would run code (opcode " + std::to_string(opcode) + "), which snapshots never need");
+            break;
+        default: fail("opcode " + std::to_string(opcode) + " at this place"); break;
+        }
+    }
+    std::uint64_t bigEndian(std::size_t bytes)
+    {
+        std::uint64_t little = number(bytes), value = 0;
+        for (std::size_t i = 0; i < bytes; ++i, little >>= 8) value = value << 8 | (little & 0xff);
+        return value;
+    }
+
+    TextWindow& m_window;
+    const PickleReduce& m_reduce;
+    std::stop_token m_stop;
+    const char* m_at;
+    Pickle* m_pickle = nullptr;
+    std::vector<PickleValue> m_stack;
+    std::vector<std::size_t> m_marks;
+    std::vector<std::pair<PickleValue, bool>> m_memo;
+    std::unordered_map<std::uint64_t, PickleValue> m_sparse;
+    std::unordered_map<std::string, std::uint32_t> m_textIds;
+    std::size_t m_steps = 0, m_used = 0;
+    std::string m_problem;
+};
+
+std::string_view Pickle::text(const PickleValue& value) const
+{
+    return value.kind == Kind::Text ? std::string_view(m_texts[value.index]) : std::string_view();
+}
+
+const std::vector<PickleValue>& Pickle::list(const PickleValue& value) const
+{
+    static const std::vector<PickleValue> kEmpty;
+    return value.kind == Kind::List ? m_lists[value.index] : kEmpty;
+}
+
+PickleValue Pickle::get(const PickleValue& dict, std::string_view key) const
+{
+    PickleValue found;
+    forEachEntry(dict, [&](std::string_view name, const PickleValue& value) {
+        if (name == key) found = value;
+    });
+    return found;
+}
+
+Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, std::stop_token stop)
+{
+    FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
+    TextWindow window(std::move(source));
+    Pickle pickle;
+    PickleMachine machine(window, reduce, stop);
+    const std::string problem = machine.run(pickle);
+    if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
+    if (window.error()) return *window.error();
+    if (!problem.empty())
+        return Error{ErrorCode::Format, "no memory snapshot that can be read: " + problem, path,
+                     "record it again with torch.cuda.memory._dump_snapshot"};
+    return pickle;
+}
+
+} // namespace fourwalls::importers

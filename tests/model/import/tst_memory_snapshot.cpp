@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory snapshots: the replay meets the final state, and pickles that want to run code or are damaged are refused.
+#include "model/import/memory_snapshot.h"
+#include "model/import/pickle_reader.h"
+#include "tests/model/import/facts_table.h"
+#include "tests/model/import/import_helpers.h"
+
+#include <QTest>
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+/// Writes the opcodes of protocol 4 by hand.
+class Pickler {
+public:
+    Pickler& raw(const std::string& bytes) { m_bytes += bytes; return *this; }
+    Pickler& text(const std::string& value) { return raw("\x8c").raw(std::string(1, static_cast<char>(value.size()))).raw(value); }
+    Pickler& number(std::int64_t value)
+    {
+        raw(std::string("\x8a\x08", 2));
+        for (int i = 0; i < 8; ++i) m_bytes += static_cast<char>(value >> (8 * i));
+        return *this;
+    }
+    std::string bytes() const { return std::string("\x80\x04", 2) + m_bytes + "."; }
+
+private:
+    std::string m_bytes;
+};
+
+using Fields = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// A dict of numbers and one text.
+void dict(Pickler& out, const std::string& key, const std::string& value, const Fields& fields)
+{
+    out.raw("}(").text(key).text(value);
+    for (const auto& [name, number] : fields) out.text(name).number(number);
+    out.raw("u");
+}
+
+/// One device: 100 bytes at 0x10 alive throughout, 50 at 0x20 freed in the window, 70 at 0x20 allocated after that, an
+/// out-of-memory moment, one expandable segment grown and shrunk.
+std::string snapshot(bool times = true)
+{
+    Pickler out;
+    std::int64_t time = 1000;
+    const auto entry = [&](const std::string& action, Fields fields) {
+        if (times) fields.emplace_back("time_us", time++);
+        dict(out, "action", action, fields);
+    };
+    out.raw("}(").text("segments").raw("](");
+    out.raw("}(").text("device").number(0).text("address").number(16).text("total_size").number(4096).text("is_expandable").raw("\x88");
+    out.text("blocks").raw("](");
+    dict(out, "state", "active_allocated", {{"address", 0x10}, {"size", 512}, {"requested_size", 100}});
+    dict(out, "state", "active_allocated", {{"address", 0x20}, {"size", 512}, {"requested_size", 70}});
+    dict(out, "state", "inactive", {{"address", 0x30}, {"size", 3072}, {"requested_size", 9}});
+    out.raw("eue").text("device_traces").raw("](](");
+    entry("free_requested", {{"addr", 0x20}, {"size", 50}});
+    entry("free_completed", {{"addr", 0x20}, {"size", 50}});
+    entry("segment_map", {{"addr", 0x1000}, {"size", 2048}});
+    entry("segment_unmap", {{"addr", 0x1000}, {"size", 2048}});
+    entry("oom", {{"size", 1 << 30}, {"device_free", 12345}});
+    entry("alloc", {{"addr", 0x20}, {"size", 70}});
+    out.raw("eeu");
+    return out.bytes();
+}
+
+} // namespace
+
+class MemorySnapshotTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void replay_data()
+    {
+        QTest::addColumn<bool>("times");
+        QTest::newRow("with times") << true;
+        QTest::newRow("without times") << false;
+    }
+    void replay()
+    {
+        QFETCH(bool, times);
+        const Imported trace = importText(snapshot(times), "snapshot_rank3.pickle");
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->info.header.ranks[0].rank, RankId{3});
+        const auto& curve = trace.data->memory.at(RankId{3});
+        QCOMPARE(curve.front().total(), std::int64_t{150});
+        QCOMPARE(curve.back().total(), std::int64_t{170});
+        QCOMPARE(trace.data->info.counts.allocations, std::int64_t{3});
+        QCOMPARE(trace.data->events.size(), std::size_t{1});
+        QCOMPARE(trace.data->events[0].kind, EventKind::OutOfMemory);
+        QCOMPARE(trace.data->memorySummaries.front().peakReservedBytes.value(), std::int64_t{4096 + 2048});
+        QCOMPARE(factsFromAudit(trace.data->info.audit)->memPeakReservedBytes.value(), std::int64_t{4096 + 2048});
+    }
+
+    void realFilesMeetTheirFinalState_data()
+    {
+        QTest::addColumn<QString>("path");
+        for (const std::string& folder : {committedFolder(), largerFolder()})
+            if (!folder.empty())
+                for (const FactsRow& row : factsTable(folder))
+                    if (row.columns.at("format") == "memory-snapshot") QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
+    }
+    void realFilesMeetTheirFinalState()
+    {
+        QFETCH(QString, path);
+        const Imported trace = importPaths({path.toStdString()});
+        QCOMPARE(trace.error, std::string());
+        const auto facts = factsFromAudit(trace.data->info.audit);
+        const auto& curve = trace.data->memory.begin()->second;
+        QCOMPARE(curve.back().total(), *facts->memActiveRequestedBytes);
+        std::int64_t peak = 0;
+        for (const MemorySample& sample : curve) peak = std::max(peak, sample.total());
+        QCOMPARE(peak, *facts->memPeakRequestedBytes);
+        QCOMPARE(trace.audit("final_blocks_unmatched"), std::int64_t{0});
+    }
+
+    void hostile_data()
+    {
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* name, const std::string& bytes, const char* says) {
+            QTest::newRow(name) << QByteArray(bytes.data(), static_cast<qsizetype>(bytes.size())) << says;
+        };
+        const std::string begin("\x80\x04", 2);
+        row("os.system", begin + "cos\nsystem\n(\x8c\x02idtR.", "run code");
+        row("stack global", begin + "\x8c\x02os\x8c\x06system\x93.", "run code");
+        row("memo out of range", begin + "h\x05.", "memo");
+        row("a list that holds itself", begin + "]\x94h" + std::string(1, '\0') + "a.", "holds itself");
+        row("a length of 2^40", begin + "\x8d" + std::string("\0\0\0\0\0\1\0\0", 8) + "x", "bytes");
+        row("cut", snapshot().substr(0, 60), "cut");
+        row("empty stack", begin + ".", "empty");
+        row("marks that are not there", begin + "u.", "mark");
+        row("odd dict", begin + "}(K\x01u.", "damaged");
+        row("a number", begin + "K\x01.", "no memory snapshot");
+    }
+    void hostile()
+    {
+        QFETCH(QByteArray, bytes);
+        QFETCH(QString, says);
+        const Imported trace = importText(bytes.toStdString(), "x.pickle");
+        QVERIFY(!trace.data);
+        QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(MemorySnapshotTest)
+#include "tst_memory_snapshot.moc"
