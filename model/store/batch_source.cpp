@@ -50,7 +50,9 @@ public:
             rows.clear();
             decodeAll(bytes, rows);
             m_skipped.invalid += static_cast<std::int64_t>(
-                std::erase_if(rows, [](const SliceRow& row) { return !validSpan(row.start, row.duration); }));
+                std::erase_if(rows, [](const SliceRow& row) {
+                    return !validSpan(row.start, row.duration) || !validMicrobatch(row.microbatch);
+                }));
             return visit(rows);
         });
     }

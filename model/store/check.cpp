@@ -87,7 +87,7 @@ Result<CheckReport> checkTrace(const std::string& path, const std::function<void
     ProblemList problems;
     const sqlite::StopGuard guard(file->database, stop);
     const Status checked = checkFinished(file->database, problems,
-                                         {recovered ? share(0.5, 0.5) : share(0, 1), stop});
+                                         {recovered ? share(0.5, 0.5) : share(0, 1), stop, true});
     if (!checked.ok()) {
         if (stop.stop_requested() || !isRefusal(checked.error())) return checked.error();
         problems.add("unreadable", checked.error().what);

@@ -298,7 +298,8 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     if (!all.specJson.empty()) {
         Result<RunSpec> spec = runSpecFromJson(all.specJson);
         if (spec.ok()) all.header.spec = std::move(*spec);
-        else if (spec.error().code == ErrorCode::Unsupported) return spec.error();
+        else if (spec.error().code == ErrorCode::Unsupported)
+            return Error{ErrorCode::Unsupported, spec.error().what, database.path(), spec.error().hint};
         else ++damaged;
     }
     all.closing = {realOf(meta, "peak_flops_per_device"), textOf(meta, "peak_source"),

@@ -71,7 +71,8 @@ private:
         const bool sound = id && run && *run == m_run.id && start && duration && validSpan(*start, *duration) && op &&
                            *op >= 0 && *op <= std::numeric_limits<std::int32_t>::max() &&
                            durationClass(*duration) == m_run.runClass && *start >= m_row.start &&
-                           (m_rows.isNull(5) || m_rows.asInteger(5)) && (m_rows.isNull(6) || m_rows.asInteger(6));
+                           (m_rows.isNull(5) || (m_rows.asInteger(5) && validMicrobatch(m_rows.integer(5)))) &&
+                           (m_rows.isNull(6) || m_rows.asInteger(6));
         if (!sound) {
             m_problems.add("slice_rows", "slice " + std::to_string(m_rows.integer(0)) +
                                              " has a wrong type, time, class, run or operator");

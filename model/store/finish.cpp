@@ -2,10 +2,10 @@
 // The finished file: a fresh database that is filled without journal, brought to the disk, and renamed into place.
 #include "model/store/finish.h"
 
+#include "model/store/disk.h"
 #include "model/store/finisher.h"
 #include "model/store/schema.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,28 +17,6 @@ namespace {
 
 /// Chunks beyond this much memory go to a temporary file.
 constexpr std::size_t kChunkBudget = std::size_t{192} << 20;
-
-Error ioError(const std::string& what, const std::string& path)
-{
-    return {ErrorCode::Io, what + ": " + std::system_category().message(errno), path, "check the disk"};
-}
-
-Status syncFile(const std::string& path, int flags)
-{
-    const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-    if (file < 0) return ioError("cannot open", path);
-    const int failed = ::fsync(file);
-    const Error error = ioError("cannot bring the file to the disk", path);
-    ::close(file);
-    if (failed) return error;
-    return {};
-}
-
-std::string folderOf(const std::string& path)
-{
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    return folder.empty() ? "." : folder;
-}
 
 Status fill(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
 {
@@ -67,7 +45,7 @@ Status finishRecording(sqlite::Database& recording, const std::string& output, c
     std::filesystem::remove(output, ignored);
     Status status = fill(recording, output, options);
     static_cast<void>(recording.exec("ROLLBACK"));
-    if (status.ok()) status = syncFile(output, O_RDONLY);
+    if (status.ok() && options.durable) status = bringToDisk(output);
     if (!status.ok()) std::filesystem::remove(output, ignored);
     return status;
 }
@@ -82,13 +60,15 @@ Status finishInPlace(const std::string& path, const FinishOptions& options)
         FOURWALLS_TRY(recording.close());
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
-        const Error error = ioError("cannot put the finished trace in place", path);
+        const Error error{ErrorCode::Io,
+                          "the finished trace cannot be put in place: " + std::system_category().message(errno), path,
+                          "check the permissions of its folder"};
         ::unlink(temporary.c_str());
         return error;
     }
     // Of the recording that is gone; nobody may take them for the finished file's.
     for (const char* suffix : {"-wal", "-shm"}) ::unlink((path + suffix).c_str());
-    return syncFile(folderOf(path), O_RDONLY | O_DIRECTORY);
+    return bringToDisk(folderOf(path));
 }
 
 } // namespace fourwalls::store

@@ -236,7 +236,7 @@ Status MemoryFinisher::finishRank(std::int32_t rank)
         if (row.bytes < 0 || row.bytes > kMostBytes - sum) return true;
         sum += row.bytes;
         return !validSpan(row.start, row.duration == kAbsent ? 0 : row.duration) ||
-               (row.op != kAbsent && !m_context.isOp(row.op));
+               !validMicrobatch(row.microbatch) || (row.op != kAbsent && !m_context.isOp(row.op));
     }));
     if (rows.empty()) return {};
     std::sort(rows.begin(), rows.end());

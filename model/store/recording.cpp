@@ -3,9 +3,14 @@
 #include "model/store/recording.h"
 
 #include "model/sqlite/stranger.h"
+#include "model/store/disk.h"
 #include "model/store/schema.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 namespace fourwalls::store {
 namespace {
@@ -13,17 +18,23 @@ namespace {
 /// Tracks beyond this many go to the map instead of the vector: ids come from callers.
 constexpr std::int32_t kMostDirectTracks = 1 << 20;
 
-Status removeOldTrace(const std::string& path)
+/// Only traces and empty files are replaced.
+Status checkReplaceable(const std::string& path)
 {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return {};
-    Result<sqlite::FileHeader> header = sqlite::readHeader(path, "Fourwalls trace");
     const bool isEmpty = std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0;
-    if (!isEmpty && (!header.ok() || header->applicationId != kApplicationId)) {
-        return Error{ErrorCode::InvalidArgument, "something that is not a trace already has this name", path,
-                     "choose another name for the trace"};
-    }
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    const Result<sqlite::FileHeader> header = sqlite::readHeader(path, "Fourwalls trace");
+    if (isEmpty || (header.ok() && header->applicationId == kApplicationId)) return {};
+    return Error{ErrorCode::InvalidArgument, "something that is not a trace already has this name", path,
+                 "choose another name for the trace"};
+}
+
+/// Journals of an older trace must not be taken for those of the new one.
+Status removeJournals(const std::string& path)
+{
+    for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+        std::error_code error;
         std::filesystem::remove(path + suffix, error);
         if (error) {
             return Error{ErrorCode::Io, "the old file cannot be replaced: " + error.message(), path + suffix,
@@ -48,17 +59,17 @@ void Batch::cover(std::int64_t begin, std::int64_t end)
     m_end = std::max(m_end, end);
 }
 
-Result<Recording> Recording::create(const std::string& path, const TraceHeader& header)
+namespace {
+
+/// A recording without records, complete on the disk and not yet in write-ahead mode.
+Status writeEmptyRecording(const std::string& path, const TraceHeader& header)
 {
-    FOURWALLS_TRY(removeOldTrace(path));
-    Recording recording;
-    FOURWALLS_TRY_ASSIGN(recording.m_database, sqlite::Database::open(path, sqlite::OpenMode::Create));
-    sqlite::Database& database = recording.m_database;
-    // The page size must be set before the first page is written, which the change of journal mode does.
-    FOURWALLS_TRY(database.exec("PRAGMA page_size=" + std::to_string(kPageSize)));
-    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4096; "
-                                "PRAGMA wal_autocheckpoint=2000; BEGIN"));
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    FOURWALLS_TRY_ASSIGN(sqlite::Database database, sqlite::Database::open(path, sqlite::OpenMode::Create));
+    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
     FOURWALLS_TRY(createSchema(database, SchemaKind::Recording));
+    FOURWALLS_TRY(database.exec("BEGIN"));
     SqlOutput out(database);
     Meta meta = metaOf(header, header.spec ? toJson(*header.spec) : std::string());
     meta["state"] = std::string("recording");
@@ -66,6 +77,36 @@ Result<Recording> Recording::create(const std::string& path, const TraceHeader& 
     for (const RankInfo& rank : header.ranks) putRank(out, rank);
     FOURWALLS_TRY(out.finish());
     FOURWALLS_TRY(database.exec("COMMIT"));
+    FOURWALLS_TRY(database.close());
+    return bringToDisk(path);
+}
+
+} // namespace
+
+Result<Recording> Recording::create(const std::string& path, const TraceHeader& header)
+{
+    // Under another name first: the file at `path` is a readable recording from its first instant on, because its
+    // header and tables never lie in the write-ahead log alone.
+    FOURWALLS_TRY(checkReplaceable(path));
+    const std::string fresh = path + ".starting-" + std::to_string(::getpid());
+    Status written = writeEmptyRecording(fresh, header);
+    if (written.ok()) written = removeJournals(path);
+    if (written.ok() && ::rename(fresh.c_str(), path.c_str()) != 0)
+        written = Error{ErrorCode::Io, std::system_category().message(errno), path, "check the permissions of its folder"};
+    if (!written.ok()) {
+        std::error_code ignored;
+        std::filesystem::remove(fresh, ignored);
+        if (written.error().where == fresh)
+            return Error{written.error().code, written.error().what, path, written.error().hint};
+        return written.error();
+    }
+    Recording recording;
+    FOURWALLS_TRY_ASSIGN(recording.m_database, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
+    sqlite::Database& database = recording.m_database;
+    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4096; "
+                                "PRAGMA wal_autocheckpoint=2000"));
+    // The first read takes the lock that tells others that somebody records; it is held until the end.
+    FOURWALLS_TRY(database.exec("SELECT count(*) FROM meta"));
     FOURWALLS_TRY_ASSIGN(recording.m_insertBatch,
                          database.prepare("INSERT INTO record_batch(kind, key, count, data) VALUES(?,?,?,?)"));
     return recording;
@@ -113,7 +154,8 @@ Status Recording::commit(const NewDefinitions& definitions, Batch& batch, bool d
 
 Status Recording::close(const TraceClosing& closing)
 {
-    FOURWALLS_TRY(m_database.exec("PRAGMA synchronous=FULL; BEGIN"));
+    // The checkpoint brings everything to the disk, so the commit need not.
+    FOURWALLS_TRY(m_database.exec("PRAGMA synchronous=NORMAL; BEGIN"));
     SqlOutput out(m_database, true);
     Meta meta;
     addClosing(meta, closing);
@@ -122,8 +164,7 @@ Status Recording::close(const TraceClosing& closing)
     FOURWALLS_TRY(out.finish());
     FOURWALLS_TRY(m_database.exec("COMMIT"));
     m_insertBatch = {};
-    FOURWALLS_TRY(m_database.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
-    // A reader may hold the log open; the recording is complete either way.
+    // Fails beside a reader, which then keeps the log; the recording is complete either way.
     static_cast<void>(m_database.exec("PRAGMA journal_mode=DELETE"));
     return m_database.close();
 }

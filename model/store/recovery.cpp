@@ -47,8 +47,9 @@ Status copyFile(const std::string& from, const std::string& to)
 }
 
 /// Finishes from a connection that reads the recording into a private file.
-Result<std::shared_ptr<TemporaryFile>> finishPrivately(sqlite::Database& recording, const FinishOptions& finish)
+Result<std::shared_ptr<TemporaryFile>> finishPrivately(sqlite::Database& recording, FinishOptions finish)
 {
+    finish.durable = false;
     FOURWALLS_TRY_ASSIGN(std::shared_ptr<TemporaryFile> output, makeTemporary());
     FOURWALLS_TRY(finishRecording(recording, output->path(), finish));
     return output;
@@ -68,7 +69,7 @@ Result<bool> leaveWriteAheadMode(sqlite::Database& recording)
 
 Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path, const OpenOptions& options)
 {
-    const FinishOptions finish{options.recoveryProgress, options.stop};
+    const FinishOptions finish{options.recoveryProgress, options.stop, true};
     if (options.recovery == Recovery::Finish && isWritable(path)) {
         FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
         FOURWALLS_TRY(sqlite::harden(recording, options.cacheBytes, kLongestRecordedValue, true));

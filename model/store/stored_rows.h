@@ -122,4 +122,11 @@ constexpr bool validSpan(std::int64_t start, std::int64_t duration)
     return validTime(start) && duration >= 0 && duration <= kLargestTimeNs && validTime(start + duration);
 }
 
+/// Whether a stored micro-batch (or none) fits its type.
+constexpr bool validMicrobatch(std::int64_t value)
+{
+    return value == kAbsent || (value >= std::numeric_limits<std::int32_t>::min() &&
+                                value <= std::numeric_limits<std::int32_t>::max());
+}
+
 } // namespace fourwalls::store

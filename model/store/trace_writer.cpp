@@ -283,7 +283,7 @@ void TraceWriter::State::run()
         drainAll();
         const auto now = Clock::now();
         if (last || now >= nextCommit || batch.bytes() >= kLargestBatch) {
-            const bool durable = last || now >= nextSync;
+            const bool durable = now >= nextSync; // ending a trace has its own
             commit(durable);
             nextCommit = now + options.batchInterval;
             if (durable) nextSync = now + options.syncInterval;
@@ -589,10 +589,10 @@ Status TraceWriter::finish(const TraceClosing& closing)
     count("queue_full_drops", AuditSeverity::Dropped, drops, "records lost because the writer was busy");
     count("invalid_records", AuditSeverity::Skipped, state.invalidRecords,
           "undefined ids, times out of range or ends before starts");
-    state.commit(true);
+    state.commit(false);
     if (state.failed) return state.failure;
     FOURWALLS_TRY(state.recording.close(closing));
-    return finishInPlace(state.path, {state.options.finishProgress, {}});
+    return finishInPlace(state.path, {state.options.finishProgress, {}, true});
 }
 
 } // namespace fourwalls::store

@@ -5,6 +5,10 @@
 
 #include "model/trace/trace_sink.h"
 
+#include <QDir>
+#include <QFileInfo>
+#include <QString>
+
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -13,6 +17,14 @@
 #include <vector>
 
 namespace fourwalls::test {
+
+/// Where tests of the store make their folders: in memory if there is such a place, because a trace is brought to
+/// the disk at several points, which a busy disk turns into seconds.
+inline QString folderTemplate()
+{
+    const QFileInfo memory("/dev/shm");
+    return (memory.isDir() && memory.isWritable() ? QString("/dev/shm") : QDir::tempPath()) + "/fourwalls-test-XXXXXX";
+}
 
 struct RandomTraceSize {
     int ranks = 2;

@@ -464,9 +464,9 @@ private slots:
                 expected += b.compute + 2 * b.communication + 4 * b.other;
                 QVERIFY(a.compute >= 0 && a.compute + a.communication + a.other <= 1.001F);
             }
-            // A bin that straddles two columns is shared out evenly: the sums agree, the columns nearly.
+            // A bin that straddles two columns (or the range's end) is shared out evenly: sums and columns agree nearly.
             QVERIFY(expected > 0);
-            QVERIFY2(std::abs(sum - expected) < 0.002 * expected, qPrintable(QString::number(sum / expected)));
+            QVERIFY2(std::abs(sum - expected) < 0.01 * expected, qPrintable(QString::number(sum / expected)));
             QVERIFY2(difference / 40 < 0.04, qPrintable(QString::number(difference / 40)));
         }
     }
@@ -517,7 +517,7 @@ private:
         return {Instant{begin}, Instant{begin + length}};
     }
 
-    QTemporaryDir m_folder;
+    QTemporaryDir m_folder{test::folderTemplate()};
     std::string m_path;
     struct Traces {
         std::unique_ptr<TraceQuery> file;
