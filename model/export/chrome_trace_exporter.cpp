@@ -236,7 +236,7 @@ private:
                 if (sample.counter.value < 0 || index >= counters.size() || value.empty()) return true;
                 event('C', counters[index].rank.value_or(RankId{0}))
                     << ",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":" << jsonText(counters[index].name)
-                    << ",\"args\":{\"" << name(counters[index].unit) << "\":" << value << "}}";
+                    << ",\"args\":{\"value\":" << value << "}}";
                 return m_out.good();
             },
             stop);

@@ -131,7 +131,7 @@ void ChromeTraceExporterTest::countersAndMemory()
     const json document = exported(sample);
     const auto losses = events(document, "C", "loss");
     QCOMPARE(losses.size(), std::size_t{3});
-    QCOMPARE(losses[1]["args"]["none"].get<double>(), 4.5);
+    QCOMPARE(losses[1]["args"]["value"].get<double>(), 4.5);
     QVERIFY(events(document, "C", "odd").empty()); // JSON has no NaN
     const auto memory = events(document, "C", "memory");
     QCOMPARE(memory.size(), std::size_t{14}); // per rank: the weights, three times up and down
