@@ -166,6 +166,13 @@ void Recorder::step(const StepRecord& record)
     ++m_events;
 }
 
+void Recorder::forwardToBackward(Instant forward)
+{
+    if (!on()) return;
+    m_producer->flow({"forward_backward", m_operators, forward, m_operators, now()});
+    ++m_events;
+}
+
 void Recorder::event(EventKind kind, std::string text)
 {
     if (!on()) return;

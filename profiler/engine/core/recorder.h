@@ -58,6 +58,8 @@ public:
     void counter(CounterId id, Instant at, double value);
     CounterId defineCounter(const char* name, CounterUnit unit, bool perRank);
     void step(const StepRecord& record);
+    /// An arrow from a layer's forward slice (a moment inside it) to its backward slice, which is open now.
+    void forwardToBackward(Instant forward);
     /// Something worth a mark on the timeline, now.
     void event(EventKind kind, std::string text);
     void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);

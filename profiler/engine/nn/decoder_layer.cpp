@@ -97,6 +97,7 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
     const std::int64_t n = x.rows(), f = m_spec.ffnHidden;
     const AttentionCore attention = attentionFor(batch, n);
     s.batch = batch;
+    s.forward = rank.recorder.now();
     s.input = x;
     {
         const Scope op(rank.recorder, SliceKind::Operator, "norm1");
@@ -143,6 +144,7 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
 void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
+    rank.recorder.forwardToBackward(s.forward);
     const AttentionCore attention = attentionFor(s.batch, dy.rows());
     Tensor up; // the gradient on its way down one branch
     {

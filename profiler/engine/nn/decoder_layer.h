@@ -38,6 +38,7 @@ public:
         Norm::Saved norm1, norm2;
         AttentionCore::Saved attention;
         std::int64_t batch = 0;
+        Instant forward; ///< a moment inside the layer's forward slice
     };
 
     /// x: [batch * sequence, hidden]; returns the same shape.

@@ -214,6 +214,21 @@ private slots:
         const double expected = 3 * trainingFlops(spec.model, spec.training.batch, spec.training.sequence, true);
         QVERIFY2(std::abs(flops - expected) < 1e-9 * expected, qPrintable(QString("%1 %2").arg(flops).arg(expected)));
 
+        // One arrow per layer, micro-batch and step, from its forward slice to its backward slice.
+        int arrows = 0;
+        QVERIFY(query
+                    .scanFlows([&](const FlowRecord& f) {
+                        const auto over = [&](Instant t, Phase phase) {
+                            return std::any_of(
+                                slices[SliceKind::Layer].begin(), slices[SliceKind::Layer].end(),
+                                [&](const Interval& i) { return i.begin <= t.ns && t.ns < i.end && i.phase == phase; });
+                        };
+                        ++arrows;
+                        return over(f.from, Phase::Forward) && over(f.to, Phase::BackwardInput);
+                    })
+                    .ok());
+        QCOMPARE(arrows, 3 * 2 * 2);
+
         // Memory: what the allocator counted is what the trace says; weights, gradients and optimizer state stay.
         auto summaries = query.memorySummaries();
         QVERIFY(summaries.ok() && !summaries->empty());
