@@ -5,6 +5,7 @@
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/machine_peak.h"
+#include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/train/safetensors.h"
 #include "profiler/engine/train/trainer.h"
 
@@ -81,9 +82,12 @@ double leastMemory(const RunSpec& spec)
         const double kept = layers * rows * (6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores);
         return states * parameters + element * kept;
     }
-    // A residual network keeps at least the 64 channels of its first convolution, at half the image's size.
-    const double pixels = spec.model.resnet() ? static_cast<double>(spec.model.resnet()->imageSize) / 2 : 0;
-    return element * samples * 64 * pixels * pixels;
+    const ResNetSpec* resnet = spec.model.resnet();
+    const auto shape = resnet ? ResNetShape::of(*resnet) : std::nullopt;
+    if (!shape) return 0;
+    const double kept = samples * static_cast<double>(shape->keptElements());
+    const auto parameters = static_cast<double>(parameterCount(spec.model));
+    return (training.optimizer == Optimizer::AdamW ? 16 : 12) * parameters + element * kept;
 }
 
 Status checkMemory(const RunSpec& spec)

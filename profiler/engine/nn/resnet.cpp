@@ -46,6 +46,28 @@ std::optional<ResNetShape> ResNetShape::of(const ResNetSpec& spec)
     return shape;
 }
 
+std::int64_t ResNetShape::keptElements() const
+{
+    const auto square = [](std::int64_t size) { return size * size; };
+    std::int64_t size = imageSize / 2; // of what the stem's convolution makes
+    std::int64_t kept = 2 * width * square(size);
+    size /= 2;
+    kept += width * square(size);
+    std::int64_t channels = width;
+    for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
+        const std::int64_t inner = width << stage, out = inner * Bottleneck::kExpansion;
+        for (std::int64_t block = 0; block < blocks[stage]; ++block) {
+            const bool halves = stage > 0 && block == 0;
+            kept += 2 * inner * square(size); // conv1 and its norm
+            if (halves) size /= 2;
+            kept += 2 * inner * square(size) + 2 * out * square(size); // conv2 and its norm, conv3, the output
+            if (halves || channels != out) kept += out * square(size); // the shortcut's convolution
+            channels = out;
+        }
+    }
+    return kept;
+}
+
 struct ResNet::State final : ForwardState {
     Tensor image;              // as the stem's convolution wants it
     Tensor stemConv, stemNorm; // outputs

@@ -25,6 +25,10 @@ struct ResNetShape {
 
     /// Of depth 50, 101 or 152; otherwise nothing.
     static std::optional<ResNetShape> of(const ResNetSpec& spec);
+
+    /// Elements that the forward pass of one image leaves for the backward pass: the results of convolutions,
+    /// normalisations and pooling (not the masks, a thirty-second of it at most).
+    std::int64_t keptElements() const;
 };
 
 class ResNet final : public TrainingModel {

@@ -357,6 +357,25 @@ private slots:
         checkCurve(query);
     }
 
+    void whatIsKeptIsKnownBeforehand()
+    {
+        for (const ResNetShape& shape : {smallShape(16), ResNetShape{{1, 2, 1, 1}, 32, 32, 5}}) {
+            Run run(DType::F32, shape, 3);
+            const auto before = run.rank->allocator.statistics().current;
+            const auto state = run.model->forward(*run.rank->context, run.batch);
+            const auto activations = static_cast<std::size_t>(MemoryCategory::Activations);
+            const auto kept =
+                static_cast<double>(run.rank->allocator.statistics().current[activations] - before[activations]);
+            const auto expected = 4.0 * 3 * static_cast<double>(shape.keptElements());
+            QVERIFY2(kept >= expected && kept < 1.07 * expected,
+                     qPrintable(QString("%1 of %2").arg(kept).arg(expected)));
+        }
+        RunSpec huge = resnet50(224, 1 << 20, 1);
+        const Status status = checkRunnable(huge);
+        QVERIFY(!status.ok());
+        QCOMPARE(status.error().code, ErrorCode::InvalidArgument);
+    }
+
     void everythingIsReleased()
     {
         for (const DType type : {DType::F32, DType::Bf16}) {
