@@ -83,7 +83,9 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
     image.setDevicePixelRatio(ratio);
     image.fill(Qt::transparent);
     BlockPainter blocks(image, currentTheme().card.rgb());
-    for (const MemoryBlock& block : m_data->layout.blocks) {
+    // The list is largest first: painted from its end, so that of blocks in one pixel the largest is seen.
+    for (auto at = m_data->layout.blocks.rbegin(); at != m_data->layout.blocks.rend(); ++at) {
+        const MemoryBlock& block = *at;
         const QRectF box = boxOf(block).translated(-inside.topLeft());
         const AllocationView& item = m_data->list->items[block.index];
         blocks.fill(QRectF(box.topLeft() * ratio, box.size() * ratio), colourOf(currentTheme(), item.category).rgb());

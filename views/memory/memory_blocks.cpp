@@ -87,7 +87,8 @@ BlockLayout packBlocks(const AllocationList& list, const TimeRange& range, const
     const auto rankOf = [&](std::size_t i) {
         const AllocationView& item = list.items[i];
         const TimeRange life = lifeOf(item, range);
-        return std::make_tuple(known.contains(item.id) ? 0 : 1, -life.length().ns, item.start.ns, -item.bytes,
+        const int layer = isStatic(item.category) ? static_cast<int>(item.category) : kMemoryCategoryCount;
+        return std::make_tuple(known.contains(item.id) ? 0 : 1, layer, -life.length().ns, item.start.ns, -item.bytes,
                                item.id.value);
     };
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rankOf(a) < rankOf(b); });

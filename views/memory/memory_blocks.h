@@ -24,8 +24,9 @@ struct BlockLayout {
     bool byAddress = false;
 };
 
-/// First fit, longest life first (then earlier, then larger): what stays lies at the bottom, and buffers that are
-/// freed in the reverse order of their making pile up like the memory curve itself.
+/// First fit: static categories first, one on the other, then longest life first (then earlier, then larger). What
+/// stays lies at the bottom as in the stacked areas, and buffers that are freed in the reverse order of their making
+/// pile up like the memory curve itself.
 /// previous: an earlier layout of the same rank; blocks of the same buffers keep their offsets, so that a picture
 /// does not jump when zooming brings in smaller buffers. Time: quadratic in the number of blocks, about 10 ns each.
 BlockLayout packBlocks(const AllocationList& list, const TimeRange& range, const AllocationList* previousList = nullptr,

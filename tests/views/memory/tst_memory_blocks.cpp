@@ -76,6 +76,19 @@ private slots:
         QCOMPARE(layout.blocks[1].life, m_range);
     }
 
+    void staticCategoriesLieInTheOrderOfTheAreas()
+    {
+        AllocationList list;
+        list.items = {buffer(1, 0, std::nullopt, 50), buffer(2, 5, std::nullopt, 40), buffer(3, 9, 60, 30)};
+        list.items[0].category = MemoryCategory::OptimizerState;
+        list.items[1].category = MemoryCategory::Weights;
+        list.items[2].category = MemoryCategory::Gradients;
+        const BlockLayout layout = packBlocks(list, m_range);
+        QCOMPARE(layout.blocks[1].offset, 0);
+        QCOMPARE(layout.blocks[2].offset, 40);
+        QCOMPARE(layout.blocks[0].offset, 70);
+    }
+
     void aFreedPlaceIsUsedAgain()
     {
         AllocationList list;
