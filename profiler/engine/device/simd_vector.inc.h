@@ -88,8 +88,8 @@ FW_INLINE float maxLanes(VF v)
 }
 
 // exp to about 1 ulp: x = n ln2 + r with |r| <= ln2/2, a Taylor polynomial of degree 7 in r (remainder below 1e-8
-// of the value), then n into the exponent. Below -87.3 the result is the smallest normal number's neighbourhood, 0
-// for very small x, above 88.7 it saturates at a large finite number: callers subtract the maximum first.
+// of the value), then n into the exponent. Below -87.3, where results would leave the normal numbers, it is 0; above
+// 88.37 it stays at a large finite number. Callers subtract the largest argument first, or want exactly these limits.
 FW_INLINE VF exponential(VF x)
 {
     const VF original = x;
