@@ -15,6 +15,8 @@
 namespace fourwalls::sample {
 
 /// Per rank: steps, phases, nested operators, one compute stream, one stream of collectives with waiting, one of copies.
+/// Memory of every rank: 8 GB of weights throughout, and 1 GB of activations per layer and step, made in the forward
+/// pass and given back in the backward pass in reverse.
 /// Steps are 100 ms each: forward 0-40, backward 42-82, optimizer 84-98; kernelsPerPhase kernels fill each phase.
 struct Shape {
     int ranks = 2;
@@ -32,6 +34,7 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
         info.rank = RankId{rank};
         info.device = "NVIDIA H100 80GB HBM3";
         info.host = "node0";
+        info.memoryBytes = 24'000'000'000;
         header.ranks.push_back(info);
     }
     auto trace = std::make_unique<InMemoryTrace>(header);
@@ -66,8 +69,15 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
         const auto slice = [&](TrackId on, OpId what, double start, double length, std::optional<Microbatch> mb = {}) {
             producer->slice({on, what, Instant{ms(start).ns}, ms(start + length) - ms(start), mb, {}});
         };
+        std::int64_t buffer = 0;
+        producer->allocated(RankId{rank}, {AllocationId{buffer++}, Instant{0}, 8'000'000'000, 0, MemoryCategory::Weights, {}, {}});
         for (int step = 0; step < shape.steps; ++step) {
             const double t = step * 100.0;
+            for (int layer = 0; layer < shape.layers; ++layer) {
+                const AllocationId id{buffer++};
+                producer->allocated(RankId{rank}, {id, Instant{ms(t + 1 + layer * 4).ns}, 1'000'000'000, 0, MemoryCategory::Activations, {}, {}});
+                producer->freed(RankId{rank}, id, Instant{ms(t + 78 - layer * 4).ns});
+            }
             slice(steps, op(std::string("ProfilerStep ").append(std::to_string(step)), SliceKind::Step, Phase::None, Activity::None), t, 99);
             struct Part { const char* name; Phase phase; double from, to; };
             const Part parts[] = {{"forward", Phase::Forward, 0.5, 40},

@@ -2,6 +2,7 @@
 // The timeline view as a person uses it, offscreen, on a trace in memory. A Qt warning fails the test.
 #include "tests/views/timeline/sample_trace.h"
 #include "views/timeline/details_panel.h"
+#include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
@@ -131,7 +132,7 @@ private slots:
         QTRY_VERIFY(session.isOpen());
         QTRY_VERIFY(view.emptyReason().contains(QStringLiteral("no slices")));
         view.grab();
-        QVERIFY(view.showsFinalData());
+        QTRY_VERIFY(view.showsFinalData());
         view.setTrace(nullptr, nullptr);
     }
 
@@ -500,6 +501,55 @@ private slots:
         QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, QPoint(300, 100));
         bench.view->setTrace(bench.session.get(), &bench.selection);
         SETTLE(bench);
+    }
+
+    void memoryLiesBelowTheRowsOnTheSameAxis()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        QVERIFY(canvas.memory().hasMemory());
+        const QRect strip = canvas.stripRect();
+        QVERIFY(strip.height() > 90);
+        QCOMPARE(strip.left(), canvas.plotRect().left());
+        QCOMPARE(strip.width(), canvas.plotRect().width());
+        // Weights and three layers' activations after 10 ms of a step; the weights alone at its end.
+        QVERIFY(canvas.memory().readout(Instant{10 * kMs})[0].startsWith(QStringLiteral("11")));
+        QVERIFY(canvas.memory().readout(Instant{99 * kMs})[0].startsWith(QStringLiteral("8")));
+        // The curve stands where the time is: high in the middle of the step, low at its end.
+        bench.selection.setRange({Instant{0}, Instant{100 * kMs}});
+        SETTLE(bench);
+        const QImage image = canvas.memory().image();
+        const QRgb activations = colourOf(currentTheme(), MemoryCategory::Activations).rgb();
+        const auto rows = [&](double share) {
+            int count = 0;
+            for (int y = 0; y < image.height(); ++y) count += image.pixel(static_cast<int>(share * image.width()), y) == activations;
+            return count;
+        };
+        QVERIFY(rows(0.40) > image.height() / 6);
+        QVERIFY(rows(0.10) > 0 && rows(0.10) < rows(0.40));
+        QCOMPARE(rows(0.90), 0);
+        QTest::mouseMove(&canvas, strip.center());
+        bench.view->grab();
+        // It can be put away.
+        for (auto* action : bench.view->viewActions())
+            if (action->objectName() == QLatin1String("timeline.memory")) action->trigger();
+        QVERIFY(canvas.stripRect().isNull());
+        SETTLE(bench);
+    }
+
+    void memoryFollowsTheRank()
+    {
+        Bench bench({3, 1, 4, 8});
+        SETTLE(bench);
+        bench.selection.setRank(RankId{2});
+        SETTLE(bench);
+        QVERIFY(bench.canvas().memory().hasMemory());
+        QVERIFY(!bench.canvas().memory().readout(Instant{10 * kMs}).isEmpty());
+        bench.selection.setRank(RankId{77});        // no such rank
+        SETTLE(bench);
+        QVERIFY(!bench.canvas().memory().hasMemory());
+        QVERIFY(bench.canvas().stripRect().isNull());
     }
 
     void bothThemesPaint()
