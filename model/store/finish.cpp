@@ -27,9 +27,10 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(recording.exec("BEGIN"));
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<RecordSource> source, openBatchSource(recording));
     FOURWALLS_TRY_ASSIGN(sqlite::Database database, sqlite::Database::open(output, sqlite::OpenMode::Create));
-    FOURWALLS_TRY(createSchema(database, SchemaKind::Finished));
     FOURWALLS_TRY(database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
-                                "PRAGMA cache_size=-32768; BEGIN"));
+                                "PRAGMA cache_size=-32768"));
+    FOURWALLS_TRY(createSchema(database, SchemaKind::Finished));
+    FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);
     FOURWALLS_TRY(finishRecords(*source, rows, chunks, options));
