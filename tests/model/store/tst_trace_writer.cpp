@@ -100,13 +100,14 @@ private slots:
         std::int64_t last = 0;
         for (int i = 1; i <= 3; ++i) {
             QVERIFY(process.waitFor(process.state().committed, last + 2000));
+            const std::int64_t before = last;
             for (const store::Recovery recovery : {store::Recovery::Finish, store::Recovery::PrivateCopy}) {
                 store::OpenOptions options;
                 options.recovery = recovery;
                 auto trace = store::openTrace(path, options);
                 QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
                 QVERIFY(!(*trace)->info().complete);
-                QVERIFY((*trace)->info().counts.slices > last);
+                QVERIFY((*trace)->info().counts.slices > before);
                 auto other = (*trace)->reopen();
                 QVERIFY(other.ok());
                 QCOMPARE(countSlices(**other), (*trace)->info().counts.slices);
