@@ -54,10 +54,9 @@ public:
     /// The finished trace; null before finish.
     std::shared_ptr<const InMemoryTraceData> data() const { return m_data; }
 
-    struct Records;
-
 private:
     class Producer;
+    struct Shared;
 
     TraceHeader m_header;
     mutable std::mutex m_mutex;
@@ -66,7 +65,7 @@ private:
     Interner<ProcessGroupInfo, GroupId> m_groups;
     Interner<CounterInfo, CounterId> m_counters;
     std::vector<AuditRecord> m_audit;
-    std::shared_ptr<Records> m_records;   ///< of destroyed producers; shared so that a late producer is harmless
+    std::shared_ptr<Shared> m_shared;     ///< with the producers, so that a late one is harmless
     std::shared_ptr<const InMemoryTraceData> m_data;
 };
 
