@@ -123,6 +123,7 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
         return 1;
     }
 
+    const double firstPaintRss = peakResidentMegabytes();
     FrameTimes all;
     nlohmann::json byView = nlohmann::json::object();
     for (const views::ViewEntry& entry : views::viewRegistry()) {
@@ -133,7 +134,9 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
         waitFor([&] { return view->showsFinalData() && document->session()->pending() == 0; });
         FrameRecorder recorder(*view, *document->selection());
         Script(*view, recorder).play();
-        byView[entry.id.toStdString()] = figuresOf(recorder.times());
+        nlohmann::json figures = figuresOf(recorder.times());
+        figures["rss_mb"] = number(peakResidentMegabytes());   // of the process until here
+        byView[entry.id.toStdString()] = figures;
         all.add(recorder.times());
     }
 
@@ -145,6 +148,7 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
     figures["open_ms"] = number(document->session()->openMilliseconds());
     figures["first_paint_ms"] = number(document->firstPaintMs());
     figures["rss_mb"] = number(peakResidentMegabytes());
+    figures["first_paint_rss_mb"] = number(firstPaintRss);
     figures["views"] = byView;
     if (line.json) {
         std::printf("%s\n", figures.dump(2).c_str());
