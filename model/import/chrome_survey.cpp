@@ -19,18 +19,6 @@ struct NameHints {
     bool backward = false, flops = false, communication = false;
 };
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-/// Autograd's nodes: "autograd::engine::evaluate_function: MmBackward0", "AddBackward0", "torch::autograd::…".
-bool isBackwardNode(std::string_view name)
-{
-    if (has(name, "autograd::engine::evaluate_function")) return true;
-    const std::size_t at = name.rfind("Backward");
-    if (at == std::string_view::npos) return false;
-    return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 8, name.end(),
-                       [](char c) { return c >= '0' && c <= '9'; });
-}
-
 NameHints hintsOf(Category category, std::string_view name)
 {
     NameHints hints;
@@ -42,16 +30,9 @@ NameHints hintsOf(Category category, std::string_view name)
     if (name.substr(0, kStep.size()) == kStep) {
         const auto number = integerFromText(name.substr(kStep.size()));
         if (number && *number >= 0 && *number < 1'000'000'000) hints.step = static_cast<int>(*number);
-    } else if (has(name, "CheckpointFunctionBackward")) {
-        hints.phase = Phase::Recompute;
-        hints.backward = true;
-    } else if (isBackwardNode(name)) {
-        hints.phase = Phase::BackwardInput;
-        hints.backward = true;
-    } else if (name.substr(0, 10) == "Optimizer.") {
-        hints.phase = Phase::Optimizer;
-    } else if (has(name, "DataLoader)#")) {
-        hints.phase = Phase::DataLoading;
+    } else {
+        hints.phase = phaseOfOperator(name);
+        hints.backward = hints.phase == Phase::BackwardInput || hints.phase == Phase::Recompute;
     }
     hints.flops = name.substr(0, 6) == "aten::";
     return hints;

@@ -24,6 +24,8 @@ bool isJson(std::string_view beginning)
     return !text.empty() && (text[0] == '{' || text[0] == '[');
 }
 
+bool isSqlite(std::string_view beginning) { return beginning.substr(0, 15) == "SQLite format 3"; }
+
 /// Protocols 2 to 5, which begin with an opcode and their number.
 bool isPickle(std::string_view beginning)
 {
@@ -74,6 +76,7 @@ const ImportFormat* formatOf(std::string_view beginning)
 const std::vector<ImportFormat>& importFormats()
 {
     static const std::vector<ImportFormat> kFormats{
+        {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
     };

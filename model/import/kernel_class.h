@@ -25,6 +25,10 @@ std::string_view protocolOf(std::string_view name);
 /// Whether a kernel is the matrix product, convolution or attention itself (not a copy or reduction beside it).
 bool isMatrixKernel(std::string_view name);
 
+/// The phase that an operator or annotation of PyTorch stands for: autograd's nodes are the backward pass, the
+/// re-run inside a checkpoint's backward is recomputation. None if the name does not tell.
+Phase phaseOfOperator(std::string_view name);
+
 /// Bytes of one element of a PyTorch dtype ("Float", "BFloat16", "c10::Half", "Long"); absent if unknown.
 std::optional<std::int64_t> elementBytes(std::string_view dtype);
 

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nsight Systems exports as traces: processes are ranks, streams and threads are lanes, NVTX ranges are operators.
+#include "model/import/chrome_facts.h"
+#include "model/import/import_format.h"
+#include "model/import/import_steps.h"
+#include "model/import/kernel_class.h"
+#include "model/import/lane_index.h"
+#include "model/import/launch_links.h"
+#include "model/import/nsight_tables.h"
+#include "model/import/op_names.h"
+#include "model/import/run_collectives.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace fourwalls::importers {
+
+namespace {
+
+/// Counts the facts of one export, row by row.
+class NsightFacts {
+public:
+    void add(NsightTables& tables, const NsightWork& work)
+    {
+        using Kind = NsightWork::Kind;
+        if (work.kind != Kind::Kernel && work.kind != Kind::Copy && work.kind != Kind::Set) return;
+        const std::int64_t length = work.end - work.start;
+        m_span.add(work.start, work.end);
+        m_gpuSpan.add(work.start, work.end);
+        if (work.kind == Kind::Copy) {
+            ++m_copies;
+            m_copyTime += static_cast<std::uint64_t>(length);
+        } else if (work.kind == Kind::Set) {
+            ++m_sets;
+        } else {
+            ++m_kernels;
+            m_kernelTime += static_cast<std::uint64_t>(length);
+            m_busy[work.device].add(work.start, work.end);
+            m_streams.insert({work.device, work.stream});
+            if (isNcclName(tables.string(work.name)) || isNcclName(tables.string(work.shortName))) {
+                ++m_nccl;
+                m_ncclTime += static_cast<std::uint64_t>(length);
+            }
+        }
+    }
+    void add(const NsightCall& call)
+    {
+        ++m_calls;
+        m_span.add(call.start, call.end);
+    }
+    void add(const NsightRange& range)
+    {
+        if (!isNvtxRange(range.type) || !range.end) return;
+        ++m_ranges;
+        m_span.add(range.start, *range.end);
+    }
+
+    TraceFacts finish()
+    {
+        TraceFacts facts;
+        facts.gpuKernelEvents = m_kernels;
+        facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
+        facts.gpuKernelBusyNs = 0;
+        for (auto& [device, busy] : m_busy) *facts.gpuKernelBusyNs += busy.total();
+        facts.ncclKernels = m_nccl;
+        facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
+        facts.memcpyEvents = m_copies;
+        facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
+        facts.memsetEvents = m_sets;
+        facts.spanNs = m_span.length();
+        facts.gpuSpanNs = m_gpuSpan.length();
+        facts.firstEventNs = m_span.begin;
+        facts.streams = static_cast<std::int64_t>(m_streams.size());
+        facts.runtimeEvents = m_calls;
+        facts.nvtxRanges = m_ranges;
+        return facts;
+    }
+
+private:
+    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0, m_ranges = 0;
+    std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;
+    Hull m_span, m_gpuSpan;
+    std::map<std::int64_t, BusyTime> m_busy;
+    std::set<std::pair<std::int64_t, std::int64_t>> m_streams;
+};
+
+const char* copyName(std::int64_t kind)
+{
+    switch (kind) {
+    case 1: return "Memcpy HtoD";
+    case 2: return "Memcpy DtoH";
+    case 8: return "Memcpy DtoD";
+    case 9: return "Memcpy HtoH";
+    case 10: return "Memcpy PtoP";
+    case 11: return "Unified memory HtoD";
+    case 12: return "Unified memory DtoH";
+    case 13: return "Unified memory DtoD";
+    default: return "Memcpy";
+    }
+}
+
+const char* waitName(std::int64_t kind)
+{
+    switch (kind) {
+    case 1: return "event wait";
+    case 2: return "stream waits for event";
+    case 3: return "stream wait";
+    case 4: return "context wait";
+    default: return "wait";
+    }
+}
+
+/// "cudaLaunchKernel_v7000_ptsz" -> "cudaLaunchKernel".
+std::string callName(const std::string& name)
+{
+    const std::size_t at = name.find("_v");
+    const bool version = at != std::string::npos && at + 2 < name.size() && name[at + 2] >= '0' && name[at + 2] <= '9';
+    return version ? name.substr(0, at) : name;
+}
+
+/// N of "step 12", "iteration_3", "ProfilerStep#7"; -1 for other texts.
+int stepNumber(std::string_view text)
+{
+    const std::size_t digits = text.find_last_not_of("0123456789");
+    if (digits == std::string_view::npos || digits + 1 >= text.size() || text.size() - digits > 9) return -1;
+    std::string word;
+    for (const char c : text.substr(0, digits + 1))
+        if (c != ' ' && c != '_' && c != '#' && c != ':' && c != '=') word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    for (const char* known : {"step", "iteration", "iter", "profilerstep", "trainstep", "trainingstep"})
+        if (word == known) return std::stoi(std::string(text.substr(digits + 1)));
+    return -1;
+}
+
+/// What one process becomes.
+struct ProcessRank {
+    RankId rank;
+    LaneIndex lanes;
+    LaunchLinks links;
+    std::vector<StepMark> steps;
+    std::vector<TrackId> tracks;
+    std::int64_t device = 0;
+    bool training = false;
+};
+
+class NsightImport final : public TraceImport {
+public:
+    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, const ImportOptions& options)
+    {
+        auto import = std::make_unique<NsightImport>();
+        for (const std::string& path : paths) {
+            FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
+            File file{path, std::move(tables), {}, 0};
+            FOURWALLS_TRY(import->survey(file, options.stop));
+            import->m_files.push_back(std::move(file));
+        }
+        import->describe();
+        return std::unique_ptr<TraceImport>(std::move(import));
+    }
+
+    const TraceHeader& header() const override { return m_header; }
+
+    Status write(TraceSink& sink, const ImportOptions& options) override
+    {
+        std::vector<RankId> world;
+        for (const RankInfo& rank : m_header.ranks) world.push_back(rank.rank);
+        RunCollectives collectives("", world);
+        double done = 0;
+        for (File& file : m_files) {
+            FOURWALLS_TRY(write(file, sink, collectives, options));
+            done += 1;
+            if (options.progress) options.progress(done / static_cast<double>(m_files.size()));
+        }
+        collectives.finish(sink);
+        return {};
+    }
+
+private:
+    struct File {
+        std::string path;
+        NsightTables tables;
+        std::map<std::int64_t, ProcessRank> ranks;   ///< by globalPid
+        std::int64_t lastNs = 0;
+    };
+
+    /// The rank of a process; processes that only called (and ran nothing) join the first.
+    static ProcessRank& rankOf(File& file, std::int64_t process)
+    {
+        const auto found = file.ranks.find(process);
+        return found != file.ranks.end() ? found->second : file.ranks.begin()->second;
+    }
+    static int streamLane(ProcessRank& rank, const NsightWork& work)
+    {
+        const LaneRole role = work.kind == NsightWork::Kind::Wait ? LaneRole::Synchronisation : LaneRole::Stream;
+        return rank.lanes.find(role, std::to_string(work.device), std::to_string(work.stream));
+    }
+    static int threadLane(ProcessRank& rank, std::int64_t globalTid)
+    {
+        return rank.lanes.find(LaneRole::Thread, std::to_string(pidOf(globalTid)), std::to_string(tidOf(globalTid)));
+    }
+
+    Status survey(File& file, const std::stop_token& stop)
+    {
+        // Ranks first: processes that ran something, by their smallest device.
+        std::map<std::int64_t, std::int64_t> devices;
+        FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
+            const auto [found, isNew] = devices.try_emplace(work.process, work.device);
+            if (!isNew) found->second = std::min(found->second, work.device);
+        }, stop));
+        if (devices.empty()) devices.emplace(0, 0);
+        std::vector<std::pair<std::int64_t, std::int64_t>> order;
+        for (const auto& [process, device] : devices) order.emplace_back(device, process);
+        std::sort(order.begin(), order.end());
+        for (const auto& [device, process] : order) {
+            ProcessRank& rank = file.ranks[process];
+            rank.rank = RankId{m_nextRank++};
+            rank.device = device;
+        }
+        FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
+            ProcessRank& rank = rankOf(file, work.process);
+            const int lane = streamLane(rank, work);
+            file.lastNs = std::max(file.lastNs, work.end);
+            if (work.kind == NsightWork::Kind::Wait) return;
+            const bool copy = work.kind == NsightWork::Kind::Copy || work.kind == NsightWork::Kind::Set;
+            const bool communication = !copy && isCommunicationKernel(file.tables.string(work.name));
+            rank.lanes.noteWork(lane, copy ? LaneIndex::Work::Copy : communication ? LaneIndex::Work::Communication : LaneIndex::Work::Compute,
+                                work.end - work.start);
+        }, stop));
+        FOURWALLS_TRY(file.tables.eachCall([&](const NsightCall& call) {
+            ProcessRank& rank = rankOf(file, processOf(call.thread));
+            const int lane = threadLane(rank, call.thread);
+            file.lastNs = std::max(file.lastNs, call.end);
+            if (call.correlation) rank.links.addLaunch(*call.correlation, lane, call.start);
+        }, stop));
+        FOURWALLS_TRY(file.tables.eachRange([&](const NsightRange& range) {
+            if (!isNvtxRange(range.type)) return;
+            file.lastNs = std::max(file.lastNs, range.end.value_or(range.start));
+            ProcessRank& rank = rankOf(file, processOf(range.thread));
+            const int lane = rangeLane(rank, range);
+            OperatorContext context;
+            context.phase = phaseOfOperator(range.text);
+            rank.training = rank.training || context.phase == Phase::BackwardInput;
+            if (range.end && context.phase != Phase::None) rank.links.addOperator(lane, range.start, *range.end, context);
+            if (const int step = stepNumber(range.text); step >= 0 && range.end)
+                rank.steps.push_back({step, range.start, *range.end, false});
+        }, stop));
+        FOURWALLS_TRY(file.tables.eachThreadName([&](std::int64_t thread, const std::string& name) {
+            rankOf(file, processOf(thread)).lanes.nameThread(std::to_string(pidOf(thread)), std::to_string(tidOf(thread)), name.substr(0, 200));
+        }));
+        for (auto& [process, rank] : file.ranks) rank.links.resolve(rank.training ? Phase::Forward : Phase::None);
+        return {};
+    }
+
+    /// Push and pop nest on their thread; started and ended ranges need not.
+    static int rangeLane(ProcessRank& rank, const NsightRange& range)
+    {
+        if (range.type == 59 || range.type == 70) return threadLane(rank, range.thread);
+        return rank.lanes.find(LaneRole::Async, std::to_string(pidOf(range.thread)), "NVTX ranges");
+    }
+
+    void describe()
+    {
+        m_header.source = TraceSource::Imported;
+        m_header.clock = ClockKind::Wall;
+        m_header.computeLabel = "measured";
+        m_header.communicationLabel = "measured";
+        m_header.producer = "Nsight Systems";
+        if (!m_files.front().tables.productVersion().empty()) m_header.producer += " " + m_files.front().tables.productVersion();
+        m_header.originUnixNs = m_files.front().tables.epochNs();
+        for (const File& file : m_files) {
+            for (const auto& [process, rank] : file.ranks) {
+                RankInfo info;
+                info.rank = rank.rank;
+                info.device = "device " + std::to_string(rank.device);
+                for (const NsightGpu& gpu : file.tables.gpus()) {
+                    if (gpu.device != rank.device) continue;
+                    info.device = gpu.name;
+                    info.memoryBytes = gpu.memoryBytes;
+                }
+                m_header.ranks.push_back(std::move(info));
+            }
+        }
+        std::sort(m_header.ranks.begin(), m_header.ranks.end(), [](const RankInfo& a, const RankInfo& b) { return a.rank < b.rank; });
+    }
+
+    Status write(File& file, TraceSink& sink, RunCollectives& collectives, const ImportOptions& options)
+    {
+        // Files of one run on several nodes have each their own time 0.
+        const std::int64_t epoch = file.tables.epochNs();
+        const std::int64_t shift = epoch > 0 && m_header.originUnixNs > 0 ? epoch - m_header.originUnixNs : 0;
+        for (auto& [process, rank] : file.ranks) rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
+        OpNames names(sink, false);
+        NsightFacts facts;
+        std::int64_t slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0;
+        std::unique_ptr<TraceProducer> producer = sink.openProducer();
+        const auto nameOf = [](const std::string& text) { return JsonToken{text, JsonToken::Kind::String}; };
+        const auto emit = [&](const ProcessRank& rank, int lane, OpId op, std::int64_t start, std::int64_t end,
+                              std::optional<std::int64_t> correlation) {
+            const auto index = static_cast<std::size_t>(lane);
+            if (index >= rank.tracks.size() || start + shift < -kLargestTimeNs || end + shift > kLargestTimeNs) {
+                ++lost;
+                return false;
+            }
+            SliceRecord record;
+            record.track = rank.tracks[index];
+            record.op = op;
+            record.start = Instant{start + shift};
+            record.duration = Duration{end - start};
+            if (correlation) record.correlation = CorrelationId{*correlation};
+            producer->slice(record);
+            ++slices;
+            return true;
+        };
+        FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
+            using Kind = NsightWork::Kind;
+            facts.add(file.tables, work);
+            ProcessRank& rank = rankOf(file, work.process);
+            const int lane = streamLane(rank, work);
+            std::string name, detail;
+            Category category = Category::Kernel;
+            if (work.kind == Kind::Kernel) {
+                name = file.tables.string(work.name);
+                detail = launchText(work);
+            } else if (work.kind == Kind::Graph) {
+                name = "CUDA graph " + std::to_string(work.code);
+            } else {
+                category = work.kind == Kind::Copy ? Category::Memcpy : work.kind == Kind::Set ? Category::Memset : Category::CudaSync;
+                name = work.kind == Kind::Copy ? copyName(work.code) : work.kind == Kind::Set ? "Memset" : waitName(work.code);
+            }
+            const Launch* launch = work.correlation ? rank.links.find(*work.correlation) : nullptr;
+            NamedWork& named = names.find(category, nameOf(name), detail);
+            const Phase phase = launch && work.kind != Kind::Wait ? launch->phase : Phase::None;
+            if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) || work.kind == Kind::Wait) return;
+            const TrackId track = rank.tracks[static_cast<std::size_t>(lane)];
+            if (launch && launch->at + shift >= -kLargestTimeNs && launch->at + shift <= kLargestTimeNs)
+                producer->flow({"launch", rank.tracks[static_cast<std::size_t>(launch->lane)], Instant{launch->at + shift}, track, Instant{work.start + shift}});
+            else ++withoutLaunch;
+            if (!named.communication) return;
+            CollectiveMember member;
+            member.rank = rank.rank;
+            member.groupKey = collectives.group({}, name);
+            member.record.track = track;
+            member.record.start = member.record.lastArrival = Instant{work.start + shift};
+            member.record.end = Instant{work.end + shift};
+            member.record.operation = named.collective.value_or(CollectiveOp::Other);
+            member.record.algorithm = std::string(algorithmOf(name));
+            member.record.protocol = std::string(protocolOf(name));
+            collectives.add(std::move(member));
+        }, options.stop));
+        FOURWALLS_TRY(file.tables.eachCall([&](const NsightCall& call) {
+            facts.add(call);
+            ProcessRank& rank = rankOf(file, processOf(call.thread));
+            const std::string name = callName(file.tables.string(call.name));
+            emit(rank, threadLane(rank, call.thread), names.id(names.find(Category::Runtime, nameOf(name), {})), call.start, call.end, call.correlation);
+        }, options.stop));
+        FOURWALLS_TRY(file.tables.eachRange([&](const NsightRange& range) {
+            facts.add(range);
+            ProcessRank& rank = rankOf(file, processOf(range.thread));
+            if (range.type == 34) {
+                producer->event({EventKind::Annotation, rank.rank, Instant{range.start + shift}, std::string(range.text.substr(0, 1000))});
+                ++marks;
+            }
+            if (!isNvtxRange(range.type)) return;
+            if (!range.end) ++openRanges;
+            const std::string name(range.text);
+            emit(rank, rangeLane(rank, range), names.id(names.find(Category::UserAnnotation, nameOf(name), {})), range.start,
+                 range.end.value_or(std::max(range.start, file.lastNs)), {});
+        }, options.stop));
+        for (auto& [process, rank] : file.ranks)
+            for (const StepRecord& step : stepsFromMarks(rank.steps, shift)) producer->step(rank.rank, step);
+        producer.reset();
+        audit(sink, "import_rows", AuditSeverity::Info, file.tables.rows(), "rows read");
+        audit(sink, "import_slices", AuditSeverity::Info, slices, "slices kept");
+        audit(sink, "import_instants", AuditSeverity::Info, marks, "NVTX marks kept");
+        audit(sink, "work_without_launch", AuditSeverity::Info, withoutLaunch, "device work launched before the window or without a record");
+        audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges, "NVTX ranges still open: ended with the capture");
+        audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
+        audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");
+        if (m_files.size() == 1)
+            for (const AuditRecord& record : toAudit(facts.finish())) sink.audit(record);
+        return {};
+    }
+
+    static void audit(TraceSink& sink, const char* name, AuditSeverity severity, std::int64_t count, const char* detail)
+    {
+        if (count > 0) sink.audit({name, severity, count, detail});
+    }
+
+    static std::string launchText(const NsightWork& work)
+    {
+        const auto triple = [](const std::int64_t(&n)[3]) {
+            return "[" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + "]";
+        };
+        return "grid " + triple(work.grid) + " block " + triple(work.block);
+    }
+
+    std::vector<File> m_files;
+    TraceHeader m_header;
+    int m_nextRank = 0;
+};
+
+} // namespace
+
+Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths, const ImportOptions& options)
+{
+    return NsightImport::open(paths, options);
+}
+
+Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options)
+{
+    FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
+    NsightFacts facts;
+    FOURWALLS_TRY(tables.eachWork([&](const NsightWork& work) { facts.add(tables, work); }, options.stop));
+    FOURWALLS_TRY(tables.eachCall([&](const NsightCall& call) { facts.add(call); }, options.stop));
+    FOURWALLS_TRY(tables.eachRange([&](const NsightRange& range) { facts.add(range); }, options.stop));
+    return facts.finish();
+}
+
+} // namespace fourwalls::importers

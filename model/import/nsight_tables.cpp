@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allow-list of tables and columns, and reading them in rowid order (exports have no indexes worth using).
+#include "model/import/nsight_tables.h"
+
+#include "model/base/time.h"
+#include "model/sqlite/stranger.h"
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kMostStrings = 200'000;   ///< kept in memory; beyond, strings are looked up again
+
+bool soundTimes(std::int64_t start, std::int64_t end)
+{
+    return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end;
+}
+
+std::int64_t integerOr(const sqlite::Statement& row, int column, std::int64_t fallback)
+{
+    return row.asInteger(column).value_or(fallback);
+}
+
+} // namespace
+
+Result<NsightTables> NsightTables::open(const std::string& path)
+{
+    FOURWALLS_TRY_ASSIGN(const sqlite::FileHeader header, sqlite::readHeader(path, "SQLite database"));
+    if (header.walBeside || header.journalBeside)
+        return Error{ErrorCode::Unsupported, "the export is still being written", path, "wait until nsys export has ended"};
+    NsightTables tables;
+    FOURWALLS_TRY_ASSIGN(tables.m_database, sqlite::Database::open(path, sqlite::OpenMode::Immutable));
+    FOURWALLS_TRY(sqlite::harden(tables.m_database, std::size_t{8} << 20, 1 << 24));
+    FOURWALLS_TRY(tables.readSchema());
+    if (tables.has("StringTable") || tables.has("CUPTI_ACTIVITY_KIND_MARKER"))
+        return Error{ErrorCode::Unsupported, "an nvprof database", path, "record again with Nsight Systems"};
+    for (const auto& [table, columns] : tables.m_columns)
+        if (table.compare(0, 6, "rocpd_") == 0)
+            return Error{ErrorCode::Unsupported, "a rocprof database", path, "give a PyTorch or Chrome trace"};
+    if (!tables.has("StringIds"))
+        return Error{ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
+                     "export it with: nsys export --type sqlite"};
+    FOURWALLS_TRY(tables.readDescription());
+    return tables;
+}
+
+Status NsightTables::readSchema()
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement names,
+                         m_database.prepare("SELECT name FROM sqlite_master WHERE type='table' LIMIT 10000"));
+    for (;;) {
+        FOURWALLS_TRY_ASSIGN(const sqlite::Row row, names.step());
+        if (row == sqlite::Row::Done) break;
+        if (const auto name = names.asText(0)) m_columns[std::string(*name)];
+    }
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement info, m_database.prepare("SELECT name FROM pragma_table_info(?1)"));
+    for (auto& [table, columns] : m_columns) {
+        info.reset();
+        info.bind(1, std::string_view(table));
+        while (info.stepCode() == SQLITE_ROW)
+            if (const auto column = info.asText(0)) columns.insert(std::string(*column));
+    }
+    return {};
+}
+
+Result<sqlite::Statement> NsightTables::select(const char* table, const std::vector<const char*>& columns)
+{
+    const std::set<std::string>& present = m_columns.at(table);
+    std::string sql = "SELECT ";
+    for (const char* column : columns) {
+        if (sql.size() > 7) sql += ',';
+        sql += present.count(column) > 0 ? "\"" + std::string(column) + "\"" : std::string("NULL");
+    }
+    return m_database.prepare(sql + " FROM \"" + table + "\"");
+}
+
+Status NsightTables::eachRow(const char* table, const std::vector<const char*>& columns,
+                             const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop)
+{
+    if (!has(table)) return {};
+    const sqlite::StopGuard guard(m_database, stop);
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement rows, select(table, columns));
+    for (;;) {
+        const int code = rows.stepCode();
+        if (code == SQLITE_ROW) {
+            ++m_rows;
+            if (!visit(rows)) ++m_badRows;
+            continue;
+        }
+        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", m_database.path(), ""};
+        // A damaged page ends its table; what came before is kept and the end is counted.
+        if (code != SQLITE_DONE) ++m_badRows;
+        return {};
+    }
+}
+
+Status NsightTables::readDescription()
+{
+    for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})
+        FOURWALLS_TRY(eachRow(table, {"name", "value"}, [this](const sqlite::Statement& row) {
+            if (row.asText(0) == "EXPORT_PRODUCT_VERSION") m_product = std::string(row.asText(1).value_or("")).substr(0, 100);
+            return true;
+        }, {}));
+    FOURWALLS_TRY(eachRow("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [this](const sqlite::Statement& row) {
+        const std::int64_t epoch = integerOr(row, 0, 0);
+        if (epoch > 0 && epoch <= kLargestTimeNs) m_epochNs = epoch;
+        return true;
+    }, {}));
+    // The table also lists adapters that are no CUDA devices; those have no memory or another cuDevice.
+    FOURWALLS_TRY(eachRow("TARGET_INFO_GPU", {"cuDevice", "id", "name", "totalMemory"}, [this](const sqlite::Statement& row) {
+        NsightGpu gpu;
+        gpu.device = row.asInteger(0) ? *row.asInteger(0) : integerOr(row, 1, 0);
+        gpu.name = std::string(row.asText(2).value_or("")).substr(0, 200);
+        gpu.memoryBytes = integerOr(row, 3, 0);
+        const bool knownMemory = row.asInteger(3).has_value();
+        if ((!knownMemory || gpu.memoryBytes > 0) && m_gpus.size() < 1024) m_gpus.push_back(std::move(gpu));
+        return true;
+    }, {}));
+    m_rows = 0;
+    return {};
+}
+
+Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char* code,
+                            const std::function<void(const NsightWork&)>& visit, std::stop_token stop)
+{
+    return eachRow(table,
+                   {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
+                    code, "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"},
+                   [&](const sqlite::Statement& row) {
+                       const auto start = row.asInteger(0), end = row.asInteger(1);
+                       if (!start || !end || !soundTimes(*start, *end)) return false;
+                       NsightWork work;
+                       work.kind = kind;
+                       work.start = *start;
+                       work.end = *end;
+                       work.device = integerOr(row, 2, 0);
+                       work.stream = integerOr(row, 3, 0);
+                       work.correlation = row.asInteger(4);
+                       work.process = integerOr(row, 5, 0);
+                       work.name = integerOr(row, 6, integerOr(row, 7, -1));
+                       work.shortName = integerOr(row, 7, work.name);
+                       work.code = integerOr(row, 8, 0);
+                       for (int i = 0; i < 3; ++i) {
+                           work.grid[i] = integerOr(row, 9 + i, 0);
+                           work.block[i] = integerOr(row, 12 + i, 0);
+                       }
+                       visit(work);
+                       return true;
+                   },
+                   stop);
+}
+
+Status NsightTables::eachWork(const std::function<void(const NsightWork&)>& visit, std::stop_token stop)
+{
+    using Kind = NsightWork::Kind;
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_KERNEL", Kind::Kernel, "launchType", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMCPY", Kind::Copy, "copyKind", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMSET", Kind::Set, "memKind", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", Kind::Wait, "syncType", visit, stop));
+    return workOf("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", Kind::Graph, "graphId", visit, stop);
+}
+
+Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visit, std::stop_token stop)
+{
+    return eachRow("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "nameId", "correlationId"},
+                   [&](const sqlite::Statement& row) {
+                       const auto start = row.asInteger(0), end = row.asInteger(1);
+                       if (!start || !end || !soundTimes(*start, *end)) return false;
+                       visit({*start, *end, integerOr(row, 2, 0), integerOr(row, 3, -1), row.asInteger(4)});
+                       return true;
+                   },
+                   stop);
+}
+
+Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop)
+{
+    return eachRow("NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId"},
+                   [&](const sqlite::Statement& row) {
+                       const auto start = row.asInteger(0), type = row.asInteger(2);
+                       if (!start || !type) return false;
+                       NsightRange range;
+                       range.start = *start;
+                       range.end = row.asInteger(1);
+                       if (!soundTimes(*start, range.end.value_or(*start))) return false;
+                       range.type = *type;
+                       range.thread = integerOr(row, 3, 0);
+                       if (const auto text = row.asText(4)) range.text = *text;
+                       else if (const auto id = row.asInteger(5)) range.text = string(*id);
+                       visit(range);
+                       return true;
+                   },
+                   stop);
+}
+
+Status NsightTables::eachThreadName(const std::function<void(std::int64_t, const std::string&)>& visit)
+{
+    return eachRow("ThreadNames", {"globalTid", "nameId"}, [&](const sqlite::Statement& row) {
+        if (!row.asInteger(0) || !row.asInteger(1)) return false;
+        visit(*row.asInteger(0), string(*row.asInteger(1)));
+        return true;
+    }, {});
+}
+
+const std::string& NsightTables::string(std::int64_t id)
+{
+    static const std::string kNone;
+    if (id < 0) return kNone;
+    if (const auto known = m_strings.find(id); known != m_strings.end()) return known->second;
+    if (m_strings.size() >= kMostStrings) m_strings.clear();
+    std::string text;
+    if (!m_stringById) {
+        auto statement = m_database.prepare("SELECT value FROM StringIds WHERE id=?1");
+        if (statement.ok()) m_stringById = std::move(*statement);
+    }
+    if (m_stringById) {
+        m_stringById.reset();
+        m_stringById.bind(1, id);
+        if (m_stringById.stepCode() == SQLITE_ROW) text = std::string(m_stringById.asText(0).value_or(""));
+        m_stringById.reset();
+    }
+    return m_strings.emplace(id, std::move(text)).first->second;
+}
+
+} // namespace fourwalls::importers
