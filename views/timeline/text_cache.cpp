@@ -12,8 +12,21 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kFewestGlyphs = 4;        // fewer say nothing
+constexpr int kFewestGlyphs = 5;        // fewer say nothing
 constexpr std::size_t kMostTexts = 20'000;
+}
+
+QString barName(const QString& name)
+{
+    QStringView rest(name);
+    if (rest.startsWith(QLatin1String("void "))) rest = rest.mid(5);
+    for (const QChar open : {QLatin1Char('<'), QLatin1Char('(')})
+        if (const qsizetype at = rest.indexOf(open); at > 0) rest = rest.left(at);
+    if (const qsizetype at = rest.lastIndexOf(QLatin1String("::")); at >= 0 && at + 2 < rest.size()) rest = rest.mid(at + 2);
+    for (const auto& prefix : {QLatin1String("ncclDevKernel_"), QLatin1String("ncclKernel_")})
+        if (rest.startsWith(prefix) && rest.size() > prefix.size()) rest = rest.mid(prefix.size());
+    const QStringView trimmed = rest.trimmed();
+    return trimmed.isEmpty() ? name : trimmed.toString();
 }
 
 TextCut cutText(std::span<const float> ends, float ellipsisWidth, float width, int fewest)

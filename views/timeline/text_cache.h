@@ -17,6 +17,10 @@ class QPainter;
 
 namespace fourwalls::views {
 
+/// What of an operator's name is worth the room on a bar: without return type, namespaces, template and function
+/// arguments, and the prefix that all NCCL kernels share. Never empty for a name that is not.
+QString barName(const QString& name);
+
 /// How many of a text's glyphs to draw into `width`, and whether an ellipsis follows them.
 struct TextCut {
     int glyphs = 0;

@@ -54,6 +54,7 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_tracks = tracks;
     m_ranks = info.header.ranks;
     m_steps.clear();
+    m_events.clear();
     m_arrangement = {};
     m_arrangement.collapsed = initiallyCollapsed(m_tracks);
     // A tenth of the whole may show on either side, as Selection allows it.
@@ -270,6 +271,12 @@ void TimelineCanvas::setSteps(std::vector<StepView> steps)
     invalidate();
 }
 
+void TimelineCanvas::setEvents(std::vector<EventRecord> events)
+{
+    m_events = std::move(events);
+    update();
+}
+
 void TimelineCanvas::setZero(Instant zero)
 {
     if (zero == m_zero) return;
@@ -387,6 +394,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     }
     paintLabels(painter);
     paintAxis(painter);
+    paintEvents(painter);
     paintOverlays(painter);
     painter.end();
     emit painted(m_camera.range(), m_quality);

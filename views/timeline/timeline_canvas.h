@@ -56,6 +56,7 @@ public:
     void setFlows(std::vector<FlowRecord> flows);
     void setCursor(std::optional<Instant> at);
     void setSteps(std::vector<StepView> steps); ///< by begin; they number the slices of steps
+    void setEvents(std::vector<EventRecord> events);    ///< by time; marked on the axis
     void setZero(Instant zero);         ///< the axis counts from here
     /// A measured range and what was found in it (text by line; empty while it is being counted).
     void setMeasured(std::optional<TimeRange> range, const QString& text);
@@ -117,6 +118,7 @@ private:
     void updateHover(QPointF position);
 
     void paintAxis(QPainter& painter) const;
+    void paintEvents(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;
     void paintOverlays(QPainter& painter) const;
@@ -125,6 +127,7 @@ private:
     void paintHover(QPainter& painter) const;
     QRect sliceRect(const SliceView& slice) const;
     QStringList hoverLines() const;
+    QStringList eventLines() const;
     QRect labelRect(const TimelineRow& row) const;
     const TimelineRow* rowAt(int y) const;
 
@@ -136,6 +139,7 @@ private:
     std::vector<TrackView> m_tracks;
     std::vector<RankInfo> m_ranks;
     std::vector<StepView> m_steps;
+    std::vector<EventRecord> m_events;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
     MemoryStrip* m_strip;

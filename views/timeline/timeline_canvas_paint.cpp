@@ -20,6 +20,8 @@ constexpr int kLowestLabel = 12;
 constexpr int kIndent = 18;
 constexpr int kPinSize = 14;
 constexpr int kWidestHover = 460;
+constexpr int kEventSize = 7;           ///< of a mark on the axis
+constexpr int kMostEventLines = 6;
 
 /// A small closed or open triangle in front of a rank's name.
 void paintTriangle(QPainter& painter, QPointF centre, bool open, const QColor& colour)
@@ -85,6 +87,19 @@ void paintCaption(QPainter& painter, QPoint at, const QStringList& lines, const 
     painter.restore();
 }
 
+QString eventName(EventKind kind)
+{
+    switch (kind) {
+    case EventKind::Fault: return TimelineCanvas::tr("fault");
+    case EventKind::Checkpoint: return TimelineCanvas::tr("checkpoint");
+    case EventKind::LossSpike: return TimelineCanvas::tr("loss spike");
+    case EventKind::OutOfMemory: return TimelineCanvas::tr("out of memory");
+    case EventKind::Annotation: return TimelineCanvas::tr("note");
+    case EventKind::Rollback: return TimelineCanvas::tr("rollback");
+    }
+    return {};
+}
+
 } // namespace
 
 void TimelineCanvas::paintAxis(QPainter& painter) const
@@ -128,6 +143,48 @@ void TimelineCanvas::paintAxis(QPainter& painter) const
     }
     painter.setPen(theme.line);
     painter.drawLine(0, axis.bottom(), width(), axis.bottom());
+}
+
+void TimelineCanvas::paintEvents(QPainter& painter) const
+{
+    if (m_events.empty()) return;
+    const Theme& theme = currentTheme();
+    const QRect plot = plotRect();
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme.card, 1));
+    int free = -1;          // marks of one pixel column are one mark
+    for (const auto& event : m_events) {
+        const double x = m_camera.xOf(event.at);
+        if (x < 0 || x > plot.width() || static_cast<int>(x) < free) continue;
+        free = static_cast<int>(x) + 2;
+        QColor colour = theme.information;
+        if (event.kind == EventKind::Fault || event.kind == EventKind::OutOfMemory) colour = theme.error;
+        if (event.kind == EventKind::LossSpike || event.kind == EventKind::Rollback) colour = theme.warning;
+        const QPointF tip(plot.left() + x, plot.top());
+        QPainterPath flag(tip);
+        flag.lineTo(tip + QPointF(-kEventSize / 2.0, -kEventSize));
+        flag.lineTo(tip + QPointF(kEventSize / 2.0, -kEventSize));
+        flag.closeSubpath();
+        painter.setBrush(colour);
+        painter.drawPath(flag);
+    }
+    painter.restore();
+}
+
+QStringList TimelineCanvas::eventLines() const
+{
+    QStringList lines;
+    const double x = m_pointer->x() - plotRect().left();
+    for (const auto& event : m_events) {
+        if (std::abs(m_camera.xOf(event.at) - x) > kEventSize) continue;
+        QString line = eventName(event.kind);
+        if (event.rank) line = tr("rank %1 \u00b7 %2").arg(event.rank->value).arg(line);
+        if (!event.text.empty()) line += QStringLiteral(": ") + QString::fromStdString(event.text);
+        lines << line;
+        if (lines.size() >= kMostEventLines) break;
+    }
+    return lines;
 }
 
 QRect TimelineCanvas::labelRect(const TimelineRow& row) const
@@ -306,6 +363,7 @@ void TimelineCanvas::paintFlows(QPainter& painter) const
 QStringList TimelineCanvas::hoverLines() const
 {
     QStringList lines;
+    if (m_pointer && m_pointer->y() < plotRect().top()) return eventLines();
     if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
     if (m_hover.onLabel && m_hover.row) {
         if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;

@@ -17,6 +17,8 @@ namespace fourwalls::views {
 namespace {
 
 const QByteArray kStepsChannel = QByteArrayLiteral("timeline.steps");
+const QByteArray kEventsChannel = QByteArrayLiteral("timeline.events");
+constexpr std::size_t kMostEvents = 2000;
 
 /// The card around toolbar and canvas.
 class TimelineCard : public QWidget {
@@ -184,6 +186,13 @@ void TimelineView::opened()
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     m_toolbar->setRanks(ranks);
     readSteps();
+    session()->ask<std::vector<EventRecord>>(
+        this, kEventsChannel,
+        [range = TimeRange{whole.begin, whole.end + Duration{1}}](TraceQuery& trace, std::stop_token) { return trace.events(range, kMostEvents); },
+        [this](const Answer<std::vector<EventRecord>>& answer) {
+            if (answer.ok()) m_canvas->setEvents(*answer);
+        },
+        Urgency::Background);
     showEmptyState();
     selectedSliceChanged();
 }

@@ -135,6 +135,7 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
             producer->step(RankId{rank}, record);
         }
     }
+    producer->event({EventKind::LossSpike, {}, Instant{ms(150).ns}, "loss 9.1 after 3.2"});
     producer.reset();
     TraceClosing closing;
     closing.peakFlopsPerDevice = 989e12;

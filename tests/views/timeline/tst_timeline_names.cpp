@@ -55,6 +55,26 @@ private slots:
         QCOMPARE(cutText({}, 8, 100, 3), TextCut{});
     }
 
+    void barsShowTheTellingPartOfAName_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("shown");
+        QTest::newRow("plain") << "attention.query" << "attention.query";
+        QTest::newRow("nccl") << "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevComm*)" << "ReduceScatter_Sum_bf16_RING_LL";
+        QTest::newRow("template") << "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)" << "vectorized_elementwise_kernel";
+        QTest::newRow("python") << "<built-in method matmul>" << "<built-in method matmul>";
+        QTest::newRow("prefix alone") << "ncclDevKernel_" << "ncclDevKernel_";
+        QTest::newRow("ends in a scope") << "autograd::" << "autograd::";
+        QTest::newRow("void") << "void " << "void ";
+        QTest::newRow("empty") << "" << "";
+    }
+    void barsShowTheTellingPartOfAName()
+    {
+        QFETCH(QString, name);
+        QFETCH(QString, shown);
+        QCOMPARE(barName(name), shown);
+    }
+
     void theWidestNamesStay()
     {
         std::vector<PlacedName> names{name(1, 30), name(2, 90), name(3, 50), name(4, 20), name(5, 70)};

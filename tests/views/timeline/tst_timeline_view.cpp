@@ -552,6 +552,19 @@ private slots:
         QVERIFY(bench.canvas().stripRect().isNull());
     }
 
+    void eventsAreMarkedOnTheAxis()
+    {
+        Bench bench;
+        SETTLE(bench);
+        bench.selection.setRange({Instant{100 * kMs}, Instant{200 * kMs}});     // the event lies in the middle
+        SETTLE(bench);
+        const QRect plot = bench.canvas().plotRect();
+        const QImage image = bench.canvas().grab().toImage();
+        QCOMPARE(image.pixelColor(plot.left() + plot.width() / 2, plot.top() - 5), currentTheme().warning);
+        bench.canvas().setEvents({});
+        QVERIFY(bench.canvas().grab().toImage().pixelColor(plot.left() + plot.width() / 2, plot.top() - 5) != currentTheme().warning);
+    }
+
     void bothThemesPaint()
     {
         Bench bench;
