@@ -14,6 +14,8 @@
 #include <QTableView>
 #include <QToolButton>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 QToolButton* choiceButton(QWidget* parent)
@@ -191,6 +193,12 @@ void MemoryBufferPanel::setList(std::shared_ptr<const AllocationList> list, Inst
 {
     m_list = std::move(list);
     m_model->setList(m_list, origin);
+    // Columns that say the same of every buffer are left out.
+    const auto any = [this](auto test) { return m_list && std::any_of(m_list->items.begin(), m_list->items.end(), test); };
+    m_table->setColumnHidden(MemoryAllocationModel::Micro, !any([](const AllocationView& item) {
+        return item.microbatch && item.microbatch->value > 0;
+    }));
+    m_table->setColumnHidden(MemoryAllocationModel::Address, !any([](const AllocationView& item) { return item.address > 0; }));
     describe();
 }
 

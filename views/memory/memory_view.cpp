@@ -46,7 +46,8 @@ void MemoryView::ask(const QByteArray& channel, Job job, Done done, Urgency urge
     m_pending.insert(channel);
     session()->ask<R>(
         this, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token) { return job(trace); },
-        [this, channel, done = std::move(done)](const Answer<R>& answer) {
+        [this, channel, asked = session(), done = std::move(done)](const Answer<R>& answer) {
+            if (session() != asked) return;     // of a trace that was replaced meanwhile
             m_pending.remove(channel);
             if (answer.ok()) done(answer.value);
             else fail(answer.error);
@@ -62,22 +63,32 @@ void MemoryView::fail(const Error& error)
     update();
 }
 
-void MemoryView::traceChanged()
+void MemoryView::forgetAnswers()
 {
+    for (const QByteArray& channel : std::as_const(m_pending)) {
+        if (session()) session()->cancel(this, channel);
+    }
+    m_pending.clear();
     m_facts.reset();
     m_picture.reset();
     m_buffers.reset();
     m_alive.reset();
     m_marked.reset();
     m_peakKnown.reset();
-    m_error.clear();
-    m_pending.clear();
     m_askedWindow = m_askedBuffers = {};
+    m_askedPixels = 0;
     m_area->setPicture(nullptr);
     m_area->setBuffers(nullptr);
     m_blocks->setPicture(nullptr);
     m_bufferPanel->setList(nullptr, {});
+    m_alivePanel->setAlive(nullptr, {}, true);
     m_listing->stop();
+}
+
+void MemoryView::traceChanged()
+{
+    forgetAnswers();
+    m_error.clear();
     m_area->setSelection(selection());
     m_blocks->setSelection(selection());
     m_content->hide();
@@ -92,14 +103,8 @@ void MemoryView::traceChanged()
 void MemoryView::onRank()
 {
     if (!session() || !session()->isOpen()) return;
+    forgetAnswers();
     m_content->setVisible(emptyReason().isEmpty());
-    m_facts.reset();
-    m_picture.reset();
-    m_buffers.reset();
-    m_alive.reset();
-    m_marked.reset();
-    m_peakKnown.reset();
-    m_askedWindow = m_askedBuffers = {};
     update();
     if (session()->info().counts.allocations > 0) askFacts();
 }
@@ -377,6 +382,12 @@ void MemoryView::languageChanged()
     retranslate();
     fillPickers();
     showSummary();
+}
+
+void MemoryView::showEvent(QShowEvent* event)
+{
+    View::showEvent(event);
+    onShownRange();     // the range may have moved while another view was shown
 }
 
 void MemoryView::paintEvent(QPaintEvent*)

@@ -52,6 +52,7 @@ protected:
     void themeChanged() override;
     void languageChanged() override;
     void paintEvent(QPaintEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     void build();
@@ -68,6 +69,7 @@ private:
     template <class R, class Job, class Done>
     void ask(const QByteArray& channel, Job job, Done done, Urgency urgency = Urgency::Frame);
     void fail(const Error& error);
+    void forgetAnswers();       ///< of another rank or trace, and questions under way
 
     void onRank();
     void onStep();

@@ -126,6 +126,8 @@ void StepsView::traceChanged()
     m_data.reset();
     m_error.clear();
     m_pending = m_painted = false;
+    m_model->setTable(nullptr);
+    m_plot->setTable(nullptr);
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::rankChanged, this, &StepsView::askTable);
@@ -141,7 +143,8 @@ void StepsView::askTable()
     m_pending = true;
     session()->ask<StepTable>(
         this, "steps", [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return askSteps(trace, rank); },
-        [this](const Answer<StepTable>& answer) {
+        [this, asked = session()](const Answer<StepTable>& answer) {
+            if (session() != asked) return;     // of a trace that was replaced meanwhile
             m_pending = false;
             m_data = answer.value;
             m_error = answer.ok() ? QString() : QString::fromStdString(answer.error.message());

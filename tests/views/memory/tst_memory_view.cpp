@@ -256,6 +256,51 @@ private slots:
         QCOMPARE(figure(probe, 1), QStringLiteral("108 MB"));
     }
 
+    void changingTheRankWhileQuestionsAreUnderWay()
+    {
+        sample::Shape shape;
+        shape.ranks = 4;
+        Probe probe(shape);
+        QVERIFY(QTest::qWaitFor([&] { return probe.session.isOpen(); }));
+        for (int i = 0; i < 40; ++i) {
+            probe.selection.setRank(RankId(i % 4));
+            probe.selection.setRange({Instant{i * 100'000}, Instant{50'000'000}});
+            QCoreApplication::processEvents();
+        }
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.selection.rank(), RankId(3));
+        QCOMPARE(figure(probe, 0), QStringLiteral("2 GB"));
+    }
+
+    void aHiddenViewFollowsWhenItIsShown()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        probe.view->hide();
+        probe.selection.setRange({Instant{50'000'000}, Instant{51'000'000}});
+        probe.view->show();
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->areaPlot().quality(), FrameQuality::Full);
+    }
+
+    void anotherTraceReplacesEverything()
+    {
+        Probe probe(sample::Shape{});
+        QVERIFY(probe.ready());
+        sample::Shape small;
+        small.layers = 4;
+        TraceSession other([small](const QString&) { return sample::open(small); }, QStringLiteral("other"));
+        QVERIFY(QTest::qWaitFor([&] { return other.isOpen(); }));
+        Selection selection;
+        selection.reset(other.info().range);
+        probe.view->setTrace(&other, &selection);
+        QVERIFY(QTest::qWaitFor([&] { return probe.view->showsFinalData(); }, 10'000));
+        QCOMPARE(figure(probe, 3), QStringLiteral("72 MB"));    // 4 layers, 3 x 6 MB each
+        probe.view->setTrace(nullptr, nullptr);
+        QVERIFY(probe.view->emptyReason().startsWith(QStringLiteral("Open or record")));
+        probe.view->grab();
+    }
+
     void reservedMemoryIsAFigureOfItsOwn()
     {
         sample::Shape shape;
