@@ -149,6 +149,7 @@ def main():
     parser.add_argument("--lr", type=float, default=3e-4)
     parser.add_argument("--decay", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--double", action="store_true")
     parser.add_argument("--channels-last", action="store_true", help="PyTorch's other order of an image's elements")
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(args.threads)
@@ -167,7 +168,8 @@ def main():
             print(f"{args.weights}: does not fit, see {unexplained[0]}", file=sys.stderr)
             return 1
     form = torch.channels_last if args.channels_last else torch.contiguous_format
-    model = model.to(memory_format=form).train()
+    dtype = torch.float64 if args.double else torch.float32
+    model = model.to(dtype).to(memory_format=form).train()
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() == 1]
     optimizer = torch.optim.SGD([{"params": matrices, "weight_decay": args.decay}, {"params": vectors, "weight_decay": 0.0}],
@@ -178,7 +180,7 @@ def main():
         samples = range(step * args.batch, (step + 1) * args.batch)
         targets = [labels.below(i, args.classes) for i in samples]
         pixels = np.stack([image(args.seed, i, t, args.size, np) for i, t in zip(samples, targets)])
-        x = torch.from_numpy(pixels.astype(np.float32)).contiguous(memory_format=form)
+        x = torch.from_numpy(pixels.astype(np.float32)).to(dtype).contiguous(memory_format=form)
         y = torch.tensor(targets)
         if step < warmup:
             rate = args.lr * (step + 1) / warmup
