@@ -285,6 +285,7 @@ private:
 
     Status write(File& file, TraceSink& sink, RunCollectives& collectives, const ImportOptions& options)
     {
+        file.tables.restartCounts();
         // Files of one run on several nodes have each their own time 0.
         const std::int64_t epoch = file.tables.epochNs();
         const std::int64_t shift = epoch > 0 && m_header.originUnixNs > 0 ? epoch - m_header.originUnixNs : 0;

@@ -74,6 +74,8 @@ public:
     Status eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop);
     Status eachThreadName(const std::function<void(std::int64_t globalTid, const std::string& name)>& visit);
 
+    /// Counts of one pass over the tables: call before it.
+    void restartCounts() { m_badRows = m_rows = 0; }
     std::int64_t badRows() const { return m_badRows; }
     std::int64_t rows() const { return m_rows; }
 

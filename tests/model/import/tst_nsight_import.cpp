@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nsight Systems exports: two processes with repeating correlation ids, missing tables and columns, and secrets beside
+// the events that must never surface.
+#include "tests/model/import/import_helpers.h"
+
+#include <QTest>
+
+#include <sqlite3.h>
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+constexpr std::int64_t kFirst = 0x0001'000065'000000;    ///< process 0x65 of VM 1
+constexpr std::int64_t kSecond = 0x0001'000066'000000;
+
+std::string database(const QTemporaryDir& folder, const std::string& sql)
+{
+    const std::string path = folder.path().toStdString() + "/export.sqlite";
+    sqlite3* db = nullptr;
+    sqlite3_open(path.c_str(), &db);
+    char* error = nullptr;
+    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &error) != SQLITE_OK) qFatal("%s", error);
+    sqlite3_close(db);
+    return path;
+}
+
+std::string twoProcesses()
+{
+    const auto number = [](std::int64_t n) { return std::to_string(n); };
+    std::string sql =
+        "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+        "CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);"
+        "CREATE TABLE META_DATA_CAPTURE(name TEXT, value TEXT);"
+        "CREATE TABLE TARGET_INFO_SYSTEM_ENV(name TEXT, value TEXT);"
+        "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER, utcTime TEXT);"
+        "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER, cuDevice INTEGER);"
+        "CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
+        " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX INTEGER, gridY INTEGER, gridZ INTEGER,"
+        " blockX INTEGER, blockY INTEGER, blockZ INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
+        "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER);"
+        "INSERT INTO StringIds VALUES(1,'void gemm<float>(int)'),(2,'gemm'),(3,'cudaLaunchKernel_v7000'),(4,'ncclDevKernel_SendRecv'),(5,'registered range'),"
+        "(6,'pt_main_thread'),(7,'AWS_SECRET=top-secret-value');"
+        "INSERT INTO META_DATA_EXPORT VALUES('EXPORT_PRODUCT_VERSION','2026.2.1'),('EXPORT_USER','nobody-we-know');"
+        "INSERT INTO META_DATA_CAPTURE VALUES('X:ENVIRONMENT_VARIABLE','TOKEN=top-secret-value');"
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES('Command','python --key top-secret-value');"
+        "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1779782330176752435,'2026');"
+        "INSERT INTO TARGET_INFO_GPU VALUES(3,'NVIDIA H100',85028372480,0),(0,'Some display adapter',0,0),(1,'NVIDIA H200',141000000000,1);";
+    int device = 0;
+    for (const std::int64_t process : {kFirst, kSecond}) {
+        const std::string p = number(process), t = number(process + 7), d = number(device++);
+        sql += "INSERT INTO ThreadNames VALUES(6,20," + t + ");"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000,3000," + d + ",7,11," + p + ",1,2,4,1,1,128,1,1),(3500,4500," + d + ",20,12," + p + ",4,4,1,1,1,32,1,1),"
+               "(9000,9100," + d + ",8,99," + p + ",1,2,1,1,1,1,1,1);"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1000,1100,0," + t + ",11,3),(1200,1300,0," + t + ",12,3);"
+               "INSERT INTO NVTX_EVENTS VALUES(900,1150,59,'autograd::engine::evaluate_function: MmBackward0, op_id = 3'," + t + ",NULL,0),(800,5000,59,NULL," + t + ",5,0),"
+               "(700,5000,59,'step 4'," + t + ",NULL,0),(850,NULL,60,'open'," + t + ",NULL,0),(860,NULL,34,'a mark'," + t + ",NULL,0),(0,NULL,75,'a domain',NULL,NULL,1);";
+    }
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(6000,7000,0,7,50," + number(kFirst) + ",2);"
+           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(10,5,0,7,1," + number(kFirst) + ",1,2,1,1,1,1,1,1),('x',5,0,7,1," + number(kFirst) + ",1,2,1,1,1,1,1,1);";
+    return sql;
+}
+
+} // namespace
+
+class NsightImportTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void processesAreRanks()
+    {
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, twoProcesses())});
+        QCOMPARE(trace.error, std::string());
+        const TraceHeader& header = trace.data->info.header;
+        QCOMPARE(header.ranks.size(), std::size_t{2});
+        QCOMPARE(header.ranks[0].device, std::string("NVIDIA H100"));
+        QCOMPARE(header.ranks[1].device, std::string("NVIDIA H200"));
+        QCOMPARE(header.originUnixNs, std::int64_t{1779782330176752435});
+        QCOMPARE(header.producer, std::string("Nsight Systems 2026.2.1"));
+        // Per rank: 3 kernels, 2 calls, 4 ranges; one graph.
+        QCOMPARE(trace.data->slices.size(), std::size_t{2 * 9 + 1});
+        QCOMPARE(trace.data->collectives.size(), std::size_t{2});
+        QCOMPARE(trace.data->collectives[0].record.sequence, trace.data->collectives[1].record.sequence);
+        QCOMPARE(trace.data->flows.size(), std::size_t{4});
+        QCOMPARE(trace.data->events.size(), std::size_t{2});
+        QCOMPARE(trace.data->steps.at(RankId{1}).front().record.step, StepIndex{4});
+    }
+
+    void linksStayWithinAProcess()
+    {
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, twoProcesses())});
+        for (const FlowRecord& flow : trace.data->flows)
+            QCOMPARE(trace.data->tracks[static_cast<std::size_t>(flow.fromTrack.value)].info.rank,
+                     trace.data->tracks[static_cast<std::size_t>(flow.toTrack.value)].info.rank);
+        QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).phase, Phase::BackwardInput);
+        QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).detail, std::string("grid [4, 1, 1] block [128, 1, 1]"));
+        QVERIFY(trace.slice("cudaLaunchKernel"));
+        QVERIFY(trace.slice("registered range"));
+        QVERIFY(trace.slice("CUDA graph 2"));
+        QCOMPARE(trace.slice("open")->end(), Instant{9100});
+        QCOMPARE(trace.track(*trace.slice("registered range")).name, std::string("pt_main_thread"));
+    }
+
+    void whatIsLeftOutIsCounted()
+    {
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, twoProcesses())});
+        QCOMPARE(trace.audit("unreadable_rows"), std::int64_t{2});
+        QCOMPARE(trace.audit("begin_without_end"), std::int64_t{2});
+        QCOMPARE(trace.audit("work_without_launch"), std::int64_t{3});
+    }
+
+    void secretsNeverSurface()
+    {
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, twoProcesses())});
+        std::string all = trace.data->info.header.producer;
+        for (const auto& rank : trace.data->info.header.ranks) all += rank.device + rank.host;
+        for (const auto& op : trace.data->ops) all += op->name + op->detail;
+        for (const auto& track : trace.data->tracks) all += track.info.name;
+        for (const auto& event : trace.data->events) all += event.text;
+        for (const auto& record : trace.data->info.audit) all += record.name + record.detail;
+        QVERIFY(all.find("secret") == std::string::npos);
+        QVERIFY(all.find("nobody") == std::string::npos);
+    }
+
+    void tablesMayBeMissing()
+    {
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                                                             "CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);"
+                                                             "INSERT INTO EXPORT_META_DATA VALUES('EXPORT_PRODUCT_VERSION','2022.2');")});
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->slices.size(), std::size_t{0});
+        QCOMPARE(trace.data->info.header.producer, std::string("Nsight Systems 2022.2"));
+    }
+
+    void otherDatabasesAreRefused_data()
+    {
+        QTest::addColumn<QString>("sql");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("nvprof") << "CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(a)" << "nvprof";
+        QTest::newRow("rocprof") << "CREATE TABLE rocpd_kernelapi(a)" << "rocprof";
+        QTest::newRow("any other") << "CREATE TABLE a(b)" << "nsys export";
+    }
+    void otherDatabasesAreRefused()
+    {
+        QFETCH(QString, sql);
+        QFETCH(QString, says);
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({database(folder, sql.toStdString())});
+        QVERIFY(!trace.data);
+        QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(NsightImportTest)
+#include "tst_nsight_import.moc"
