@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `check`: a full scan of a trace.
+#include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/store/check.h"
@@ -22,8 +23,10 @@ public:
 
     int run(Console& console) override
     {
+        const StopSignals signals;
         Progress progress("checking");
-        const auto report = store::checkTrace(m_file, [&progress](double fraction) { progress(fraction); });
+        const auto report = store::checkTrace(m_file, [&progress](double fraction) { progress(fraction); },
+                                              signals.token());
         if (!report) return console.fail(report.error());
         const int exitCode = console.json() ? console.answerJson(asJson(*report)) : console.answerText(asText(*report));
         return report->sound ? exitCode : kExitCouldNot;

@@ -2,6 +2,7 @@
 // `export`: a trace for other programs.
 #include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/export/chrome_trace_exporter.h"
 #include "model/export/csv_exporter.h"
@@ -50,12 +51,13 @@ public:
 private:
     Status write(TraceQuery& trace, const std::string& path) const
     {
+        const StopSignals signals; // so that an interrupted export leaves nothing behind
         Progress progress("exporting");
         const auto tell = [&progress](double fraction) { progress(fraction); };
-        if (m_format == "csv") return exportCsv(trace, path, tell);
+        if (m_format == "csv") return exportCsv(trace, path, tell, signals.token());
         std::ofstream out(path, std::ios::binary);
         if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check permissions"};
-        FOURWALLS_TRY(exportChromeTrace(trace, out, tell));
+        FOURWALLS_TRY(exportChromeTrace(trace, out, tell, signals.token()));
         out.close();
         if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check the free space"};
         return {};

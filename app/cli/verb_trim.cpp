@@ -3,6 +3,7 @@
 #include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
 #include "app/cli/ranges.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/export/trim_trace.h"
@@ -71,10 +72,12 @@ private:
 
     static Status write(TraceQuery& trace, const TrimOptions& options, const std::string& path)
     {
+        const StopSignals signals; // so that an interrupted trim leaves nothing behind
         Progress progress("trimming");
         FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                              store::TraceWriter::create(path, trimmedHeader(trace.info(), options)));
-        return trimTrace(trace, options, *writer, [&progress](double fraction) { progress(fraction); });
+        return trimTrace(trace, options, *writer, [&progress](double fraction) { progress(fraction); },
+                         signals.token());
     }
 
     std::string m_file, m_steps, m_range, m_ranks, m_output;

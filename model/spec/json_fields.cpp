@@ -7,8 +7,37 @@
 
 namespace fourwalls {
 
+namespace {
+
+/// How deep brackets nest, outside of strings. Copying and printing JSON recurses, so depth is stack.
+std::size_t nestingOf(std::string_view text)
+{
+    std::size_t depth = 0, deepest = 0;
+    bool inString = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (inString) {
+            if (c == '\\') ++i;
+            else if (c == '"') inString = false;
+        } else if (c == '"') {
+            inString = true;
+        } else if (c == '{' || c == '[') {
+            deepest = std::max(deepest, ++depth);
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            --depth;
+        }
+    }
+    return deepest;
+}
+
+} // namespace
+
 Result<nlohmann::json> parseJson(std::string_view text, std::string_view where)
 {
+    constexpr std::size_t kDeepest = 64;
+    if (nestingOf(text) > kDeepest)
+        return Error{ErrorCode::Format, "brackets nest deeper than " + std::to_string(kDeepest), std::string(where),
+                     "a description without nested lists"};
     try {
         return nlohmann::json::parse(text.begin(), text.end());
     } catch (const nlohmann::json::parse_error& error) {

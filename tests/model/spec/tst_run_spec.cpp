@@ -46,6 +46,7 @@ private slots:
     void resolveNamesTheField_data();
     void resolveNamesTheField();
     void textOfAnotherEncodingIsStored();
+    void depthIsLimited();
 };
 
 void RunSpecTest::presetsAreSound()
@@ -247,6 +248,18 @@ void RunSpecTest::textOfAnotherEncodingIsStored()
     const auto read = runSpecFromJson(toJson(spec));
     QVERIFY(read.ok());
     QVERIFY(contains(read->training.dataFile, "caf"));
+}
+
+void RunSpecTest::depthIsLimited()
+{
+    std::string json = toJson(demo());
+    json.pop_back();
+    std::string deep(1'000'000, '[');
+    deep.append(1'000'000, ']');
+    const auto read = runSpecFromJson(json + ",\"x\":" + deep + "}");
+    QVERIFY(!read.ok());
+    QCOMPARE(read.error().code, ErrorCode::Format);
+    QVERIFY(runSpecFromJson(json + ",\"x\":[[[]]],\"y\":\"[[[\\\"[[\"}").ok());
 }
 
 QTEST_GUILESS_MAIN(RunSpecTest)
