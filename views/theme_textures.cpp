@@ -75,7 +75,8 @@ QString styleSheetOf(const Theme& t)
     QString sheet = QStringLiteral(R"(
 QToolTip { background: @card; color: @text; border: 1px solid @line; padding: 4px 6px; }
 QMenu { background: @card; color: @text; border: 1px solid @line; padding: 4px; }
-QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
+QMenu::item { padding: 5px 24px 5px 28px; border-radius: 4px; }
+QMenu::indicator { width: 13px; height: 13px; left: 8px; }
 QMenu::item:selected { background: @raised; color: @text; }
 QMenu::item:disabled { color: @secondary; }
 QMenu::separator { height: 1px; background: @line; margin: 4px 6px; }
@@ -89,8 +90,9 @@ QToolButton { background: transparent; color: @text; border: 1px solid @line; bo
 QToolButton:hover, QToolButton:focus { border-color: @accent; }
 QToolButton:checked { background: @raised; color: @accent; border-color: @accent; }
 QToolButton:disabled { color: @secondary; }
-QToolButton#product { border-color: transparent; padding: 6px 20px 6px 8px; }
-QToolButton#product:hover, QToolButton#product:focus { background: @raised; }
+QToolButton#product { background: transparent; border-color: transparent; padding: 6px 20px 6px 8px; }
+QToolButton#product:hover { border-color: @line; }
+QToolButton#product:focus { border-color: @accent; }
 QToolButton#product::menu-indicator { image: url(:/icons/menu.svg); width: 16px; height: 16px;
   subcontrol-position: right center; subcontrol-origin: padding; right: 3px; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
@@ -116,6 +118,7 @@ QSplitter::handle { background: transparent; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 4px; }
 QDialog, QMessageBox { background: @window; }
+QDialog#palette { background: @card; border: 1px solid @line; }
 )");
     const std::pair<const char*, QColor> names[] = {
         {"@accentText", t.accentText}, {"@accent", t.accent}, {"@card", t.card},   {"@text", t.text},

@@ -84,6 +84,7 @@ int matchScore(const QString& pattern, const QString& text)
 CommandPalette::CommandPalette(QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_edit(new QLineEdit(this)), m_list(new QListWidget(this))
 {
+    setObjectName(QStringLiteral("palette"));   // the style sheet gives it a border
     setAccessibleName(tr("Commands"));
     m_edit->setPlaceholderText(tr("Type the name of a command"));
     m_edit->setAccessibleName(tr("Command"));

@@ -11,6 +11,7 @@
 #include <QDateTime>
 #include <QDoubleValidator>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QGuiApplication>
 #include <QLabel>
@@ -130,6 +131,7 @@ void RecordDialog::buildForm()
         auto* browse = new QPushButton(tr("Choose…"), m_form);
         browse->setAutoDefault(false);
         browse->setAccessibleName(tr("Choose: %1").arg(name));
+        row->setSpacing(8);
         row->addWidget(edit, 1);
         row->addWidget(browse);
         connect(browse, &QPushButton::clicked, this, choose);
@@ -140,6 +142,7 @@ void RecordDialog::buildForm()
         row->addWidget(first, 1);
         auto* text = new QLabel(label);
         text->setBuddy(second);
+        row->setSpacing(8);
         row->addSpacing(views::kGap);
         row->addWidget(text);
         row->addWidget(second, 1);
@@ -149,23 +152,28 @@ void RecordDialog::buildForm()
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(8);
     form->setLabelAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    form->addRow(tr("&Model"), m_model);
-    form->addRow(tr("&Steps"), pair(m_steps, tr("&Batch"), m_batch));
-    form->addRow(tr("Se&quence length"), m_sequence);
-    form->addRow(tr("&Optimizer"), pair(m_optimizer, tr("&Learning rate"), m_learningRate));
-    form->addRow(tr("&Precision"), m_precision);
-    form->addRow(tr("&Data"), withBrowse(m_data, tr("Data"), [this] {
-                     const QString file = QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
-                     if (!file.isEmpty()) m_data->setText(file);
-                 }));
-    form->addRow(tr("Save &as"), withBrowse(m_output, tr("Save as"), [this] {
-                     const QString file = QFileDialog::getSaveFileName(this, tr("Save the recording as"),
-                                                                       m_output->text(),
-                                                                       tr("Traces (*.fourwalls)"));
-                     if (file.isEmpty()) return;
-                     m_output->setText(file);
-                     m_outputTouched = true;
-                 }));
+    // A row that is a layout needs its label's buddy named, or the letter behind & would not be a shortcut.
+    const auto addRow = [form, this](const QString& label, auto* field, QWidget* buddy) {
+        auto* text = new QLabel(label, m_form);
+        text->setBuddy(buddy);
+        form->addRow(text, field);
+    };
+    addRow(tr("&Model"), m_model, m_model);
+    addRow(tr("&Steps"), pair(m_steps, tr("&Batch"), m_batch), m_steps);
+    addRow(tr("Se&quence length"), m_sequence, m_sequence);
+    addRow(tr("&Optimizer"), pair(m_optimizer, tr("&Learning rate"), m_learningRate), m_optimizer);
+    addRow(tr("&Precision"), m_precision, m_precision);
+    addRow(tr("&Data"), withBrowse(m_data, tr("Data"), [this] {
+               const QString file = QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
+               if (!file.isEmpty()) m_data->setText(file);
+           }), m_data);
+    addRow(tr("Save &as"), withBrowse(m_output, tr("Save as"), [this] {
+               const QString file = QFileDialog::getSaveFileName(this, tr("Save the recording as"), m_output->text(),
+                                                                 tr("Traces (*.fourwalls)"));
+               if (file.isEmpty()) return;
+               m_output->setText(file);
+               m_outputTouched = true;
+           }), m_output);
     m_model->setAccessibleName(tr("Model"));
     m_steps->setAccessibleName(tr("Steps"));
     m_batch->setAccessibleName(tr("Batch"));
@@ -189,7 +197,8 @@ void RecordDialog::buildForm()
 QString RecordDialog::proposedOutput(const QString& model)
 {
     QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-    if (folder.isEmpty()) folder = QStandardPaths::writableLocation(QStandardPaths::HomeLocation);
+    if (folder.isEmpty() || !QFileInfo::exists(folder))   // a bare system has no documents folder
+        folder = QStandardPaths::writableLocation(QStandardPaths::HomeLocation);
     QString stem = model.section(QLatin1Char('/'), -1);
     if (stem.endsWith(QLatin1String(".json"))) stem.chop(5);
     return QStringLiteral("%1/%2-%3.fourwalls")

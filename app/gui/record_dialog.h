@@ -33,7 +33,7 @@ public:
     void start();
     bool isRunning() const { return m_job.isRunning(); }
 
-    /// A file name that is not in use yet, made of model and time, in the user's documents folder.
+    /// A file name that is not in use yet, made of model and time, in the user's documents (else home) folder.
     static QString proposedOutput(const QString& model);
 
 signals:

@@ -45,6 +45,10 @@ ShortcutEditor::ShortcutEditor(const QList<QAction*>& actions, Settings& setting
     m_table->setColumnWidth(1, 190);
     m_table->setColumnWidth(2, 96);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
+    m_table->setFocusPolicy(Qt::NoFocus);   // the editors in the cells take the keys
+    m_table->setShowGrid(false);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_table->horizontalHeader()->setHighlightSections(false);
     m_table->setAccessibleName(tr("Shortcuts"));
     m_conflicts->setWordWrap(true);
     auto* close = new QPushButton(tr("Close"), this);

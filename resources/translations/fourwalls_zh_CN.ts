@@ -435,10 +435,6 @@
         <translation>容量 %1</translation>
     </message>
     <message>
-        <source>%1: %2 capacity</source>
-        <translation>%1：%2 容量</translation>
-    </message>
-    <message>
         <source>%1 · %2 times the peak, not to scale</source>
         <translation>%1 · 峰值的 %2 倍，未按比例</translation>
     </message>
@@ -457,6 +453,10 @@
     <message>
         <source>made last: %1</source>
         <translation>最后分配：%1</translation>
+    </message>
+    <message>
+        <source>%1: capacity of %2</source>
+        <translation>%1：%2 的容量</translation>
     </message>
 </context>
 <context>
@@ -569,6 +569,53 @@
     </message>
 </context>
 <context>
+    <name>MemoryGroups</name>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>smaller buffers</source>
+        <translation>较小的缓冲区</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
+    <message>
+        <source>no layer</source>
+        <translation>无层</translation>
+    </message>
+    <message>
+        <source>unknown operator</source>
+        <translation>未知算子</translation>
+    </message>
+    <message>
+        <source>no phase</source>
+        <translation>无阶段</translation>
+    </message>
+    <message>
+        <source>peaks at %1</source>
+        <translation>峰值为 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 as %2 begins</source>
+        <translation>%2开始时达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 during %2</source>
+        <translation>%2期间达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 as %2 ends</source>
+        <translation>%2结束时达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>%1: %2 %3</source>
+        <translation>%1：%2 %3</translation>
+    </message>
+</context>
+<context>
     <name>MemoryStrip</name>
     <message>
         <source>peak %1</source>
@@ -585,6 +632,14 @@
     <message>
         <source>%1 allocated</source>
         <translation>已分配 %1</translation>
+    </message>
+    <message>
+        <source>capacity %1, not to scale</source>
+        <translation>容量 %1，未按比例</translation>
+    </message>
+    <message>
+        <source>capacity %1</source>
+        <translation>容量 %1</translation>
     </message>
 </context>
 <context>
@@ -1391,6 +1446,34 @@ Fourwalls 录制的跟踪都有标记；在 PyTorch 中，请在每次迭代后�
     <message>
         <source>longest %1 · zoom in to see them</source>
         <translation>最长 %1 · 放大后可见</translation>
+    </message>
+    <message>
+        <source>fault</source>
+        <translation>故障</translation>
+    </message>
+    <message>
+        <source>checkpoint</source>
+        <translation>检查点</translation>
+    </message>
+    <message>
+        <source>loss spike</source>
+        <translation>损失突增</translation>
+    </message>
+    <message>
+        <source>out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>note</source>
+        <translation>注释</translation>
+    </message>
+    <message>
+        <source>rollback</source>
+        <translation>回滚</translation>
+    </message>
+    <message>
+        <source>rank %1 · %2</source>
+        <translation>rank %1 · %2</translation>
     </message>
 </context>
 <context>
