@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace fourwalls::cli {
 
 namespace {
@@ -25,6 +28,17 @@ json byCategory(const std::array<std::int64_t, kMemoryCategoryCount>& bytes)
 std::string orDash(const std::optional<double>& value, std::string (*text)(double))
 {
     return value ? text(*value) : std::string("\xe2\x80\x93");
+}
+
+/// All ranks, or of more than fit a screen the one with the largest peak.
+std::vector<const MemorySummary*> shownMemory(const std::vector<MemorySummary>& all)
+{
+    constexpr std::size_t kMostRanks = 4;
+    std::vector<const MemorySummary*> shown;
+    for (const MemorySummary& memory : all) shown.push_back(&memory);
+    if (shown.size() <= kMostRanks) return shown;
+    return {*std::max_element(shown.begin(), shown.end(),
+                              [](auto* a, auto* b) { return a->peakBytes < b->peakBytes; })};
 }
 
 std::string percent(double value) { return formatPercent(value); }
@@ -101,20 +115,24 @@ std::string metricsText(const TraceMetrics& metrics)
     line("idle", orDash(metrics.idleFraction, percent));
     line("recorder overhead", orDash(metrics.recorderOverheadFraction, [](double v) { return formatPercent(v, 3); }));
     line("dropped records", formatCount(metrics.dropped));
-    if (!metrics.loss.empty()) {
-        line("loss", fmt::format("{} (first step) to {} (step {})", orDash(metrics.loss.front(), plain),
+    if (metrics.loss.size() == 1) line("loss", orDash(metrics.loss.front(), plain));
+    if (metrics.loss.size() > 1) {
+        line("loss", fmt::format("{} in the first step, {} in the last of {}", orDash(metrics.loss.front(), plain),
                                  orDash(metrics.loss.back(), plain), metrics.loss.size()));
     }
     if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
     for (const auto& [part, share] : metrics.waterfall)
         text += fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", share * 100));
-    for (const MemorySummary& memory : metrics.memory) {
-        text += fmt::format("\nmemory of rank {}\n  {:<24}{} at {}\n  {:<24}{}\n", memory.rank.value, "peak",
-                            formatBytes(static_cast<double>(memory.peakBytes)),
-                            formatDuration({memory.peakAt.ns}), "resident after the step",
-                            formatBytes(static_cast<double>(memory.residentBytes)));
+    for (const MemorySummary* memory : shownMemory(metrics.memory)) {
+        text += fmt::format("\nmemory of rank {}{}\n  {:<24}{} at {}\n  {:<24}{}\n", memory->rank.value,
+                            shownMemory(metrics.memory).size() < metrics.memory.size()
+                                ? fmt::format(", the largest of {}", metrics.memory.size())
+                                : "",
+                            "peak", formatBytes(static_cast<double>(memory->peakBytes)),
+                            formatDuration({memory->peakAt.ns}), "resident after the step",
+                            formatBytes(static_cast<double>(memory->residentBytes)));
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
-            const std::int64_t bytes = memory.atPeak[static_cast<std::size_t>(c)];
+            const std::int64_t bytes = memory->atPeak[static_cast<std::size_t>(c)];
             if (bytes == 0) continue;
             text += fmt::format("    {:<22}{}\n", name(static_cast<MemoryCategory>(c)),
                                 formatBytes(static_cast<double>(bytes)));
