@@ -34,6 +34,7 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     m_hold->setInterval(kHoldMs);
     connect(m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
     setMouseTracking(true);
+    setAttribute(Qt::WA_OpaquePaintEvent);      // the card below need not be painted again for every frame
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Timeline"));
     setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
@@ -41,6 +42,7 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::setScroll);
     connect(m_strip, &MemoryStrip::changed, this, [this](bool layoutChanged) {
         if (layoutChanged) relayout();
+        m_labelsDirty = true;
         invalidate();
     });
     connect(&m_source, &TimelineSource::changed, this, [this] {
@@ -122,6 +124,7 @@ void TimelineCanvas::relayout()
     m_scrollBar->setVisible(hiddenLines > 0 && m_emptyReason.isEmpty());
     m_scroll = std::clamp(m_scroll, 0, hiddenLines);
     m_scrollBar->setValue(m_scroll);
+    m_labelsDirty = true;
     tellNeed();
     invalidate();
 }
@@ -199,6 +202,7 @@ void TimelineCanvas::setScroll(int value)
     m_scroll = std::clamp(value, m_scrollBar->minimum(), m_scrollBar->maximum());
     const QSignalBlocker quiet(m_scrollBar);
     m_scrollBar->setValue(m_scroll);
+    m_labelsDirty = true;
     tellNeed();
     invalidate();
 }
@@ -349,8 +353,8 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     const Theme& theme = currentTheme();
-    painter.fillRect(rect(), theme.card);
     if (!m_emptyReason.isEmpty()) {
+        painter.fillRect(rect(), theme.card);
         painter.setPen(theme.secondaryText);
         painter.setFont(fontOf(TextRole::Body));
         painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, m_emptyReason);
@@ -388,11 +392,13 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     if (m_stripHeight > 0) {
         const QRect strip = stripRect();
         painter.drawImage(strip.topLeft(), m_strip->image());
-        m_strip->paintLabels(painter, QRect(0, strip.top(), strip.left(), strip.height()), theme);
         painter.setPen(theme.line);
-        painter.drawLine(0, strip.top(), width(), strip.top());
+        painter.drawLine(strip.left(), strip.top(), width(), strip.top());
     }
-    paintLabels(painter);
+    if (m_labelsDirty || m_labels.size() != QSize(plot.left(), height())) renderLabels();
+    painter.drawImage(0, 0, m_labels);
+    painter.fillRect(plot.left(), 0, width() - plot.left(), plot.top(), theme.card);
+    painter.fillRect(plot.right() + 1, plot.top(), width() - plot.right() - 1, height() - plot.top(), theme.card);
     paintAxis(painter);
     paintEvents(painter);
     paintOverlays(painter);
@@ -400,12 +406,32 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     emit painted(m_camera.range(), m_quality);
 }
 
+void TimelineCanvas::renderLabels()
+{
+    m_labels = QImage(plotRect().left(), height(), QImage::Format_RGB32);
+    m_labelsDirty = false;
+    if (m_labels.isNull()) return;
+    const Theme& theme = currentTheme();
+    m_labels.fill(theme.card.rgb());
+    QPainter painter(&m_labels);
+    if (m_stripHeight > 0) {
+        const QRect strip = stripRect();
+        m_strip->paintLabels(painter, QRect(0, strip.top(), strip.left(), strip.height()), theme);
+        painter.setPen(theme.line);
+        painter.drawLine(0, strip.top(), strip.left(), strip.top());
+    }
+    paintLabels(painter);
+}
+
 void TimelineCanvas::resizeEvent(QResizeEvent*) { relayout(); }
 
 void TimelineCanvas::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) invalidate();
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::LanguageChange) {
+        m_labelsDirty = true;
+        invalidate();
+    }
 }
 
 } // namespace fourwalls::views

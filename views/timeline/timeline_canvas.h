@@ -118,6 +118,7 @@ private:
     void updateHover(QPointF position);
 
     void paintAxis(QPainter& painter) const;
+    void renderLabels();
     void paintEvents(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;
@@ -147,7 +148,9 @@ private:
     int m_stripHeight = 0;
     QString m_emptyReason;
 
-    bool m_dirty = true;
+    bool m_dirty = true;                ///< bars
+    bool m_labelsDirty = true;          ///< names of rows
+    QImage m_labels;                    ///< the column left of the bars, axis corner included
     QTimer* m_hold;
     TimeTicks m_ticks;
     FrameQuality m_quality = FrameQuality::Blank;

@@ -137,7 +137,9 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event)
 void TimelineCanvas::updateHover(QPointF position)
 {
     m_pointer = position;
+    const TimelineHit before = m_hover;
     m_hover = hitAt(position);
+    m_labelsDirty = m_labelsDirty || before.onLabel != m_hover.onLabel || (m_hover.onLabel && before.row != m_hover.row);
     const QRect plot = plotRect();
     const bool inTime = position.x() >= plot.left() && position.x() <= plot.right() && m_emptyReason.isEmpty();
     emit cursorMoved(inTime ? std::optional<Instant>(m_hover.at) : std::nullopt);
@@ -147,6 +149,7 @@ void TimelineCanvas::updateHover(QPointF position)
 void TimelineCanvas::leaveEvent(QEvent*)
 {
     m_pointer.reset();
+    m_labelsDirty = m_labelsDirty || m_hover.onLabel;
     m_hover = {};
     emit cursorMoved(std::nullopt);
     update();
