@@ -90,8 +90,7 @@ public:
         collectives.finish(sink);
         auditRun(sink, collectives);
         // The facts are defined on one file.
-        if (facts.size() == 1)
-            for (const AuditRecord& record : toAudit(facts.front())) sink.audit(record);
+        if (facts.size() == 1) sink.audit(toAudit(facts.front()));
         return {};
     }
 

@@ -319,6 +319,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("text_recovered", Repaired, report.recoveries,
           "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +
               std::to_string(report.lostBytes) + " bytes passed over");
+    audit("event_array_not_closed", Repaired, report.closed ? 0 : 1, "the file ends before its events do: a killed job, or a cut file");
     audit("duplicate_keys", Repaired, m_duplicateKeys, "the last value of a key was taken");
     audit("no_duration", Repaired, m_noDuration, "complete events without a duration: taken as 0");
     audit("begin_without_end", Repaired, m_pairs.beginsWithoutEnd(), "ended with the trace");

@@ -377,8 +377,7 @@ private:
         audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges, "NVTX ranges still open: ended with the capture");
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");
-        if (m_files.size() == 1)
-            for (const AuditRecord& record : toAudit(facts.finish())) sink.audit(record);
+        if (m_files.size() == 1) sink.audit(toAudit(facts.finish()));
         return {};
     }
 

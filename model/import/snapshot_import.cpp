@@ -212,8 +212,7 @@ public:
             sink.audit({"import_entries", AuditSeverity::Info, *facts.memTraceEntries, "entries of the history"});
             sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});
             if (snapshot.unreadable > 0) sink.audit({"snapshot_records_unread", AuditSeverity::Skipped, snapshot.unreadable, ""});
-            if (m_files.size() == 1)
-                for (const AuditRecord& record : toAudit(facts)) sink.audit(record);
+            if (m_files.size() == 1) sink.audit(toAudit(facts));
         }
         return {};
     }

@@ -2,19 +2,30 @@
 // The columns of the facts, and facts as audit counters.
 #include "model/import/trace_facts.h"
 
+#include "model/import/decimal_time.h"
+
+#include <algorithm>
+
 namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::string_view kPrefix = "fact_";
-constexpr std::string_view kPhasePrefix = "fact_phase_";
-constexpr std::string_view kActionPrefix = "fact_mem_action_";
+constexpr std::string_view kRecord = "import_facts";
+constexpr std::string_view kPhasePrefix = "phase:";
+constexpr std::string_view kActionPrefix = "action:";
 
 bool takePrefix(std::string_view& text, std::string_view prefix)
 {
     if (text.substr(0, prefix.size()) != prefix) return false;
     text.remove_prefix(prefix.size());
     return true;
+}
+
+/// Phases and actions are words; anything else a file has there is one kind.
+std::string word(const std::string& text)
+{
+    const bool plain = !text.empty() && text.find_first_of(" =\n\t") == std::string::npos;
+    return plain ? text : "?";
 }
 
 } // namespace
@@ -55,42 +66,41 @@ const std::vector<FactColumn>& factColumns()
     return kColumns;
 }
 
-std::vector<AuditRecord> toAudit(const TraceFacts& facts)
+AuditRecord toAudit(const TraceFacts& facts)
 {
-    std::vector<AuditRecord> audit;
-    for (const FactColumn& column : factColumns()) {
-        const auto& value = facts.*column.value;
-        if (!value) continue;
-        std::string name = std::string(kPrefix) + std::string(column.name);
-        audit.push_back({std::move(name), AuditSeverity::Info, *value,
-                         column.kind == FactKind::Microseconds ? "nanoseconds" : ""});
-    }
-    for (const auto& [phase, count] : facts.eventPhases)
-        audit.push_back({std::string(kPhasePrefix) + phase, AuditSeverity::Info, count, "events of this phase"});
-    for (const auto& [action, count] : facts.memActions)
-        audit.push_back({std::string(kActionPrefix) + action, AuditSeverity::Info, count, "entries of this action"});
-    return audit;
+    AuditRecord record{std::string(kRecord), AuditSeverity::Info, 0, {}};
+    const auto add = [&record](const std::string& key, std::int64_t value) {
+        record.detail += (record.detail.empty() ? "" : " ") + key + "=" + std::to_string(value);
+        ++record.count;
+    };
+    for (const FactColumn& column : factColumns())
+        if (facts.*column.value) add(std::string(column.name), *(facts.*column.value));
+    for (const auto& [phase, count] : facts.eventPhases) add(std::string(kPhasePrefix) + word(phase), count);
+    for (const auto& [action, count] : facts.memActions) add(std::string(kActionPrefix) + word(action), count);
+    return record;
 }
 
 std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit)
 {
-    TraceFacts facts;
-    bool any = false;
     for (const AuditRecord& record : audit) {
-        std::string_view name = record.name;
-        if (takePrefix(name, kPhasePrefix)) {
-            facts.eventPhases[std::string(name)] += record.count;
-        } else if (takePrefix(name, kActionPrefix)) {
-            facts.memActions[std::string(name)] += record.count;
-        } else if (takePrefix(name, kPrefix)) {
+        if (record.name != kRecord) continue;
+        TraceFacts facts;
+        std::string_view rest = record.detail;
+        while (!rest.empty()) {
+            std::string_view pair = rest.substr(0, rest.find(' '));
+            rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+            const std::size_t equals = pair.rfind('=');
+            const auto value = equals == std::string_view::npos ? std::nullopt : integerFromText(pair.substr(equals + 1));
+            if (!value) continue;
+            std::string_view key = pair.substr(0, equals);
+            if (takePrefix(key, kPhasePrefix)) facts.eventPhases[std::string(key)] += *value;
+            else if (takePrefix(key, kActionPrefix)) facts.memActions[std::string(key)] += *value;
             for (const FactColumn& column : factColumns())
-                if (column.name == name) facts.*column.value = record.count;
-        } else {
-            continue;
+                if (column.name == key) facts.*column.value = *value;
         }
-        any = true;
+        return facts;
     }
-    return any ? std::optional(facts) : std::nullopt;
+    return std::nullopt;
 }
 
 } // namespace fourwalls::importers

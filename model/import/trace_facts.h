@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of an imported file that are defined on its raw events, so that an import can be checked against an
-// independent count (the definitions are in docs/import.md). They travel in the trace as audit counters.
+// independent count (the definitions are in docs/import.md). They travel in the trace's audit.
 #pragma once
 
 #include "model/trace/records.h"
@@ -38,9 +38,9 @@ struct FactColumn {
 /// The columns in the order of the contract.
 const std::vector<FactColumn>& factColumns();
 
-/// The facts as audit counters ("fact_gpu_kernel_events", "fact_phase_X", …) and back. Audit records that are no
-/// facts are ignored; absent if there are none.
-std::vector<AuditRecord> toAudit(const TraceFacts& facts);
+/// The facts as one audit record ("import_facts", with "column=value …" in its detail; times in nanoseconds) and back.
+/// Absent if there is none.
+AuditRecord toAudit(const TraceFacts& facts);
 std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit);
 
 } // namespace fourwalls::importers
