@@ -292,7 +292,7 @@ void TimePlot::wheelEvent(QWheelEvent* event)
     const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
     if (sideways) {
         const int units = turn.x() != 0 ? turn.x() : turn.y();
-        m_camera.pan(units / 120.0 * m_camera.width() / 10);
+        m_camera.pan(units * m_camera.width() / 960.0);     // a notch is an eighth of the screen
     } else {
         m_camera.zoomAt(event->position().x() - plotRect().left(), turn.y());
     }
@@ -302,9 +302,14 @@ void TimePlot::wheelEvent(QWheelEvent* event)
 
 void TimePlot::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
-    m_drag = event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::Measuring : Drag::Pressed;
     m_pressed = m_last = event->position();
+    if (event->button() == Qt::MiddleButton) {
+        m_drag = Drag::Panning;
+        return;
+    }
+    if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
+    const bool onAxis = m_pressed.y() > plotRect().bottom() + stripHeight();
+    m_drag = m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measuring : Drag::Pressed;
 }
 
 void TimePlot::mouseMoveEvent(QMouseEvent* event)
@@ -331,7 +336,7 @@ void TimePlot::mouseMoveEvent(QMouseEvent* event)
 
 void TimePlot::mouseReleaseEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton) return QWidget::mouseReleaseEvent(event);
+    if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return QWidget::mouseReleaseEvent(event);
     const Drag drag = std::exchange(m_drag, Drag::None);
     const bool still = (event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance();
     if (drag == Drag::Pressed && plotRect().contains(event->position())) {

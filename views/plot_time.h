@@ -19,8 +19,8 @@
 
 namespace fourwalls::views {
 
-/// Wheel zooms at the pointer, Shift+wheel and dragging move, Shift+dragging measures, a double click zooms to what
-/// lies under it, a click selects an instant. All of it goes through the Selection, so that other views follow.
+/// Wheel zooms at the pointer, Shift+wheel and dragging move, Ctrl+dragging (or dragging on the time axis) measures, a
+/// double click zooms to what lies under it, a click selects an instant: the timeline's gestures. All of it goes through the Selection, so that other views follow.
 class TimePlot : public QWidget {
     Q_OBJECT
 public:
@@ -41,6 +41,8 @@ public:
 
     void zoomBy(int units);     ///< about the middle; camera units
     void panBy(double share);   ///< of the visible width, to later times
+    /// While on, dragging measures without Ctrl.
+    void setMeasuring(bool on) { m_measuring = on; }
     /// Draws the whole plot as it is, without pointer marks, for export.
     void paintTo(QPainter& painter);
 
@@ -104,7 +106,7 @@ private:
     std::vector<StepSpan> m_steps;
     std::vector<PhaseSpan> m_phases;
     QImage m_picture;
-    bool m_pictureValid = false;
+    bool m_pictureValid = false, m_measuring = false;
     std::optional<QPointF> m_hover;
     Drag m_drag = Drag::None;
     QPointF m_pressed, m_last;

@@ -115,7 +115,7 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
 {
     const QRectF inside = plotRect();
     m_scale = MemoryScale::fit(inside, largest(), static_cast<double>(m_capacity), m_toScale);
-    const int most = std::clamp(static_cast<int>(m_scale.linear().height() / 36), 2, 8);
+    const int most = std::clamp(static_cast<int>(m_scale.linear().height() / 30), 2, 8);
     const double axisTop = std::min(m_scale.top(), m_scale.wall() == WallPlacement::ToScale
                                                        ? static_cast<double>(m_capacity) * 0.999
                                                        : m_scale.top());

@@ -80,6 +80,7 @@ private:
     void zoomToBuffer(AllocationId id);
     void selectBuffer(AllocationId id);
 
+    void fit();                 ///< the measured range, else the chosen step, else everything
     void fillPickers();
     void listBuffers();
     void showSummary();

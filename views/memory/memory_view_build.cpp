@@ -166,31 +166,45 @@ void MemoryView::buildControls()
 
 void MemoryView::buildActions()
 {
-    const auto add = [this](const char* name, const QKeySequence& keys, auto run) {
+    // Keys as on the timeline.
+    const auto add = [this](const char* name, const QList<QKeySequence>& keys, auto run) {
         auto* action = new QAction(this);
         action->setObjectName(QString::fromLatin1(name));
-        action->setShortcut(keys);
+        action->setShortcuts(keys);
         action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
         connect(action, &QAction::triggered, this, [this, run] {
             if (m_facts) run();
         });
         addAction(action);
+        return action;
     };
-    add("memory.zoomIn", Qt::Key_W, [this] { shownPlot().zoomBy(kKeyZoom); });
-    add("memory.zoomOut", Qt::Key_S, [this] { shownPlot().zoomBy(-kKeyZoom); });
-    add("memory.panLeft", Qt::Key_A, [this] { shownPlot().panBy(-kKeyPan); });
-    add("memory.panRight", Qt::Key_D, [this] { shownPlot().panBy(kKeyPan); });
-    add("memory.fit", Qt::Key_F, [this] { fitAll(); });
-    add("memory.blocks", Qt::Key_B, [this] { setShowsBlocks(!showsBlocks()); });
-    add("memory.wall", Qt::Key_L, [this] { m_wall->toggle(); });
-    add("memory.peak", Qt::Key_P, [this] {
+    add("memory.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { shownPlot().zoomBy(kKeyZoom); });
+    add("memory.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { shownPlot().zoomBy(-kKeyZoom); });
+    add("memory.panLeft", {Qt::Key_A}, [this] { shownPlot().panBy(-kKeyPan); });
+    add("memory.panRight", {Qt::Key_D}, [this] { shownPlot().panBy(kKeyPan); });
+    add("memory.fit", {Qt::Key_F}, [this] { fit(); });
+    add("memory.fitAll", {Qt::SHIFT | Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
+    QAction* measure = add("memory.measure", {Qt::Key_M}, [] {});
+    measure->setCheckable(true);
+    connect(measure, &QAction::toggled, this, [this](bool on) {
+        m_area->setMeasuring(on);
+        m_blocks->setMeasuring(on);
+    });
+    add("memory.clear", {Qt::Key_Escape}, [this, measure] {
+        measure->setChecked(false);
+        selection()->setMeasured(std::nullopt);
+        emit m_alivePanel->backToPeak();
+    });
+    add("memory.blocks", {Qt::Key_B}, [this] { setShowsBlocks(!showsBlocks()); });
+    add("memory.wall", {Qt::Key_L}, [this] { m_wall->toggle(); });
+    add("memory.peak", {Qt::Key_P}, [this] {
         emit m_alivePanel->backToPeak();
         const MemorySummary* peak = summary();
         const TimeRange range = selection()->range();
         const Duration half{range.length().ns / 2};
         if (peak) selection()->setRange({peak->peakAt - half, peak->peakAt + half});
     });
-    add("memory.timeline", Qt::Key_T, [this] { jumpToTimeline(); });
+    add("memory.timeline", {Qt::Key_T}, [this] { jumpToTimeline(); });
 }
 
 void MemoryView::retranslate()
@@ -215,7 +229,10 @@ void MemoryView::retranslate()
     const std::pair<const char*, QString> names[] = {
         {"memory.zoomIn", tr("Memory: zoom in")},     {"memory.zoomOut", tr("Memory: zoom out")},
         {"memory.panLeft", tr("Memory: earlier")},    {"memory.panRight", tr("Memory: later")},
-        {"memory.fit", tr("Memory: show everything")}, {"memory.blocks", tr("Memory: areas or blocks")},
+        {"memory.fit", tr("Memory: fit the measured range or step")},
+        {"memory.fitAll", tr("Memory: show everything")},
+        {"memory.measure", tr("Memory: measure by dragging")},
+        {"memory.clear", tr("Memory: clear the marks")}, {"memory.blocks", tr("Memory: areas or blocks")},
         {"memory.wall", tr("Memory: wall to scale")}, {"memory.peak", tr("Memory: go to the peak")},
         {"memory.timeline", tr("Memory: show the instant on the timeline")}};
     for (QAction* action : actions()) {
@@ -223,6 +240,15 @@ void MemoryView::retranslate()
             if (action->objectName() == QLatin1String(name)) action->setText(text);
         }
     }
+}
+
+void MemoryView::fit()
+{
+    if (selection()->measured()) return selection()->setRange(*selection()->measured());
+    for (const StepView& step : m_facts->steps) {
+        if (step.record.step == selection()->step()) return selection()->setRange(step.record.range);
+    }
+    fitAll();
 }
 
 void MemoryView::setShowsBlocks(bool blocks)

@@ -423,7 +423,7 @@ bool StepsPlot::eventFilter(QObject* watched, QEvent* event)
         auto* wheel = static_cast<QWheelEvent*>(event);
         const QPoint turn = wheel->angleDelta();
         const bool sideways = wheel->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
-        if (sideways) panBy(-(turn.x() != 0 ? turn.x() : turn.y()) / 1200.0);
+        if (sideways) panBy(-(turn.x() != 0 ? turn.x() : turn.y()) / 960.0);
         else zoomBy(std::exp2(turn.y() / 480.0));
         return true;
     }

@@ -86,20 +86,20 @@ void StepsView::build()
 
 void StepsView::buildActions()
 {
-    const auto add = [this](const char* name, const QKeySequence& keys, auto run) {
+    const auto add = [this](const char* name, const QList<QKeySequence>& keys, auto run) {
         auto* action = new QAction(this);
         action->setObjectName(QString::fromLatin1(name));
-        action->setShortcut(keys);
+        action->setShortcuts(keys);
         action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
         connect(action, &QAction::triggered, this, run);
         addAction(action);
     };
-    add("steps.zoomIn", Qt::Key_W, [this] { m_plot->zoomBy(1.2); });
-    add("steps.zoomOut", Qt::Key_S, [this] { m_plot->zoomBy(1 / 1.2); });
-    add("steps.panLeft", Qt::Key_A, [this] { m_plot->panBy(-0.1); });
-    add("steps.panRight", Qt::Key_D, [this] { m_plot->panBy(0.1); });
-    add("steps.fit", Qt::Key_F, [this] { fitAll(); });
-    add("steps.timeline", Qt::Key_T, [this] {
+    add("steps.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_plot->zoomBy(1.2); });
+    add("steps.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_plot->zoomBy(1 / 1.2); });
+    add("steps.panLeft", {Qt::Key_A}, [this] { m_plot->panBy(-0.1); });
+    add("steps.panRight", {Qt::Key_D}, [this] { m_plot->panBy(0.1); });
+    add("steps.fit", {Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
+    add("steps.timeline", {Qt::Key_T}, [this] {
         if (selection() && selection()->step()) openOnTimeline(*selection()->step());
     });
 }

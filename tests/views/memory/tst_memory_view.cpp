@@ -6,6 +6,7 @@
 #include "views/memory/memory_view.h"
 #include "views/plot_card.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QComboBox>
 #include <QLineEdit>
@@ -146,7 +147,7 @@ private slots:
         QVERIFY(probe.ready());
     }
 
-    void draggingMovesAndShiftMeasures()
+    void draggingMovesAndCtrlMeasures()
     {
         Probe probe(sample::Shape{});
         QVERIFY(probe.ready());
@@ -162,13 +163,26 @@ private slots:
         QCOMPARE(probe.selection.range().length(), Duration{30'000'000});
         QVERIFY(!probe.selection.measured());
 
-        const Qt::KeyboardModifiers shift = Qt::ShiftModifier;
-        QTest::mousePress(&plot, Qt::LeftButton, shift, from);
-        QMouseEvent stretch(QEvent::MouseMove, to, plot.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, shift);
+        const Qt::KeyboardModifiers ctrl = Qt::ControlModifier;
+        QTest::mousePress(&plot, Qt::LeftButton, ctrl, from);
+        QMouseEvent stretch(QEvent::MouseMove, to, plot.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, ctrl);
         QApplication::sendEvent(&plot, &stretch);
-        QTest::mouseRelease(&plot, Qt::LeftButton, shift, to);
+        QTest::mouseRelease(&plot, Qt::LeftButton, ctrl, to);
         QVERIFY(probe.selection.measured());
         QVERIFY(probe.selection.measured()->length().ns > 1'000'000);
+        // F shows what was measured, Home everything, Escape forgets it.
+        const TimeRange measured = *probe.selection.measured();
+        const auto trigger = [&](const char* name) {
+            for (QAction* action : probe.view->viewActions()) {
+                if (action->objectName() == QLatin1String(name)) action->trigger();
+            }
+        };
+        trigger("memory.fit");
+        QCOMPARE(probe.selection.range(), measured);
+        trigger("memory.fitAll");
+        QCOMPARE(probe.selection.range(), probe.selection.whole());
+        trigger("memory.clear");
+        QVERIFY(!probe.selection.measured());
     }
 
     void anotherViewsRangeIsFollowedAtOnce()
