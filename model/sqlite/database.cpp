@@ -80,12 +80,6 @@ std::string_view Statement::blob(int column) const
     return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(m_statement.get(), column))};
 }
 
-std::optional<std::int64_t> Statement::asInteger(int column) const
-{
-    if (type(column) != SQLITE_INTEGER) return std::nullopt;
-    return integer(column);
-}
-
 std::optional<double> Statement::asReal(int column) const
 {
     const int t = type(column);

@@ -56,7 +56,21 @@ public:
     std::string_view text(int column) const;
     std::string_view blob(int column) const;
     /// The value only if it has that very type; numbers of either kind count as real.
-    std::optional<std::int64_t> asInteger(int column) const;
+    std::optional<std::int64_t> asInteger(int column) const
+    {
+        // Fetching the value once and asking it twice: this is where reading many rows spends its time.
+        sqlite3_value* const value = sqlite3_column_value(m_statement.get(), column);
+        if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
+        return sqlite3_value_int64(value);
+    }
+    /// Into `value` if the column is an integer; false if it is neither that nor NULL.
+    bool integerOrNull(int column, std::optional<std::int64_t>& value) const
+    {
+        sqlite3_value* const stored = sqlite3_column_value(m_statement.get(), column);
+        const int storedType = sqlite3_value_type(stored);
+        if (storedType == SQLITE_INTEGER) value = sqlite3_value_int64(stored);
+        return storedType == SQLITE_INTEGER || storedType == SQLITE_NULL;
+    }
     std::optional<double> asReal(int column) const;
     std::optional<std::string_view> asText(int column) const;
     std::optional<std::string_view> asBlob(int column) const;

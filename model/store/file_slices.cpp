@@ -21,6 +21,7 @@ constexpr const char* kFenceSql =
 /// Runs of one track: lanes times classes; more are damage.
 constexpr std::size_t kMostRuns = 1'000'000;
 constexpr std::size_t kMostCachedOps = 50'000;
+constexpr std::int64_t kMostNamedOps = 1 << 22;
 
 Status checkScreen(TimeRange range, int pixels)
 {
@@ -109,17 +110,13 @@ std::optional<SliceView> FileQuery::sliceFromRow(const sqlite::Statement& row, c
     slice.op = OpId(static_cast<std::int32_t>(*op));
     slice.start = Instant{*start};
     slice.duration = Duration{*duration};
-    if (!row.isNull(5)) {
-        const auto microbatch = row.asInteger(5);
-        if (!microbatch || *microbatch < std::numeric_limits<std::int32_t>::min() || *microbatch > kLargestId)
-            return std::nullopt;
+    std::optional<std::int64_t> microbatch, correlation;
+    if (!row.integerOrNull(5, microbatch) || !row.integerOrNull(6, correlation)) return std::nullopt;
+    if (microbatch) {
+        if (!validMicrobatch(*microbatch)) return std::nullopt;
         slice.microbatch = Microbatch(static_cast<std::int32_t>(*microbatch));
     }
-    if (!row.isNull(6)) {
-        const auto correlation = row.asInteger(6);
-        if (!correlation) return std::nullopt;
-        slice.correlation = CorrelationId(*correlation);
-    }
+    if (correlation) slice.correlation = CorrelationId(*correlation);
     return slice;
 }
 
@@ -209,6 +206,16 @@ Result<SliceWindow> FileQuery::slices(const SliceQuery& query, std::stop_token s
     window.range = query.range;
     window.pixels = query.pixels;
     const int level = levelNotWiderThan(query.range.length().ns / query.pixels);
+    // A screen names few operators many times; the dictionary is asked once for each.
+    std::vector<bool> named(static_cast<std::size_t>(std::clamp<std::int64_t>(m_data->info.counts.ops, 0, kMostNamedOps)));
+    const auto name = [&](OpId op) -> Status {
+        const auto index = static_cast<std::size_t>(op.value);
+        if (index < named.size()) {
+            if (named[index]) return {};
+            named[index] = true;
+        }
+        return addOp(window.ops, op, window.skippedRows);
+    };
     for (const TrackId track : query.tracks) {
         FOURWALLS_TRY_ASSIGN(const TrackData* data, trackData(track));
         window.skippedRows += data->damaged;
@@ -233,8 +240,8 @@ Result<SliceWindow> FileQuery::slices(const SliceQuery& query, std::stop_token s
                 sorted = lane.exact.size();
             }
             if (lane.exact.empty() && lane.bins.empty()) continue;
-            for (const SliceView& slice : lane.exact) FOURWALLS_TRY(addOp(window.ops, slice.op, window.skippedRows));
-            for (const SliceBin& bin : lane.bins) FOURWALLS_TRY(addOp(window.ops, bin.dominant, window.skippedRows));
+            for (const SliceView& slice : lane.exact) FOURWALLS_TRY(name(slice.op));
+            for (const SliceBin& bin : lane.bins) FOURWALLS_TRY(name(bin.dominant));
             window.lanes.push_back(std::move(lane));
         }
     }

@@ -4,6 +4,8 @@
 #include "model/store/synthetic_trace.h"
 #include "model/store/trace_file.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,6 +22,14 @@ namespace {
 double since(std::chrono::steady_clock::time_point begin)
 {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Processor time of this thread [ms]: what a frame costs, whatever else the machine does.
+double cpuMs()
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
 /// A field of /proc/self/status in MB.
@@ -54,16 +64,19 @@ void frames(TraceQuery& trace)
 {
     const TimeRange all = trace.info().range;
     const std::vector<TrackId> tracks = screenTracks(trace);
-    std::printf("%12s %8s %8s %10s %10s %10s\n", "zoom", "exact", "bins", "first ms", "median ms", "worst ms");
+    std::printf("%12s %8s %8s %10s %10s %10s %10s %10s\n", "zoom", "exact", "bins", "first ms", "median ms", "worst ms",
+                "cpu median", "cpu worst");
     for (std::int64_t zoom = 1; all.length().ns / zoom > 10'000; zoom *= 4) {
         const Duration length{all.length().ns / zoom};
-        std::vector<double> times;
+        std::vector<double> times, cpuTimes;
         std::size_t exact = 0, bins = 0;
         for (int i = 0; i < 15; ++i) {
             const Instant begin = all.begin + Duration{(all.length().ns - length.ns) / 16 * i};
             const auto start = std::chrono::steady_clock::now();
+            const double cpuStart = cpuMs();
             const auto window = trace.slices({tracks, {begin, begin + length}, 1600});
             times.push_back(since(start));
+            cpuTimes.push_back(cpuMs() - cpuStart);
             if (!window.ok()) fail(window.error());
             for (const LaneSlices& lane : window->lanes) {
                 exact += lane.exact.size();
@@ -72,8 +85,9 @@ void frames(TraceQuery& trace)
         }
         const double first = times.front();
         std::sort(times.begin(), times.end());
-        std::printf("%12lld %8zu %8zu %10.2f %10.2f %10.2f\n", static_cast<long long>(zoom), exact / 15, bins / 15, first,
-                    times[times.size() / 2], times.back());
+        std::sort(cpuTimes.begin(), cpuTimes.end());
+        std::printf("%12lld %8zu %8zu %10.2f %10.2f %10.2f %10.2f %10.2f\n", static_cast<long long>(zoom), exact / 15, bins / 15, first,
+                    times[times.size() / 2], times.back(), cpuTimes[cpuTimes.size() / 2], cpuTimes.back());
     }
 }
 
@@ -96,16 +110,19 @@ int main(int argc, char** argv)
         remove = argc <= 3;
     }
     const auto start = std::chrono::steady_clock::now();
+    const double cpuStart = cpuMs();
     auto trace = store::openTrace(path);
     if (!trace.ok()) fail(trace.error());
-    const double opened = since(start);
+    const double opened = since(start), openedCpu = cpuMs() - cpuStart;
     TraceQuery& query = **trace;
     const auto first = query.slices({screenTracks(query), query.info().range, 1600});
     if (!first.ok()) fail(first.error());
+    const double firstCpu = cpuMs() - cpuStart;
     std::printf("slices %lld, bytes per slice %.1f (measured on the prototype: 34.5)\n",
                 static_cast<long long>(query.info().counts.slices),
                 static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(query.info().counts.slices));
-    std::printf("open %.2f ms, open and first window %.2f ms (target: 35)\n", opened, since(start));
+    std::printf("open %.2f ms, open and first window %.2f ms (target: 35); processor time %.2f and %.2f ms\n", opened,
+                since(start), openedCpu, firstCpu);
     frames(query);
 
     std::vector<RankId> ranks;
