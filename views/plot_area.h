@@ -16,7 +16,7 @@ namespace fourwalls::views {
 struct AreaStack {
     int columns = 0;
     int layers = 0;
-    std::vector<float> tops;        ///< layers x columns; tops[layer * columns + column]
+    std::vector<float> tops; ///< layers x columns; tops[layer * columns + column]
     float top(int layer, int column) const
     {
         return tops[static_cast<std::size_t>(layer) * static_cast<std::size_t>(columns) +
@@ -32,8 +32,8 @@ void paintStack(QImage& image, int left, int bottom, const AreaStack& stack, std
 
 /// How a curve over the columns is drawn. Dashes are lengths along the curve [pixels]; off 0: solid.
 struct ColumnPen {
-    QRgb color = 0xff000000;    ///< not premultiplied; may be translucent
-    float width = 1.5f;         ///< [pixels]
+    QRgb color = 0xff000000; ///< not premultiplied; may be translucent
+    float width = 1.5f;      ///< [pixels]
     float dashOn = 0, dashOff = 0;
 };
 

@@ -17,8 +17,7 @@ BlockPainter::BlockPainter(QImage& image, QRgb gap)
     , m_width(image.width())
     , m_height(image.height())
     , m_gap(gap)
-{
-}
+{}
 
 void BlockPainter::fill(const QRectF& box, QRgb color)
 {
@@ -26,8 +25,10 @@ void BlockPainter::fill(const QRectF& box, QRgb color)
     if (!(box.right() > 0) || !(box.bottom() > 0) || !(box.left() < m_width) || !(box.top() < m_height)) return;
     const int left = static_cast<int>(std::lround(std::max(box.left(), 0.0)));
     const int top = static_cast<int>(std::lround(std::max(box.top(), 0.0)));
-    const int right = std::min(m_width, std::max(left + 1, static_cast<int>(std::lround(std::min(box.right(), m_width * 1.0)))));
-    const int bottom = std::min(m_height, std::max(top + 1, static_cast<int>(std::lround(std::min(box.bottom(), m_height * 1.0)))));
+    const int right =
+        std::min(m_width, std::max(left + 1, static_cast<int>(std::lround(std::min(box.right(), m_width * 1.0)))));
+    const int bottom =
+        std::min(m_height, std::max(top + 1, static_cast<int>(std::lround(std::min(box.bottom(), m_height * 1.0)))));
     const bool gapRight = right - left >= kSmallestWithGap && box.right() <= m_width;
     const bool gapTop = bottom - top >= kSmallestWithGap && box.top() >= 0;
     // Halfway to the gap's colour: a full gap would turn a pile of low blocks into stripes.

@@ -13,7 +13,9 @@
 namespace fourwalls::views {
 
 ElidedText::ElidedText(Tone tone, Qt::Alignment alignment, QWidget* parent)
-    : QWidget(parent), m_tone(tone), m_alignment(alignment)
+    : QWidget(parent)
+    , m_tone(tone)
+    , m_alignment(alignment)
 {
     setSizePolicy(tone == Tone::Title ? QSizePolicy::Maximum : QSizePolicy::Expanding, QSizePolicy::Preferred);
 }
@@ -121,7 +123,8 @@ void FigureStrip::paintEvent(QPaintEvent*)
         const auto line = [&](TextRole role, double top, double high, const QColor& ink, const QString& text) {
             painter.setFont(fontOf(role));
             painter.setPen(ink);
-            const QString shown = painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(inside.width()));
+            const QString shown =
+                painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(inside.width()));
             painter.drawText(QRectF(inside.left(), top, inside.width(), high), Qt::AlignLeft | Qt::AlignVCenter, shown);
         };
         line(TextRole::Small, inside.top(), 14, t.secondaryText, figure.name);
@@ -158,7 +161,8 @@ double PlotLegend::markWidth(Mark mark)
 
 double PlotLegend::widthOf(const Entry& entry) const
 {
-    return markWidth(entry.mark) + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) + kEntryGap;
+    return markWidth(entry.mark) + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) +
+           kEntryGap;
 }
 
 QSize PlotLegend::sizeHint() const

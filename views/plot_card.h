@@ -60,7 +60,7 @@ private:
 /// One figure with its name above and what it is compared with below.
 struct PlotFigure {
     QString name, value, note;
-    bool alarm = false;         ///< the figure stands at a wall
+    bool alarm = false; ///< the figure stands at a wall
 };
 
 /// A row of figures, each on its own card, all of one width.

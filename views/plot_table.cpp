@@ -40,7 +40,8 @@ QString csvOfRows(const QAbstractItemModel& model, const QList<int>& rows)
     lines << cells.join(QLatin1Char(','));
     for (const int row : rows) {
         cells.clear();
-        for (int column = 0; column < model.columnCount(); ++column) cells << quoted(cellText(model.index(row, column)));
+        for (int column = 0; column < model.columnCount(); ++column)
+            cells << quoted(cellText(model.index(row, column)));
         lines << cells.join(QLatin1Char(','));
     }
     return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
@@ -100,7 +101,7 @@ void prepareTable(QTableView& table)
     table.setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table.setSortingEnabled(true);
     table.setWordWrap(false);
-    table.setTabKeyNavigation(false);   // Tab leaves the table, as from every other widget
+    table.setTabKeyNavigation(false); // Tab leaves the table, as from every other widget
     table.setItemDelegate(new ShareDelegate(&table));
     table.verticalHeader()->hide();
     table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);

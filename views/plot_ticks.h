@@ -11,7 +11,7 @@
 namespace fourwalls::views {
 
 struct ValueTick {
-    double value = 0;   ///< in the axis's own unit: bytes or plain numbers
+    double value = 0; ///< in the axis's own unit: bytes or plain numbers
     QString label;
 };
 

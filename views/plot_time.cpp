@@ -64,8 +64,10 @@ void TimePlot::followSelection()
 void TimePlot::pushRange()
 {
     invalidate();
-    if (m_selection) m_selection->setRange(m_camera.range());
-    else emit shownRangeChanged();
+    if (m_selection)
+        m_selection->setRange(m_camera.range());
+    else
+        emit shownRangeChanged();
 }
 
 double TimePlot::stripHeight() const
@@ -143,7 +145,7 @@ void TimePlot::paintTimeAxis(QPainter& painter) const
     const Instant zero = m_camera.bounds().begin;
     const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(), kTickSpacing);
     const QFontMetricsF metrics(painter.font());
-    double free = -1e9;     // where the last label ended: labels never touch
+    double free = -1e9; // where the last label ended: labels never touch
     for (const TimeTick& tick : ticks.ticks) {
         const double x = xOf(tick.at);
         if (!tick.major || x < inside.left() - 0.5 || x > inside.right() + 0.5) continue;
@@ -212,8 +214,8 @@ void TimePlot::paintStrip(QPainter& painter) const
         for (const StepSpan& step : m_steps) {
             const QString name = tr("step %1").arg(step.step.value);
             const QString length = formatDuration(step.range.length(), 3);
-            const QString longest = step.warmup ? tr("%1 · %2 · warm-up").arg(name, length)
-                                                : tr("%1 · %2").arg(name, length);
+            const QString longest =
+                step.warmup ? tr("%1 · %2 · warm-up").arg(name, length) : tr("%1 · %2").arg(name, length);
             bar(step.range, top, t.structure, {longest, name, QString::number(step.step.value)});
         }
     }
@@ -270,7 +272,8 @@ void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<Rea
             cell.setLeft(cell.left() + 14);
         }
         painter.setPen(i == 0 ? t.text : t.secondaryText);
-        const QString text = painter.fontMetrics().elidedText(line.text, Qt::ElideRight, static_cast<int>(cell.width()) + 1);
+        const QString text =
+            painter.fontMetrics().elidedText(line.text, Qt::ElideRight, static_cast<int>(cell.width()) + 1);
         painter.drawText(cell, Qt::AlignLeft | Qt::AlignVCenter, text);
         painter.setPen(t.text);
         painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, line.value);
@@ -292,7 +295,7 @@ void TimePlot::wheelEvent(QWheelEvent* event)
     const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
     if (sideways) {
         const int units = turn.x() != 0 ? turn.x() : turn.y();
-        m_camera.pan(units * m_camera.width() / 960.0);     // a notch is an eighth of the screen
+        m_camera.pan(units * m_camera.width() / 960.0); // a notch is an eighth of the screen
     } else {
         m_camera.zoomAt(event->position().x() - plotRect().left(), turn.y());
     }
@@ -309,7 +312,8 @@ void TimePlot::mousePressEvent(QMouseEvent* event)
     }
     if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
     const bool onAxis = m_pressed.y() > plotRect().bottom() + stripHeight();
-    m_drag = m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measuring : Drag::Pressed;
+    m_drag =
+        m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measuring : Drag::Pressed;
 }
 
 void TimePlot::mouseMoveEvent(QMouseEvent* event)
@@ -327,8 +331,10 @@ void TimePlot::mouseMoveEvent(QMouseEvent* event)
     }
     m_last = at;
     const QRectF inside = plotRect();
-    if (at.x() >= inside.left() && at.x() <= inside.right()) m_hover = at;
-    else m_hover.reset();
+    if (at.x() >= inside.left() && at.x() <= inside.right())
+        m_hover = at;
+    else
+        m_hover.reset();
     hoverMoved();
     if (m_selection) m_selection->setCursor(m_hover ? std::optional(instantAt(at.x())) : std::nullopt);
     update();
@@ -336,7 +342,8 @@ void TimePlot::mouseMoveEvent(QMouseEvent* event)
 
 void TimePlot::mouseReleaseEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return QWidget::mouseReleaseEvent(event);
+    if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton)
+        return QWidget::mouseReleaseEvent(event);
     const Drag drag = std::exchange(m_drag, Drag::None);
     const bool still = (event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance();
     if (drag == Drag::Pressed && plotRect().contains(event->position())) {

@@ -39,8 +39,8 @@ public:
     /// The plot's pixel columns on the screen.
     int deviceColumns() const;
 
-    void zoomBy(int units);     ///< about the middle; camera units
-    void panBy(double share);   ///< of the visible width, to later times
+    void zoomBy(int units);   ///< about the middle; camera units
+    void panBy(double share); ///< of the visible width, to later times
     /// While on, dragging measures without Ctrl.
     void setMeasuring(bool on) { m_measuring = on; }
     /// Draws the whole plot as it is, without pointer marks, for export.
@@ -76,9 +76,9 @@ protected:
                         const std::function<double(double)>& y, const QString& unit) const;
     /// A small card with lines of text beside `at`, kept inside the plot. The first line is bold.
     struct ReadoutLine {
-        QColor chip;        ///< invalid: none
+        QColor chip; ///< invalid: none
         QString text;
-        QString value;      ///< right-aligned
+        QString value; ///< right-aligned
     };
     void paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const;
 

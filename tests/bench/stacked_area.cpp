@@ -31,7 +31,8 @@ void measure(const char* name, int repetitions, Run run)
         times.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-34s median %7.3f ms   p99 %7.3f ms\n", name, times[times.size() / 2], times[times.size() * 99 / 100]);
+    std::printf("%-34s median %7.3f ms   p99 %7.3f ms\n", name, times[times.size() / 2],
+                times[times.size() * 99 / 100]);
 }
 
 MemoryWindow waves(int samples, TimeRange range)
@@ -42,7 +43,8 @@ MemoryWindow waves(int samples, TimeRange range)
         MemorySample sample;
         sample.at = range.begin + Duration{range.length().ns / samples * i};
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
-            sample.bytes[static_cast<std::size_t>(c)] = static_cast<std::int64_t>(1e9 * (1.2 + std::sin(i * 0.01 * (c + 1))));
+            sample.bytes[static_cast<std::size_t>(c)] =
+                static_cast<std::int64_t>(1e9 * (1.2 + std::sin(i * 0.01 * (c + 1))));
         }
         window.samples.push_back(sample);
     }
@@ -64,7 +66,8 @@ int main(int argc, char** argv)
     for (int layer = 0; layer < 10; ++layer) {
         colors.push_back(qRgb(20 * layer, 200 - 10 * layer, 120));
         for (int x = 0; x < 2000; ++x) {
-            stack.tops.push_back(580.f - 45.f * static_cast<float>(layer + 1) - 40.f * std::sin(static_cast<float>(x) * 0.01f));
+            stack.tops.push_back(580.f - 45.f * static_cast<float>(layer + 1) -
+                                 40.f * std::sin(static_cast<float>(x) * 0.01f));
         }
     }
     measure("fill, 10 layers x 2000 points", repetitions, [&] { paintStack(image, 0, 600, stack, colors); });
@@ -107,7 +110,8 @@ int main(int argc, char** argv)
     auto blocks = std::make_shared<BlockPicture>();
     blocks->list = list;
     blocks->range = range;
-    measure("packing 6000 buffers (worker)", std::max(1, repetitions / 20), [&] { blocks->layout = packBlocks(*list, range); });
+    measure("packing 6000 buffers (worker)", std::max(1, repetitions / 20),
+            [&] { blocks->layout = packBlocks(*list, range); });
     MemoryBlockPlot blockPlot;
     blockPlot.resize(1900, 700);
     blockPlot.setSelection(&selection);

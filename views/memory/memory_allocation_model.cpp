@@ -98,8 +98,7 @@ QVariant MemoryAllocationModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole: return shown(row, index.column());
     case kExactRole: return exact(row, index.column());
     case Qt::ToolTipRole: return originOf(row, m_list->ops);
-    case kColourRole:
-        return index.column() == Category ? QVariant(colourOf(currentTheme(), row.category)) : QVariant();
+    case kColourRole: return index.column() == Category ? QVariant(colourOf(currentTheme(), row.category)) : QVariant();
     case Qt::TextAlignmentRole:
         return isNumber(index.column()) ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
     default: return {};

@@ -24,7 +24,8 @@ void paintPlateText(QPainter& painter, QPointF baseline, const QString& text, co
     QColor plate = currentTheme().card;
     plate.setAlpha(205);
     painter.fillRect(QRectF(baseline.x() - 3, baseline.y() - metrics.ascent(), metrics.horizontalAdvance(text) + 6,
-                            metrics.height()), plate);
+                            metrics.height()),
+                     plate);
     painter.setPen(ink);
     painter.drawText(baseline, text);
 }
@@ -116,11 +117,12 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     const QRectF inside = plotRect();
     m_scale = MemoryScale::fit(inside, largest(), static_cast<double>(m_capacity), m_toScale);
     const int most = std::clamp(static_cast<int>(m_scale.linear().height() / 30), 2, 8);
-    const double axisTop = std::min(m_scale.top(), m_scale.wall() == WallPlacement::ToScale
-                                                       ? static_cast<double>(m_capacity) * 0.999
-                                                       : m_scale.top());
-    paintValueAxis(painter, inside, byteTicks(axisTop, m_unit, most), [&](double v) { return m_scale.y(v); },
-                   byteScale(axisTop, m_unit).name);
+    const double axisTop =
+        std::min(m_scale.top(),
+                 m_scale.wall() == WallPlacement::ToScale ? static_cast<double>(m_capacity) * 0.999 : m_scale.top());
+    paintValueAxis(
+        painter, inside, byteTicks(axisTop, m_unit, most), [&](double v) { return m_scale.y(v); },
+        byteScale(axisTop, m_unit).name);
     paintWallBand(painter);
     painter.save();
     painter.setClipRect(inside);
@@ -155,7 +157,8 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     const auto width = [&](double pixels) { return static_cast<float>(pixels * ratio); };
     // What stays between steps lies at the bottom of the stack: its edge is the static line.
     static_assert(isStatic(MemoryCategory::OptimizerState) && !isStatic(MemoryCategory::Activations));
-    const auto staticLayer = static_cast<std::size_t>(MemoryCategory::OptimizerState) * static_cast<std::size_t>(columns);
+    const auto staticLayer =
+        static_cast<std::size_t>(MemoryCategory::OptimizerState) * static_cast<std::size_t>(columns);
     QColor ink = t.text;
     ink.setAlpha(150);
     paintColumnLine(image, 0, std::span(stack.tops).subspan(staticLayer, static_cast<std::size_t>(columns)),
@@ -165,7 +168,8 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     line(points, m_data->window.range.end, {t.secondaryText.rgba(), width(1.5)});
     points.clear();
     for (const MemorySample& sample : m_ghost) points.push_back({sample.at, static_cast<double>(sample.total())});
-    line(points, m_ghost.empty() ? Instant{} : m_ghost.back().at, {t.prediction.rgba(), width(1.8), width(5), width(4)});
+    line(points, m_ghost.empty() ? Instant{} : m_ghost.back().at,
+         {t.prediction.rgba(), width(1.8), width(5), width(4)});
     painter.drawImage(inside.topLeft(), image);
 }
 
@@ -174,7 +178,8 @@ void MemoryAreaPlot::paintStaticFigure(QPainter& painter) const
     if (!m_data) return;
     // Beside the line's right end, if the line is high enough to stand apart from the axis.
     const QRectF inside = plotRect();
-    const MemorySample* last = sampleAt(m_data->window, std::min(camera().range().end, m_data->window.range.end) - Duration{1});
+    const MemorySample* last =
+        sampleAt(m_data->window, std::min(camera().range().end, m_data->window.range.end) - Duration{1});
     if (!last) return;
     const double bytes = static_cast<double>(staticBytes(last->bytes));
     const QString label = tr("static %1").arg(formatBytes(bytes, m_unit));
@@ -205,7 +210,8 @@ void MemoryAreaPlot::paintWallBand(QPainter& painter) const
     const QFontMetricsF metrics(painter.font());
     const double width = metrics.horizontalAdvance(label) + 12;
     // On the bricks with the card's colour behind it, or under the wall's edge where the band is thin.
-    const QRectF plate(band.right() - width - 8, band.center().y() - metrics.height() / 2 - 1, width, metrics.height() + 2);
+    const QRectF plate(band.right() - width - 8, band.center().y() - metrics.height() / 2 - 1, width,
+                       metrics.height() + 2);
     if (band.height() >= metrics.height() + 6 && width + 16 < band.width()) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(t.card);
@@ -269,24 +275,26 @@ std::vector<TimePlot::ReadoutLine> MemoryAreaPlot::readoutAt(Instant at) const
     std::vector<ReadoutLine> lines;
     const MemorySample* sample = m_data ? sampleAt(m_data->window, at) : nullptr;
     if (!sample) return lines;
-    lines.push_back({{}, formatDuration(at - camera().bounds().begin),
-                     formatBytes(static_cast<double>(sample->total()), m_unit)});
+    lines.push_back(
+        {{}, formatDuration(at - camera().bounds().begin), formatBytes(static_cast<double>(sample->total()), m_unit)});
     for (int i = kMemoryCategoryCount - 1; i >= 0; --i) {
         const auto category = static_cast<MemoryCategory>(i);
         const std::int64_t bytes = sample->bytes[static_cast<std::size_t>(i)];
         if (bytes == 0) continue;
-        lines.push_back({colourOf(currentTheme(), category), words(category),
-                         formatBytes(static_cast<double>(bytes), m_unit)});
+        lines.push_back(
+            {colourOf(currentTheme(), category), words(category), formatBytes(static_cast<double>(bytes), m_unit)});
     }
     // Along the climb the newest output says which layer one is at; scratch memory comes and goes in between.
     const AllocationView* output = m_buffers ? latestAlive(*m_buffers, at, MemoryCategory::Activations) : nullptr;
     const AllocationView* latest = m_buffers ? latestAlive(*m_buffers, at) : nullptr;
     if (output) {
-        lines.push_back({{}, tr("newest output: %1").arg(originOf(*output, m_buffers->ops)),
+        lines.push_back({{},
+                         tr("newest output: %1").arg(originOf(*output, m_buffers->ops)),
                          formatBytes(static_cast<double>(output->bytes), m_unit)});
     }
     if (latest && latest != output) {
-        lines.push_back({{}, tr("made last: %1").arg(originOf(*latest, m_buffers->ops)),
+        lines.push_back({{},
+                         tr("made last: %1").arg(originOf(*latest, m_buffers->ops)),
                          formatBytes(static_cast<double>(latest->bytes), m_unit)});
     }
     return lines;
@@ -296,8 +304,10 @@ void MemoryAreaPlot::paintHover(QPainter& painter)
 {
     // The pointer may be over another view of the same trace.
     std::optional<Instant> at;
-    if (selection()) at = selection()->cursor();
-    else if (hover()) at = instantAt(hover()->x());
+    if (selection())
+        at = selection()->cursor();
+    else if (hover())
+        at = instantAt(hover()->x());
     if (!at) return;
     const QRectF inside = plotRect();
     const double x = xOf(*at);

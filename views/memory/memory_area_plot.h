@@ -12,8 +12,8 @@ namespace fourwalls::views {
 /// Everything recorded that one paint of the curve needs; immutable, so that workers can hand it over.
 struct MemoryPicture {
     MemoryWindow window;
-    int pixels = 1;                         ///< columns that were asked for over window.range
-    std::vector<CounterSample> reserved;    ///< by time; empty: not recorded
+    int pixels = 1;                      ///< columns that were asked for over window.range
+    std::vector<CounterSample> reserved; ///< by time; empty: not recorded
 };
 
 class MemoryAreaPlot : public TimePlot {
@@ -69,7 +69,7 @@ private:
     std::optional<Instant> m_marked;
     ByteUnit m_unit = ByteUnit::GB;
     MemoryScale m_scale;
-    QRectF m_peakBox;       ///< where the peak's dot and label are, for clicks
+    QRectF m_peakBox; ///< where the peak's dot and label are, for clicks
 };
 
 } // namespace fourwalls::views

@@ -74,8 +74,8 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
     const QRectF inside = plotRect();
     const double top = m_data ? static_cast<double>(m_data->layout.height) : 1;
     const int most = std::clamp(static_cast<int>(inside.height() / 36), 2, 8);
-    paintValueAxis(painter, inside, byteTicks(top, m_unit, most), [&](double v) { return yOf(v); },
-                   byteScale(top, m_unit).name);
+    paintValueAxis(
+        painter, inside, byteTicks(top, m_unit, most), [&](double v) { return yOf(v); }, byteScale(top, m_unit).name);
     if (!m_data) return;
 
     const double ratio = painter.device()->devicePixelRatioF();
@@ -126,12 +126,14 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
     for (const AllocationView& item : m_data->list->items) drawn += item.bytes;
     QString note = m_data->layout.byAddress ? tr("at recorded addresses; unused address space is left out") : QString();
     if (rest > 0) {
-        const QString more = tr("and %1 smaller buffers, %2, not drawn: zoom in")
-                                 .arg(formatCount(rest), formatBytes(static_cast<double>(m_data->list->totalBytes - drawn), m_unit));
+        const QString more =
+            tr("and %1 smaller buffers, %2, not drawn: zoom in")
+                .arg(formatCount(rest), formatBytes(static_cast<double>(m_data->list->totalBytes - drawn), m_unit));
         note = note.isEmpty() ? more : tr("%1 · %2").arg(note, more);
     }
     painter.setPen(currentTheme().secondaryText);
-    painter.drawText(QRectF(inside.left(), 2, inside.width(), inside.top() - 4), Qt::AlignRight | Qt::AlignVCenter, note);
+    painter.drawText(QRectF(inside.left(), 2, inside.width(), inside.top() - 4), Qt::AlignRight | Qt::AlignVCenter,
+                     note);
 }
 
 const MemoryBlock* MemoryBlockPlot::blockAt(QPointF at) const
@@ -140,7 +142,8 @@ const MemoryBlock* MemoryBlockPlot::blockAt(QPointF at) const
     const Instant t = instantAt(at.x());
     for (const MemoryBlock& block : m_data->layout.blocks) {
         if (!block.life.contains(t)) continue;
-        if (yOf(static_cast<double>(block.offset + block.bytes)) <= at.y() && at.y() <= yOf(static_cast<double>(block.offset)))
+        if (yOf(static_cast<double>(block.offset + block.bytes)) <= at.y() &&
+            at.y() <= yOf(static_cast<double>(block.offset)))
             return &block;
     }
     return nullptr;
@@ -150,8 +153,10 @@ void MemoryBlockPlot::paintHover(QPainter& painter)
 {
     const QRectF inside = plotRect();
     std::optional<Instant> at;
-    if (selection()) at = selection()->cursor();
-    else if (hover()) at = instantAt(hover()->x());
+    if (selection())
+        at = selection()->cursor();
+    else if (hover())
+        at = instantAt(hover()->x());
     if (at) {
         const double x = xOf(*at);
         if (x >= inside.left() && x <= inside.right()) {

@@ -14,8 +14,8 @@ namespace fourwalls::views {
 struct BlockPicture {
     std::shared_ptr<const AllocationList> list;
     BlockLayout layout;
-    TimeRange range;            ///< that was asked for
-    bool placed = false;        ///< the layout was asked for, too
+    TimeRange range;     ///< that was asked for
+    bool placed = false; ///< the layout was asked for, too
 };
 
 class MemoryBlockPlot : public TimePlot {

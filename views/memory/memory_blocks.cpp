@@ -115,12 +115,15 @@ BlockLayout placeByAddress(const AllocationList& list, const TimeRange& range)
 {
     // Addresses that a damaged file wrapped into the negative count as unknown, too.
     const auto unknown = [](const AllocationView& item) {
-        return item.bytes > 0 && (item.address <= 0 || item.address > std::numeric_limits<std::int64_t>::max() - kLargestBlock);
+        return item.bytes > 0 &&
+               (item.address <= 0 || item.address > std::numeric_limits<std::int64_t>::max() - kLargestBlock);
     };
     if (std::any_of(list.items.begin(), list.items.end(), unknown)) return packBlocks(list, range);
 
     // Regions of address space in use at any time, merged; what lies between them is not drawn.
-    struct Region { std::int64_t begin, end, offset; };
+    struct Region {
+        std::int64_t begin, end, offset;
+    };
     std::vector<Region> regions;
     for (const AllocationView& item : list.items) {
         if (item.bytes > 0) regions.push_back({item.address, item.address + heightOf(item), 0});

@@ -13,14 +13,14 @@ namespace fourwalls::views {
 /// One buffer with its place. `index` is its position in AllocationList::items.
 struct MemoryBlock {
     std::size_t index = 0;
-    TimeRange life;             ///< an unfreed buffer lives to the end of the asked range
-    std::int64_t offset = 0;    ///< lower edge [bytes]
+    TimeRange life;          ///< an unfreed buffer lives to the end of the asked range
+    std::int64_t offset = 0; ///< lower edge [bytes]
     std::int64_t bytes = 0;
 };
 
 struct BlockLayout {
-    std::vector<MemoryBlock> blocks;    ///< by index
-    std::int64_t height = 0;            ///< upper edge of the highest block [bytes]
+    std::vector<MemoryBlock> blocks; ///< by index
+    std::int64_t height = 0;         ///< upper edge of the highest block [bytes]
     bool byAddress = false;
 };
 

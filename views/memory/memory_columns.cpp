@@ -24,9 +24,11 @@ struct Columns {
     Columns(const TimeCamera& camera, int columns)
         : origin(static_cast<double>(camera.bounds().begin.ns) + camera.beginNs())
         , nsPerColumn(camera.nsPerPixel() * camera.width() / std::max(1, columns))
+    {}
+    std::int64_t begin(int column) const
     {
+        return static_cast<std::int64_t>(std::floor(origin + column * nsPerColumn));
     }
-    std::int64_t begin(int column) const { return static_cast<std::int64_t>(std::floor(origin + column * nsPerColumn)); }
     std::int64_t end(int column) const { return std::max(begin(column) + 1, begin(column + 1)); }
 };
 
@@ -45,7 +47,7 @@ AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const Me
 
     const Columns times(camera, columns);
     const double perByte = scale.linear().height() / scale.top() * ratio;
-    std::size_t held = 0;       // the last sample at or before the column's begin
+    std::size_t held = 0; // the last sample at or before the column's begin
     for (int column = 0; column < columns; ++column) {
         const std::int64_t begin = times.begin(column), end = times.end(column);
         if (end <= window.range.begin.ns || begin >= window.range.end.ns) continue;
@@ -82,7 +84,8 @@ std::vector<float> lineOf(std::span<const CurvePoint> points, Instant end, const
         while (held + 1 < points.size() && points[held + 1].at.ns <= first) ++held;
         if (points[held].at.ns >= past) continue;
         double most = points[held].bytes;
-        for (std::size_t i = held + 1; i < points.size() && points[i].at.ns < past; ++i) most = std::max(most, points[i].bytes);
+        for (std::size_t i = held + 1; i < points.size() && points[i].at.ns < past; ++i)
+            most = std::max(most, points[i].bytes);
         ys[static_cast<std::size_t>(column)] = static_cast<float>((scale.y(most) - top) * ratio);
     }
     return ys;

@@ -51,7 +51,8 @@ Key keyOf(const AllocationView& item, const OpInfo* op, MemoryGrouping by, std::
 /// In a sentence both halves of backward are just that.
 QString phaseInSentence(Phase phase)
 {
-    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight ? MemoryGroups::tr("backward") : words(phase);
+    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight ? MemoryGroups::tr("backward")
+                                                                           : words(phase);
 }
 
 } // namespace
@@ -107,7 +108,8 @@ QString labelOf(const MemoryGroup& group, MemoryGrouping by)
     if (group.remainder) return MemoryGroups::tr("smaller buffers");
     switch (by) {
     case MemoryGrouping::Category: return words(group.category);
-    case MemoryGrouping::Layer: return group.layer ? MemoryGroups::tr("layer %1").arg(group.layer->value) : MemoryGroups::tr("no layer");
+    case MemoryGrouping::Layer:
+        return group.layer ? MemoryGroups::tr("layer %1").arg(group.layer->value) : MemoryGroups::tr("no layer");
     case MemoryGrouping::Operator:
     case MemoryGrouping::Buffer: return group.op.isEmpty() ? MemoryGroups::tr("unknown operator") : group.op;
     case MemoryGrouping::Phase: return group.phase == Phase::None ? MemoryGroups::tr("no phase") : words(group.phase);
@@ -162,9 +164,15 @@ QString peakSentence(const QString& total, const CategoryBytes& parts, const Ins
     QString when;
     switch (place.place) {
     case PhasePlace::Unknown: when = MemoryGroups::tr("peaks at %1").arg(total); break;
-    case PhasePlace::Begin: when = MemoryGroups::tr("peaks at %1 as %2 begins").arg(total, phaseInSentence(place.phase)); break;
-    case PhasePlace::During: when = MemoryGroups::tr("peaks at %1 during %2").arg(total, phaseInSentence(place.phase)); break;
-    case PhasePlace::End: when = MemoryGroups::tr("peaks at %1 as %2 ends").arg(total, phaseInSentence(place.phase)); break;
+    case PhasePlace::Begin:
+        when = MemoryGroups::tr("peaks at %1 as %2 begins").arg(total, phaseInSentence(place.phase));
+        break;
+    case PhasePlace::During:
+        when = MemoryGroups::tr("peaks at %1 during %2").arg(total, phaseInSentence(place.phase));
+        break;
+    case PhasePlace::End:
+        when = MemoryGroups::tr("peaks at %1 as %2 ends").arg(total, phaseInSentence(place.phase));
+        break;
     }
     const std::int64_t sum = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
     if (sum <= 0) return when;

@@ -19,14 +19,14 @@ enum class MemoryGrouping { Category, Layer, Operator, Phase, Buffer };
 
 /// One row: buffers that have the asked property in common.
 struct MemoryGroup {
-    MemoryCategory category = MemoryCategory::Other;    ///< with the most bytes in the group; the row's colour
-    std::optional<LayerIndex> layer;                    ///< by layer and buffer
-    QString op;                                         ///< by operator and buffer; empty: unknown
-    Phase phase = Phase::None;                          ///< by phase and buffer
+    MemoryCategory category = MemoryCategory::Other; ///< with the most bytes in the group; the row's colour
+    std::optional<LayerIndex> layer;                 ///< by layer and buffer
+    QString op;                                      ///< by operator and buffer; empty: unknown
+    Phase phase = Phase::None;                       ///< by phase and buffer
     std::int64_t bytes = 0;
     std::int64_t count = 0;
-    double share = 0;                                   ///< of all bytes alive
-    bool remainder = false;                             ///< buffers beyond the list's limit: nothing else is known
+    double share = 0;       ///< of all bytes alive
+    bool remainder = false; ///< buffers beyond the list's limit: nothing else is known
 };
 
 /// Groups, most bytes first (equal bytes: in order of first mention); bytes beyond the list's limit are the last row.

@@ -84,7 +84,8 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     m_table->setColumnWidth(MemoryGroupModel::Count, 86);
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
-    connect(m_groupings, &QButtonGroup::idClicked, this, [this](int id) { setGrouping(static_cast<MemoryGrouping>(id)); });
+    connect(m_groupings, &QButtonGroup::idClicked, this,
+            [this](int id) { setGrouping(static_cast<MemoryGrouping>(id)); });
     connect(m_back, &QPushButton::clicked, this, &MemoryAlivePanel::backToPeak);
     connect(m_timeline, &QPushButton::clicked, this, &MemoryAlivePanel::showOnTimeline);
     retranslate();
@@ -109,8 +110,9 @@ void MemoryAlivePanel::setAlive(std::shared_ptr<const AllocationList> alive, con
     this->title().setText(title);
     m_back->setVisible(!isPeak);
     m_timeline->setEnabled(m_alive != nullptr);
-    finding().setText(m_alive ? tr("%1 in %2 buffers").arg(formatBytes(static_cast<double>(m_alive->totalBytes), m_unit),
-                                                            formatCount(m_alive->totalCount))
+    finding().setText(m_alive ? tr("%1 in %2 buffers")
+                                    .arg(formatBytes(static_cast<double>(m_alive->totalBytes), m_unit),
+                                         formatCount(m_alive->totalCount))
                               : QString());
     regroup();
 }
@@ -133,8 +135,14 @@ void MemoryAlivePanel::setByteUnit(ByteUnit unit)
     m_model->setByteUnit(unit);
 }
 
-QString MemoryAlivePanel::tableAsCsv() const { return csvOf(*m_sorted); }
-bool MemoryAlivePanel::tableHasFocus() const { return m_table->hasFocus(); }
+QString MemoryAlivePanel::tableAsCsv() const
+{
+    return csvOf(*m_sorted);
+}
+bool MemoryAlivePanel::tableHasFocus() const
+{
+    return m_table->hasFocus();
+}
 
 MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     : PlotCard(parent)
@@ -162,7 +170,8 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
         describe();
     });
     const auto idAt = [this](const QModelIndex& index) { return m_model->item(m_sorted->mapToSource(index).row()).id; };
-    connect(m_table, &QTableView::clicked, this, [this, idAt](const QModelIndex& index) { emit bufferSelected(idAt(index)); });
+    connect(m_table, &QTableView::clicked, this,
+            [this, idAt](const QModelIndex& index) { emit bufferSelected(idAt(index)); });
     connect(m_table, &QTableView::doubleClicked, this,
             [this, idAt](const QModelIndex& index) { emit bufferActivated(idAt(index)); });
     connect(m_table, &QTableView::activated, this,
@@ -194,11 +203,14 @@ void MemoryBufferPanel::setList(std::shared_ptr<const AllocationList> list, Inst
     m_list = std::move(list);
     m_model->setList(m_list, origin);
     // Columns that say the same of every buffer are left out.
-    const auto any = [this](auto test) { return m_list && std::any_of(m_list->items.begin(), m_list->items.end(), test); };
+    const auto any = [this](auto test) {
+        return m_list && std::any_of(m_list->items.begin(), m_list->items.end(), test);
+    };
     m_table->setColumnHidden(MemoryAllocationModel::Micro, !any([](const AllocationView& item) {
-        return item.microbatch && item.microbatch->value > 0;
-    }));
-    m_table->setColumnHidden(MemoryAllocationModel::Address, !any([](const AllocationView& item) { return item.address > 0; }));
+                                 return item.microbatch && item.microbatch->value > 0;
+                             }));
+    m_table->setColumnHidden(MemoryAllocationModel::Address,
+                             !any([](const AllocationView& item) { return item.address > 0; }));
     describe();
 }
 
@@ -217,6 +229,9 @@ void MemoryBufferPanel::select(AllocationId id)
     m_table->scrollTo(index);
 }
 
-QString MemoryBufferPanel::tableAsCsv() const { return csvOf(*m_sorted); }
+QString MemoryBufferPanel::tableAsCsv() const
+{
+    return csvOf(*m_sorted);
+}
 
 } // namespace fourwalls::views

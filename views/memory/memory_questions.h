@@ -15,9 +15,9 @@ namespace fourwalls::views {
 /// What is asked once per rank.
 struct MemoryFacts {
     RankInfo rank;
-    std::vector<MemorySummary> summaries;   ///< of this rank: the whole trace's first, then by step
-    std::vector<StepView> steps;            ///< by time
-    std::optional<CounterId> reserved;      ///< counter of reserved bytes
+    std::vector<MemorySummary> summaries; ///< of this rank: the whole trace's first, then by step
+    std::vector<StepView> steps;          ///< by time
+    std::optional<CounterId> reserved;    ///< counter of reserved bytes
     std::vector<TrackId> phaseTracks;
 
     /// The summary of a step, or of the whole trace; null if there is none.
@@ -40,7 +40,7 @@ struct BlockQuestion {
     RankId rank;
     TimeRange range;
     Place place = Place::None;
-    std::shared_ptr<const BlockPicture> previous;   ///< an earlier answer of the same rank, or null
+    std::shared_ptr<const BlockPicture> previous; ///< an earlier answer of the same rank, or null
 };
 Result<BlockPicture> askBlocks(TraceQuery& trace, const BlockQuestion& question);
 

@@ -8,9 +8,9 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kBandHeight = 24;      ///< three courses of bricks
-constexpr double kBreakHeight = 14;     ///< the interruption of the axis under the band
-constexpr double kHeadroom = 1.16;      ///< over the curve, so that the peak's label has a place
+constexpr double kBandHeight = 24;  ///< three courses of bricks
+constexpr double kBreakHeight = 14; ///< the interruption of the axis under the band
+constexpr double kHeadroom = 1.16;  ///< over the curve, so that the peak's label has a place
 
 } // namespace
 

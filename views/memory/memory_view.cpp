@@ -47,10 +47,12 @@ void MemoryView::ask(const QByteArray& channel, Job job, Done done, Urgency urge
     session()->ask<R>(
         this, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token) { return job(trace); },
         [this, channel, asked = session(), done = std::move(done)](const Answer<R>& answer) {
-            if (session() != asked) return;     // of a trace that was replaced meanwhile
+            if (session() != asked) return; // of a trace that was replaced meanwhile
             m_pending.remove(channel);
-            if (answer.ok()) done(answer.value);
-            else fail(answer.error);
+            if (answer.ok())
+                done(answer.value);
+            else
+                fail(answer.error);
         },
         urgency);
 }
@@ -96,8 +98,10 @@ void MemoryView::traceChanged()
     connect(selection(), &Selection::rankChanged, this, &MemoryView::onRank);
     connect(selection(), &Selection::stepChanged, this, &MemoryView::onStep);
     connect(selection(), &Selection::byteUnitChanged, this, &MemoryView::showSummary);
-    if (session()->isOpen()) onRank();
-    else connect(session(), &TraceSession::opened, this, &MemoryView::onRank);
+    if (session()->isOpen())
+        onRank();
+    else
+        connect(session(), &TraceSession::opened, this, &MemoryView::onRank);
 }
 
 void MemoryView::onRank()
@@ -112,16 +116,17 @@ void MemoryView::onRank()
 void MemoryView::askFacts()
 {
     const RankId rank = selection()->rank();
-    ask<MemoryFacts>("facts", [rank](TraceQuery& trace) { return askMemoryFacts(trace, rank); },
-                     [this](std::shared_ptr<const MemoryFacts> facts) {
-                         m_facts = std::move(facts);
-                         m_content->setVisible(emptyReason().isEmpty());
-                         fillPickers();
-                         showSummary();
-                         askInstant();
-                         onShownRange();
-                         update();
-                     });
+    ask<MemoryFacts>(
+        "facts", [rank](TraceQuery& trace) { return askMemoryFacts(trace, rank); },
+        [this](std::shared_ptr<const MemoryFacts> facts) {
+            m_facts = std::move(facts);
+            m_content->setVisible(emptyReason().isEmpty());
+            fillPickers();
+            showSummary();
+            askInstant();
+            onShownRange();
+            update();
+        });
 }
 
 void MemoryView::onShownRange()
@@ -134,7 +139,8 @@ void MemoryView::onShownRange()
     const bool sharp = m_askedPixels > 0 && static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= wanted;
     if (!sharp || !coversWithRoom(m_askedWindow, shown, whole)) askWindow();
 
-    const bool all = m_buffers && m_buffers->list->totalCount == static_cast<std::int64_t>(m_buffers->list->items.size());
+    const bool all =
+        m_buffers && m_buffers->list->totalCount == static_cast<std::int64_t>(m_buffers->list->items.size());
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
     const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
     if (coarse || unplaced || !coversWithRoom(m_askedBuffers, shown, whole)) askBuffers();
@@ -144,12 +150,14 @@ void MemoryView::askWindow()
 {
     const TimeRange shown = shownPlot().camera().range();
     const TimeRange range = widened(shown, kMargin, selection()->whole());
-    const double share = static_cast<double>(range.length().ns) / static_cast<double>(std::max<std::int64_t>(1, shown.length().ns));
+    const double share =
+        static_cast<double>(range.length().ns) / static_cast<double>(std::max<std::int64_t>(1, shown.length().ns));
     const int pixels = std::max(1, static_cast<int>(shownPlot().deviceColumns() * share + 1));
     m_askedWindow = range;
     m_askedPixels = pixels;
     ask<MemoryWindowAnswer>(
-        "window", [facts = m_facts, range, pixels](TraceQuery& trace) { return askMemoryWindow(trace, *facts, range, pixels); },
+        "window",
+        [facts = m_facts, range, pixels](TraceQuery& trace) { return askMemoryWindow(trace, *facts, range, pixels); },
         [this](std::shared_ptr<const MemoryWindowAnswer> answer) {
             m_picture = answer->picture;
             std::vector<StepSpan> steps;
@@ -168,7 +176,8 @@ void MemoryView::askBuffers()
     const TimeRange range = widened(shownPlot().camera().range(), kMargin / 2, selection()->whole());
     m_askedBuffers = range;
     BlockQuestion question{m_facts->rank.rank, range, BlockQuestion::Place::None, m_buffers};
-    if (showsBlocks()) question.place = m_address->isChecked() ? BlockQuestion::Place::ByAddress : BlockQuestion::Place::Packed;
+    if (showsBlocks())
+        question.place = m_address->isChecked() ? BlockQuestion::Place::ByAddress : BlockQuestion::Place::Packed;
     // Placing thousands of blocks takes tens of milliseconds: never in the way of the curve.
     ask<BlockPicture>(
         "buffers", [question](TraceQuery& trace) { return askBlocks(trace, question); },
@@ -177,8 +186,10 @@ void MemoryView::askBuffers()
             m_area->setBuffers(m_buffers->list);
             m_blocks->setPicture(m_buffers);
             // Sorting a table is slower than a frame: not while the range still moves.
-            if (m_bufferPanel->isEmpty()) listBuffers();
-            else m_listing->start();
+            if (m_bufferPanel->isEmpty())
+                listBuffers();
+            else
+                m_listing->start();
         },
         showsBlocks() ? Urgency::Frame : Urgency::Background);
 }
@@ -208,8 +219,9 @@ void MemoryView::askInstant()
 {
     const std::optional<Instant> at = instant();
     if (!at) return;
-    ask<AliveAnswer>("alive", [facts = m_facts, at = *at](TraceQuery& trace) { return askAlive(trace, *facts, at); },
-                     [this](std::shared_ptr<const AliveAnswer> answer) { onAlive(std::move(answer)); });
+    ask<AliveAnswer>(
+        "alive", [facts = m_facts, at = *at](TraceQuery& trace) { return askAlive(trace, *facts, at); },
+        [this](std::shared_ptr<const AliveAnswer> answer) { onAlive(std::move(answer)); });
 }
 
 void MemoryView::onAlive(std::shared_ptr<const AliveAnswer> answer)
@@ -287,7 +299,10 @@ TimePlot& MemoryView::shownPlot() const
     return *m_area;
 }
 
-bool MemoryView::showsBlocks() const { return m_plots->currentWidget() == m_blocks; }
+bool MemoryView::showsBlocks() const
+{
+    return m_plots->currentWidget() == m_blocks;
+}
 
 void MemoryView::setGhost(std::vector<MemorySample> ghost)
 {
@@ -300,7 +315,8 @@ bool MemoryView::showsFinalData() const
     if (!session() || !selection() || !session()->isOpen()) return false;
     if (!emptyReason().isEmpty()) return true;
     const FrameQuality quality = showsBlocks() ? m_blocks->quality() : m_area->quality();
-    return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers && !m_listing->isActive();
+    return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers &&
+           !m_listing->isActive();
 }
 
 QString MemoryView::emptyReason() const
@@ -309,8 +325,9 @@ QString MemoryView::emptyReason() const
     if (!session() || !selection()) return tr("Open or record a trace to see its memory.");
     if (!session()->isOpen()) return {};
     if (session()->info().counts.allocations == 0) {
-        return tr("This trace has no allocations, so there is no memory curve.\nTraces recorded by Fourwalls have them; "
-                  "when recording with PyTorch, switch on profile_memory.");
+        return tr(
+            "This trace has no allocations, so there is no memory curve.\nTraces recorded by Fourwalls have them; "
+            "when recording with PyTorch, switch on profile_memory.");
     }
     if (m_facts && m_facts->summaries.empty()) {
         return tr("Rank %1 has no allocations in this trace.\nChoose another rank on the timeline.")
@@ -348,7 +365,8 @@ void MemoryView::showSummary()
     const MemorySummary* peak = summary();
     const bool known = peak && m_peakKnown == peak->peakAt;
     m_area->setCapacity(m_facts->rank.memoryBytes, QString::fromStdString(m_facts->rank.device));
-    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(), m_facts->highestPeak());
+    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(),
+                    m_facts->highestPeak());
     m_area->setMarked(m_marked);
     m_blocks->setMarked(m_marked);
     m_finding.clear();
@@ -387,16 +405,17 @@ void MemoryView::languageChanged()
 void MemoryView::showEvent(QShowEvent* event)
 {
     View::showEvent(event);
-    onShownRange();     // the range may have moved while another view was shown
+    onShownRange(); // the range may have moved while another view was shown
 }
 
 void MemoryView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return;   // the plot reports the frames
+    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
     QPainter painter(this);
     paintEmpty(painter, rect(), emptyReason());
     painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{}, emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
 }
 
 void MemoryView::showFigures()
@@ -411,22 +430,25 @@ void MemoryView::showFigures()
     const std::int64_t capacity = m_facts->rank.memoryBytes;
     const std::int64_t still = staticBytes(peak->atPeak);
     std::vector<PlotFigure> figures;
-    figures.push_back({tr("Peak"), text(peak->peakBytes),
-                       capacity > 0 ? tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity))
-                                    : tr("capacity of the device unknown"),
-                       capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * static_cast<double>(capacity)});
+    figures.push_back(
+        {tr("Peak"), text(peak->peakBytes),
+         capacity > 0 ? tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity))
+                      : tr("capacity of the device unknown"),
+         capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * static_cast<double>(capacity)});
     figures.push_back({tr("Static at the peak"), text(still), tr("weights, gradients, optimizer state"), false});
-    figures.push_back({tr("Dynamic at the peak"), text(peak->peakBytes - still),
-                       peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes))
-                                           : QString(), false});
+    figures.push_back(
+        {tr("Dynamic at the peak"), text(peak->peakBytes - still),
+         peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes)) : QString(),
+         false});
     QString after = tr("stays at the end");
-    if (peak->step) after = tr("stays after step %1").arg(peak->step->value);
-    else if (!m_facts->steps.empty()) after = tr("stays after step %1").arg(m_facts->steps.back().record.step.value);
+    if (peak->step)
+        after = tr("stays after step %1").arg(peak->step->value);
+    else if (!m_facts->steps.empty())
+        after = tr("stays after step %1").arg(m_facts->steps.back().record.step.value);
     figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
     if (peak->peakReservedBytes) {
         figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
-                           tr("%1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)),
-                           false});
+                           tr("%1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)), false});
     }
     m_figures->setFigures(std::move(figures));
 }

@@ -69,7 +69,7 @@ private:
     template <class R, class Job, class Done>
     void ask(const QByteArray& channel, Job job, Done done, Urgency urgency = Urgency::Frame);
     void fail(const Error& error);
-    void forgetAnswers();       ///< of another rank or trace, and questions under way
+    void forgetAnswers(); ///< of another rank or trace, and questions under way
 
     void onRank();
     void onStep();
@@ -80,7 +80,7 @@ private:
     void zoomToBuffer(AllocationId id);
     void selectBuffer(AllocationId id);
 
-    void fit();                 ///< the measured range, else the chosen step, else everything
+    void fit(); ///< the measured range, else the chosen step, else everything
     void fillPickers();
     void listBuffers();
     void showSummary();
@@ -88,7 +88,7 @@ private:
     void showLegend();
     TimePlot& shownPlot() const;
     const MemorySummary* summary() const;
-    std::optional<Instant> instant() const;     ///< whose buffers are listed: the marked one, else the peak
+    std::optional<Instant> instant() const; ///< whose buffers are listed: the marked one, else the peak
 
     QWidget* m_content = nullptr;
     FigureStrip* m_figures = nullptr;
@@ -111,9 +111,9 @@ private:
     std::optional<Instant> m_marked;
     QString m_peakLabel, m_finding, m_error;
     InstantPhase m_peakPlace;
-    std::optional<Instant> m_peakKnown;         ///< the peak that the label and place describe
+    std::optional<Instant> m_peakKnown; ///< the peak that the label and place describe
     QSet<QByteArray> m_pending;
-    QTimer* m_listing = nullptr;                ///< the table of buffers waits until the range stands still
+    QTimer* m_listing = nullptr; ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
     int m_askedPixels = 0;
 };

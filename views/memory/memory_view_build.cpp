@@ -23,7 +23,7 @@ constexpr int kKeyZoom = 120;
 constexpr double kKeyPan = 0.1;
 /// The range stands still when it has not moved for this long.
 constexpr int kSettleMs = 60;
-}
+} // namespace
 
 MemoryView::MemoryView(QWidget* parent) : View(parent)
 {
@@ -33,7 +33,7 @@ MemoryView::MemoryView(QWidget* parent) : View(parent)
     m_listing->setInterval(kSettleMs);
     connect(m_listing, &QTimer::timeout, this, [this] {
         listBuffers();
-        shownPlot().update();   // reports that nothing better will follow
+        shownPlot().update(); // reports that nothing better will follow
     });
     buildControls();
     buildActions();
@@ -73,7 +73,7 @@ void MemoryView::build()
     m_bufferPanel = new MemoryBufferPanel(tables);
     tables->setStretchFactor(0, 1);
     tables->setStretchFactor(1, 1);
-    tables->setSizes({1000, 1000});     // halves, whatever the widgets would like
+    tables->setSizes({1000, 1000}); // halves, whatever the widgets would like
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
     m_splitter->setSizes({600, 360});
@@ -83,7 +83,8 @@ void MemoryView::build()
             if (plot == &shownPlot()) onShownRange();
         });
         connect(plot, &TimePlot::instantClicked, this, &MemoryView::onInstantClicked);
-        connect(plot, &TimePlot::painted, this, [this](TimeRange range, FrameQuality quality) { reportFrame(range, quality); });
+        connect(plot, &TimePlot::painted, this,
+                [this](TimeRange range, FrameQuality quality) { reportFrame(range, quality); });
     }
     connect(m_area, &TimePlot::doubleClicked, this, [this](Instant at) {
         for (const StepView& step : m_facts ? m_facts->steps : std::vector<StepView>()) {
@@ -108,9 +109,8 @@ void MemoryView::buildControls()
     m_stepPicker = new QComboBox(m_card);
     m_card->addControl(m_rankPicker);
     m_card->addControl(m_stepPicker);
-    connect(m_rankPicker, &QComboBox::activated, this, [this](int index) {
-        selection()->setRank(RankId(m_rankPicker->itemData(index).toInt()));
-    });
+    connect(m_rankPicker, &QComboBox::activated, this,
+            [this](int index) { selection()->setRank(RankId(m_rankPicker->itemData(index).toInt())); });
     connect(m_stepPicker, &QComboBox::activated, this, [this](int index) {
         const QVariant value = m_stepPicker->itemData(index);
         if (!value.isValid()) {
@@ -227,13 +227,17 @@ void MemoryView::retranslate()
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
     const std::pair<const char*, QString> names[] = {
-        {"memory.zoomIn", tr("Memory: zoom in")},     {"memory.zoomOut", tr("Memory: zoom out")},
-        {"memory.panLeft", tr("Memory: earlier")},    {"memory.panRight", tr("Memory: later")},
+        {"memory.zoomIn", tr("Memory: zoom in")},
+        {"memory.zoomOut", tr("Memory: zoom out")},
+        {"memory.panLeft", tr("Memory: earlier")},
+        {"memory.panRight", tr("Memory: later")},
         {"memory.fit", tr("Memory: fit the measured range or step")},
         {"memory.fitAll", tr("Memory: show everything")},
         {"memory.measure", tr("Memory: measure by dragging")},
-        {"memory.clear", tr("Memory: clear the marks")}, {"memory.blocks", tr("Memory: areas or blocks")},
-        {"memory.wall", tr("Memory: wall to scale")}, {"memory.peak", tr("Memory: go to the peak")},
+        {"memory.clear", tr("Memory: clear the marks")},
+        {"memory.blocks", tr("Memory: areas or blocks")},
+        {"memory.wall", tr("Memory: wall to scale")},
+        {"memory.peak", tr("Memory: go to the peak")},
         {"memory.timeline", tr("Memory: show the instant on the timeline")}};
     for (QAction* action : actions()) {
         for (const auto& [name, text] : names) {
@@ -273,13 +277,15 @@ void MemoryView::fillPickers()
     m_rankPicker->setCurrentIndex(m_rankPicker->findData(selection()->rank().value));
     // One rank is no choice.
     m_rankPicker->setVisible(m_rankPicker->count() > 1);
-    m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory") : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
+    m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory")
+                                                      : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
 
     m_stepPicker->clear();
     m_stepPicker->addItem(tr("all steps"));
     for (const StepView& step : m_facts->steps) {
         const int number = step.record.step.value;
-        m_stepPicker->addItem(step.record.warmup ? tr("step %1 (warm-up)").arg(number) : tr("step %1").arg(number), number);
+        m_stepPicker->addItem(step.record.warmup ? tr("step %1 (warm-up)").arg(number) : tr("step %1").arg(number),
+                              number);
     }
     const auto step = selection()->step();
     m_stepPicker->setCurrentIndex(step ? std::max(0, m_stepPicker->findData(step->value)) : 0);

@@ -187,8 +187,10 @@ void StepPartsDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
         const QRectF box(QPointF(std::round(left), cell.top()), QPointF(std::round(right), cell.bottom()));
         const QColor colour = colourOf(static_cast<StepPart>(i));
         if (box.width() >= 1) {
-            if (colour.isValid()) painter->fillRect(box, colour);
-            else paintHatch(*painter, box, t);
+            if (colour.isValid())
+                painter->fillRect(box, colour);
+            else
+                paintHatch(*painter, box, t);
         }
         left = right;
     }

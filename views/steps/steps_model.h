@@ -24,7 +24,18 @@ class StepsModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Column {
-        Step, Time, Loss, LearningRate, GradientNorm, Tokens, Where, Compute, Communication, Copy, Bubble, Idle,
+        Step,
+        Time,
+        Loss,
+        LearningRate,
+        GradientNorm,
+        Tokens,
+        Where,
+        Compute,
+        Communication,
+        Copy,
+        Bubble,
+        Idle,
         ColumnCount
     };
     using QAbstractTableModel::QAbstractTableModel;
@@ -32,7 +43,7 @@ public:
     /// Null empties the table.
     void setTable(std::shared_ptr<const StepTable> table);
     const StepRow& row(int index) const { return m_table->rows[static_cast<std::size_t>(index)]; }
-    int rowOf(StepIndex step) const;    ///< -1 if it is not there
+    int rowOf(StepIndex step) const; ///< -1 if it is not there
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

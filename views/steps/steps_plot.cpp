@@ -19,14 +19,17 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kMostDots = 240;      ///< above, dots would merge into a band
-constexpr double kAxisRoom = 0.10;  ///< of the values' span, above and below
+constexpr int kMostDots = 240;     ///< above, dots would merge into a band
+constexpr double kAxisRoom = 0.10; ///< of the values' span, above and below
 
 /// Whole numbers only: there is no step 2.5.
 class StepTicker : public QCPAxisTicker {
 protected:
     double getTickStep(const QCPRange& range) override { return std::max(1.0, tickStep(range.size(), 8)); }
-    QString getTickLabel(double tick, const QLocale&, QChar, int) override { return QString::number(std::llround(tick)); }
+    QString getTickLabel(double tick, const QLocale&, QChar, int) override
+    {
+        return QString::number(std::llround(tick));
+    }
     int getSubTickCount(double) override { return 0; }
 };
 
@@ -76,7 +79,7 @@ StepsPlot::StepsPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(
     m_plot->setMouseTracking(true);
     m_plot->installEventFilter(this);
     m_plot->setNoAntialiasingOnDrag(false);
-    m_plot->setMinimumSize(64, 48);     // QCustomPlot cannot draw into nothing, which a hidden layout may give it
+    m_plot->setMinimumSize(64, 48); // QCustomPlot cannot draw into nothing, which a hidden layout may give it
     connect(m_plot, &QCustomPlot::afterReplot, this, &StepsPlot::painted);
     retranslate();
 }
@@ -87,7 +90,10 @@ void StepsPlot::retranslate()
     rebuild();
 }
 
-void StepsPlot::applyTheme() { rebuild(); }
+void StepsPlot::applyTheme()
+{
+    rebuild();
+}
 
 void StepsPlot::setTable(std::shared_ptr<const StepTable> table)
 {
@@ -101,7 +107,9 @@ std::vector<StepsPlot::Series> StepsPlot::wantedSeries() const
     double longest = 0;
     for (const StepRow& row : m_table->rows) longest = std::max(longest, static_cast<double>(row.range.length().ns));
     const double unit = longest >= 1e10 ? 1e9 : longest >= 1e6 ? 1e6 : 1e3;
-    const QString unitName = unit == 1e9 ? QStringLiteral("s") : unit == 1e6 ? QStringLiteral("ms") : QStringLiteral("µs");
+    const QString unitName = unit == 1e9   ? QStringLiteral("s")
+                             : unit == 1e6 ? QStringLiteral("ms")
+                                           : QStringLiteral("µs");
     std::vector<Series> wanted(4);
     wanted[0].name = tr("loss");
     wanted[0].value = [](const StepRow& row) { return row.loss; };
@@ -145,8 +153,10 @@ void StepsPlot::rebuild()
         for (int row = 0; row < m_plot->plotLayout()->rowCount(); ++row) {
             m_plot->plotLayout()->setRowStretchFactor(row, row % 2 == 0 ? 0.001 : 1);
         }
-        if (keep) showRange(low, high);
-        else fit();
+        if (keep)
+            showRange(low, high);
+        else
+            fit();
         showCursor();
     }
     draw();
@@ -229,7 +239,8 @@ void StepsPlot::addData(Series& series)
     bool found = false;
     QCPRange range = series.line->getValueRange(found);
     if (!found) range = QCPRange(0, 1);
-    const double room = range.size() > 0 ? range.size() * kAxisRoom : std::max(std::abs(range.center()) * kAxisRoom, 1e-12);
+    const double room =
+        range.size() > 0 ? range.size() * kAxisRoom : std::max(std::abs(range.center()) * kAxisRoom, 1e-12);
     y->setRange(range.lower - room, range.upper + room);
 }
 
@@ -423,8 +434,10 @@ bool StepsPlot::eventFilter(QObject* watched, QEvent* event)
         auto* wheel = static_cast<QWheelEvent*>(event);
         const QPoint turn = wheel->angleDelta();
         const bool sideways = wheel->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
-        if (sideways) panBy(-(turn.x() != 0 ? turn.x() : turn.y()) / 960.0);
-        else zoomBy(std::exp2(turn.y() / 480.0));
+        if (sideways)
+            panBy(-(turn.x() != 0 ? turn.x() : turn.y()) / 960.0);
+        else
+            zoomBy(std::exp2(turn.y() / 480.0));
         return true;
     }
     default: return QWidget::eventFilter(watched, event);

@@ -35,8 +35,8 @@ public:
     /// Takes the current theme's colours.
     void applyTheme();
 
-    void zoomBy(double factor);     ///< about the pointer's step or the middle; > 1 shows fewer steps
-    void panBy(double share);       ///< of the visible steps
+    void zoomBy(double factor); ///< about the pointer's step or the middle; > 1 shows fewer steps
+    void panBy(double share);   ///< of the visible steps
     void fit();
     /// The steps shown, as numbers on the axis.
     std::pair<double, double> shownSteps() const;
@@ -60,7 +60,7 @@ private:
         QString name;
         std::function<std::optional<double>(const StepRow&)> value;
         std::function<QString(double)> text;
-        double unit = 1;                    ///< values are divided by this on the axis
+        double unit = 1; ///< values are divided by this on the axis
         QCPAxisRect* rect = nullptr;
         QCPTextElement* heading = nullptr;
         QCPGraph* line = nullptr;
@@ -82,7 +82,7 @@ private:
     QCustomPlot* m_plot;
     std::shared_ptr<const StepTable> m_table;
     std::vector<Series> m_series;
-    std::array<QCPMarginGroup*, 2> m_margins{};     ///< of the two columns
+    std::array<QCPMarginGroup*, 2> m_margins{}; ///< of the two columns
     std::optional<StepIndex> m_selected, m_hovered;
     QPointF m_pressed;
     bool m_dragged = false;

@@ -53,7 +53,8 @@ std::optional<double> StepTable::tokensPerSecond() const
 {
     const std::optional<Duration> time = medianTime();
     for (const StepRow& row : rows) {
-        if (time && time->ns > 0 && !row.warmup && row.tokens > 0) return static_cast<double>(row.tokens) / time->seconds();
+        if (time && time->ns > 0 && !row.warmup && row.tokens > 0)
+            return static_cast<double>(row.tokens) / time->seconds();
     }
     return std::nullopt;
 }
@@ -84,7 +85,8 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         }
         table.rows.push_back(std::move(row));
     }
-    std::stable_sort(table.rows.begin(), table.rows.end(), [](const StepRow& a, const StepRow& b) { return a.step < b.step; });
+    std::stable_sort(table.rows.begin(), table.rows.end(),
+                     [](const StepRow& a, const StepRow& b) { return a.step < b.step; });
     return table;
 }
 

@@ -17,9 +17,9 @@ inline constexpr int kStepPartCount = 5;
 struct StepRow {
     StepIndex step;
     bool warmup = false;
-    TimeRange range;                            ///< first rank's start to last rank's end
+    TimeRange range; ///< first rank's start to last rank's end
     std::optional<double> loss, learningRate, gradientNorm;
-    std::int64_t tokens = 0, samples = 0;       ///< global; 0: none or unknown
+    std::int64_t tokens = 0, samples = 0; ///< global; 0: none or unknown
     /// Shares of the step, averaged over ranks, adding up to 1; absent without a summary.
     std::optional<std::array<double, kStepPartCount>> parts;
 
@@ -27,10 +27,10 @@ struct StepRow {
 };
 
 struct StepTable {
-    std::vector<StepRow> rows;                  ///< by step
+    std::vector<StepRow> rows; ///< by step
     /// Median over measured (not warm-up) steps; absent if there are none.
     std::optional<Duration> medianTime() const;
-    std::optional<double> tokensPerSecond() const;  ///< of a measured step, at the median time
+    std::optional<double> tokensPerSecond() const; ///< of a measured step, at the median time
 };
 
 /// Steps as rank `rank` recorded them, with times and shares over all ranks.

@@ -79,9 +79,12 @@ void StepsView::build()
         m_painted = m_data != nullptr;
         if (selection()) reportFrame(selection()->range(), m_data ? FrameQuality::Full : FrameQuality::Blank);
     });
-    const auto stepOf = [this](const QModelIndex& index) { return m_model->row(m_sorted->mapToSource(index).row()).step; };
+    const auto stepOf = [this](const QModelIndex& index) {
+        return m_model->row(m_sorted->mapToSource(index).row()).step;
+    };
     connect(m_tableView, &QTableView::clicked, this, [this, stepOf](const QModelIndex& i) { chooseStep(stepOf(i)); });
-    connect(m_tableView, &QTableView::activated, this, [this, stepOf](const QModelIndex& i) { openOnTimeline(stepOf(i)); });
+    connect(m_tableView, &QTableView::activated, this,
+            [this, stepOf](const QModelIndex& i) { openOnTimeline(stepOf(i)); });
 }
 
 void StepsView::buildActions()
@@ -133,8 +136,10 @@ void StepsView::traceChanged()
     connect(selection(), &Selection::rankChanged, this, &StepsView::askTable);
     connect(selection(), &Selection::stepChanged, this, &StepsView::followStep);
     connect(selection(), &Selection::cursorChanged, this, &StepsView::followCursor);
-    if (session()->isOpen()) askTable();
-    else connect(session(), &TraceSession::opened, this, &StepsView::askTable);
+    if (session()->isOpen())
+        askTable();
+    else
+        connect(session(), &TraceSession::opened, this, &StepsView::askTable);
 }
 
 void StepsView::askTable()
@@ -142,9 +147,10 @@ void StepsView::askTable()
     if (!session() || !session()->isOpen()) return;
     m_pending = true;
     session()->ask<StepTable>(
-        this, "steps", [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return askSteps(trace, rank); },
+        this, "steps",
+        [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return askSteps(trace, rank); },
         [this, asked = session()](const Answer<StepTable>& answer) {
-            if (session() != asked) return;     // of a trace that was replaced meanwhile
+            if (session() != asked) return; // of a trace that was replaced meanwhile
             m_pending = false;
             m_data = answer.value;
             m_error = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
@@ -170,7 +176,8 @@ void StepsView::hideEmptyColumns()
 {
     // A column of dashes or of nothing but zeros says nothing. Compute and idle stay: they are the answer.
     using M = StepsModel;
-    for (const int column : {M::Loss, M::LearningRate, M::GradientNorm, M::Tokens, M::Communication, M::Copy, M::Bubble}) {
+    for (const int column :
+         {M::Loss, M::LearningRate, M::GradientNorm, M::Tokens, M::Communication, M::Copy, M::Bubble}) {
         bool any = false;
         for (int row = 0; row < m_model->rowCount() && !any; ++row) {
             any = m_model->index(row, column).data(kExactRole).toDouble() != 0;
@@ -209,8 +216,10 @@ void StepsView::showFigures()
                        rate ? tr("at the median step") : tr("no tokens recorded"), false});
     const std::optional<double> loss = last(&StepRow::loss);
     figures.push_back({tr("Loss"), figure(loss),
-                       rows.front().loss ? tr("%1 at step %2").arg(figure(rows.front().loss)).arg(rows.front().step.value)
-                                         : QString(), false});
+                       rows.front().loss
+                           ? tr("%1 at step %2").arg(figure(rows.front().loss)).arg(rows.front().step.value)
+                           : QString(),
+                       false});
     figures.push_back({tr("Gradient norm"), figure(last(&StepRow::gradientNorm)), tr("last step"), false});
     figures.push_back({tr("Learning rate"), figure(last(&StepRow::learningRate)), tr("last step"), false});
     m_figures->setFigures(std::move(figures));
@@ -230,7 +239,8 @@ QString StepsView::sentence() const
     if (first && last != first) {
         const QString text = *last->loss < *first->loss ? tr("loss falls from %1 to %2 in %3 steps")
                                                         : tr("loss goes from %1 to %2 in %3 steps");
-        parts << text.arg(formatFigure(*first->loss, 3), formatFigure(*last->loss, 3)).arg(last->step.value - first->step.value + 1);
+        parts << text.arg(formatFigure(*first->loss, 3), formatFigure(*last->loss, 3))
+                     .arg(last->step.value - first->step.value + 1);
     }
     std::optional<Duration> shortest, longest;
     for (const StepRow& row : rows) {
@@ -283,7 +293,10 @@ void StepsView::followCursor()
     m_plot->setHovered(step);
 }
 
-void StepsView::fitAll() { m_plot->fit(); }
+void StepsView::fitAll()
+{
+    m_plot->fit();
+}
 
 bool StepsView::showsFinalData() const
 {
@@ -323,11 +336,12 @@ void StepsView::languageChanged()
 
 void StepsView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return;   // the plot reports the frames
+    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
     QPainter painter(this);
     paintEmpty(painter, rect(), emptyReason());
     painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{}, emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
 }
 
 } // namespace fourwalls::views

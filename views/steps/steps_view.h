@@ -66,7 +66,7 @@ private:
     std::shared_ptr<const StepTable> m_data;
     QString m_finding, m_error;
     bool m_pending = false;
-    bool m_painted = false;     ///< the curves show m_data
+    bool m_painted = false; ///< the curves show m_data
 };
 
 } // namespace fourwalls::views

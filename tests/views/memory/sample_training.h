@@ -14,10 +14,10 @@ namespace fourwalls::views::sample {
 
 struct Shape {
     int layers = 16;
-    int steps = 3;                                  ///< the first is a warm-up step
-    std::int64_t weightBytes = 6'000'000;           ///< per layer; gradient and momentum are as large
-    std::int64_t activationBytes = 190'000'000;     ///< of the first layer; they shrink by a sixteenth per layer
-    std::int64_t workspaceBytes = 90'000'000;       ///< of every operator, only while it runs
+    int steps = 3;                              ///< the first is a warm-up step
+    std::int64_t weightBytes = 6'000'000;       ///< per layer; gradient and momentum are as large
+    std::int64_t activationBytes = 190'000'000; ///< of the first layer; they shrink by a sixteenth per layer
+    std::int64_t workspaceBytes = 90'000'000;   ///< of every operator, only while it runs
     std::int64_t capacity = 16'000'000'000;
     bool allocations = true;
     bool reserved = false;
@@ -35,7 +35,10 @@ inline std::int64_t activationOf(const Shape& shape, int layer)
 class Writer {
 public:
     Writer(InMemoryTrace& trace, const Shape& shape, RankId rank)
-        : m_trace(trace), m_shape(shape), m_rank(rank), m_producer(trace.openProducer())
+        : m_trace(trace)
+        , m_shape(shape)
+        , m_rank(rank)
+        , m_producer(trace.openProducer())
     {
         m_steps = trace.defineTrack({rank, TrackKind::Steps, "steps", 0});
         m_phases = trace.defineTrack({rank, TrackKind::Phases, "phases", 1});
@@ -68,7 +71,8 @@ private:
     {
         const AllocationId id(m_next++);
         if (m_shape.allocations) {
-            m_producer->allocated(m_rank, {id, m_now, bytes, 4096 + id.value * 1'000'000'000, category, by, std::nullopt});
+            m_producer->allocated(m_rank,
+                                  {id, m_now, bytes, 4096 + id.value * 1'000'000'000, category, by, std::nullopt});
         }
         m_live += bytes;
         if (m_reserved) m_producer->counter({*m_reserved, m_now, static_cast<double>(m_live) * 1.1});
@@ -92,8 +96,8 @@ private:
     void phase(const char* name, Phase which, Instant begin)
     {
         if (!m_shape.phases) return;
-        m_producer->slice({m_phases, op(name, which, std::nullopt, SliceKind::Phase, Activity::None), begin, m_now - begin,
-                           std::nullopt, std::nullopt});
+        m_producer->slice({m_phases, op(name, which, std::nullopt, SliceKind::Phase, Activity::None), begin,
+                           m_now - begin, std::nullopt, std::nullopt});
     }
 
     void runStep(int step)

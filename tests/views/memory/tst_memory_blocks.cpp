@@ -49,7 +49,8 @@ class MemoryBlocksTest : public QObject {
         for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
             QVERIFY(layout.blocks[i].offset >= 0);
             QVERIFY(layout.blocks[i].offset + layout.blocks[i].bytes <= layout.height);
-            for (std::size_t j = i + 1; j < layout.blocks.size(); ++j) QVERIFY(!overlap(layout.blocks[i], layout.blocks[j]));
+            for (std::size_t j = i + 1; j < layout.blocks.size(); ++j)
+                QVERIFY(!overlap(layout.blocks[i], layout.blocks[j]));
         }
     }
 
@@ -116,7 +117,8 @@ private slots:
         for (int i = 0; i < 120; ++i) more.items.push_back(buffer(1000 + i, 5 * i, 5 * i + 40, 3 + i % 7));
         const BlockLayout after = packBlocks(more, m_range, &few, &before);
         checkSound(after);
-        for (std::size_t i = 0; i < before.blocks.size(); ++i) QCOMPARE(after.blocks[i].offset, before.blocks[i].offset);
+        for (std::size_t i = 0; i < before.blocks.size(); ++i)
+            QCOMPARE(after.blocks[i].offset, before.blocks[i].offset);
     }
 
     void aBufferThatTurnsOutToLiveLongerMovesRatherThanOverlap()
@@ -156,7 +158,7 @@ private slots:
         QVERIFY(layout.byAddress);
         QCOMPARE(layout.blocks[0].offset, 0);
         QCOMPARE(layout.blocks[1].offset, 100);
-        QCOMPARE(layout.blocks[2].offset, 150);     // 894,850 unused bytes are left out
+        QCOMPARE(layout.blocks[2].offset, 150); // 894,850 unused bytes are left out
         QCOMPARE(layout.height, 160);
         checkSound(layout);
     }

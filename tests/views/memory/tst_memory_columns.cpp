@@ -36,10 +36,7 @@ class MemoryColumnsTest : public QObject {
     }
 
     /// 100 bytes over 100 pixels from the image's top: a byte is a pixel.
-    static MemoryScale bytePerPixel()
-    {
-        return MemoryScale::fit(QRectF(0, 0, 10, 116), 100, 0, false);
-    }
+    static MemoryScale bytePerPixel() { return MemoryScale::fit(QRectF(0, 0, 10, 116), 100, 0, false); }
 
     static float height(const AreaStack& stack, MemoryCategory category, int column)
     {
@@ -54,7 +51,7 @@ private slots:
         QCOMPARE(stack.layers, kMemoryCategoryCount);
         for (int column = 0; column < 10; ++column) {
             QCOMPARE(height(stack, MemoryCategory::Weights, column), 10.f);
-            QCOMPARE(height(stack, MemoryCategory::Gradients, column), 10.f);   // empty: on the one below
+            QCOMPARE(height(stack, MemoryCategory::Gradients, column), 10.f); // empty: on the one below
             QCOMPARE(height(stack, MemoryCategory::Activations, column), 40.f);
             QCOMPARE(height(stack, MemoryCategory::Other, column), 40.f);
         }

@@ -63,20 +63,26 @@ private slots:
                  QStringLiteral("activations 400x2; workspace 50x1; optimizer state 40x1; weights 10x1"));
     }
 
-    void byLayer() { QCOMPARE(table(MemoryGrouping::Layer), QStringLiteral("layer 2 350x2; layer 1 100x1; no layer 50x2")); }
+    void byLayer()
+    {
+        QCOMPARE(table(MemoryGrouping::Layer), QStringLiteral("layer 2 350x2; layer 1 100x1; no layer 50x2"));
+    }
 
     void byOperator()
     {
         QCOMPARE(table(MemoryGrouping::Operator), QStringLiteral("conv 450x3; sgd 40x1; unknown operator 10x1"));
     }
 
-    void byPhase() { QCOMPARE(table(MemoryGrouping::Phase), QStringLiteral("forward 450x3; optimizer 40x1; no phase 10x1")); }
+    void byPhase()
+    {
+        QCOMPARE(table(MemoryGrouping::Phase), QStringLiteral("forward 450x3; optimizer 40x1; no phase 10x1"));
+    }
 
     void byBufferEachIsARow() { QCOMPARE(groupAlive(m_list, MemoryGrouping::Buffer).size(), std::size_t(5)); }
 
     void sharesAddUpAndBytesAreNeverLost()
     {
-        m_list.totalCount = 25;     // the limit left out twenty
+        m_list.totalCount = 25; // the limit left out twenty
         m_list.totalBytes += 500;
         for (const auto by : {MemoryGrouping::Category, MemoryGrouping::Layer, MemoryGrouping::Operator,
                               MemoryGrouping::Phase, MemoryGrouping::Buffer}) {
@@ -116,7 +122,7 @@ private slots:
     {
         QCOMPARE(latestAlive(m_list, Instant{25})->id, AllocationId(2));
         QCOMPARE(latestAlive(m_list, Instant{25}, MemoryCategory::Activations)->id, AllocationId(1));
-        m_list.items[2].end = Instant{25};      // lives are half-open
+        m_list.items[2].end = Instant{25}; // lives are half-open
         QCOMPARE(latestAlive(m_list, Instant{25})->id, AllocationId(1));
         QVERIFY(!latestAlive(m_list, Instant{-1}));
     }
@@ -132,7 +138,7 @@ private slots:
         QCOMPARE(at(99).place, PhasePlace::End);
         QCOMPARE(at(101).phase, Phase::BackwardInput);
         QCOMPARE(at(101).place, PhasePlace::Begin);
-        QCOMPARE(at(350).phase, Phase::BackwardInput);  // after it: its end
+        QCOMPARE(at(350).phase, Phase::BackwardInput); // after it: its end
         QCOMPARE(at(350).place, PhasePlace::End);
         QCOMPARE(at(-5).place, PhasePlace::Unknown);
     }
@@ -148,9 +154,11 @@ private slots:
         };
         QCOMPARE(text(PhasePlace::Begin, Phase::BackwardInput),
                  QStringLiteral("peaks at 3.65 GB as backward begins: 85 % activations"));
-        QCOMPARE(text(PhasePlace::During, Phase::Forward), QStringLiteral("peaks at 3.65 GB during forward: 85 % activations"));
+        QCOMPARE(text(PhasePlace::During, Phase::Forward),
+                 QStringLiteral("peaks at 3.65 GB during forward: 85 % activations"));
         QCOMPARE(text(PhasePlace::Unknown, Phase::None), QStringLiteral("peaks at 3.65 GB: 85 % activations"));
-        QCOMPARE(peakSentence(total, {}, {PhasePlace::End, Phase::Forward}), QStringLiteral("peaks at 3.65 GB as forward ends"));
+        QCOMPARE(peakSentence(total, {}, {PhasePlace::End, Phase::Forward}),
+                 QStringLiteral("peaks at 3.65 GB as forward ends"));
     }
 };
 

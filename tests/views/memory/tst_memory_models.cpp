@@ -108,7 +108,7 @@ private slots:
         M model;
         model.setList(list(), Instant{1'000'000});
         const QStringList lines = csvOf(model).split(QLatin1Char('\n'));
-        QCOMPARE(lines.size(), 14);     // header, 12 rows, the end of the last line
+        QCOMPARE(lines.size(), 14); // header, 12 rows, the end of the last line
         QCOMPARE(lines[0], QStringLiteral("bytes,category,operator,layer,phase,micro-batch,made at,lives for,address"));
         QCOMPARE(lines[1], QStringLiteral("108000000,activations,\"conv, \"\"fused\"\"\",3,forward,,0,,"));
         QCOMPARE(lines[3], QStringLiteral("90000000,activations,\"conv, \"\"fused\"\"\",3,forward,5,20,20000000,"));

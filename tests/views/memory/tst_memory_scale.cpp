@@ -18,7 +18,7 @@ private slots:
         QCOMPARE(scale.wall(), WallPlacement::None);
         QVERIFY(scale.band().isEmpty());
         QCOMPARE(scale.linear(), m_area);
-        QVERIFY(scale.y(2e9) > m_area.top() + 20);      // room for the label
+        QVERIFY(scale.y(2e9) > m_area.top() + 20); // room for the label
         QCOMPARE(scale.y(0), m_area.bottom());
     }
 
@@ -63,7 +63,8 @@ private slots:
     {
         for (const double capacity : {0.0, 3e9, 80e9}) {
             const MemoryScale scale = MemoryScale::fit(m_area, 2e9, capacity, false);
-            for (const double bytes : {0.0, 1.0, 5e8, 2e9}) QVERIFY(std::abs(scale.bytesAt(scale.y(bytes)) - bytes) < 1);
+            for (const double bytes : {0.0, 1.0, 5e8, 2e9})
+                QVERIFY(std::abs(scale.bytesAt(scale.y(bytes)) - bytes) < 1);
         }
     }
 

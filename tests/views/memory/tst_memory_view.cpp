@@ -231,7 +231,8 @@ private slots:
         QCOMPARE(lowest->offset, 0);
         QCOMPARE(lowest->bytes, 6'000'000);
         QSignalSpy clicked(&plot, &MemoryBlockPlot::blockClicked);
-        QTest::mouseClick(&plot, Qt::LeftButton, {}, QPoint(static_cast<int>(inside.right()) - 3, static_cast<int>(inside.bottom()) - 1));
+        QTest::mouseClick(&plot, Qt::LeftButton, {},
+                          QPoint(static_cast<int>(inside.right()) - 3, static_cast<int>(inside.bottom()) - 1));
         QCOMPARE(clicked.size(), 1);
     }
 
@@ -257,7 +258,7 @@ private slots:
         const QList<QComboBox*> pickers = probe.view->findChildren<QComboBox*>();
         QCOMPARE(pickers.size(), 2);
         QCOMPARE(pickers[0]->count(), 2);
-        QCOMPARE(pickers[1]->count(), 4);   // all, and three steps
+        QCOMPARE(pickers[1]->count(), 4); // all, and three steps
         pickers[0]->setCurrentIndex(1);
         emit pickers[0]->activated(1);
         QCOMPARE(probe.selection.rank(), RankId(1));
@@ -309,7 +310,7 @@ private slots:
         selection.reset(other.info().range);
         probe.view->setTrace(&other, &selection);
         QVERIFY(QTest::qWaitFor([&] { return probe.view->showsFinalData(); }, 10'000));
-        QCOMPARE(figure(probe, 3), QStringLiteral("72 MB"));    // 4 layers, 3 x 6 MB each
+        QCOMPARE(figure(probe, 3), QStringLiteral("72 MB")); // 4 layers, 3 x 6 MB each
         probe.view->setTrace(nullptr, nullptr);
         QVERIFY(probe.view->emptyReason().startsWith(QStringLiteral("Open or record")));
         probe.view->grab();
@@ -358,7 +359,7 @@ private slots:
         end.at = probe.selection.whole().end;
         probe.view->setGhost({high, end});
         const QImage after = plot.grab().toImage();
-        QVERIFY(plot.scale().top() > 3e9);  // the axis makes room
+        QVERIFY(plot.scale().top() > 3e9); // the axis makes room
         const int y = static_cast<int>(std::lround(plot.scale().y(3e9)));
         int violet = 0, gaps = 0;
         for (int x = static_cast<int>(plot.plotRect().left()); x < static_cast<int>(plot.plotRect().right()); ++x) {

@@ -41,7 +41,7 @@ public:
 
     TraceSession session;
     Selection selection;
-    std::unique_ptr<V> view;    ///< dies before what it shows
+    std::unique_ptr<V> view; ///< dies before what it shows
 };
 
 } // namespace fourwalls::views

@@ -53,7 +53,7 @@ private slots:
             double sum = 0;
             for (const double share : *step.parts) sum += share;
             QVERIFY(std::abs(sum - 1) < 1e-9);
-            QCOMPARE((*step.parts)[0], 1.0);    // the sample computes all the time
+            QCOMPARE((*step.parts)[0], 1.0); // the sample computes all the time
         }
     }
 
@@ -67,7 +67,7 @@ private slots:
         QCOMPARE(*t.medianTime(), Duration{20'000'000});
         t.rows.push_back(row(4, 40));
         QCOMPARE(*t.medianTime(), Duration{25'000'000});
-        QVERIFY(!t.tokensPerSecond());          // no tokens recorded: unknown, not 0
+        QVERIFY(!t.tokensPerSecond()); // no tokens recorded: unknown, not 0
         t.rows[1].tokens = 1000;
         QCOMPARE(*t.tokensPerSecond(), 1000 / 0.025);
     }
@@ -81,7 +81,9 @@ private slots:
         t->rows[1].parts.reset();
         t->rows[2].parts = {{0.5, 0.25, 0, 0, 0.25}};
         model.setTable(t);
-        const auto cell = [&](int r, int c) { return model.index(r, c).data().toString().replace(QChar(0x2009), QLatin1Char(' ')); };
+        const auto cell = [&](int r, int c) {
+            return model.index(r, c).data().toString().replace(QChar(0x2009), QLatin1Char(' '));
+        };
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(cell(0, StepsModel::Step), QStringLiteral("0 (warm-up)"));
         QCOMPARE(cell(2, StepsModel::Time), QStringLiteral("36 ms"));
