@@ -3,10 +3,12 @@
 #include "model/import/chrome_survey.h"
 #include "model/import/chrome_writer.h"
 #include "model/import/clock_alignment.h"
+#include "model/import/device_rates.h"
 #include "model/import/import_format.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 namespace fourwalls::importers {
@@ -48,10 +50,12 @@ public:
         import->settleRanks();
         import->settleClocks();
         import->describe();
+        import->settlePeak();
         return std::unique_ptr<TraceImport>(std::move(import));
     }
 
     const TraceHeader& header() const override { return m_header; }
+    TraceClosing closing() const override { return m_closing; }
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {
@@ -202,8 +206,24 @@ private:
             sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(), "operations found on several ranks"});
     }
 
+    /// What MFU refers to: the datasheet's rate in the precision that most of the known FLOPs were computed in.
+    void settlePeak()
+    {
+        std::map<Precision, double> flops;
+        for (const RunFile& file : m_files)
+            for (const auto& [precision, sum] : file.survey.flopsByPrecision) flops[precision] += sum;
+        const auto most = std::max_element(flops.begin(), flops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most == flops.end()) return;
+        const auto rates = deviceRates(m_header.ranks.front().device, most->first);
+        if (!rates) return;
+        m_closing.peakFlopsPerDevice = rates->peakFlops;
+        m_closing.peakSource = "datasheet";
+        if (rates->memoryBytesPerSecond > 0) m_closing.memoryBytesPerSecond = rates->memoryBytesPerSecond;
+    }
+
     std::vector<RunFile> m_files;
     TraceHeader m_header;
+    TraceClosing m_closing;
 };
 
 class FactsVisitor final : public ChromeVisitor {

@@ -3,6 +3,7 @@
 #include "model/import/chrome_survey.h"
 
 #include "model/import/decimal_time.h"
+#include "model/import/device_rates.h"
 #include "model/import/kernel_class.h"
 #include "model/import/operator_flops.h"
 
@@ -136,6 +137,7 @@ private:
         context.phase = hint.phase;
         m_survey.training = m_survey.training || hint.backward;
         if (hint.flops) context.flops = operatorFlops(name, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs]).value_or(0);
+        if (context.flops > 0) notePrecision(event, context.flops);
         if (name == "record_param_comms") {
             if (auto detail = collectiveDetail(event)) {
                 context.collective = static_cast<int>(m_survey.details.size());
@@ -144,6 +146,17 @@ private:
         }
         if (context.phase != Phase::None || context.flops > 0 || context.collective >= 0)
             m_survey.links.addOperator(lane, ts, ts + dur, context);
+    }
+
+    /// The type of an operator's first typed input is what its products are computed in.
+    void notePrecision(const ChromeEvent& event, double flops)
+    {
+        std::optional<Precision> precision;
+        if (event[ArgKey::InputTypes].kind == JsonToken::Kind::Array)
+            forEachElement(event[ArgKey::InputTypes].text, [&](const JsonToken& type) {
+                if (!precision) precision = precisionOfType(type.text);
+            });
+        if (precision) m_survey.flopsByPrecision[*precision] += flops;
     }
 
     ChromeSurvey& m_survey;

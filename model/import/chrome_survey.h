@@ -9,9 +9,11 @@
 #include "model/import/lane_index.h"
 #include "model/import/launch_links.h"
 #include "model/import/trace_categories.h"
+#include "model/spec/training_settings.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -43,6 +45,7 @@ struct ChromeSurvey {
     std::vector<CommunicationMark> communication;
     std::optional<std::int64_t> firstNs;          ///< smallest time of a slice or instant, without the base
     std::int64_t lastNs = 0;
+    std::map<Precision, double> flopsByPrecision; ///< of the operators whose shapes are known
     bool deviceWork = false;                      ///< an accelerator did something
     bool training = false;                        ///< there is a backward pass
     bool kineto = false;

@@ -15,7 +15,7 @@ std::string kineto()
     return js("{'schemaVersion':1,'HF_TOKEN':'secret-token','traceEvents':["
               "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120.5,'dur':10,'args':{'device':0,'stream':7,'correlation':5}},"
               "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
-              "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':[[4,8],[8,16]]}},"
+              "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':[[4,8],[8,16]],'Input type':['c10::BFloat16','c10::BFloat16']}},"
               "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{'correlation':5}},"
               "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_function: MmBackward0','pid':9,'tid':10,'ts':130,'dur':20},"
               "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':10,'ts':131,'dur':3,'args':{'correlation':6}},"
@@ -37,7 +37,7 @@ std::string kineto()
               "{'ph':'M','name':'thread_name','pid':9,'tid':9,'ts':0,'args':{'name':'thread 9 (python)'}},"
               "{'ph':'M','name':'process_name','pid':9,'tid':0,'ts':0,'args':{'name':'python train.py --api-key=hunter2'}},"
               "{'ph':'N','name':'object','pid':9,'tid':9,'ts':5,'id':'0x1'}"
-              "],'distributedInfo':{'backend':'nccl','rank':1,'world_size':2},'deviceProperties':[{'id':0,'name':'NVIDIA H100','totalGlobalMem':85028372480}],"
+              "],'distributedInfo':{'backend':'nccl','rank':1,'world_size':2},'deviceProperties':[{'id':0,'name':'NVIDIA H100 80GB HBM3','totalGlobalMem':85028372480}],"
               "'baseTimeNanoseconds':1700000000000000000}");
 }
 
@@ -55,7 +55,9 @@ private slots:
         QCOMPARE(header.source, TraceSource::Imported);
         QCOMPARE(header.ranks.size(), std::size_t{1});
         QCOMPARE(header.ranks[0].rank, RankId{1});
-        QCOMPARE(header.ranks[0].device, std::string("NVIDIA H100"));
+        QCOMPARE(header.ranks[0].device, std::string("NVIDIA H100 80GB HBM3"));
+        QCOMPARE(trace.data->info.closing.peakFlopsPerDevice.value(), 989e12);
+        QCOMPARE(trace.data->info.closing.peakSource, std::string("datasheet"));
         QCOMPARE(header.ranks[0].memoryBytes, std::int64_t{85028372480});
         // The origin is the first event, metadata and the profiling window left out; the base may come last.
         QCOMPARE(header.originUnixNs, std::int64_t{1700000000000005000});
