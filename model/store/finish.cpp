@@ -6,9 +6,11 @@
 #include "model/store/finisher.h"
 #include "model/store/schema.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -38,6 +40,22 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     return database.close();
 }
 
+constexpr const char* kTemporaryMark = ".finishing-";
+
+/// Half-written files of processes that were killed while they finished the same recording.
+void removeAbandoned(const std::string& path)
+{
+    namespace fs = std::filesystem;
+    const std::string prefix = fs::path(path).filename().string() + kTemporaryMark;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folderOf(path), error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind(prefix, 0) != 0) continue;
+        const int owner = std::atoi(name.c_str() + prefix.size());
+        if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
+    }
+}
+
 } // namespace
 
 Status finishRecording(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
@@ -53,7 +71,8 @@ Status finishRecording(sqlite::Database& recording, const std::string& output, c
 
 Status finishInPlace(const std::string& path, const FinishOptions& options)
 {
-    const std::string temporary = path + ".finishing-" + std::to_string(::getpid());
+    removeAbandoned(path);
+    const std::string temporary = path + kTemporaryMark + std::to_string(::getpid());
     {
         FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
         FOURWALLS_TRY(recording.exec("PRAGMA cache_size=-8192"));

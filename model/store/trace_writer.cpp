@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers, their queues and the writer thread.
+// The writer thread and what is defined beside it.
 #include "model/store/trace_writer.h"
 
 #include "model/store/finish.h"
-#include "model/store/record_words.h"
+#include "model/store/record_intake.h"
+#include "model/store/record_producer.h"
 #include "model/store/recording.h"
 #include "model/trace/interner.h"
 
@@ -34,22 +35,13 @@ std::int64_t threadCpuNs()
 
 } // namespace
 
-struct TraceWriter::State {
+struct TraceWriter::State final : ProducerHost {
     explicit State(Recording file, WriterOptions writerOptions, std::string name)
         : recording(std::move(file)), options(std::move(writerOptions)), path(std::move(name))
     {
     }
 
-    class Producer;
-
-    /// What a producer and the writer share.
-    struct Channel {
-        explicit Channel(std::size_t bytes) : queue(bytes) {}
-        WordQueue queue;
-        std::atomic<std::int64_t> events{0}, waitingNs{0}, waits{0}, dropped{0};
-    };
-
-    std::int64_t internString(const std::string& text)
+    std::int64_t internString(const std::string& text) override
     {
         const std::lock_guard lock(definitions);
         const auto [found, isNew] = stringIds.try_emplace(text, static_cast<std::int64_t>(strings.size()));
@@ -57,7 +49,7 @@ struct TraceWriter::State {
         return found->second;
     }
 
-    void wakeWriter()
+    void wakeWriter() override
     {
         {
             const std::lock_guard lock(wake);
@@ -81,9 +73,6 @@ struct TraceWriter::State {
     void run();
     void drainAll();
     void drain(WordQueue& queue);
-    void take(const WordHead& head, WordQueue::Reader& in);
-    bool keepSpan(std::int64_t start, std::int64_t duration);
-    bool keepTime(std::int64_t at);
     NewDefinitions newDefinitions();
     void commit(bool durable);
     SinkStatistics totals() const;
@@ -91,10 +80,11 @@ struct TraceWriter::State {
     // The writer thread's own.
     Recording recording;
     Batch batch;
-    std::int64_t invalidRecords = 0;
-    std::vector<std::string> eventTexts; ///< by string id, as far as events needed them
+    RecordIntake intake{batch, [this](std::int64_t id) {
+                            const std::lock_guard lock(definitions);
+                            return strings[static_cast<std::size_t>(id)];
+                        }};
     std::size_t savedOps = 0, savedTracks = 0, savedGroups = 0, savedCounters = 0, savedStrings = 0;
-    std::int64_t rowsInBatch = 0;
 
     const WriterOptions options;
     const std::string path;
@@ -110,7 +100,7 @@ struct TraceWriter::State {
     bool auditsChanged = false;
 
     mutable std::mutex channelsMutex;
-    std::vector<std::shared_ptr<Channel>> channels;
+    std::vector<std::shared_ptr<ProducerChannel>> channels;
     SinkStatistics retired; ///< of channels that are gone
     std::int64_t retiredWaits = 0, retiredDrops = 0;
 
@@ -123,149 +113,6 @@ struct TraceWriter::State {
     Status failure; ///< written by the writer thread before `failed`
     bool finished = false;
     std::thread thread; ///< last: it uses everything above
-};
-
-class TraceWriter::State::Producer final : public TraceProducer {
-public:
-    Producer(State& state, std::shared_ptr<Channel> channel) : m_state(state), m_channel(std::move(channel)) {}
-    ~Producer() override { m_channel->queue.close(); }
-    Producer(const Producer&) = delete;
-    Producer& operator=(const Producer&) = delete;
-
-    void slice(const SliceRecord& record) override
-    {
-        const auto flags = static_cast<std::uint8_t>((record.microbatch ? 1 : 0) | (record.correlation ? 2 : 0));
-        WordRecord words(WordKind::Slice, static_cast<std::uint32_t>(record.track.value), flags);
-        words.add(record.op.value, record.microbatch ? record.microbatch->value : 0);
-        words.add(record.start.ns);
-        words.add(record.duration.ns);
-        if (record.correlation) words.add(record.correlation->value);
-        push(words);
-    }
-
-    void allocated(RankId rank, const AllocationRecord& record) override
-    {
-        const auto flags = static_cast<std::uint8_t>((record.op ? 1 : 0) | (record.microbatch ? 2 : 0));
-        WordRecord words(WordKind::Allocation, static_cast<std::uint32_t>(rank.value), flags,
-                         static_cast<std::uint8_t>(record.category));
-        words.add(record.id.value);
-        words.add(record.at.ns);
-        words.add(record.bytes);
-        words.add(record.address);
-        words.add(record.op ? record.op->value : 0, record.microbatch ? record.microbatch->value : 0);
-        push(words);
-    }
-
-    void freed(RankId rank, AllocationId id, Instant at) override
-    {
-        WordRecord words(WordKind::Free, static_cast<std::uint32_t>(rank.value));
-        words.add(id.value);
-        words.add(at.ns);
-        push(words);
-    }
-
-    void counter(const CounterRecord& record) override
-    {
-        WordRecord words(WordKind::Counter, static_cast<std::uint32_t>(record.counter.value));
-        words.add(record.at.ns);
-        words.add(record.value);
-        push(words);
-    }
-
-    void collective(const CollectiveRecord& record) override
-    {
-        WordRecord words(WordKind::Collective, static_cast<std::uint32_t>(record.track.value), record.peer ? 1 : 0,
-                         static_cast<std::uint8_t>(record.operation));
-        words.add(record.start.ns);
-        words.add(record.lastArrival.ns);
-        words.add(record.end.ns);
-        words.add(record.group.value, record.peer ? record.peer->value : 0);
-        words.add(record.sequence);
-        words.add(record.payloadBytes);
-        words.add(record.wireBytes);
-        words.add(static_cast<std::int32_t>(idOf(record.algorithm)), static_cast<std::int32_t>(idOf(record.protocol)));
-        push(words);
-    }
-
-    void flow(const FlowRecord& record) override
-    {
-        WordRecord words(WordKind::Flow, static_cast<std::uint32_t>(record.fromTrack.value));
-        words.add(static_cast<std::int32_t>(idOf(record.kind)), record.toTrack.value);
-        words.add(record.from.ns);
-        words.add(record.to.ns);
-        push(words);
-    }
-
-    void step(RankId rank, const StepRecord& record) override
-    {
-        const auto flags = static_cast<std::uint8_t>((record.loss ? 1 : 0) | (record.learningRate ? 2 : 0) |
-                                                     (record.gradientNorm ? 4 : 0) | (record.warmup ? 8 : 0));
-        WordRecord words(WordKind::Step, static_cast<std::uint32_t>(rank.value), flags);
-        words.add(std::int64_t{record.step.value});
-        words.add(record.range.begin.ns);
-        words.add(record.range.end.ns);
-        words.add(record.loss.value_or(0));
-        words.add(record.learningRate.value_or(0));
-        words.add(record.gradientNorm.value_or(0));
-        words.add(record.samples);
-        words.add(record.tokens);
-        push(words);
-    }
-
-    void event(const EventRecord& record) override
-    {
-        WordRecord words(WordKind::Event, static_cast<std::uint32_t>(record.rank ? record.rank->value : 0),
-                         record.rank ? 1 : 0, static_cast<std::uint8_t>(record.kind));
-        words.add(record.at.ns);
-        words.add(m_state.internString(record.text));
-        push(words);
-    }
-
-private:
-    std::int64_t idOf(const std::string& text)
-    {
-        const auto known = m_strings.find(text);
-        if (known != m_strings.end()) return known->second;
-        return m_strings[text] = m_state.internString(text);
-    }
-
-    void push(const WordRecord& record)
-    {
-        WordQueue& queue = m_channel->queue;
-        if (!queue.push(record.words())) {
-            if (m_state.options.whenFull == QueueFull::Drop) {
-                m_channel->dropped.fetch_add(1, std::memory_order_relaxed);
-                m_state.wakeWriter();
-                return;
-            }
-            waitAndPush(record);
-        }
-        // Relaxed load and store: only this thread writes it.
-        m_channel->events.store(m_channel->events.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        if (queue.halfFull()) {
-            if (!m_pressed) m_state.wakeWriter();
-            m_pressed = true;
-        } else {
-            m_pressed = false;
-        }
-    }
-
-    void waitAndPush(const WordRecord& record)
-    {
-        const auto begin = Clock::now();
-        do {
-            m_state.wakeWriter();
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
-        } while (!m_channel->queue.push(record.words()));
-        const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
-        m_channel->waitingNs.fetch_add(waited.count(), std::memory_order_relaxed);
-        m_channel->waits.fetch_add(1, std::memory_order_relaxed);
-    }
-
-    State& m_state;
-    std::shared_ptr<Channel> m_channel;
-    std::unordered_map<std::string, std::int64_t> m_strings;
-    bool m_pressed = false;
 };
 
 void TraceWriter::State::run()
@@ -295,7 +142,7 @@ void TraceWriter::State::run()
 
 void TraceWriter::State::drainAll()
 {
-    std::vector<std::shared_ptr<Channel>> current;
+    std::vector<std::shared_ptr<ProducerChannel>> current;
     {
         const std::lock_guard lock(channelsMutex);
         current = channels;
@@ -319,133 +166,13 @@ void TraceWriter::State::drain(WordQueue& queue)
     std::int64_t taken = 0;
     while (!in.atEnd()) {
         const WordHead head(in.next());
-        take(head, in);
+        intake.take(head, in);
         // Producers get space back early, and one queue cannot grow the batch without bound.
         if ((++taken & 0xfff) != 0) continue;
         queue.release(in);
         if (batch.bytes() >= kLargestBatch) commit(false);
     }
     queue.release(in);
-}
-
-bool TraceWriter::State::keepSpan(std::int64_t start, std::int64_t duration)
-{
-    if (!validSpan(start, duration)) {
-        ++invalidRecords;
-        return false;
-    }
-    batch.cover(start, start + duration);
-    return true;
-}
-
-bool TraceWriter::State::keepTime(std::int64_t at) { return keepSpan(at, 0); }
-
-void TraceWriter::State::take(const WordHead& head, WordQueue::Reader& in)
-{
-    switch (head.kind) {
-    case WordKind::Slice: {
-        SliceRow row;
-        const auto [op, microbatch] = takePair(in);
-        row.op = op;
-        if (head.flags & 1) row.microbatch = microbatch;
-        row.start = takeInteger(in);
-        row.duration = takeInteger(in);
-        if (head.flags & 2) row.correlation = takeInteger(in);
-        if (op < 0) ++invalidRecords;
-        else if (keepSpan(row.start, row.duration)) batch.add(BatchKind::Slices, head.id, row);
-        break;
-    }
-    case WordKind::Allocation: {
-        AllocationEvent row;
-        row.buffer = takeInteger(in);
-        row.at = takeInteger(in);
-        row.bytes = takeInteger(in);
-        row.address = takeInteger(in);
-        const auto [op, microbatch] = takePair(in);
-        if (head.flags & 1) row.op = op;
-        if (head.flags & 2) row.microbatch = microbatch;
-        row.category = static_cast<MemoryCategory>(head.small);
-        if (head.small >= kMemoryCategoryCount) ++invalidRecords;
-        else if (keepTime(row.at)) batch.add(BatchKind::Allocations, head.id, row);
-        break;
-    }
-    case WordKind::Free: {
-        AllocationEvent row;
-        row.free = true;
-        row.buffer = takeInteger(in);
-        row.at = takeInteger(in);
-        if (keepTime(row.at)) batch.add(BatchKind::Allocations, head.id, row);
-        break;
-    }
-    case WordKind::Counter: {
-        CounterRow row;
-        row.at = takeInteger(in);
-        row.value = takeReal(in);
-        if (keepTime(row.at)) batch.add(BatchKind::Counters, head.id, row);
-        break;
-    }
-    case WordKind::Collective: {
-        CollectiveRow row;
-        row.track = head.id;
-        row.operation = head.small;
-        row.start = takeInteger(in);
-        row.lastArrival = takeInteger(in);
-        row.end = takeInteger(in);
-        const auto [group, peer] = takePair(in);
-        row.group = group;
-        if (head.flags & 1) row.peer = peer;
-        row.sequence = takeInteger(in);
-        row.payloadBytes = takeInteger(in);
-        row.wireBytes = takeInteger(in);
-        const auto [algorithm, protocol] = takePair(in);
-        row.algorithm = algorithm;
-        row.protocol = protocol;
-        if (group < 0 || row.track < 0 || !validTime(row.end) || !validTime(row.lastArrival)) ++invalidRecords;
-        else if (keepSpan(row.start, row.end - row.start)) batch.add(BatchKind::Collectives, head.id, row);
-        break;
-    }
-    case WordKind::Flow: {
-        FlowRow row;
-        row.fromTrack = head.id;
-        const auto [kind, toTrack] = takePair(in);
-        row.kind = kind;
-        row.toTrack = toTrack;
-        row.from = takeInteger(in);
-        row.to = takeInteger(in);
-        if (row.fromTrack < 0 || toTrack < 0 || !validTime(row.from) || !validTime(row.to)) ++invalidRecords;
-        else batch.add(BatchKind::Flows, 0, row);
-        break;
-    }
-    case WordKind::Step: {
-        StepRecord row;
-        row.step = StepIndex(static_cast<std::int32_t>(takeInteger(in)));
-        row.range.begin.ns = takeInteger(in);
-        row.range.end.ns = takeInteger(in);
-        const double loss = takeReal(in), rate = takeReal(in), norm = takeReal(in);
-        if (head.flags & 1) row.loss = loss;
-        if (head.flags & 2) row.learningRate = rate;
-        if (head.flags & 4) row.gradientNorm = norm;
-        row.warmup = (head.flags & 8) != 0;
-        row.samples = takeInteger(in);
-        row.tokens = takeInteger(in);
-        if (!validTime(row.range.begin.ns) || !validTime(row.range.end.ns)) ++invalidRecords;
-        else if (keepSpan(row.range.begin.ns, row.range.length().ns)) batch.add(BatchKind::Steps, head.id, row);
-        break;
-    }
-    case WordKind::Event: {
-        EventRow row;
-        row.kind = head.small;
-        if (head.flags & 1) row.rank = head.id;
-        row.at = takeInteger(in);
-        const std::int64_t text = takeInteger(in);
-        {
-            const std::lock_guard lock(definitions);
-            row.text = strings[static_cast<std::size_t>(text)];
-        }
-        if (keepTime(row.at)) batch.add(BatchKind::Events, 0, row);
-        break;
-    }
-    }
 }
 
 NewDefinitions TraceWriter::State::newDefinitions()
@@ -548,12 +275,12 @@ CounterId TraceWriter::defineCounter(const CounterInfo& info)
 
 std::unique_ptr<TraceProducer> TraceWriter::openProducer()
 {
-    auto channel = std::make_shared<State::Channel>(m_state->options.queueBytes);
+    auto channel = std::make_shared<ProducerChannel>(m_state->options.queueBytes);
     {
         const std::lock_guard lock(m_state->channelsMutex);
         m_state->channels.push_back(channel);
     }
-    return std::make_unique<State::Producer>(*m_state, std::move(channel));
+    return std::make_unique<RecordProducer>(*m_state, std::move(channel), m_state->options.whenFull);
 }
 
 void TraceWriter::audit(const AuditRecord& record)
@@ -587,7 +314,7 @@ Status TraceWriter::finish(const TraceClosing& closing)
     }
     count("queue_full_waits", AuditSeverity::Info, waits, "a producer waited for the writer");
     count("queue_full_drops", AuditSeverity::Dropped, drops, "records lost because the writer was busy");
-    count("invalid_records", AuditSeverity::Skipped, state.invalidRecords,
+    count("invalid_records", AuditSeverity::Skipped, state.intake.invalidRecords(),
           "undefined ids, times out of range or ends before starts");
     state.commit(false);
     if (state.failed) return state.failure;

@@ -90,6 +90,7 @@ private slots:
         auto trace = store::openTrace(path);
         QVERIFY(trace.ok());
         if ((*trace)->info().complete) QCOMPARE((*trace)->info().counts.slices, 400'000);
+        QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"killed.fourwalls"});
     }
 
     void readableWhileRecording()
@@ -352,7 +353,6 @@ private slots:
     {
         // Dealt over several producers, records arrive in another order each time.
         QTemporaryDir folder{test::folderTemplate()};
-        QByteArray first;
         for (const int producers : {1, 3}) {
             const QString path = folder.filePath("trace.fourwalls");
             test::RandomTraceSize size;
