@@ -18,6 +18,7 @@ namespace fourwalls::views {
 namespace {
 constexpr int kTitleHeight = 22;
 constexpr int kLineHeight = 20;
+constexpr int kFactLines = 2;
 constexpr int kFactGap = 26;
 constexpr int kChipGap = 8;
 }
@@ -28,7 +29,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent)
     setAccessibleName(tr("Details of the selected slice"));
 }
 
-QSize DetailsPanel::sizeHint() const { return {600, 2 * kCardPadding + kTitleHeight + 3 * kLineHeight}; }
+QSize DetailsPanel::sizeHint() const { return {600, 2 * kCardPadding + kTitleHeight + kFactLines * kLineHeight}; }
 
 void DetailsPanel::setFacts(const std::optional<SliceFacts>& facts)
 {
@@ -104,7 +105,7 @@ void DetailsPanel::paintFacts(QPainter& painter, const QRect& inside) const
             x = inside.left();
             y += kLineHeight;
         }
-        if (y + kLineHeight > inside.bottom() + 6) return;
+        if (y + kLineHeight > inside.bottom() + 8) return;
         painter.setFont(labelFont);
         painter.setPen(theme.secondaryText);
         painter.drawText(QRect(x, y, labelWidth, kLineHeight), Qt::AlignLeft | Qt::AlignVCenter, label);

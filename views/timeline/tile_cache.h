@@ -17,6 +17,9 @@ namespace fourwalls::views {
 /// Columns of a tile.
 inline constexpr int kTileColumns = 512;
 
+/// Lanes of a track that are shown; a stranger's file may name any number.
+inline constexpr int kMostLanes = 256;
+
 /// Neighbouring tiles [first, last] at 2^level nanoseconds per column.
 struct TileSpan {
     int level = 0;

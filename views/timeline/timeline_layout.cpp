@@ -2,6 +2,8 @@
 // Rows of the timeline from tracks and the user's arrangement.
 #include "views/timeline/timeline_layout.h"
 
+#include "views/timeline/tile_cache.h"
+
 #include <algorithm>
 #include <map>
 
@@ -33,7 +35,7 @@ TimelineRow trackRow(const TrackView& track, double scale)
     TimelineRow row;
     row.rank = track.info.rank;
     row.track = track.id;
-    row.lanes = std::max(1, track.lanes);
+    row.lanes = std::clamp(track.lanes, 1, kMostLanes);
     row.laneHeight = static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale);
     row.height = TimelineRow::kPadding + row.lanes * row.laneHeight + kRowGap;
     return row;

@@ -134,6 +134,18 @@ private slots:
         QCOMPARE(cache.pieces(TrackId{0}, range, 1).coverage, Coverage::Exact);
     }
 
+    void absurdLanesAreLeftAway()
+    {
+        TileCache cache;
+        cache.reset(Instant{0});
+        SliceWindow hostile;
+        for (const int lane : {-7, 2'000'000'000, 0}) hostile.lanes.push_back({TrackId{0}, lane, {slice(lane, 5, 5, 0, lane)}, {}});
+        cache.insert({{0, 0, 0}, oneTrack()}, hostile);
+        const auto pieces = cache.pieces(TrackId{0}, {Instant{0}, Instant{100}}, 0);
+        QCOMPARE(pieces.lanes.size(), std::size_t{1});
+        QCOMPARE(ids(pieces), (QList<int>{0}));
+    }
+
     void nothingIsMissingCoverage()
     {
         TileCache cache;
