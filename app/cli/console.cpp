@@ -34,7 +34,10 @@ int Console::answerJson(nlohmann::json object)
     return writeOut(dump(object, 2));
 }
 
-int Console::answerText(std::string_view text) { return writeOut(text); }
+int Console::answerText(std::string_view text)
+{
+    return writeOut(text);
+}
 
 void Console::message(std::string_view line)
 {
@@ -44,7 +47,10 @@ void Console::message(std::string_view line)
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void Console::tell(const Error& error) { message("fourwalls-cli " + m_verb + ": " + error.message()); }
+void Console::tell(const Error& error)
+{
+    message("fourwalls-cli " + m_verb + ": " + error.message());
+}
 
 int Console::fail(const Error& error)
 {
@@ -59,10 +65,11 @@ int Console::wrongUsage(const Error& error)
 }
 
 Progress::Progress(std::string label)
-    : m_label(std::move(label)), m_terminal(isatty(STDERR_FILENO) == 1), m_begin(std::chrono::steady_clock::now()),
-      m_last(m_begin)
-{
-}
+    : m_label(std::move(label))
+    , m_terminal(isatty(STDERR_FILENO) == 1)
+    , m_begin(std::chrono::steady_clock::now())
+    , m_last(m_begin)
+{}
 
 Progress::~Progress()
 {
@@ -80,7 +87,8 @@ void Progress::operator()(double fraction)
     constexpr int kWidth = 30;
     const double share = std::clamp(fraction, 0.0, 1.0);
     const int filled = static_cast<int>(share * kWidth);
-    std::fprintf(stderr, "\r%s [%s%s] %3.0f %%", m_label.c_str(), std::string(static_cast<std::size_t>(filled), '#').c_str(),
+    std::fprintf(stderr, "\r%s [%s%s] %3.0f %%", m_label.c_str(),
+                 std::string(static_cast<std::size_t>(filled), '#').c_str(),
                  std::string(static_cast<std::size_t>(kWidth - filled), '.').c_str(), share * 100);
     std::fflush(stderr);
 }

@@ -16,7 +16,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitCouldNot = 1;
 inline constexpr int kExitWrongUsage = 2;
 
-inline constexpr int kSchemaVersion = 1;   ///< of every JSON answer
+inline constexpr int kSchemaVersion = 1; ///< of every JSON answer
 
 class Console {
 public:

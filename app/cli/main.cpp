@@ -2,4 +2,7 @@
 // The program fourwalls-cli.
 #include "app/cli/command_line.h"
 
-int main(int argc, char** argv) { return fourwalls::cli::runCommandLine(argc, argv); }
+int main(int argc, char** argv)
+{
+    return fourwalls::cli::runCommandLine(argc, argv);
+}

@@ -15,7 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-json orNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+json orNull(const std::optional<double>& value)
+{
+    return value ? json(*value) : json(nullptr);
+}
 
 json byCategory(const std::array<std::int64_t, kMemoryCategoryCount>& bytes)
 {
@@ -37,12 +40,18 @@ std::vector<const MemorySummary*> shownMemory(const std::vector<MemorySummary>& 
     std::vector<const MemorySummary*> shown;
     for (const MemorySummary& memory : all) shown.push_back(&memory);
     if (shown.size() <= kMostRanks) return shown;
-    return {*std::max_element(shown.begin(), shown.end(),
-                              [](auto* a, auto* b) { return a->peakBytes < b->peakBytes; })};
+    return {
+        *std::max_element(shown.begin(), shown.end(), [](auto* a, auto* b) { return a->peakBytes < b->peakBytes; })};
 }
 
-std::string percent(double value) { return formatPercent(value); }
-std::string plain(double value) { return formatFigure(value, 4); }
+std::string percent(double value)
+{
+    return formatPercent(value);
+}
+std::string plain(double value)
+{
+    return formatFigure(value, 4);
+}
 
 } // namespace
 
@@ -144,9 +153,8 @@ std::string metricsText(const TraceMetrics& metrics)
         text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
                             collective.group, formatCount(summary.count),
                             formatBytes(static_cast<double>(summary.payloadBytes)), formatDuration(summary.time),
-                            formatDuration(summary.wait), orDash(collective.busBytesPerSecond, [](double rate) {
-                                return formatRate(rate, "B/s");
-                            }));
+                            formatDuration(summary.wait),
+                            orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
     }
     if (!text.empty()) text.pop_back(); // the console ends the last line
     return text;

@@ -15,7 +15,7 @@ Result<PendingOutput> PendingOutput::create(const std::string& path)
 {
     const fs::path target(path);
     std::error_code failure;
-    if (target.filename().empty() || fs::is_directory(target, failure) ) {
+    if (target.filename().empty() || fs::is_directory(target, failure)) {
         if (target.filename().empty() || !fs::is_empty(target, failure))
             return Error{ErrorCode::Io, "there is a folder of that name", "output '" + path + "'", "another name"};
     }
@@ -31,9 +31,9 @@ Result<PendingOutput> PendingOutput::create(const std::string& path)
 }
 
 PendingOutput::PendingOutput(PendingOutput&& other) noexcept
-    : m_path(std::move(other.m_path)), m_temporary(std::exchange(other.m_temporary, {}))
-{
-}
+    : m_path(std::move(other.m_path))
+    , m_temporary(std::exchange(other.m_temporary, {}))
+{}
 
 PendingOutput::~PendingOutput()
 {

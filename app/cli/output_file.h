@@ -25,7 +25,8 @@ public:
     Status commit();
 
 private:
-    PendingOutput(std::string path, std::string temporary) : m_path(std::move(path)), m_temporary(std::move(temporary)) {}
+    PendingOutput(std::string path, std::string temporary) : m_path(std::move(path)), m_temporary(std::move(temporary))
+    {}
 
     std::string m_path, m_temporary;
 };

@@ -38,8 +38,8 @@ std::optional<std::pair<std::int32_t, std::int32_t>> readSpan(std::string_view t
 std::optional<std::int64_t> readNanoseconds(std::string_view text)
 {
     std::int64_t unit = 1;
-    for (const auto& [suffix, size] : {std::pair<std::string_view, std::int64_t>{"ns", 1}, {"us", 1000},
-                                       {"ms", 1'000'000}, {"s", 1'000'000'000}}) {
+    for (const auto& [suffix, size] :
+         {std::pair<std::string_view, std::int64_t>{"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}) {
         if (!text.ends_with(suffix)) continue;
         unit = size;
         text.remove_suffix(suffix.size());

@@ -49,11 +49,13 @@ Status checkSlowRank(const std::string& text, const ParallelPlan& plan)
     const bool colon = first.ec == std::errc{} && first.ptr != end && *first.ptr == ':';
     const auto second = colon ? std::from_chars(first.ptr + 1, end, factor) : std::from_chars_result{};
     if (!colon || second.ec != std::errc{} || second.ptr != end || !(factor >= 1) || !std::isfinite(factor))
-        return usage("--slow-rank", "cannot be '" + text + "'", "R:FACTOR with a factor of 1 or more, for example 1:1.5");
+        return usage("--slow-rank", "cannot be '" + text + "'",
+                     "R:FACTOR with a factor of 1 or more, for example 1:1.5");
     if (rank < 0 || rank >= plan.worldSize())
-        return usage("--slow-rank", "there is no rank " + std::to_string(rank), "0 to " + std::to_string(plan.worldSize() - 1));
-    return Error{ErrorCode::Unsupported, "a rank is slow only beside others, and this version runs one rank", "--slow-rank",
-                 "leave it out"};
+        return usage("--slow-rank", "there is no rank " + std::to_string(rank),
+                     "0 to " + std::to_string(plan.worldSize() - 1));
+    return Error{ErrorCode::Unsupported, "a rank is slow only beside others, and this version runs one rank",
+                 "--slow-rank", "leave it out"};
 }
 
 } // namespace
@@ -69,7 +71,9 @@ void RecordArguments::declare(CLI::App& app)
     app.add_option("--optimizer", optimizer, "")->check(CLI::IsMember(words(kOptimizerWords)))->capture_default_str();
     app.add_option("--lr", learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)");
     app.add_option("--device", device, "")->check(CLI::IsMember(words(kDeviceKindWords)))->capture_default_str();
-    app.add_option("--clock", clock, "what times mean")->check(CLI::IsMember({"wall", "device"}))->capture_default_str();
+    app.add_option("--clock", clock, "what times mean")
+        ->check(CLI::IsMember({"wall", "device"}))
+        ->capture_default_str();
     app.add_option("--transport", transport, "between ranks")
         ->check(CLI::IsMember({"local", "gloo", "nccl"}))
         ->capture_default_str();
@@ -111,7 +115,8 @@ Result<RunSpec> RecordArguments::resolveRun() const
     FOURWALLS_TRY(resolve(spec));
 
     if (clock == "device")
-        return Error{ErrorCode::Unsupported, "this version records the wall clock only", "--clock device", "--clock wall"};
+        return Error{ErrorCode::Unsupported, "this version records the wall clock only", "--clock device",
+                     "--clock wall"};
     if (transport != "local")
         return Error{ErrorCode::Unsupported, "this version has no transport between processes",
                      "--transport " + transport, "--transport local"};

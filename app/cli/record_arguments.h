@@ -17,7 +17,7 @@ struct RecordArguments {
     std::string output;
     std::string model = "gpt-tiny";
     std::string plan;
-    std::string steps = "20";               ///< N, or A-B with a command
+    std::string steps = "20"; ///< N, or A-B with a command
     std::int64_t batch = 8;
     std::int64_t sequence = 0;
     std::string optimizer = "adamw";
@@ -27,7 +27,7 @@ struct RecordArguments {
     std::uint64_t seed = 1;
     std::string data, saveWeights, loadWeights, slowRank;
     bool noTrace = false;
-    std::vector<std::string> command;       ///< after "--"
+    std::vector<std::string> command; ///< after "--"
 
     void declare(CLI::App& app);
 

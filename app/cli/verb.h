@@ -15,8 +15,8 @@ class Verb {
 public:
     virtual ~Verb() = default;
     virtual const char* name() const = 0;
-    virtual const char* summary() const = 0;      ///< one line for the list of verbs
-    virtual const char* examples() const = 0;     ///< command lines for --help, one per line
+    virtual const char* summary() const = 0;  ///< one line for the list of verbs
+    virtual const char* examples() const = 0; ///< command lines for --help, one per line
     /// Declares options on the verb's own sub-command.
     virtual void declare(CLI::App& app) = 0;
     /// Does it. Returns the exit code; failures are told through the console.

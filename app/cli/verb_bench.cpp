@@ -49,12 +49,12 @@ public:
         const auto bytes = static_cast<double>(std::filesystem::file_size(m_output, ignored));
         if (console.json())
             return console.answerJson(nlohmann::json{{"file", m_output},
-                                                 {"slices_asked", m_options.slices},
-                                                 {"ranks", m_options.ranks},
-                                                 {"bytes", static_cast<std::int64_t>(bytes)},
-                                                 {"seconds", seconds.count()}});
+                                                     {"slices_asked", m_options.slices},
+                                                     {"ranks", m_options.ranks},
+                                                     {"bytes", static_cast<std::int64_t>(bytes)},
+                                                     {"seconds", seconds.count()}});
         return console.answerText(m_output + ": " + formatBytes(bytes) + " in " +
-                              formatDuration(Duration::fromSeconds(seconds.count())));
+                                  formatDuration(Duration::fromSeconds(seconds.count())));
     }
 
 private:
@@ -69,6 +69,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeBenchVerb() { return std::make_unique<BenchVerb>(); }
+std::unique_ptr<Verb> makeBenchVerb()
+{
+    return std::make_unique<BenchVerb>();
+}
 
 } // namespace fourwalls::cli

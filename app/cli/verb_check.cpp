@@ -25,8 +25,8 @@ public:
     {
         const StopSignals signals;
         Progress progress("checking");
-        const auto report = store::checkTrace(m_file, [&progress](double fraction) { progress(fraction); },
-                                              signals.token());
+        const auto report = store::checkTrace(
+            m_file, [&progress](double fraction) { progress(fraction); }, signals.token());
         if (!report) return console.fail(report.error());
         const int exitCode = console.json() ? console.answerJson(asJson(*report)) : console.answerText(asText(*report));
         return report->sound ? exitCode : kExitCouldNot;
@@ -59,6 +59,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeCheckVerb() { return std::make_unique<CheckVerb>(); }
+std::unique_ptr<Verb> makeCheckVerb()
+{
+    return std::make_unique<CheckVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -68,6 +68,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeExportVerb() { return std::make_unique<ExportVerb>(); }
+std::unique_ptr<Verb> makeExportVerb()
+{
+    return std::make_unique<ExportVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -40,7 +40,10 @@ std::string joined(const std::set<std::string>& words)
     return text.empty() ? std::string("\xe2\x80\x93") : text;
 }
 
-json orNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+json orNull(const std::optional<double>& value)
+{
+    return value ? json(*value) : json(nullptr);
+}
 
 json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks)
 {
@@ -121,9 +124,9 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
         const std::string plan = formatPlan(spec.plan);
         line("model", fmt::format("{}, {} parameters", spec.model.name, formatCount(parameterCount(spec.model))));
         line("plan", plan.empty() ? "one rank" : plan);
-        line("training", fmt::format("batch {}, sequence {}, {}, {}, seed {}", spec.training.batch,
-                                     spec.training.sequence, name(spec.training.optimizer),
-                                     name(spec.training.precision), spec.training.seed));
+        line("training",
+             fmt::format("batch {}, sequence {}, {}, {}, seed {}", spec.training.batch, spec.training.sequence,
+                         name(spec.training.optimizer), name(spec.training.precision), spec.training.seed));
         line("cluster", fmt::format("{} ({})", spec.cluster.name, spec.cluster.device.name));
     }
     if (info.closing.peakFlopsPerDevice)
@@ -169,6 +172,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeInfoVerb() { return std::make_unique<InfoVerb>(); }
+std::unique_ptr<Verb> makeInfoVerb()
+{
+    return std::make_unique<InfoVerb>();
+}
 
 } // namespace fourwalls::cli

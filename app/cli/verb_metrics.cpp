@@ -34,6 +34,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeMetricsVerb() { return std::make_unique<MetricsVerb>(); }
+std::unique_ptr<Verb> makeMetricsVerb()
+{
+    return std::make_unique<MetricsVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -174,6 +174,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeRecordVerb() { return std::make_unique<RecordVerb>(); }
+std::unique_ptr<Verb> makeRecordVerb()
+{
+    return std::make_unique<RecordVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -48,10 +48,8 @@ public:
         const Status placed = output->commit();
         if (!placed.ok()) return console.fail(placed.error());
         if (console.json())
-            return console.answerJson(nlohmann::json{{"file", m_output},
-                                                     {"begin_ns", range->begin.ns},
-                                                     {"end_ns", range->end.ns},
-                                                     {"redacted", m_redact}});
+            return console.answerJson(nlohmann::json{
+                {"file", m_output}, {"begin_ns", range->begin.ns}, {"end_ns", range->end.ns}, {"redacted", m_redact}});
         return console.answerText(m_output + ": " + formatDuration(range->length()));
     }
 
@@ -64,9 +62,15 @@ private:
             return Error{ErrorCode::InvalidArgument, "--steps and --range exclude each other", "", "one of them"};
         if (m_steps.empty() && m_range.empty() && m_ranks.empty() && !m_redact)
             return Error{ErrorCode::InvalidArgument, "nothing to trim", "", "--steps, --range, --ranks or --redact"};
-        if (!m_steps.empty()) { FOURWALLS_TRY_ASSIGN(options.steps, readStepRange(m_steps)); }
-        if (!m_range.empty()) { FOURWALLS_TRY_ASSIGN(options.range, readTimeRange(m_range)); }
-        if (!m_ranks.empty()) { FOURWALLS_TRY_ASSIGN(options.ranks, readRanks(m_ranks)); }
+        if (!m_steps.empty()) {
+            FOURWALLS_TRY_ASSIGN(options.steps, readStepRange(m_steps));
+        }
+        if (!m_range.empty()) {
+            FOURWALLS_TRY_ASSIGN(options.range, readTimeRange(m_range));
+        }
+        if (!m_ranks.empty()) {
+            FOURWALLS_TRY_ASSIGN(options.ranks, readRanks(m_ranks));
+        }
         return options;
     }
 
@@ -76,8 +80,8 @@ private:
         Progress progress("trimming");
         FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                              store::TraceWriter::create(path, trimmedHeader(trace.info(), options)));
-        return trimTrace(trace, options, *writer, [&progress](double fraction) { progress(fraction); },
-                         signals.token());
+        return trimTrace(
+            trace, options, *writer, [&progress](double fraction) { progress(fraction); }, signals.token());
     }
 
     std::string m_file, m_steps, m_range, m_ranks, m_output;
@@ -86,6 +90,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeTrimVerb() { return std::make_unique<TrimVerb>(); }
+std::unique_ptr<Verb> makeTrimVerb()
+{
+    return std::make_unique<TrimVerb>();
+}
 
 } // namespace fourwalls::cli

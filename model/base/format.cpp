@@ -77,8 +77,8 @@ std::string formatDuration(Duration duration, int digits)
 std::string formatBytes(double bytes, ByteUnits units, int digits)
 {
     static constexpr std::array<Unit, 5> kDecimal{{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}}};
-    static constexpr std::array<Unit, 5> kBinary{{{1099511627776.0, "TiB"}, {1073741824.0, "GiB"},
-                                                  {1048576.0, "MiB"}, {1024.0, "KiB"}, {1, "B"}}};
+    static constexpr std::array<Unit, 5> kBinary{
+        {{1099511627776.0, "TiB"}, {1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1, "B"}}};
     return withUnit(bytes, units == ByteUnits::Decimal ? kDecimal : kBinary, digits);
 }
 
@@ -104,8 +104,8 @@ std::string formatFigure(double value, int digits)
     if (std::isfinite(value) && (value == 0 || (magnitude >= 1e-4 && magnitude < 1e7)))
         return fixed(value, value == 0 ? 0 : decimalsFor(value, digits));
     std::array<char, 64> buffer;
-    const auto [end, failure] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                              std::chars_format::scientific, digits - 1);
+    const auto [end, failure] =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific, digits - 1);
     return failure == std::errc{} ? std::string(buffer.data(), end) : std::string("?");
 }
 

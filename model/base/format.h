@@ -11,7 +11,7 @@
 
 namespace fourwalls {
 
-enum class ByteUnits { Decimal, Binary };              ///< GB = 10^9, or GiB = 2^30
+enum class ByteUnits { Decimal, Binary }; ///< GB = 10^9, or GiB = 2^30
 
 inline constexpr std::string_view kThinSpaceUtf8 = "\xe2\x80\x89";
 

@@ -20,7 +20,7 @@ namespace {
 /// Threads of the process that are not tracks get numbers above all tracks.
 struct ThreadKey {
     TrackId track;
-    int extra = 0;   ///< 0: the track itself; n: its n-th thread for slices that do not nest
+    int extra = 0; ///< 0: the track itself; n: its n-th thread for slices that do not nest
     friend auto operator<=>(const ThreadKey&, const ThreadKey&) = default;
 };
 
@@ -80,7 +80,8 @@ private:
         for (const TrackView& track : m_trace.tracks()) labels[track.info.rank];
         for (const RankInfo& rank : m_trace.info().header.ranks) labels[rank.rank] = rank.device;
         for (const auto& [rank, device] : labels) {
-            const std::string label = "rank " + std::to_string(rank.value) + (device.empty() ? "" : " (" + device + ")");
+            const std::string label =
+                "rank " + std::to_string(rank.value) + (device.empty() ? "" : " (" + device + ")");
             metadata(rank, std::nullopt, "process_name", "\"name\":" + jsonText(label));
             metadata(rank, std::nullopt, "process_sort_index", "\"sort_index\":" + std::to_string(rank.value));
         }
@@ -123,7 +124,8 @@ private:
         const auto info = m_trace.op(id);
         if (!info) {
             if (m_failure.ok()) m_failure = info.error();
-            return m_opParts.emplace(id, "\"name\":\"?\",\"cat\":\"?\",\"args\":{\"op\":" + std::to_string(id.value)).first->second;
+            return m_opParts.emplace(id, "\"name\":\"?\",\"cat\":\"?\",\"args\":{\"op\":" + std::to_string(id.value))
+                .first->second;
         }
         const OpInfo& op = **info;
         std::string part = "\"name\":" + jsonText(op.name) + ",\"cat\":\"" + std::string(name(op.kind)) +
@@ -144,8 +146,8 @@ private:
               << ",\"wire_bytes\":" << record.wireBytes << ",\"sequence\":" << record.sequence
               << ",\"wait_us\":" << microseconds((record.lastArrival - record.start).ns);
         if (record.group.value >= 0 && group < groups.size())
-            m_out << ",\"group\":" << jsonText(groups[group].name) << ",\"transport\":"
-                  << jsonText(groups[group].transport);
+            m_out << ",\"group\":" << jsonText(groups[group].name)
+                  << ",\"transport\":" << jsonText(groups[group].transport);
         if (record.peer) m_out << ",\"peer\":" << record.peer->value;
         if (!record.algorithm.empty()) m_out << ",\"algorithm\":" << jsonText(record.algorithm);
         if (!record.protocol.empty()) m_out << ",\"protocol\":" << jsonText(record.protocol);
@@ -172,7 +174,7 @@ private:
             if (a.start == b.start && a.duration == b.duration) return a.lane < b.lane;
             return laneOrder(a.start, a.duration, b.start, b.duration);
         });
-        std::vector<std::vector<Instant>> open;   // per thread, the ends of the open slices, innermost last
+        std::vector<std::vector<Instant>> open; // per thread, the ends of the open slices, innermost last
         for (const SliceView& slice : slices) {
             std::size_t extra = 0;
             for (;; ++extra) {

@@ -18,17 +18,30 @@ namespace {
 constexpr TimeRange kEverything{Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-std::string text(const std::optional<double>& value) { return value ? shortestNumber(*value) : std::string(); }
+std::string text(std::int64_t value)
+{
+    return std::to_string(value);
+}
+std::string text(const std::optional<double>& value)
+{
+    return value ? shortestNumber(*value) : std::string();
+}
 template <class Tag, class Rep>
-std::string text(const std::optional<Id<Tag, Rep>>& id) { return id ? std::to_string(id->value) : std::string(); }
-std::string text(std::string_view word) { return csvField(word); }
+std::string text(const std::optional<Id<Tag, Rep>>& id)
+{
+    return id ? std::to_string(id->value) : std::string();
+}
+std::string text(std::string_view word)
+{
+    return csvField(word);
+}
 
 /// One file.
 class Table {
 public:
     Table(const std::string& folder, const std::string& name, std::initializer_list<std::string_view> columns)
-        : m_path((std::filesystem::path(folder) / (name + ".csv")).string()), m_out(m_path, std::ios::binary)
+        : m_path((std::filesystem::path(folder) / (name + ".csv")).string())
+        , m_out(m_path, std::ios::binary)
     {
         bool first = true;
         for (const std::string_view column : columns) {
@@ -187,8 +200,9 @@ private:
 
     Status writeAllocations(std::stop_token stop)
     {
-        Table table(m_folder, "allocations", {"rank", "allocation", "start_ns", "end_ns", "bytes", "address",
-                                              "category", "operator", "microbatch"});
+        Table table(
+            m_folder, "allocations",
+            {"rank", "allocation", "start_ns", "end_ns", "bytes", "address", "category", "operator", "microbatch"});
         FOURWALLS_TRY(m_trace.scanAllocations(
             [&](const AllocationView& a) {
                 table.row(a.rank.value, a.id.value, a.start.ns, a.end ? text(a.end->ns) : std::string(), a.bytes,
@@ -230,8 +244,9 @@ private:
 
     Status writeSteps()
     {
-        Table table(m_folder, "steps", {"rank", "step", "begin_ns", "end_ns", "warmup", "loss", "learning_rate",
-                                        "gradient_norm", "samples", "tokens"});
+        Table table(m_folder, "steps",
+                    {"rank", "step", "begin_ns", "end_ns", "warmup", "loss", "learning_rate", "gradient_norm",
+                     "samples", "tokens"});
         std::set<RankId> ranks;
         for (const RankInfo& rank : m_info.header.ranks) ranks.insert(rank.rank);
         for (const TrackView& track : m_trace.tracks()) ranks.insert(track.info.rank);
@@ -240,8 +255,7 @@ private:
             for (const StepView& view : steps) {
                 const StepRecord& step = view.record;
                 table.row(rank.value, step.step.value, step.range.begin.ns, step.range.end.ns, step.warmup ? 1 : 0,
-                          text(step.loss), text(step.learningRate), text(step.gradientNorm), step.samples,
-                          step.tokens);
+                          text(step.loss), text(step.learningRate), text(step.gradientNorm), step.samples, step.tokens);
             }
         }
         return table.close();
@@ -267,11 +281,28 @@ private:
     Status writeStepSummaries()
     {
         Table table(m_folder, "step_summaries",
-                    {"rank", "step", "begin_ns", "end_ns", "warmup", "compute_ns", "exposed_comm_ns",
-                     "exposed_copy_ns", "bubble_ns", "idle_data_loading_ns", "idle_launch_ns",
-                     "idle_synchronisation_ns", "idle_other_ns", "compute_sum_ns", "collective_wait_ns",
-                     "pipeline_window_ns", "pipeline_busy_ns", "model_flops", "recompute_flops", "recompute_ns",
-                     "memory_bound_excess_ns", "inefficiency_excess_ns"});
+                    {"rank",
+                     "step",
+                     "begin_ns",
+                     "end_ns",
+                     "warmup",
+                     "compute_ns",
+                     "exposed_comm_ns",
+                     "exposed_copy_ns",
+                     "bubble_ns",
+                     "idle_data_loading_ns",
+                     "idle_launch_ns",
+                     "idle_synchronisation_ns",
+                     "idle_other_ns",
+                     "compute_sum_ns",
+                     "collective_wait_ns",
+                     "pipeline_window_ns",
+                     "pipeline_busy_ns",
+                     "model_flops",
+                     "recompute_flops",
+                     "recompute_ns",
+                     "memory_bound_excess_ns",
+                     "inefficiency_excess_ns"});
         FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, m_trace.stepSummaries());
         for (const StepSummary& s : summaries)
             table.row(s.rank.value, s.step.value, s.range.begin.ns, s.range.end.ns, s.warmup ? 1 : 0, s.compute.ns,
@@ -285,9 +316,9 @@ private:
 
     Status writeMemorySummaries()
     {
-        Table table(m_folder, "memory_summaries", {"rank", "step", "peak_bytes", "peak_at_ns", "resident_bytes",
-                                                   "peak_reserved_bytes", "category", "at_peak_bytes",
-                                                   "category_peak_bytes"});
+        Table table(m_folder, "memory_summaries",
+                    {"rank", "step", "peak_bytes", "peak_at_ns", "resident_bytes", "peak_reserved_bytes", "category",
+                     "at_peak_bytes", "category_peak_bytes"});
         FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> summaries, m_trace.memorySummaries());
         for (const MemorySummary& s : summaries)
             for (std::size_t c = 0; c < s.atPeak.size(); ++c)
@@ -328,8 +359,7 @@ Status exportCsv(TraceQuery& trace, const std::string& folder, const std::functi
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     if (failure)
-        return Error{ErrorCode::Io, "the folder cannot be created: " + failure.message(), folder,
-                     "another place"};
+        return Error{ErrorCode::Io, "the folder cannot be created: " + failure.message(), folder, "another place"};
     return CsvWriter(trace, folder).write(progress, stop);
 }
 

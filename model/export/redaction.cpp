@@ -12,8 +12,15 @@ namespace {
 
 constexpr const char* kPath = "(path)";
 
-bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
-bool endsPath(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0 || c == '"' || c == '\'' || c == ')' || c == ',' || c == ';'; }
+bool isWordCharacter(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+bool endsPath(char c)
+{
+    return std::isspace(static_cast<unsigned char>(c)) != 0 || c == '"' || c == '\'' || c == ')' || c == ',' ||
+           c == ';';
+}
 
 /// Whether a path begins at `at`: an absolute one, one below home or a relative one with dots, or a drive letter.
 bool pathBegins(const std::string& text, std::size_t at)
@@ -45,7 +52,8 @@ std::string replacedWords(std::string text, const std::string& word, const std::
 {
     for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
         const std::size_t end = at + word.size();
-        const bool whole = (at == 0 || !isWordCharacter(text[at - 1])) && (end == text.size() || !isWordCharacter(text[end]));
+        const bool whole =
+            (at == 0 || !isWordCharacter(text[at - 1])) && (end == text.size() || !isWordCharacter(text[end]));
         if (whole) text.replace(at, word.size(), by);
         at += whole ? by.size() : word.size();
     }

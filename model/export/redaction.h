@@ -21,7 +21,7 @@ public:
     TraceHeader header(TraceHeader original) const;
 
 private:
-    std::vector<std::pair<std::string, std::string>> m_hosts;   ///< name, alias; longest first
+    std::vector<std::pair<std::string, std::string>> m_hosts; ///< name, alias; longest first
 };
 
 } // namespace fourwalls

@@ -30,10 +30,13 @@ std::set<RankId> ranksOf(const TraceQuery& trace)
 class Trimmer {
 public:
     Trimmer(TraceQuery& trace, const TrimOptions& options, TimeRange range, TraceSink& sink)
-        : m_trace(trace), m_options(options), m_range(range), m_sink(sink), m_redaction(trace.info().header.ranks),
-          m_producer(sink.openProducer())
-    {
-    }
+        : m_trace(trace)
+        , m_options(options)
+        , m_range(range)
+        , m_sink(sink)
+        , m_redaction(trace.info().header.ranks)
+        , m_producer(sink.openProducer())
+    {}
 
     Status copy(const std::function<void(double)>& progress, std::stop_token stop)
     {
@@ -101,11 +104,12 @@ private:
         std::int64_t seen = 0;
         const auto visit = [&](const SliceView& slice) {
             if (progress && (++seen & 0xffff) == 0) progress(static_cast<double>(seen) / total);
-            const bool inside = slice.start < m_range.end &&
-                                (slice.end() > m_range.begin || slice.start >= m_range.begin);
+            const bool inside =
+                slice.start < m_range.end && (slice.end() > m_range.begin || slice.start >= m_range.begin);
             const auto target = track(slice.track);
             if (!inside || !target) return true;
-            m_producer->slice({*target, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
+            m_producer->slice(
+                {*target, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
             return m_failure.ok();
         };
         return m_trace.scanSlices(visit, stop);
@@ -114,8 +118,7 @@ private:
     Status copyAllocations(std::stop_token stop)
     {
         const auto visit = [&](const AllocationView& allocation) {
-            const bool inside = allocation.start < m_range.end &&
-                                (!allocation.end || *allocation.end > m_range.begin);
+            const bool inside = allocation.start < m_range.end && (!allocation.end || *allocation.end > m_range.begin);
             if (!inside || !isKept(allocation.rank)) return true;
             AllocationRecord record;
             record.id = allocation.id;
@@ -186,8 +189,10 @@ private:
             for (const StepView& step : steps) {
                 if (!step.record.range.overlaps(m_range)) continue;
                 const bool whole = step.record.range.begin >= m_range.begin && step.record.range.end <= m_range.end;
-                if (whole) m_producer->step(rank, step.record);
-                else ++m_cutSteps;
+                if (whole)
+                    m_producer->step(rank, step.record);
+                else
+                    ++m_cutSteps;
             }
         }
         return {};
@@ -212,8 +217,8 @@ private:
             m_sink.audit(record);
         }
         m_sink.audit({"trimmed", AuditSeverity::Info, 1,
-                      std::to_string(m_range.begin.ns) + " to " + std::to_string(m_range.end.ns) + " ns of a trace of " +
-                          std::to_string(m_trace.info().counts.slices) + " slices"});
+                      std::to_string(m_range.begin.ns) + " to " + std::to_string(m_range.end.ns) +
+                          " ns of a trace of " + std::to_string(m_trace.info().counts.slices) + " slices"});
         if (m_cutSteps > 0)
             m_sink.audit({"steps_cut", AuditSeverity::Info, m_cutSteps, "steps that lie in the range only in part"});
         if (m_options.redact) m_sink.audit({"redacted", AuditSeverity::Info, 1, "host names, paths, data files"});

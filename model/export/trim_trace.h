@@ -15,10 +15,10 @@
 namespace fourwalls {
 
 struct TrimOptions {
-    std::optional<std::pair<StepIndex, StepIndex>> steps;   ///< first and last, both kept
-    std::optional<TimeRange> range;                         ///< instead of steps
-    std::vector<RankId> ranks;                              ///< empty: all
-    bool redact = false;    ///< no host names, file paths or names of data files
+    std::optional<std::pair<StepIndex, StepIndex>> steps; ///< first and last, both kept
+    std::optional<TimeRange> range;                       ///< instead of steps
+    std::vector<RankId> ranks;                            ///< empty: all
+    bool redact = false;                                  ///< no host names, file paths or names of data files
 };
 
 /// The range that the options mean in this trace. Errors: InvalidArgument if there are no such steps or ranks, if

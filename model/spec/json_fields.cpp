@@ -17,8 +17,10 @@ std::size_t nestingOf(std::string_view text)
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         if (inString) {
-            if (c == '\\') ++i;
-            else if (c == '"') inString = false;
+            if (c == '\\')
+                ++i;
+            else if (c == '"')
+                inString = false;
         } else if (c == '"') {
             inString = true;
         } else if (c == '{' || c == '[') {
@@ -53,12 +55,15 @@ Result<nlohmann::json> parseJson(std::string_view text, std::string_view where)
 }
 
 JsonFields::JsonFields(const nlohmann::json& object, std::string_view where, std::string_view path)
-    : m_object(object), m_where(where), m_path(path)
+    : m_object(object)
+    , m_where(where)
+    , m_path(path)
 {
     if (!m_object.is_object())
-        m_status = Error{ErrorCode::Format, (m_path.empty() ? std::string("the document") : "\"" + m_path + "\"") +
-                                                " is not a JSON object",
-                         m_where, "{\"field\": value, ...}"};
+        m_status =
+            Error{ErrorCode::Format,
+                  (m_path.empty() ? std::string("the document") : "\"" + m_path + "\"") + " is not a JSON object",
+                  m_where, "{\"field\": value, ...}"};
 }
 
 void JsonFields::fail(const char* key, const std::string& what, const std::string& hint)

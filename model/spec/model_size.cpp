@@ -40,7 +40,7 @@ double weightProductsPerToken(const TransformerSpec& t)
 /// What a walk over a ResNet's layers adds up.
 struct ResNetTotals {
     std::int64_t parameters = 0;
-    double products = 0;             ///< multiplications of one image's forward pass
+    double products = 0; ///< multiplications of one image's forward pass
 
     /// A square convolution without bias, followed by batch normalisation (scale and shift). Returns its output size.
     std::int64_t convolution(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride,
@@ -57,7 +57,7 @@ struct ResNetTotals {
 ResNetTotals totalsOf(const ResNetSpec& spec)
 {
     constexpr std::int64_t kExpansion = 4;
-    const std::array<std::int64_t, 4> blocks = spec.depth >= 152  ? std::array<std::int64_t, 4>{3, 8, 36, 3}
+    const std::array<std::int64_t, 4> blocks = spec.depth >= 152   ? std::array<std::int64_t, 4>{3, 8, 36, 3}
                                                : spec.depth >= 101 ? std::array<std::int64_t, 4>{3, 4, 23, 3}
                                                                    : std::array<std::int64_t, 4>{3, 4, 6, 3};
     ResNetTotals totals;
@@ -91,7 +91,7 @@ std::int64_t parameterCount(const ModelSpec& model)
 
 double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention)
 {
-    constexpr double kFlopsPerProduct = 2;      // a multiplication and an addition
+    constexpr double kFlopsPerProduct = 2; // a multiplication and an addition
     constexpr double kForwardAndBackward = 3;
     const auto count = static_cast<double>(samples);
     const TransformerSpec* t = model.transformer();

@@ -166,9 +166,9 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("sp", plan.sequenceParallel, defaults.sequenceParallel);
     if (plan.recompute != defaults.recompute) add("recompute", wordOf(kRecomputeWords, plan.recompute));
     std::string offload;
-    for (const auto& [on, word] : {std::pair{plan.offloadOptimizer, "optimizer"},
-                                   std::pair{plan.offloadActivations, "activations"},
-                                   std::pair{plan.offloadParameters, "parameters"}})
+    for (const auto& [on, word] :
+         {std::pair{plan.offloadOptimizer, "optimizer"}, std::pair{plan.offloadActivations, "activations"},
+          std::pair{plan.offloadParameters, "parameters"}})
         if (on) offload += (offload.empty() ? "" : ",") + std::string(word);
     if (!offload.empty()) add("offload", offload);
     if (plan.schedule != impliedSchedule(plan)) add("schedule", wordOf(kScheduleWords, plan.schedule));

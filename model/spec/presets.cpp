@@ -88,7 +88,13 @@ Result<std::string_view> devicePresetJson(std::string_view name, std::string_vie
                  joined(presetNames("devices"))};
 }
 
-std::vector<std::string> modelPresetNames() { return presetNames("models"); }
-std::vector<std::string> clusterPresetNames() { return presetNames("clusters"); }
+std::vector<std::string> modelPresetNames()
+{
+    return presetNames("models");
+}
+std::vector<std::string> clusterPresetNames()
+{
+    return presetNames("clusters");
+}
 
 } // namespace fourwalls

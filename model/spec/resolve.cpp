@@ -12,7 +12,10 @@ Error misfit(const std::string& field, std::string what, std::string hint)
     return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
 }
 
-std::string text(std::int64_t value) { return std::to_string(value); }
+std::string text(std::int64_t value)
+{
+    return std::to_string(value);
+}
 
 /// value must be a multiple of the degree called `field`.
 Status mustDivide(const std::string& field, std::int64_t degree, const char* what, std::int64_t value)
@@ -65,14 +68,15 @@ Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
 Status checkPlan(const ParallelPlan& plan)
 {
     if ((std::int64_t{plan.dp} * plan.cp) % plan.ep != 0)
-        return misfit("ep", "ep=" + text(plan.ep) + " does not divide dp x cp = " +
-                                text(std::int64_t{plan.dp} * plan.cp),
+        return misfit("ep",
+                      "ep=" + text(plan.ep) + " does not divide dp x cp = " + text(std::int64_t{plan.dp} * plan.cp),
                       "a divisor of dp x cp");
     if (plan.vpp > 1 && plan.pp == 1) return misfit("vpp", "virtual stages need a pipeline", "pp=2 or more");
-    if (plan.vpp > 1 && plan.schedule != PipelineSchedule::Interleaved && plan.schedule != PipelineSchedule::ZeroBubbleV)
+    if (plan.vpp > 1 && plan.schedule != PipelineSchedule::Interleaved &&
+        plan.schedule != PipelineSchedule::ZeroBubbleV)
         return misfit("schedule",
-                      "schedule=" + std::string(name(plan.schedule)) + " has no virtual stages (vpp=" +
-                          text(plan.vpp) + ")",
+                      "schedule=" + std::string(name(plan.schedule)) + " has no virtual stages (vpp=" + text(plan.vpp) +
+                          ")",
                       "schedule=interleaved");
     if (plan.parameterServer != ParameterServer::None && plan.servers < 1)
         return misfit("servers", "a parameter-server plan needs servers", "servers=1");
@@ -87,12 +91,12 @@ Status resolve(RunSpec& spec)
 {
     FOURWALLS_TRY(checkPlan(spec.plan));
     FOURWALLS_TRY(checkBatch(spec));
-    if (spec.plan.ep > 1)
-        return misfit("ep", spec.model.name + " has no experts to distribute", "ep=1");
+    if (spec.plan.ep > 1) return misfit("ep", spec.model.name + " has no experts to distribute", "ep=1");
     if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(spec, *transformer);
     if (spec.training.sequence != 0) return misfit("seq", "images have no sequence length", "leave --seq out");
     for (const auto& [field, degree] : {std::pair{"tp", spec.plan.tp}, std::pair{"cp", spec.plan.cp}})
-        if (degree > 1) return misfit(field, "convolutional networks are not split this way", std::string(field) + "=1");
+        if (degree > 1)
+            return misfit(field, "convolutional networks are not split this way", std::string(field) + "=1");
     if (spec.plan.sequenceParallel) return misfit("sp", "images have no sequence to split", "sp=0");
     return {};
 }

@@ -82,12 +82,9 @@ json trainingToJson(const TrainingSettings& t)
 
 json knownToJson(const RunSpec& spec)
 {
-    return {{"spec_version", kSpecVersion},
-            {"model", modelToJson(spec.model)},
-            {"plan", formatPlan(spec.plan)},
-            {"training", trainingToJson(spec.training)},
-            {"cluster", clusterToJson(spec.cluster)},
-            {"framework", spec.framework}};
+    return {{"spec_version", kSpecVersion},           {"model", modelToJson(spec.model)},
+            {"plan", formatPlan(spec.plan)},          {"training", trainingToJson(spec.training)},
+            {"cluster", clusterToJson(spec.cluster)}, {"framework", spec.framework}};
 }
 
 /// What `given` has and `known` has not, object by object; null if nothing.
@@ -110,13 +107,18 @@ void addUnknown(json& known, const json& unknown)
 {
     for (const auto& [key, value] : unknown.items()) {
         const auto found = known.find(key);
-        if (found == known.end()) known[key] = value;
-        else if (found->is_object() && value.is_object()) addUnknown(*found, value);
+        if (found == known.end())
+            known[key] = value;
+        else if (found->is_object() && value.is_object())
+            addUnknown(*found, value);
     }
 }
 
 /// Text that is not UTF-8 (a file name of another system) gets replacement characters instead of an exception.
-std::string dump(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& object)
+{
+    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 Result<ModelSpec> readModel(const json& object, std::string_view where, std::string_view path)
 {
@@ -260,8 +262,12 @@ Result<RunSpec> runSpecFromJson(std::string_view text)
     const Result<ParallelPlan> parsed = parsePlan(plan);
     if (!parsed) return Error{ErrorCode::Format, parsed.error().what, "run specification, plan", parsed.error().hint};
     spec.plan = *parsed;
-    if (training) { FOURWALLS_TRY_ASSIGN(spec.training, readTraining(*training)); }
-    if (cluster) { FOURWALLS_TRY_ASSIGN(spec.cluster, readCluster(*cluster, kSpecName, "cluster")); }
+    if (training) {
+        FOURWALLS_TRY_ASSIGN(spec.training, readTraining(*training));
+    }
+    if (cluster) {
+        FOURWALLS_TRY_ASSIGN(spec.cluster, readCluster(*cluster, kSpecName, "cluster"));
+    }
     const json unknown = difference(object, knownToJson(spec));
     if (!unknown.is_null()) spec.unknownFieldsJson = dump(unknown);
     return spec;

@@ -13,7 +13,10 @@ namespace fourwalls {
 
 namespace {
 
-bool isValid(Instant at) { return at.ns >= -kLargestTimeNs && at.ns <= kLargestTimeNs; }
+bool isValid(Instant at)
+{
+    return at.ns >= -kLargestTimeNs && at.ns <= kLargestTimeNs;
+}
 bool isValid(Instant start, Duration duration)
 {
     return isValid(start) && duration.ns >= 0 && duration.ns <= kLargestTimeNs && isValid(start + duration);
@@ -96,9 +99,8 @@ public:
             cover(free.at);
         }
         for (auto& [rank, list] : m_data.allocations) {
-            std::stable_sort(list.begin(), list.end(), [](const AllocationView& a, const AllocationView& b) {
-                return a.start < b.start;
-            });
+            std::stable_sort(list.begin(), list.end(),
+                             [](const AllocationView& a, const AllocationView& b) { return a.start < b.start; });
         }
     }
 
@@ -125,8 +127,8 @@ public:
         for (const CollectiveRecord& record : records) {
             const bool sound = isTrack(record.track) && record.group.value >= 0 &&
                                static_cast<std::size_t>(record.group.value) < m_data.info.groups.size() &&
-                               isValid(record.start) && isValid(record.end) &&
-                               record.start <= record.lastArrival && record.lastArrival <= record.end;
+                               isValid(record.start) && isValid(record.end) && record.start <= record.lastArrival &&
+                               record.lastArrival <= record.end;
             if (!sound) {
                 ++m_invalid;
                 continue;
@@ -134,10 +136,9 @@ public:
             m_data.collectives.push_back({trackOf(record.track).info.rank, record});
             cover(record.end);
         }
-        std::stable_sort(m_data.collectives.begin(), m_data.collectives.end(),
-                         [](const CollectiveView& a, const CollectiveView& b) {
-                             return a.record.start < b.record.start;
-                         });
+        std::stable_sort(
+            m_data.collectives.begin(), m_data.collectives.end(),
+            [](const CollectiveView& a, const CollectiveView& b) { return a.record.start < b.record.start; });
     }
 
     void addFlows(std::vector<FlowRecord> records)

@@ -14,7 +14,10 @@ namespace fourwalls {
 
 namespace {
 
-Error cancelled() { return {ErrorCode::Cancelled, "cancelled", "", ""}; }
+Error cancelled()
+{
+    return {ErrorCode::Cancelled, "cancelled", "", ""};
+}
 
 Status checkScreen(TimeRange range, int pixels)
 {
@@ -95,8 +98,8 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
                 const TimeRange cell{columns.begin(c), columns.begin(c + 1)};
                 const TimeRange inside = part.intersected(cell);
                 if (inside.empty()) continue;
-                const auto share = static_cast<float>(static_cast<double>(inside.length().ns) /
-                                                      static_cast<double>(cell.length().ns));
+                const auto share =
+                    static_cast<float>(static_cast<double>(inside.length().ns) / static_cast<double>(cell.length().ns));
                 RankActivity::Column& column = activity.columns[static_cast<std::size_t>(c)];
                 (priority == 0 ? column.compute : priority == 1 ? column.communication : column.other) += share;
             }

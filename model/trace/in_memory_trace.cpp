@@ -44,10 +44,7 @@ private:
     std::shared_ptr<Shared> m_shared;
 };
 
-InMemoryTrace::InMemoryTrace(TraceHeader header)
-    : m_header(std::move(header)), m_shared(std::make_shared<Shared>())
-{
-}
+InMemoryTrace::InMemoryTrace(TraceHeader header) : m_header(std::move(header)), m_shared(std::make_shared<Shared>()) {}
 
 OpId InMemoryTrace::defineOp(const OpInfo& info)
 {
@@ -73,7 +70,10 @@ CounterId InMemoryTrace::defineCounter(const CounterInfo& info)
     return m_counters.intern(info);
 }
 
-std::unique_ptr<TraceProducer> InMemoryTrace::openProducer() { return std::make_unique<Producer>(m_shared); }
+std::unique_ptr<TraceProducer> InMemoryTrace::openProducer()
+{
+    return std::make_unique<Producer>(m_shared);
+}
 
 void InMemoryTrace::audit(const AuditRecord& record)
 {

@@ -99,8 +99,7 @@ void MemorySummarizer::observe(Window& window, Instant at) const
         summary.atPeak = m_live;
     }
     for (std::size_t c = 0; c < m_live.size(); ++c) {
-        summary.categoryPeaks[c] =
-            window.started ? std::max(summary.categoryPeaks[c], m_live[c]) : m_live[c];
+        summary.categoryPeaks[c] = window.started ? std::max(summary.categoryPeaks[c], m_live[c]) : m_live[c];
     }
     window.started = true;
 }

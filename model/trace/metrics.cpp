@@ -15,13 +15,13 @@ namespace {
 /// One training step over all ranks.
 struct JobStep {
     StepIndex step;
-    TimeRange range;                            ///< first rank's start to last rank's end
+    TimeRange range; ///< first rank's start to last rank's end
     std::vector<const StepSummary*> ranks;
 };
 
 /// Weighted sums over the ranks of the median step(s), in nanoseconds of one rank each.
 struct Shares {
-    double total = 0;                           ///< step time x ranks
+    double total = 0; ///< step time x ranks
     double compute = 0, exposedComm = 0, exposedCopy = 0, bubble = 0, idle = 0;
     double memoryBoundExcess = 0, inefficiencyExcess = 0;
     double modelFlops = 0, recomputeFlops = 0;
@@ -116,7 +116,9 @@ std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::o
 
 void addBubble(TraceMetrics& metrics, const std::vector<JobStep>& steps, const TraceHeader& header)
 {
-    struct Stage { double window = 0, busy = 0; };
+    struct Stage {
+        double window = 0, busy = 0;
+    };
     std::map<int, Stage> stages;
     for (const JobStep& step : steps) {
         for (const StepSummary* summary : step.ranks) {
@@ -280,8 +282,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         if (group < info.groups.size()) entry.group = info.groups[group].name;
         if (summary.time.ns > 0) {
             entry.algorithmBytesPerSecond = static_cast<double>(summary.payloadBytes) / summary.time.seconds();
-            entry.busBytesPerSecond =
-                *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
+            entry.busBytesPerSecond = *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
         }
         metrics.collectives.push_back(entry);
     }

@@ -9,7 +9,10 @@ namespace fourwalls {
 
 namespace {
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+char lower(char c)
+{
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
 
 } // namespace
 
@@ -41,9 +44,9 @@ bool NameMatcher::matches(std::string_view name) const
                m_lowerText.empty();
     }
     try {
-        return std::regex_search(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(
-                                                   std::min(name.size(), kLongestExpressionName)),
-                                 m_expression);
+        return std::regex_search(
+            name.begin(), name.begin() + static_cast<std::ptrdiff_t>(std::min(name.size(), kLongestExpressionName)),
+            m_expression);
     } catch (const std::regex_error&) {
         return false;
     }

@@ -13,7 +13,14 @@ namespace {
 /// The partition's priorities; a smaller one wins. Communication comes in two so that a stage's busy time can leave
 /// out the pipeline's own transfers.
 enum Priority : int {
-    kCompute, kCommunication, kPipelineTransfer, kCopy, kPipelineWait, kDataLoading, kLaunch, kSynchronisation,
+    kCompute,
+    kCommunication,
+    kPipelineTransfer,
+    kCopy,
+    kPipelineWait,
+    kDataLoading,
+    kLaunch,
+    kSynchronisation,
     kPriorityCount
 };
 
@@ -50,7 +57,10 @@ struct Roofline {
     double ideal = 0;
 };
 
-Duration rounded(double ns) { return Duration{static_cast<std::int64_t>(std::llround(ns))}; }
+Duration rounded(double ns)
+{
+    return Duration{static_cast<std::int64_t>(std::llround(ns))};
+}
 
 } // namespace
 
@@ -115,7 +125,10 @@ void StepAccumulator::add(const OpInfo& op, Instant start, Duration duration)
     kind.ideal += ideal;
 }
 
-std::optional<TimeRange> StepAccumulator::pipelineWindow() const { return m_state->window; }
+std::optional<TimeRange> StepAccumulator::pipelineWindow() const
+{
+    return m_state->window;
+}
 
 StepSummary StepAccumulator::finish(std::optional<TimeRange> window)
 {
@@ -140,12 +153,18 @@ StepSummary StepAccumulator::finish(std::optional<TimeRange> window)
         case kPipelineTransfer: summary.exposedComm += length; break;
         case kCopy: summary.exposedCopy += length; break;
         default:
-            if (inPipeline || (priority == kPipelineWait && state.pipelined)) summary.bubble += length;
-            else if (priority == kPipelineWait) summary.exposedComm += length; // a receive outside any pipeline
-            else if (priority == kDataLoading) summary.idleDataLoading += length;
-            else if (priority == kLaunch) summary.idleLaunch += length;
-            else if (priority == kSynchronisation) summary.idleSynchronisation += length;
-            else summary.idleOther += length;
+            if (inPipeline || (priority == kPipelineWait && state.pipelined))
+                summary.bubble += length;
+            else if (priority == kPipelineWait)
+                summary.exposedComm += length; // a receive outside any pipeline
+            else if (priority == kDataLoading)
+                summary.idleDataLoading += length;
+            else if (priority == kLaunch)
+                summary.idleLaunch += length;
+            else if (priority == kSynchronisation)
+                summary.idleSynchronisation += length;
+            else
+                summary.idleOther += length;
         }
     };
     partitionByPriority(std::span(state.unions), summary.range, [&](const TimeRange& part, int priority) {

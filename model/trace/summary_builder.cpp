@@ -20,7 +20,10 @@ std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const Trac
     return header.spec->cluster.device.memoryBytesPerSecond;
 }
 
-bool isPipelined(const TraceHeader& header) { return header.spec && header.spec->plan.pp > 1; }
+bool isPipelined(const TraceHeader& header)
+{
+    return header.spec && header.spec->plan.pp > 1;
+}
 
 int pipelineOf(const TraceHeader& header, RankId rank)
 {
@@ -142,8 +145,7 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     operation.wireBytes = std::max(operation.wireBytes, member.wireBytes);
 
     const auto group = static_cast<std::size_t>(member.group.value);
-    const bool pointToPoint =
-        member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
+    const bool pointToPoint = member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
     const std::size_t expected = pointToPoint || group >= m_groupSizes.size() ? 0 : m_groupSizes[group];
     if (operation.members < expected || expected == 0) return;
     fold(kind, operation);

@@ -33,24 +33,24 @@ std::string_view name(ClockKind value)
 std::string_view name(SliceKind value)
 {
     static constexpr std::array<std::string_view, kSliceKindCount> kNames{
-        "step", "phase", "layer", "operator", "kernel", "collective", "hop", "copy", "wait", "data_loading",
-        "checkpoint", "marker", "host_call"};
+        "step", "phase", "layer",        "operator",   "kernel", "collective", "hop",
+        "copy", "wait",  "data_loading", "checkpoint", "marker", "host_call"};
     return at(kNames, value);
 }
 
 std::string_view name(Phase value)
 {
     static constexpr std::array<std::string_view, kPhaseCount> kNames{
-        "none", "forward", "backward_input", "backward_weight", "recompute", "optimizer", "gradient_sync",
-        "data_loading", "checkpoint_save", "checkpoint_load", "evaluation", "setup"};
+        "none",          "forward",      "backward_input",  "backward_weight", "recompute",  "optimizer",
+        "gradient_sync", "data_loading", "checkpoint_save", "checkpoint_load", "evaluation", "setup"};
     return at(kNames, value);
 }
 
 std::string_view name(Activity value)
 {
     static constexpr std::array<std::string_view, kActivityCount> kNames{
-        "none", "compute", "transfer", "collective_wait", "copy", "pipeline_wait", "data_loading", "launch",
-        "synchronisation", "pipeline_transfer"};
+        "none",          "compute",      "transfer", "collective_wait", "copy",
+        "pipeline_wait", "data_loading", "launch",   "synchronisation", "pipeline_transfer"};
     return at(kNames, value);
 }
 
@@ -63,31 +63,31 @@ std::string_view name(MemoryCategory value)
 
 std::string_view name(TrackKind value)
 {
-    static constexpr std::array<std::string_view, 9> kNames{
-        "steps", "phases", "operators", "compute_stream", "comm_stream", "copy_stream", "cpu_thread", "markers",
-        "other"};
+    static constexpr std::array<std::string_view, 9> kNames{"steps",          "phases",      "operators",
+                                                            "compute_stream", "comm_stream", "copy_stream",
+                                                            "cpu_thread",     "markers",     "other"};
     return at(kNames, value);
 }
 
 std::string_view name(CollectiveOp value)
 {
-    static constexpr std::array<std::string_view, 12> kNames{
-        "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send", "receive", "reduce",
-        "gather", "scatter", "barrier", "other"};
+    static constexpr std::array<std::string_view, 12> kNames{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                             "all_to_all", "send",       "receive",        "reduce",
+                                                             "gather",     "scatter",    "barrier",        "other"};
     return at(kNames, value);
 }
 
 std::string_view name(CounterUnit value)
 {
-    static constexpr std::array<std::string_view, 7> kNames{
-        "none", "bytes", "per_second", "watt", "celsius", "hertz", "percent"};
+    static constexpr std::array<std::string_view, 7> kNames{"none",    "bytes", "per_second", "watt",
+                                                            "celsius", "hertz", "percent"};
     return at(kNames, value);
 }
 
 std::string_view name(EventKind value)
 {
-    static constexpr std::array<std::string_view, 6> kNames{
-        "fault", "checkpoint", "loss_spike", "out_of_memory", "annotation", "rollback"};
+    static constexpr std::array<std::string_view, 6> kNames{"fault",         "checkpoint", "loss_spike",
+                                                            "out_of_memory", "annotation", "rollback"};
     return at(kNames, value);
 }
 

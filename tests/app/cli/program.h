@@ -19,7 +19,10 @@ struct Answer {
     bool saysOneLine() const { return err.count('\n') == 1 && err.endsWith('\n'); }
 };
 
-inline QString programPath() { return QStringLiteral(FOURWALLS_BIN_DIR "/fourwalls-cli"); }
+inline QString programPath()
+{
+    return QStringLiteral(FOURWALLS_BIN_DIR "/fourwalls-cli");
+}
 
 inline Answer run(const QStringList& arguments, const QString& folder = {})
 {

@@ -47,7 +47,8 @@ void CliRangesTest::times()
     QVERIFY(range.ok());
     QCOMPARE(qint64{range->begin.ns}, begin);
     QCOMPARE(qint64{range->end.ns}, end);
-    for (const char* wrong : {"", ":", "5", "5:", ":5", "5:5", "6:5", "1x:2", "1e3:2e3", "99999999999s:999999999999s", "1..2:3"})
+    for (const char* wrong :
+         {"", ":", "5", "5:", ":5", "5:5", "6:5", "1x:2", "1e3:2e3", "99999999999s:999999999999s", "1..2:3"})
         QVERIFY2(!readTimeRange(wrong).ok(), wrong);
 }
 

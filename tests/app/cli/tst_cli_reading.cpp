@@ -65,10 +65,10 @@ void CliReadingTest::infoHasItsShape()
 void CliReadingTest::metricsHaveTheirShape()
 {
     const QJsonObject metrics = run({"metrics", trace(), "--json"}).json();
-    for (const char* field : {"schema_version", "source", "clock", "step_time_ms", "tokens_per_s", "mfu",
-                              "mfu_full_attention", "hfu", "loss", "peak_bytes", "bubble_fraction",
-                              "exposed_comm_fraction", "idle_fraction", "waterfall", "collectives",
-                              "recorder_overhead_fraction", "dropped"})
+    for (const char* field :
+         {"schema_version", "source", "clock", "step_time_ms", "tokens_per_s", "mfu", "mfu_full_attention", "hfu",
+          "loss", "peak_bytes", "bubble_fraction", "exposed_comm_fraction", "idle_fraction", "waterfall", "collectives",
+          "recorder_overhead_fraction", "dropped"})
         QVERIFY2(metrics.contains(field), field);
     QCOMPARE(metrics["loss"].toArray().size(), 4);
     QVERIFY(metrics["mfu"].toDouble() > 0 && metrics["mfu"].toDouble() < 1);
@@ -182,7 +182,8 @@ void CliReadingTest::trimmedTracesAreTraces()
     const QJsonObject before = run({"metrics", trace(), "--json"}).json();
     const QJsonObject after = run({"metrics", path("trim.fourwalls"), "--json"}).json();
     QCOMPARE(after["loss"].toArray()[0], before["loss"].toArray()[1]);
-    QCOMPARE(after["peak_bytes"].toArray()[0].toObject()["total"], before["peak_bytes"].toArray()[0].toObject()["total"]);
+    QCOMPARE(after["peak_bytes"].toArray()[0].toObject()["total"],
+             before["peak_bytes"].toArray()[0].toObject()["total"]);
     const Answer missing = run({"trim", trace(), "--steps", "70-80", "-o", path("none.fourwalls")});
     QCOMPARE(missing.exitCode, 1);
     QVERIFY(missing.err.contains("0-3"));

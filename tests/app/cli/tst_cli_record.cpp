@@ -106,7 +106,8 @@ void CliRecordTest::signalsEndItInOrder()
     process.setReadChannel(QProcess::StandardError);
     process.start(programPath(), record(file, {"--json"}, 1'000'000));
     QByteArray progress;
-    while (progress.count("\"step\":") < 3 && process.waitForReadyRead(60'000)) progress += process.readAllStandardError();
+    while (progress.count("\"step\":") < 3 && process.waitForReadyRead(60'000))
+        progress += process.readAllStandardError();
     QVERIFY2(progress.count("\"step\":") >= 3, progress.constData());
     ::kill(static_cast<pid_t>(process.processId()), signal);
     QVERIFY(process.waitForFinished(60'000));

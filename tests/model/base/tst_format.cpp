@@ -11,7 +11,10 @@ using namespace fourwalls;
 
 namespace {
 
-QString plain(const std::string& text) { return QString::fromStdString(text).replace(QChar(0x2009), ' '); }
+QString plain(const std::string& text)
+{
+    return QString::fromStdString(text).replace(QChar(0x2009), ' ');
+}
 
 } // namespace
 

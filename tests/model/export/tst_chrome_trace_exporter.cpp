@@ -172,7 +172,8 @@ void ChromeTraceExporterTest::hugeTimesStayExact()
     const TrackId track = sample.sink().defineTrack({RankId{0}, TrackKind::Operators, "operators", 0});
     OpInfo info;
     info.name = "late";
-    sample.producer().slice({track, sample.sink().defineOp(info), Instant{1'234'567'890'123'456'789}, Duration{7}, {}, {}});
+    sample.producer().slice(
+        {track, sample.sink().defineOp(info), Instant{1'234'567'890'123'456'789}, Duration{7}, {}, {}});
     std::ostringstream out;
     QVERIFY(exportChromeTrace(*sample.finish(), out).ok());
     QVERIFY(out.str().find("\"ts\":1234567890123456.789,\"dur\":0.007") != std::string::npos);

@@ -28,7 +28,7 @@ void ModelSizeTest::parametersOfPublishedModels_data()
     QTest::newRow("llama2-7b") << "llama2-7b" << qint64{6'738'415'616}; // the released weights
     QTest::newRow("llama3-70b") << "llama3-70b" << qint64{70'553'706'496};
     QTest::newRow("llama3-405b") << "llama3-405b" << qint64{405'853'388'800};
-    QTest::newRow("bloom") << "bloom-176b" << qint64{176'247'271'424};  // arXiv:2211.05100, model card
+    QTest::newRow("bloom") << "bloom-176b" << qint64{176'247'271'424}; // arXiv:2211.05100, model card
 }
 
 void ModelSizeTest::parametersOfPublishedModels()

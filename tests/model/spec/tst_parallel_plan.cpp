@@ -68,23 +68,40 @@ void ParallelPlanTest::refuses_data()
 {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("named");
-    QTest::newRow("unknown") << "dp=2 tensor=4" << "tensor";
-    QTest::newRow("repeated") << "dp=2 pp=4 dp=2" << "dp";
-    QTest::newRow("no value") << "dp" << "dp";
-    QTest::newRow("empty value") << "dp=" << "dp";
-    QTest::newRow("zero degree") << "pp=0" << "pp";
-    QTest::newRow("negative") << "tp=-1" << "tp";
-    QTest::newRow("trailing") << "tp=2x" << "tp";
-    QTest::newRow("not a number") << "microbatches=many" << "microbatches";
-    QTest::newRow("beyond int") << "dp=99999999999" << "dp";
-    QTest::newRow("zero stage") << "zero=4" << "zero";
-    QTest::newRow("switch") << "overlap=2" << "overlap";
-    QTest::newRow("word") << "schedule=2f2b" << "schedule";
-    QTest::newRow("attention") << "attention=flash" << "attention";
-    QTest::newRow("offload twice") << "offload=optimizer,optimizer" << "offload";
-    QTest::newRow("offload none and") << "offload=none,optimizer" << "offload";
-    QTest::newRow("world") << "dp=1000000 tp=1000000 pp=1000000 cp=1000000" << "world size";
-    QTest::newRow("upper case") << "DP=2" << "DP";
+    QTest::newRow("unknown") << "dp=2 tensor=4"
+                             << "tensor";
+    QTest::newRow("repeated") << "dp=2 pp=4 dp=2"
+                              << "dp";
+    QTest::newRow("no value") << "dp"
+                              << "dp";
+    QTest::newRow("empty value") << "dp="
+                                 << "dp";
+    QTest::newRow("zero degree") << "pp=0"
+                                 << "pp";
+    QTest::newRow("negative") << "tp=-1"
+                              << "tp";
+    QTest::newRow("trailing") << "tp=2x"
+                              << "tp";
+    QTest::newRow("not a number") << "microbatches=many"
+                                  << "microbatches";
+    QTest::newRow("beyond int") << "dp=99999999999"
+                                << "dp";
+    QTest::newRow("zero stage") << "zero=4"
+                                << "zero";
+    QTest::newRow("switch") << "overlap=2"
+                            << "overlap";
+    QTest::newRow("word") << "schedule=2f2b"
+                          << "schedule";
+    QTest::newRow("attention") << "attention=flash"
+                               << "attention";
+    QTest::newRow("offload twice") << "offload=optimizer,optimizer"
+                                   << "offload";
+    QTest::newRow("offload none and") << "offload=none,optimizer"
+                                      << "offload";
+    QTest::newRow("world") << "dp=1000000 tp=1000000 pp=1000000 cp=1000000"
+                           << "world size";
+    QTest::newRow("upper case") << "DP=2"
+                                << "DP";
 }
 
 void ParallelPlanTest::refuses()

@@ -25,7 +25,10 @@ RunSpec demo(const std::string& model = "gpt-tiny", const std::string& plan = ""
     return spec;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
 
 } // namespace
 
@@ -131,8 +134,10 @@ void RunSpecTest::wrongFieldsAreNamed_data()
     QTest::addColumn<QString>("field");
     const auto row = [](const char* name, const char* field, const char* value) {
         nlohmann::json model{{"layers", 2}, {"hidden", 8}, {"heads", 2}, {"vocabulary", 10}, {"sequence", 4}};
-        if (std::string(value).empty()) model.erase(field);
-        else model[field] = nlohmann::json::parse(value);
+        if (std::string(value).empty())
+            model.erase(field);
+        else
+            model[field] = nlohmann::json::parse(value);
         QTest::newRow(name) << QString::fromStdString(model.dump()) << QString(field);
     };
     row("missing", "layers", "");
@@ -208,21 +213,36 @@ void RunSpecTest::resolveNamesTheField_data()
     QTest::addColumn<int>("batch");
     QTest::addColumn<int>("sequence");
     QTest::addColumn<QString>("field");
-    QTest::newRow("batch") << "gpt-tiny" << "dp=2 microbatches=3" << 8 << 0 << "batch";
-    QTest::newRow("no batch") << "gpt-tiny" << "" << 0 << 0 << "batch";
-    QTest::newRow("heads") << "gpt-tiny" << "tp=3" << 8 << 0 << "tp";
-    QTest::newRow("stages") << "gpt-tiny" << "pp=9" << 8 << 0 << "pp";
-    QTest::newRow("virtual stages") << "gpt-tiny" << "pp=8 vpp=2" << 8 << 0 << "vpp";
-    QTest::newRow("virtual without pipeline") << "gpt-tiny" << "vpp=2" << 8 << 0 << "vpp";
-    QTest::newRow("schedule") << "gpt-tiny" << "pp=2 vpp=2 schedule=gpipe" << 8 << 0 << "schedule";
-    QTest::newRow("positions") << "gpt-tiny" << "" << 8 << 256 << "seq";
-    QTest::newRow("context") << "gpt-tiny" << "cp=5" << 8 << 128 << "cp";
-    QTest::newRow("experts") << "gpt-tiny" << "dp=2 ep=2" << 8 << 0 << "ep";
-    QTest::newRow("experts divide") << "gpt-tiny" << "dp=2 ep=3" << 8 << 0 << "ep";
-    QTest::newRow("servers") << "gpt-tiny" << "servers=2" << 8 << 0 << "servers";
-    QTest::newRow("no servers") << "gpt-tiny" << "ps=sync" << 8 << 0 << "servers";
-    QTest::newRow("image sequence") << "resnet50" << "" << 8 << 128 << "seq";
-    QTest::newRow("image tensor") << "resnet50" << "tp=2" << 8 << 0 << "tp";
+    QTest::newRow("batch") << "gpt-tiny"
+                           << "dp=2 microbatches=3" << 8 << 0 << "batch";
+    QTest::newRow("no batch") << "gpt-tiny"
+                              << "" << 0 << 0 << "batch";
+    QTest::newRow("heads") << "gpt-tiny"
+                           << "tp=3" << 8 << 0 << "tp";
+    QTest::newRow("stages") << "gpt-tiny"
+                            << "pp=9" << 8 << 0 << "pp";
+    QTest::newRow("virtual stages") << "gpt-tiny"
+                                    << "pp=8 vpp=2" << 8 << 0 << "vpp";
+    QTest::newRow("virtual without pipeline") << "gpt-tiny"
+                                              << "vpp=2" << 8 << 0 << "vpp";
+    QTest::newRow("schedule") << "gpt-tiny"
+                              << "pp=2 vpp=2 schedule=gpipe" << 8 << 0 << "schedule";
+    QTest::newRow("positions") << "gpt-tiny"
+                               << "" << 8 << 256 << "seq";
+    QTest::newRow("context") << "gpt-tiny"
+                             << "cp=5" << 8 << 128 << "cp";
+    QTest::newRow("experts") << "gpt-tiny"
+                             << "dp=2 ep=2" << 8 << 0 << "ep";
+    QTest::newRow("experts divide") << "gpt-tiny"
+                                    << "dp=2 ep=3" << 8 << 0 << "ep";
+    QTest::newRow("servers") << "gpt-tiny"
+                             << "servers=2" << 8 << 0 << "servers";
+    QTest::newRow("no servers") << "gpt-tiny"
+                                << "ps=sync" << 8 << 0 << "servers";
+    QTest::newRow("image sequence") << "resnet50"
+                                    << "" << 8 << 128 << "seq";
+    QTest::newRow("image tensor") << "resnet50"
+                                  << "tp=2" << 8 << 0 << "tp";
 }
 
 void RunSpecTest::resolveNamesTheField()

@@ -50,7 +50,8 @@ QString text(const SliceWindow& window)
         for (const SliceView& slice : lane.exact)
             line += QStringLiteral(" %1-%2").arg(slice.start.ns).arg(slice.end().ns);
         for (const SliceBin& bin : lane.bins)
-            line += QStringLiteral(" [%1+%2 %3/%4]").arg(bin.start.ns).arg(bin.width.ns).arg(bin.busy.ns).arg(bin.count);
+            line +=
+                QStringLiteral(" [%1+%2 %3/%4]").arg(bin.start.ns).arg(bin.width.ns).arg(bin.busy.ns).arg(bin.count);
         lines << line;
     }
     return lines.join('\n');
@@ -114,10 +115,12 @@ void InMemoryTraceTest::slicesReturnInLanes()
     QCOMPARE(query.slice(inner.id)->start.ns, 10);
     QCOMPARE((*query.op(inner.op))->name, "inner");
     std::vector<std::int64_t> scanned;
-    QVERIFY(query.scanSlices([&](const SliceView& slice) {
-                     scanned.push_back(slice.id.value);
-                     return scanned.size() < 3;
-                 }).ok());
+    QVERIFY(query
+                .scanSlices([&](const SliceView& slice) {
+                    scanned.push_back(slice.id.value);
+                    return scanned.size() < 3;
+                })
+                .ok());
     QCOMPARE(scanned, (std::vector<std::int64_t>{0, 1, 2}));
 }
 
@@ -203,7 +206,8 @@ void InMemoryTraceTest::allocationsAliveAndOverlapping()
     Sample s;
     const OpId asked = s.trace.defineOp(op("linear"));
     const auto allocate = [&](int id, std::int64_t at, std::int64_t bytes) {
-        s.producer->allocated(RankId{0}, {AllocationId{id}, Instant{at}, bytes, 0, MemoryCategory::Activations, asked, {}});
+        s.producer->allocated(RankId{0},
+                              {AllocationId{id}, Instant{at}, bytes, 0, MemoryCategory::Activations, asked, {}});
     };
     allocate(1, 0, 10);
     allocate(2, 5, 30);

@@ -110,8 +110,8 @@ void MemoryCurveTest::reductionCarriesTheValueIn()
 void MemoryCurveTest::summaryOfTheClassicCurve()
 {
     // Weights stay; activations climb in forward, fall in backward; the temporary at 25 makes the peak.
-    const auto summaries = summarise({buffer(0, {}, 100, MemoryCategory::Weights), buffer(12, 34, 40), buffer(15, 32, 40),
-                                      buffer(25, 26, 30, MemoryCategory::Temporaries)},
+    const auto summaries = summarise({buffer(0, {}, 100, MemoryCategory::Weights), buffer(12, 34, 40),
+                                      buffer(15, 32, 40), buffer(25, 26, 30, MemoryCategory::Temporaries)},
                                      {step(0, 10, 40)});
     QCOMPARE(summaries.size(), std::size_t{2});
     for (const MemorySummary& summary : summaries) {
@@ -133,8 +133,8 @@ void MemoryCurveTest::summaryOfTheClassicCurve()
 void MemoryCurveTest::residentPartIsThatOfTheStepsEnd()
 {
     // A free at the step's very end belongs to it; an allocation there belongs to the next step.
-    const auto summaries = summarise({buffer(0, {}, 5), buffer(2, 10, 70), buffer(10, 20, 300)},
-                                     {step(0, 0, 10), step(1, 10, 20)});
+    const auto summaries =
+        summarise({buffer(0, {}, 5), buffer(2, 10, 70), buffer(10, 20, 300)}, {step(0, 0, 10), step(1, 10, 20)});
     QCOMPARE(summaries[1].peakBytes, 75);
     QCOMPARE(summaries[1].residentBytes, 5);
     QCOMPARE(summaries[2].peakBytes, 305);

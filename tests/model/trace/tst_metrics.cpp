@@ -89,7 +89,10 @@ double share(const TraceMetrics& metrics, const std::string& part)
     return -1;
 }
 
-bool near(double a, double b) { return qAbs(a - b) < 1e-9; }
+bool near(double a, double b)
+{
+    return qAbs(a - b) < 1e-9;
+}
 
 } // namespace
 
@@ -138,8 +141,8 @@ void MetricsTest::oneRankByHand()
     QVERIFY(near(*m.hfu, 0.45));
     QVERIFY(near(share(m, "achieved"), 0.35));
     QVERIFY(near(share(m, "recompute"), 0.1));
-    QVERIFY(near(share(m, "memory_bound"), 0.15));   // 2 ms - 0.5 ms of arithmetic
-    QVERIFY(near(share(m, "inefficiency"), 0.2));    // 1 ms + 1 ms
+    QVERIFY(near(share(m, "memory_bound"), 0.15)); // 2 ms - 0.5 ms of arithmetic
+    QVERIFY(near(share(m, "inefficiency"), 0.2));  // 1 ms + 1 ms
     QVERIFY(near(share(m, "idle"), 0.2));
     QVERIFY(near(share(m, "bubble"), 0));
     QVERIFY(near(sum(m), 1));
@@ -178,8 +181,8 @@ void MetricsTest::evenNumberOfSteps()
         at += ms * kMs;
     }
     const TraceMetrics m = builder.metrics();
-    QCOMPARE(m.stepTime->ns, 12 * kMs);            // of 10 and 14
-    QVERIFY(near(*m.idleFraction, 12.0 / 24.0));   // over both of them
+    QCOMPARE(m.stepTime->ns, 12 * kMs);          // of 10 and 14
+    QVERIFY(near(*m.idleFraction, 12.0 / 24.0)); // over both of them
     QVERIFY(near(*m.tokensPerSecond, 400 / 0.012));
 }
 
@@ -336,7 +339,7 @@ void MetricsTest::collectivesOfATrace()
 void MetricsTest::closedFormsOfTheBubble()
 {
     QVERIFY(near(pipelineBubble(PipelineSchedule::Naive, 4, 8), 0.75));
-    QVERIFY(near(pipelineBubble(PipelineSchedule::GPipe, 4, 8), 3.0 / 11));   // 27.3 %; papers print 3/8 of ideal time
+    QVERIFY(near(pipelineBubble(PipelineSchedule::GPipe, 4, 8), 3.0 / 11)); // 27.3 %; papers print 3/8 of ideal time
     QVERIFY(near(pipelineBubble(PipelineSchedule::OneFOneB, 1, 8), 0));
     QVERIFY(near(pipelineBubble(PipelineSchedule::Interleaved, 4, 8, 2), 3.0 / 19));
     QVERIFY(near(zeroBubbleBubble(4, 8, 1, 1, 1), 3.0 / (24 + 3)));

@@ -76,27 +76,31 @@ void StepSummaryTest::prioritiesByHand()
     // compute--|         compute---|
     //      transfer-------------|               (5..28)
     //                copy------------------|    (15..40)
-    const StepSummary s = summarise({{op(Activity::Transfer), 5, 28}, {op(Activity::Compute), 0, 10},
-                                     {op(Activity::Copy), 15, 40}, {op(Activity::Compute), 20, 30}},
+    const StepSummary s = summarise({{op(Activity::Transfer), 5, 28},
+                                     {op(Activity::Compute), 0, 10},
+                                     {op(Activity::Copy), 15, 40},
+                                     {op(Activity::Compute), 20, 30}},
                                     step(0, 50));
     QCOMPARE(qint64{s.compute.ns}, qint64{20});
-    QCOMPARE(qint64{s.exposedComm.ns}, qint64{10});  // 10..20
-    QCOMPARE(qint64{s.exposedCopy.ns}, qint64{10});  // 30..40
+    QCOMPARE(qint64{s.exposedComm.ns}, qint64{10}); // 10..20
+    QCOMPARE(qint64{s.exposedCopy.ns}, qint64{10}); // 30..40
     QCOMPARE(qint64{s.bubble.ns}, qint64{0});
-    QCOMPARE(qint64{s.idleOther.ns}, qint64{10});    // 40..50
+    QCOMPARE(qint64{s.idleOther.ns}, qint64{10}); // 40..50
     QCOMPARE(s.rank.value, 3);
 }
 
 void StepSummaryTest::everyKindOfIdle()
 {
-    const StepSummary s = summarise({{op(Activity::DataLoading), 0, 5}, {op(Activity::Launch), 3, 9},
-                                     {op(Activity::Synchronisation), 8, 12}, {op(Activity::CollectiveWait), 20, 24},
+    const StepSummary s = summarise({{op(Activity::DataLoading), 0, 5},
+                                     {op(Activity::Launch), 3, 9},
+                                     {op(Activity::Synchronisation), 8, 12},
+                                     {op(Activity::CollectiveWait), 20, 24},
                                      {op(Activity::None), 0, 30}},
                                     step(0, 30));
     QCOMPARE(qint64{s.idleDataLoading.ns}, qint64{5});
     QCOMPARE(qint64{s.idleLaunch.ns}, qint64{4});
     QCOMPARE(qint64{s.idleSynchronisation.ns}, qint64{3});
-    QCOMPARE(qint64{s.exposedComm.ns}, qint64{4});   // waiting in a collective counts as communication
+    QCOMPARE(qint64{s.exposedComm.ns}, qint64{4}); // waiting in a collective counts as communication
     QCOMPARE(qint64{s.collectiveWait.ns}, qint64{4});
     QCOMPARE(qint64{s.idleOther.ns}, qint64{14});
 }
@@ -104,7 +108,8 @@ void StepSummaryTest::everyKindOfIdle()
 void StepSummaryTest::clipsToTheStep()
 {
     const StepSummary s = summarise({{op(Activity::Compute, Phase::Forward, 100), -10, 10},
-                                     {op(Activity::Compute), 15, 90}, {op(Activity::Compute), 20, 25}},
+                                     {op(Activity::Compute), 15, 90},
+                                     {op(Activity::Compute), 20, 25}},
                                     step(0, 20));
     QCOMPARE(qint64{s.compute.ns}, qint64{15});
     QCOMPARE(s.modelFlops, 50.0); // half of the first slice lies inside
@@ -117,9 +122,9 @@ void StepSummaryTest::addsUpExactly()
         std::vector<Bar> bars;
         for (int i = 0; i < 60; ++i) {
             const std::int64_t start = std::int64_t(random() % 1200) - 100;
-            bars.push_back({op(static_cast<Activity>(random() % kActivityCount),
-                               static_cast<Phase>(random() % kPhaseCount)),
-                            start, start + std::int64_t(random() % 80)});
+            bars.push_back(
+                {op(static_cast<Activity>(random() % kActivityCount), static_cast<Phase>(random() % kPhaseCount)),
+                 start, start + std::int64_t(random() % 80)});
         }
         for (const bool pipelined : {false, true}) {
             const StepSummary s = summarise(bars, step(0, 1000), pipelined);
@@ -141,7 +146,8 @@ void StepSummaryTest::addsUpExactly()
 void StepSummaryTest::pipelineWindowMakesBubbles()
 {
     // Forward 10..20, gap, backward 30..50; the optimizer 60..70 is outside of the window.
-    const std::vector<Bar> bars{{op(Activity::Compute), 10, 20}, {op(Activity::PipelineWait), 22, 28},
+    const std::vector<Bar> bars{{op(Activity::Compute), 10, 20},
+                                {op(Activity::PipelineWait), 22, 28},
                                 {op(Activity::Compute, Phase::BackwardInput), 30, 50},
                                 {op(Activity::Compute, Phase::Optimizer), 60, 70}};
     const StepSummary s = summarise(bars, step(0, 80), true);
@@ -160,10 +166,12 @@ void StepSummaryTest::windowOverAllStages()
 {
     // GPipe, 2 equal stages, 2 micro-batches, forward 10, backward 20: W = 90, each stage busy 60.
     // (p-1)/(m+p-1) = 1/3.
-    const std::vector<Bar> first{{op(Activity::Compute), 0, 10}, {op(Activity::Compute), 10, 20},
+    const std::vector<Bar> first{{op(Activity::Compute), 0, 10},
+                                 {op(Activity::Compute), 10, 20},
                                  {op(Activity::Compute, Phase::BackwardInput), 50, 70},
                                  {op(Activity::Compute, Phase::BackwardInput), 70, 90}};
-    const std::vector<Bar> second{{op(Activity::Compute), 10, 20}, {op(Activity::Compute), 20, 30},
+    const std::vector<Bar> second{{op(Activity::Compute), 10, 20},
+                                  {op(Activity::Compute), 20, 30},
                                   {op(Activity::Compute, Phase::BackwardInput), 30, 50},
                                   {op(Activity::Compute, Phase::BackwardInput), 50, 70}};
     std::map<StepIndex, TimeRange> hull;
@@ -189,7 +197,8 @@ void StepSummaryTest::windowOverAllStages()
 
 void StepSummaryTest::pipelineTransfersAreNotBusy()
 {
-    const StepSummary s = summarise({{op(Activity::Compute), 0, 10}, {op(Activity::PipelineTransfer), 5, 15},
+    const StepSummary s = summarise({{op(Activity::Compute), 0, 10},
+                                     {op(Activity::PipelineTransfer), 5, 15},
                                      {op(Activity::Transfer), 15, 20},
                                      {op(Activity::Compute, Phase::BackwardInput), 20, 30}},
                                     step(0, 30), true);
@@ -200,8 +209,8 @@ void StepSummaryTest::pipelineTransfersAreNotBusy()
 
 void StepSummaryTest::computeUnionAndSum()
 {
-    const StepSummary s = summarise({{op(Activity::Compute), 0, 10}, {op(Activity::Compute, Phase::Recompute), 5, 20}},
-                                    step(0, 20));
+    const StepSummary s =
+        summarise({{op(Activity::Compute), 0, 10}, {op(Activity::Compute, Phase::Recompute), 5, 20}}, step(0, 20));
     QCOMPARE(qint64{s.compute.ns}, qint64{20});
     QCOMPARE(qint64{s.computeSum.ns}, qint64{25});
     QCOMPARE(qint64{s.recomputeTime.ns}, qint64{15});
@@ -236,9 +245,9 @@ void StepSummaryTest::excessByRoofline()
 void StepSummaryTest::overlapsAreScaled()
 {
     // Two slices of 100 ns side by side cover 100 ns: each counts 50 ns, of which 10 are arithmetic.
-    const StepSummary s = summarise({{op(Activity::Compute, Phase::Forward, 10), 0, 100},
-                                     {op(Activity::Compute, Phase::Forward, 10), 0, 100}},
-                                    step(0, 100), false, 1e9, 1e9);
+    const StepSummary s = summarise(
+        {{op(Activity::Compute, Phase::Forward, 10), 0, 100}, {op(Activity::Compute, Phase::Forward, 10), 0, 100}},
+        step(0, 100), false, 1e9, 1e9);
     QCOMPARE(qint64{s.inefficiencyExcess.ns}, qint64{80});
     QCOMPARE(qint64{s.compute.ns}, qint64{100});
 }
@@ -247,8 +256,8 @@ void StepSummaryTest::manyStepsOfARank()
 {
     RankStepSummarizer summarizer(RankId{0}, std::vector{step(100, 200, 1), step(0, 100, 0), step(300, 400, 2)},
                                   TraceHeader{}, TraceClosing{});
-    summarizer.add(op(Activity::Compute), Instant{90}, Duration{20});   // over the border of two steps
-    summarizer.add(op(Activity::Compute), Instant{250}, Duration{10});  // between steps
+    summarizer.add(op(Activity::Compute), Instant{90}, Duration{20});  // over the border of two steps
+    summarizer.add(op(Activity::Compute), Instant{250}, Duration{10}); // between steps
     summarizer.add(op(Activity::Compute), Instant{350}, Duration{10});
     const auto summaries = summarizer.finish();
     QCOMPARE(summaries.size(), std::size_t{3});
@@ -275,10 +284,10 @@ void StepSummaryTest::collectivesFoldTheirMembers()
         const std::int64_t base = sequence * 100;
         record.sequence = sequence;
         record.lastArrival = Instant{base + 10};
-        record.start = Instant{base};          // early: waits 10
+        record.start = Instant{base}; // early: waits 10
         record.end = Instant{base + 30};
         summarizer.add(record);
-        record.start = Instant{base + 10};     // late: waits 0, ends last
+        record.start = Instant{base + 10}; // late: waits 0, ends last
         record.end = Instant{base + 32};
         summarizer.add(record);
     }
