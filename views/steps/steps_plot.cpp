@@ -217,8 +217,9 @@ void StepsPlot::addData(Series& series)
     QCPAxis* y = series.rect->axis(QCPAxis::atLeft);
     QVector<double> steps, values, warmSteps, warmValues;
     for (const StepRow& row : m_table->rows) {
-        const std::optional<double> value = series.value(row);
-        // A gap in the data is a gap in the line.
+        std::optional<double> value = series.value(row);
+        // A gap in the data is a gap in the line, and so is a step whose loss diverged.
+        if (value && !std::isfinite(*value)) value.reset();
         steps << row.step.value;
         values << (value ? *value / series.unit : std::nan(""));
         if (value && row.warmup) {

@@ -9,6 +9,8 @@
 #include <QSignalSpy>
 #include <QTableView>
 
+#include <limits>
+
 using namespace fourwalls;
 using namespace fourwalls::views;
 
@@ -107,6 +109,29 @@ private slots:
         QCOMPARE(hovered.size(), 1);
         QVERIFY(probe.selection.cursor());
         probe.view->grab();
+    }
+
+    void aDivergedLossIsAGap()
+    {
+        auto table = std::make_shared<StepTable>();
+        for (int i = 0; i < 6; ++i) {
+            StepRow row;
+            row.step = StepIndex(i);
+            row.range = {Instant{i * 1000}, Instant{i * 1000 + 900}};
+            row.loss = i == 2   ? std::numeric_limits<double>::infinity()
+                       : i == 4 ? std::numeric_limits<double>::quiet_NaN()
+                                : 3.0 - 0.1 * i;
+            table->rows.push_back(row);
+        }
+        StepsPlot plot;
+        plot.resize(700, 400);
+        plot.show();
+        plot.setTable(table);
+        QCOMPARE(plot.seriesCount(), 2); // loss and step time: the others have no value at all
+        plot.setHovered(StepIndex(2));
+        QSignalSpy painted(&plot, &StepsPlot::painted);
+        QVERIFY(painted.wait() || painted.size() > 0);
+        QVERIFY(!plot.grab().isNull());
     }
 
     void withoutStepsItSaysWhy()
