@@ -90,7 +90,8 @@ bool TimelineView::showsFinalData() const
 {
     if (!session()) return true;
     if (m_failed) return true;
-    return session()->isOpen() && m_canvas->showsEverything();
+    if (!session()->isOpen()) return false;
+    return !emptyReason().isEmpty() || m_canvas->showsEverything();
 }
 
 QString TimelineView::emptyReason() const
