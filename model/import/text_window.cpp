@@ -29,11 +29,6 @@ struct TextWindow::Piece {
 struct TextWindow::ReadAhead {
     ReadAhead(std::unique_ptr<ByteSource> from, std::size_t bytes) : source(std::move(from)), pieceBytes(bytes)
     {
-        for (int i = 0; i < kPieces; ++i) {
-            auto piece = std::make_unique<Piece>();
-            piece->memory.reset(new char[kHeadroom + pieceBytes + kPadding]);
-            free.push_back(std::move(piece));
-        }
         thread = std::thread([this] { run(); });
     }
 
@@ -53,10 +48,17 @@ struct TextWindow::ReadAhead {
             std::unique_ptr<Piece> piece;
             {
                 std::unique_lock lock(mutex);
-                changed.wait(lock, [this] { return stopped || !free.empty(); });
+                changed.wait(lock, [this] { return stopped || !free.empty() || made < kPieces; });
                 if (stopped) return;
-                piece = std::move(free.back());
-                free.pop_back();
+                if (!free.empty()) {
+                    piece = std::move(free.back());
+                    free.pop_back();
+                }
+            }
+            if (!piece) {
+                piece = std::make_unique<Piece>();
+                piece->memory.reset(new char[kHeadroom + pieceBytes + kPadding]);
+                ++made;
             }
             piece->size = 0;
             bool atEnd = false;
@@ -104,6 +106,7 @@ struct TextWindow::ReadAhead {
     std::condition_variable changed;
     std::deque<std::unique_ptr<Piece>> ready;
     std::vector<std::unique_ptr<Piece>> free;
+    int made = 0;                   ///< pieces; of the reading thread
     bool stopped = false, ended = false;
     std::optional<Error> error;
     std::string damage;
