@@ -303,7 +303,9 @@ void TimelineCanvas::setMeasuring(bool measuring)
 
 bool TimelineCanvas::showsEverything() const 
 {
-    return !m_dirty && m_source.complete() && m_strip->complete() && m_quality == FrameQuality::Full;
+    // Without room for the memory strip nobody asks for its curve, so there is nothing to wait for.
+    const bool noRoomForStrip = m_stripHeight <= 0 && m_strip->hasMemory();
+    return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) && m_quality == FrameQuality::Full;
 }
 
 const TimelineRow* TimelineCanvas::rowAt(int y) const
