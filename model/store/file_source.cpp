@@ -2,6 +2,7 @@
 // Reading a finished file back, with a check of every value.
 #include "model/store/file_source.h"
 
+#include "model/store/codec.h"
 #include "model/store/definitions.h"
 #include "model/store/duration_class.h"
 #include "model/store/file_data.h"
@@ -339,10 +340,15 @@ Result<std::unique_ptr<RecordSource>> openFileSource(sqlite::Database& finished,
     FOURWALLS_TRY_ASSIGN(Definitions definitions, readDefinitions(finished, damaged));
     FOURWALLS_TRY_ASSIGN(definitions.ops, readOps(finished, damaged));
     if (damaged > 0) problems.add("definition_rows", "definitions have wrong types or values", damaged);
-    // Finishing adds this one anew for every recording that was interrupted.
-    std::erase_if(definitions.audit, [&](const AuditRecord& record) {
-        return !definitions.closed && record.name == "recording_interrupted";
-    });
+    // Finishing adds these anew.
+    FOURWALLS_TRY_ASSIGN(const std::optional<std::int64_t> overlapping,
+                         finished.integer("SELECT value FROM meta WHERE key='overlapping_slices'"));
+    const auto takeBack = [&](const char* name, AuditSeverity severity, std::int64_t count) {
+        for (AuditRecord& record : definitions.audit)
+            if (record.name == name && record.severity == severity) record.count = wrappingSub(record.count, count);
+    };
+    takeBack("overlapping_slices", AuditSeverity::Info, overlapping.value_or(0));
+    if (!definitions.closed) takeBack("recording_interrupted", AuditSeverity::Repaired, 1);
     auto source = std::make_unique<FileSource>(finished, std::move(definitions), problems);
     FOURWALLS_TRY(source->prepare());
     return std::unique_ptr<RecordSource>(std::move(source));

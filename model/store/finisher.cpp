@@ -76,6 +76,7 @@ void putAudits(FinishContext& context)
          "undefined ids, times out of range or ends before starts"});
     add({"unknown_frees", AuditSeverity::Skipped, skipped.frees, "frees of buffers that were never allocated"});
     add({"unreadable_batches", AuditSeverity::Skipped, skipped.unreadable, "damaged parts of the recording"});
+    add({"overlapping_slices", AuditSeverity::Info, context.overlapping, "overlap without nesting: kept on sub-lanes"});
     if (!context.definitions().closed)
         add({"recording_interrupted", AuditSeverity::Repaired, 1, "finished from what was written before it ended"});
     for (const auto& [key, record] : audits) putAudit(context.out, record);
