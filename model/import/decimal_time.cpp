@@ -70,7 +70,7 @@ std::optional<std::int64_t> nanosecondsFromMicroseconds(std::string_view text)
     const char* const end = at + text.size();
     std::int64_t whole = 0;
     const char* const begin = at;
-    while (at < end && isDigit(*at)) whole = whole * 10 + (*at++ - '0');
+    while (at < end && isDigit(*at) && at - begin < 16) whole = whole * 10 + (*at++ - '0');
     if (at > begin && at - begin <= 15) {
         if (at == end) return whole * 1000;
         if (*at == '.' && end - at <= 4) {

@@ -71,6 +71,16 @@ const ImportFormat* formatOf(std::string_view beginning)
     return nullptr;
 }
 
+/// One line: a library's own words may repeat what a damaged file holds.
+Error oneLine(Error error)
+{
+    constexpr std::size_t kLongest = 300;
+    if (error.what.size() > kLongest) error.what = error.what.substr(0, kLongest) + " …";
+    for (char& c : error.what)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+    return error;
+}
+
 } // namespace
 
 const std::vector<ImportFormat>& importFormats()
@@ -96,7 +106,9 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
                          "import them one by one"};
         common = format;
     }
-    return common->open(paths, options);
+    auto opened = common->open(paths, options);
+    if (!opened.ok()) return oneLine(opened.error());
+    return opened;
 }
 
 Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options)
@@ -104,7 +116,9 @@ Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& opt
     FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
     const ImportFormat* format = formatOf(beginning);
     if (!format) return refusal(path, beginning);
-    return format->facts(path, options);
+    auto facts = format->facts(path, options);
+    if (!facts.ok()) return oneLine(facts.error());
+    return facts;
 }
 
 bool looksImportable(const std::string& path)

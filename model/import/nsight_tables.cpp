@@ -37,6 +37,8 @@ Result<NsightTables> NsightTables::open(const std::string& path)
     for (const auto& [table, columns] : tables.m_columns)
         if (table.compare(0, 6, "rocpd_") == 0)
             return Error{ErrorCode::Unsupported, "a rocprof database", path, "give a PyTorch or Chrome trace"};
+    if (tables.has("slice") && tables.has("track"))
+        return Error{ErrorCode::Unsupported, "a Fourwalls trace already", path, "open it as it is"};
     if (!tables.has("StringIds"))
         return Error{ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
                      "export it with: nsys export --type sqlite"};

@@ -148,6 +148,9 @@ private slots:
         QTest::addColumn<QString>("says");
         QTest::newRow("nvprof") << "CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(a)" << "nvprof";
         QTest::newRow("rocprof") << "CREATE TABLE rocpd_kernelapi(a)" << "rocprof";
+        QTest::newRow("our own") << "CREATE TABLE slice(id); CREATE TABLE track(id)" << "Fourwalls trace already";
+        QTest::newRow("a schema that repeats the file's bytes")
+            << "PRAGMA writable_schema=ON; CREATE TABLE a(b); UPDATE sqlite_master SET sql='CREATE TABLE a([' || char(10) || 'x'" << "damaged";
         QTest::newRow("any other") << "CREATE TABLE a(b)" << "nsys export";
     }
     void otherDatabasesAreRefused()
@@ -158,6 +161,7 @@ private slots:
         const Imported trace = importPaths({database(folder, sql.toStdString())});
         QVERIFY(!trace.data);
         QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
+        QVERIFY(trace.error.find('\n') == std::string::npos);
     }
 };
 
