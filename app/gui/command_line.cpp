@@ -36,10 +36,10 @@ Result<QSize> parseSize(const QString& text)
     static const QRegularExpression form(QStringLiteral("^([0-9]{1,5})x([0-9]{1,5})$"));
     const QRegularExpressionMatch match = form.match(text);
     const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
-    constexpr int kSmallest = 64, kLargest = 16384;
-    if (!match.hasMatch() || size.width() < kSmallest || size.height() < kSmallest || size.width() > kLargest ||
+    constexpr int kNarrowest = 400, kLowest = 300, kLargest = 16384;   // below, a view has no room for any data
+    if (!match.hasMatch() || size.width() < kNarrowest || size.height() < kLowest || size.width() > kLargest ||
         size.height() > kLargest) {
-        return wrong(QStringLiteral("\"%1\" is not a size from 64x64 to 16384x16384").arg(text),
+        return wrong(QStringLiteral("\"%1\" is not a size from 400x300 to 16384x16384").arg(text),
                      QStringLiteral("--size"), QStringLiteral("--size 1600x900"));
     }
     return size;

@@ -233,7 +233,7 @@ void MainWindow::updateChrome()
     }
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, id == kWelcome || document, reason);
-    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close", "view.fit"}) {
+    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr

@@ -8,6 +8,7 @@
 #include "views/view.h"
 
 #include <QCoreApplication>
+#include <QCursor>
 #include <QEventLoop>
 #include <QLayout>
 
@@ -103,6 +104,7 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
     window.layout()->setSizeConstraint(QLayout::SetNoConstraint);   // the size is what was asked for
     window.setViewOnly(line.viewOnly);
     window.resize(line.size);
+    QCursor::setPos(-1, -1);   // nothing lies under the pointer
     window.show();
     if (line.view != QLatin1String("welcome")) {
         const Status shown = showTrace(line, window);

@@ -43,7 +43,7 @@ private slots:
         QCOMPARE(*line->rank, 1);
         QVERIFY(line->viewOnly && line->dark == false);
         QCOMPARE(line->language, QStringLiteral("zh_CN"));
-        QCOMPARE(parse(QStringLiteral("--render=memory --size=64x64 -o a.png f"))->size, QSize(64, 64));
+        QCOMPARE(parse(QStringLiteral("--render=memory --size=400x300 -o a.png f"))->size, QSize(400, 300));
         QVERIFY(parse(QStringLiteral("--render welcome -o a.png")).ok());   // needs no trace
     }
 
@@ -70,6 +70,7 @@ private slots:
         row("--render timeline -o a.png f g", "one trace");
         row("--render timeline -o a.gif f", ".png");
         row("--render timeline --size 0x10 -o a.png f", "--size");
+        row("--render timeline --size 399x300 -o a.png f", "--size");
         row("--render timeline --size big -o a.png f", "--size");
         row("--render timeline --size 99999x99999 -o a.png f", "--size");
         row("--render timeline --step -1 -o a.png f", "--step");

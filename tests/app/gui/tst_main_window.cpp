@@ -116,6 +116,22 @@ private slots:
         QCOMPARE(QImage(inFolder(QStringLiteral("a.png"))).size(), line.size);
     }
 
+    void everyViewIsFinalAtAnySize()
+    {
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.files = {QStringLiteral("run.fourwalls")};
+        line.output = inFolder(QStringLiteral("small.png"));
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            line.view = entry.id;
+            for (const QSize size : {QSize(400, 300), QSize(640, 400), QSize(800, 450)}) {
+                line.size = size;
+                QCOMPARE(runRender(line, memoryOpener()), 0);
+                QCOMPARE(QImage(line.output).size(), size);
+            }
+        }
+    }
+
     void renderSaysWhyItCannot()
     {
         CommandLine line;
