@@ -9,10 +9,13 @@
 
 #include <QCoreApplication>
 #include <QCursor>
+#include <QDeadlineTimer>
 #include <QEventLoop>
 #include <QLayout>
+#include <QTimer>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace fourwalls::gui {
@@ -24,6 +27,9 @@ int fail(const Error& error)
     std::fprintf(stderr, "fourwalls: %s\n", error.message().c_str());
     return 1;
 }
+
+/// How long a picture may take before rendering gives up: a script must not hang.
+constexpr std::chrono::minutes kPatience(2);
 
 /// Runs the event loop until `holds`; it is asked again after every event that arrives.
 template <class Condition>
@@ -90,7 +96,16 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     window.showView(line.view);
     views::View* view = document->currentView();
     view->update();
-    waitFor([&] { return view->showsFinalData() && document->session()->pending() == 0; });
+    const QDeadlineTimer deadline(kPatience);
+    QTimer wakeUp;   // the event loop sleeps while nothing happens
+    wakeUp.start(std::chrono::seconds(1));
+    waitFor([&] {
+        return (view->showsFinalData() && document->session()->pending() == 0) || deadline.hasExpired();
+    });
+    if (deadline.hasExpired()) {
+        return Error{ErrorCode::Internal, "the view was not complete after two minutes", line.view.toStdString(),
+                     "a larger --size, or a shorter --range"};
+    }
     return {};
 }
 

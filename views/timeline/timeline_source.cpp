@@ -7,7 +7,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr std::size_t kCacheBytes = 48u << 20;
+constexpr std::size_t kCacheBytes = 32u << 20;
 constexpr std::size_t kMostOps = 4u << 20;      // a stranger's file may name any number
 constexpr std::size_t kMostMatches = 10'000;
 /// From this many tracks on, both workers read a screen.
