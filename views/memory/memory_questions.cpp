@@ -121,12 +121,15 @@ Result<AliveAnswer> askAlive(TraceQuery& trace, const MemoryFacts& facts, Instan
     }
     FOURWALLS_TRY_ASSIGN(std::vector<PhaseSpan> phases, phasesIn(trace, facts.phaseTracks, around));
     answer.place = placeIn(phases, at);
-    if (answer.place.place == PhasePlace::Unknown) {
-        const AllocationView* latest = latestAlive(answer.list, at);
-        const auto op = latest && latest->op ? answer.list.ops.find(*latest->op) : answer.list.ops.end();
-        if (op != answer.list.ops.end() && op->second->phase != Phase::None) {
-            answer.place = {PhasePlace::During, op->second->phase};
-        }
+    const AllocationView* latest = latestAlive(answer.list, at);
+    const auto op = latest && latest->op ? answer.list.ops.find(*latest->op) : answer.list.ops.end();
+    const Phase maker = op == answer.list.ops.end() ? Phase::None : op->second->phase;
+    if (answer.place.place == PhasePlace::Unknown && maker != Phase::None) {
+        answer.place = {PhasePlace::During, maker};
+    }
+    // The loss is one phase with work of both directions; its gradients are where backward begins.
+    if (answer.place.phase == Phase::Forward && (maker == Phase::BackwardInput || maker == Phase::BackwardWeight)) {
+        answer.place = {PhasePlace::Begin, Phase::BackwardInput};
     }
     return answer;
 }
