@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: buffers by lifetime class, and the curve from bins with exact edges.
 #include "model/store/file_query.h"
+#include "model/store/largest_allocations.h"
 
 #include "model/store/duration_class.h"
 #include "model/store/memory_finisher.h"
@@ -115,41 +116,36 @@ Status FileQuery::overlapping(RankId rank, TimeRange range, const std::function<
     return {};
 }
 
-Result<AllocationList> FileQuery::listed(std::vector<AllocationView> items, std::size_t limit)
+Result<AllocationList> FileQuery::listed(LargestAllocations found)
 {
-    AllocationList list;
-    list.totalCount = static_cast<std::int64_t>(items.size());
-    for (const AllocationView& item : items) list.totalBytes += item.bytes;
-    std::sort(items.begin(), items.end(), [](const AllocationView& a, const AllocationView& b) {
-        if (a.bytes != b.bytes) return a.bytes > b.bytes;
-        return a.start != b.start ? a.start < b.start : a.id < b.id;
-    });
-    if (items.size() > limit) items.resize(limit);
+    AllocationList list = found.take();
     std::int64_t damaged = 0;
-    for (const AllocationView& item : items)
+    for (const AllocationView& item : list.items)
         if (item.op) FOURWALLS_TRY(addOp(list.ops, *item.op, damaged));
-    list.items = std::move(items);
     return list;
 }
 
 Result<AllocationList> FileQuery::aliveAt(RankId rank, Instant at, std::size_t limit)
 {
     if (!validTime(at.ns)) return AllocationList{};
-    FOURWALLS_TRY_ASSIGN(std::optional<std::vector<AllocationView>> stored, storedPeak(rank, at));
-    if (stored) return listed(std::move(*stored), limit);
-    std::vector<AllocationView> items;
+    LargestAllocations found(limit);
+    FOURWALLS_TRY_ASSIGN(const std::optional<std::vector<AllocationView>> stored, storedPeak(rank, at));
+    if (stored) {
+        for (const AllocationView& view : *stored) found.add(view);
+        return listed(std::move(found));
+    }
     FOURWALLS_TRY(overlapping(rank, {at, Instant{at.ns + 1}}, [&](const AllocationView& view) {
-        if (!view.end || *view.end > at) items.push_back(view);
+        if (!view.end || *view.end > at) found.add(view);
     }));
-    return listed(std::move(items), limit);
+    return listed(std::move(found));
 }
 
 Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std::size_t limit)
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns)) return AllocationList{};
-    std::vector<AllocationView> items;
-    FOURWALLS_TRY(overlapping(rank, range, [&](const AllocationView& view) { items.push_back(view); }));
-    return listed(std::move(items), limit);
+    LargestAllocations found(limit);
+    FOURWALLS_TRY(overlapping(rank, range, [&](const AllocationView& view) { found.add(view); }));
+    return listed(std::move(found));
 }
 
 /// The set that was stored for a step's peak; absent for other instants and for damaged sets.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/store/file_data.h"
+#include "model/store/largest_allocations.h"
 #include "model/trace/trace_query.h"
 
 #include <cstdint>
@@ -104,7 +105,7 @@ private:
     std::optional<AllocationView> allocationFromRow(const sqlite::Statement& row, RankId rank,
                                                     int runClass) const;
     Status overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit);
-    Result<AllocationList> listed(std::vector<AllocationView> items, std::size_t limit);
+    Result<AllocationList> listed(LargestAllocations found);
     Status exactCurve(RankId rank, TimeRange range, std::vector<MemorySample>& samples);
     Status coverMemory(RankId rank, const MemoryData& data, int level, TimeRange range,
                        std::vector<MemorySample>& samples);
