@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: buffers by lifetime class, and the curve from bins with exact edges.
 #include "model/store/file_query.h"
-#include "model/store/largest_allocations.h"
 
 #include "model/store/duration_class.h"
 #include "model/store/memory_finisher.h"
