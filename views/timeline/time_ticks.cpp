@@ -25,7 +25,7 @@ std::int64_t magnitudeOf(std::int64_t ns) { return ns < 0 ? -ns : ns; }
 const Unit& unitFor(std::int64_t largest, std::int64_t step)
 {
     for (const auto& unit : kUnits)
-        if (largest >= unit.ns && step * 1000 >= unit.ns) return unit;
+        if (largest >= unit.ns && step >= (unit.ns + 999) / 1000) return unit;
     return kUnits.back();
 }
 
