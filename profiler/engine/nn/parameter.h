@@ -2,6 +2,7 @@
 // A trainable tensor with everything that belongs to it, and the rank that works on it.
 #pragma once
 
+#include "profiler/engine/comm/parallel_groups.h"
 #include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
 #include "profiler/engine/device/device.h"
@@ -20,6 +21,11 @@ struct RankContext {
     Allocator& allocator;
     Device& device;
     NumberFormat format;
+    const ParallelGroups* groups = nullptr; ///< null: this rank runs alone
+
+    Communicator* tensorGroup() const { return groups ? groups->tensor.get() : nullptr; }
+    Communicator* contextGroup() const { return groups ? groups->context.get() : nullptr; }
+    Communicator* expertGroup() const { return groups ? groups->expert.get() : nullptr; }
 
     Tensor activation(const Shape& shape) const
     {
@@ -44,8 +50,22 @@ struct ExternalPiece {
     bool transposed = false;                   ///< stored as [columns, rows]
 };
 
+/// Which part of the one-rank parameter a rank holds: rows [firstRow, firstRow + tensor's rows) and, side by side, the
+/// given ranges of columns, of a matrix fullRows x fullColumns (a vector is a matrix of one row).
+struct Shard {
+    struct Columns {
+        std::int64_t first = 0, count = 0;
+    };
+    std::int64_t fullRows = 0, fullColumns = 0;
+    std::int64_t firstRow = 0;
+    std::vector<Columns> columns; ///< in the order in which they lie in the rank's tensor
+    bool whole = true;            ///< the rank holds everything; the other fields need not be filled
+};
+
 struct Parameter {
     std::string name;
+    Shard shard;               ///< along tensor- and expert-parallel ranks
+    bool expert = false;       ///< belongs to this rank's experts: gradients add up over the expertData group only
     Tensor weight;             ///< master type
     Tensor compute;            ///< what products read: the weight itself, or its rounded copy
     Tensor gradient;           ///< master type
