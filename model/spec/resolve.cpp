@@ -91,13 +91,30 @@ Status resolve(RunSpec& spec)
 {
     FOURWALLS_TRY(checkPlan(spec.plan));
     FOURWALLS_TRY(checkBatch(spec));
-    if (spec.plan.ep > 1) return misfit("ep", spec.model.name + " has no experts to distribute", "ep=1");
-    if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(spec, *transformer);
-    if (spec.training.sequence != 0) return misfit("seq", "images have no sequence length", "leave --seq out");
+    const TransformerSpec* transformer = spec.model.transformer();
+    // The tables of a recommendation model are spread like experts.
+    const RecommendationSpec* recommendation = spec.model.recommendation();
+    const std::int64_t experts = transformer      ? transformer->mixture.experts
+                                 : recommendation ? recommendation->tables
+                                                  : 0;
+    if (spec.plan.ep > 1) {
+        if (experts == 0) return misfit("ep", spec.model.name + " has no experts to distribute", "ep=1");
+        if (transformer) FOURWALLS_TRY(mustDivide("ep", spec.plan.ep, "number of experts", experts));
+        if (spec.plan.ep > experts)
+            return misfit("ep", "ep=" + text(spec.plan.ep) + " for " + text(experts) + " tables",
+                          "at most " + text(experts));
+    }
+    if (transformer) return checkTransformer(spec, *transformer);
+    const char* samples = recommendation ? "samples of a recommendation model" : "images";
+    if (spec.training.sequence != 0)
+        return misfit("seq", std::string(samples) + " have no sequence length", "leave --seq out");
     for (const auto& [field, degree] : {std::pair{"tp", spec.plan.tp}, std::pair{"cp", spec.plan.cp}})
         if (degree > 1)
-            return misfit(field, "convolutional networks are not split this way", std::string(field) + "=1");
-    if (spec.plan.sequenceParallel) return misfit("sp", "images have no sequence to split", "sp=0");
+            return misfit(field,
+                          recommendation ? "recommendation models are not split this way"
+                                         : "convolutional networks are not split this way",
+                          std::string(field) + "=1");
+    if (spec.plan.sequenceParallel) return misfit("sp", std::string(samples) + " have no sequence to split", "sp=0");
     return {};
 }
 

@@ -36,6 +36,31 @@ json modelToJson(const ModelSpec& model)
         object["tied_embeddings"] = t->tiedEmbeddings;
         object["causal"] = t->causal;
         object["embedding_norm"] = t->embeddingNorm;
+        // Fields of special architectures are written only where they are used: plain models keep their text and hash.
+        if (t->tokenTypes > 0) object["token_types"] = t->tokenTypes;
+        if (t->postNorm) object["post_norm"] = true;
+        if (t->headWidth > 0) object["head_width"] = t->headWidth;
+        if (t->hasExperts())
+            object["mixture"] = {{"experts", t->mixture.experts},
+                                 {"top_k", t->mixture.topK},
+                                 {"expert_hidden", t->mixture.expertHidden},
+                                 {"shared_hidden", t->mixture.sharedHidden},
+                                 {"every", t->mixture.every},
+                                 {"dense_layers", t->mixture.denseLayers}};
+        if (t->latent.keyValueRank > 0)
+            object["latent_attention"] = {{"query_rank", t->latent.queryRank},
+                                          {"key_value_rank", t->latent.keyValueRank},
+                                          {"rotary_width", t->latent.rotaryWidth},
+                                          {"value_width", t->latent.valueWidth}};
+    } else if (const RecommendationSpec* r = model.recommendation()) {
+        object["kind"] = "recommendation";
+        object["tables"] = r->tables;
+        object["rows_per_table"] = r->rowsPerTable;
+        object["embedding_width"] = r->embeddingWidth;
+        object["lookups_per_table"] = r->lookupsPerTable;
+        object["dense_features"] = r->denseFeatures;
+        object["bottom_layers"] = r->bottomLayers;
+        object["top_layers"] = r->topLayers;
     } else {
         const ResNetSpec& resnet = *model.resnet();
         object["kind"] = "resnet";
@@ -120,6 +145,77 @@ std::string dump(const json& object)
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// "mixture" and "latent_attention" of a transformer.
+Status readSpecialParts(const JsonFields& root, const json* mixture, const json* latent, std::string_view where,
+                        std::string_view path, TransformerSpec& t)
+{
+    FOURWALLS_TRY(root.status());
+    const std::string prefix = path.empty() ? "" : std::string(path) + ".";
+    if (mixture) {
+        ExpertSpec& e = t.mixture;
+        JsonFields fields(*mixture, where, prefix + "mixture");
+        e.expertHidden = t.ffnHidden;
+        fields.integer("experts", e.experts, 0, kMillion, true);
+        fields.integer("top_k", e.topK, 1, kMillion);
+        fields.integer("expert_hidden", e.expertHidden, 1, 10 * kMillion);
+        fields.integer("shared_hidden", e.sharedHidden, 0, 10 * kMillion);
+        fields.integer("every", e.every, 1, 100'000);
+        fields.integer("dense_layers", e.denseLayers, 0, 100'000);
+        if (fields.status().ok() && e.experts > 0 && e.topK > e.experts)
+            fields.fail("top_k", "is larger than the number of experts");
+        FOURWALLS_TRY(fields.status());
+    }
+    if (latent) {
+        LatentAttentionSpec& l = t.latent;
+        JsonFields fields(*latent, where, prefix + "latent_attention");
+        fields.integer("query_rank", l.queryRank, 0, kMillion);
+        fields.integer("key_value_rank", l.keyValueRank, 1, kMillion, true);
+        fields.integer("rotary_width", l.rotaryWidth, 0, kMillion);
+        l.valueWidth = t.headSize();
+        fields.integer("value_width", l.valueWidth, 1, kMillion);
+        FOURWALLS_TRY(fields.status());
+    }
+    return {};
+}
+
+/// A list of layer widths, each at least one.
+void readWidths(JsonFields& fields, const char* key, std::vector<std::int64_t>& widths)
+{
+    const json* list = fields.find(key, true);
+    if (!list) return;
+    if (!list->is_array() || list->empty() || list->size() > 100) {
+        fields.fail(key, "must be a list of layer widths", "[512, 256, 64]");
+        return;
+    }
+    for (const json& width : *list) {
+        if (!width.is_number_integer() || width.get<double>() < 1 || width.get<double>() > 1e6) {
+            fields.fail(key, "holds a width that is not a whole number from 1 to 1000000");
+            return;
+        }
+        widths.push_back(width.get<std::int64_t>());
+    }
+}
+
+Result<ModelSpec> readRecommendation(ModelSpec model, JsonFields fields)
+{
+    RecommendationSpec r;
+    fields.integer("tables", r.tables, 1, 10'000, true);
+    fields.integer("rows_per_table", r.rowsPerTable, 1, 10'000 * kMillion, true);
+    fields.integer("embedding_width", r.embeddingWidth, 1, 100'000, true);
+    fields.integer("lookups_per_table", r.lookupsPerTable, 1, kMillion);
+    fields.integer("dense_features", r.denseFeatures, 1, kMillion, true);
+    readWidths(fields, "bottom_layers", r.bottomLayers);
+    readWidths(fields, "top_layers", r.topLayers);
+    if (fields.status().ok() && r.bottomLayers.back() != r.embeddingWidth)
+        fields.fail("bottom_layers", "does not end in the embedding width",
+                    "a last width of " + std::to_string(r.embeddingWidth));
+    if (fields.status().ok() && r.topLayers.back() != 1)
+        fields.fail("top_layers", "does not end in one logit", "a last width of 1");
+    FOURWALLS_TRY(fields.status());
+    model.architecture = r;
+    return model;
+}
+
 Result<ModelSpec> readModel(const json& object, std::string_view where, std::string_view path)
 {
     ModelSpec model;
@@ -138,7 +234,8 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
         model.architecture = resnet;
         return model;
     }
-    if (kind != "transformer") fields.fail("kind", "cannot be '" + kind + "'", "transformer or resnet");
+    if (kind == "recommendation") return readRecommendation(std::move(model), fields);
+    if (kind != "transformer") fields.fail("kind", "cannot be '" + kind + "'", "transformer, resnet or recommendation");
     TransformerSpec t;
     fields.integer("layers", t.layers, 1, 100'000, true);
     fields.integer("hidden", t.hidden, 1, kMillion, true);
@@ -156,9 +253,15 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
     fields.flag("tied_embeddings", t.tiedEmbeddings);
     fields.flag("causal", t.causal);
     fields.flag("embedding_norm", t.embeddingNorm);
-    if (fields.status().ok() && t.hidden % t.heads != 0) fields.fail("hidden", "is not a multiple of heads");
+    fields.integer("token_types", t.tokenTypes, 0, kMillion);
+    fields.flag("post_norm", t.postNorm);
+    fields.integer("head_width", t.headWidth, 0, kMillion);
+    const json* mixture = fields.find("mixture", false);
+    const json* latent = fields.find("latent_attention", false);
+    if (fields.status().ok() && t.headWidth == 0 && t.hidden % t.heads != 0)
+        fields.fail("hidden", "is not a multiple of heads");
     if (fields.status().ok() && t.heads % t.kvHeads != 0) fields.fail("kv_heads", "does not divide heads");
-    FOURWALLS_TRY(fields.status());
+    FOURWALLS_TRY(readSpecialParts(fields, mixture, latent, where, path, t));
     model.architecture = t;
     return model;
 }

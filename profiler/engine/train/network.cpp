@@ -25,6 +25,11 @@ Status checkTransformer(const TransformerSpec& t)
         return Error{ErrorCode::Unsupported, "the engine has no ALiBi positions", "positions", "learned or rotary"};
     if (t.activation == Activation::Relu)
         return Error{ErrorCode::Unsupported, "the engine has no ReLU transformer", "activation", "gelu or swiglu"};
+    if (t.hasExperts())
+        return Error{ErrorCode::Unsupported, "the engine has no mixture of experts", "mixture", "a dense model"};
+    if (t.latent.keyValueRank > 0 || t.headWidth > 0)
+        return Error{ErrorCode::Unsupported, "the engine has plain attention only", "latent_attention, head_width",
+                     "heads of width hidden / heads"};
     if (t.embeddingNorm)
         return Error{ErrorCode::Unsupported, "the engine has no norm after the embedding", "embedding_norm", "false"};
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
