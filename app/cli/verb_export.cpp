@@ -6,6 +6,7 @@
 #include "app/cli/verbs.h"
 #include "model/export/chrome_trace_exporter.h"
 #include "model/export/csv_exporter.h"
+#include "model/export/sqlite_exporter.h"
 
 #include <fstream>
 
@@ -20,22 +21,22 @@ public:
     const char* examples() const override
     {
         return "  fourwalls-cli export run.fourwalls --format chrome -o run.json     (open it in ui.perfetto.dev)\n"
-               "  fourwalls-cli export run.fourwalls --format csv -o run-tables      (a folder, one file per table)";
+               "  fourwalls-cli export run.fourwalls --format csv -o run-tables      (a folder, one file per table)\n"
+               "  fourwalls-cli export run.fourwalls --format sqlite-plain -o run.db\n"
+               "  fourwalls-cli export run.fourwalls --format spec -o run-spec.json    (what ran, for `record` and `predict`)";
     }
     void declare(CLI::App& app) override
     {
         app.add_option("FILE", m_file, "a trace")->required();
-        app.add_option("--format", m_format, "chrome: trace event JSON; csv: a folder of tables")
+        app.add_option("--format", m_format, "chrome: trace event JSON; csv: a folder of tables; sqlite-plain: the same tables and views of them in one "
+                       "database; spec: model, plan, training and cluster as JSON")
             ->required()
-            ->check(CLI::IsMember({"chrome", "csv", "sqlite-plain"}));
+            ->check(CLI::IsMember({"chrome", "csv", "sqlite-plain", "spec"}));
         app.add_option("-o,--output", m_output, "file, or folder for csv")->required();
     }
 
     int run(Console& console) override
     {
-        if (m_format == "sqlite-plain")
-            return console.fail({ErrorCode::Unsupported, "this version does not write it", "--format sqlite-plain",
-                                 "--format csv; a .fourwalls file is itself an SQLite database"});
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
         auto output = PendingOutput::create(m_output);
@@ -55,9 +56,17 @@ private:
         Progress progress("exporting");
         const auto tell = [&progress](double fraction) { progress(fraction); };
         if (m_format == "csv") return exportCsv(trace, path, tell, signals.token());
+        if (m_format == "sqlite-plain") return exportSqlite(trace, path, tell, signals.token());
+        const auto& spec = trace.info().header.spec;
+        if (m_format == "spec" && !spec)
+            return Error{ErrorCode::NotFound, "the trace does not say what ran", m_file,
+                         "a trace that Fourwalls recorded or predicted"};
         std::ofstream out(path, std::ios::binary);
         if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check permissions"};
-        FOURWALLS_TRY(exportChromeTrace(trace, out, tell, signals.token()));
+        if (m_format == "spec")
+            out << toJson(*spec) << '\n';
+        else
+            FOURWALLS_TRY(exportChromeTrace(trace, out, tell, signals.token()));
         out.close();
         if (!out) return Error{ErrorCode::Io, "cannot be written", path, "check the free space"};
         return {};

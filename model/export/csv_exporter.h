@@ -11,11 +11,8 @@
 
 namespace fourwalls {
 
-/// Writes trace.csv (what the trace says of itself), ranks, tracks, operators, slices, process_groups, collectives,
-/// allocations, counters, counter_samples, flows, steps, events, audit and the summaries (step_summaries,
-/// memory_summaries, collective_summaries, operator_summaries) into `folder`, which is created if missing.
-/// Times and durations are whole nanoseconds; unknown is empty. progress: 0..1, may be empty.
-/// Errors: those of the query; Io; Cancelled.
+/// Writes the tables of trace_tables.h into `folder`, which is created if missing. Unknown is empty. progress: 0..1,
+/// may be empty. Errors: those of the query; Io; Cancelled.
 Status exportCsv(TraceQuery& trace, const std::string& folder, const std::function<void(double)>& progress = {},
                  std::stop_token stop = {});
 

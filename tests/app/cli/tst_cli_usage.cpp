@@ -107,7 +107,6 @@ void CliUsageTest::couldNot_data()
     row("weights", {"record", "-o", "x", "--load-weights", "missing"}, "missing");
     row("folder of output", {"record", "-o", "no/such/x", "--steps", "1"}, "no/such/x");
     row("folder of bench", {"bench", "generate", "--slices", "10", "-o", "no/such/x"}, "no/such");
-    row("plain sqlite", {"export", "x", "--format", "sqlite-plain", "-o", "y"}, "sqlite-plain");
 }
 
 void CliUsageTest::couldNot()
