@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training step as discrete events over pipeline stages x streams (compute, tensor, pipeline, data parallel, copy).
+// What the passes cost comes from step_cost.h, their order from model/spec/pipeline_schedule.h. Step time, bubbles,
+// exposed transfers and the memory in flight come out. One stage (pp=1) is a pipeline like any other.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/cost/step_cost.h"
+#include "model/spec/pipeline_schedule.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fourwalls::cost {
+
+/// The action lists of every stage of a pipeline (pipelineActions).
+using PipelineLists = std::vector<std::vector<PipelineAction>>;
+
+/// What an interval of a stage's time is.
+enum class SimulatedPart : std::uint8_t {
+    Fixed, ///< what every step does outside of the model (StepCost::fixedSeconds)
+    Forward,
+    Recompute,
+    BackwardInput,
+    BackwardWeight,
+    Send,          ///< the stage stands still while it sends (blocking transfers)
+    Receive,       ///< the end of a wait, while the tensor is on its way
+    PipelineWait,  ///< waiting for a neighbour that is not ready
+    GradientSync,  ///< exposed reduction of gradients after the last backward
+    OptimizerWait, ///< waiting for the other stages before the optimizer's step
+    Optimizer
+};
+
+/// One interval of one stage's time. The intervals of a stage do not overlap; waits are where it has nothing to do.
+/// Unsplit backward passes appear as their two parts.
+struct SimulatedInterval {
+    double start = 0, end = 0;    ///< [s] from the step's begin
+    std::int32_t position = -1;   ///< of passes and transfers; -1: of the stage
+    std::int32_t microbatch = -1; ///< -1: of the whole step
+    SimulatedPart part = SimulatedPart::Forward;
+    std::int32_t peerStage = -1; ///< of sends, receives and waits for them
+};
+
+/// A tensor on its way between two stages.
+struct SimulatedTransfer {
+    double start = 0, end = 0;
+    PipelineTransfer what;
+};
+
+/// Live bytes of a stage that come and go with the passes, from `at` on.
+struct SimulatedBytes {
+    double at = 0;
+    double activations = 0, transient = 0;
+};
+
+struct SimulatedStage {
+    double firstForward = 0, lastBackward = 0;     ///< begin and end of the passes [s]
+    double busy = 0;                               ///< in passes; transfers of the pipeline and waits are not busy
+    double transfer = 0;                           ///< standing still for a transfer of the pipeline
+    double wait = 0;                               ///< standing still for a neighbour, between first and last pass
+    double end = 0;                                ///< of its step [s]
+    double peakBytes = 0;                          ///< with what is there all the time (StageCost::memory)
+    double peakAt = 0;                             ///< first instant of the peak [s]
+    double peakActivations = 0, peakTransient = 0; ///< parts of the peak
+    std::int32_t mostInFlight = 0;                 ///< (micro-batch, chunk) activations held at once
+    // Only when asked for:
+    std::vector<SimulatedInterval> intervals; ///< by time
+    std::vector<SimulatedTransfer> sent;      ///< by start
+    std::vector<SimulatedBytes> memory;       ///< by time
+};
+
+struct SimulatedStep {
+    double seconds = 0;                    ///< until the last stage's end
+    double windowBegin = 0, windowEnd = 0; ///< first forward's start to last backward's end over all stages
+    std::vector<SimulatedStage> stages;
+
+    /// (W - busy) / W of a stage, and the mean over stages, as docs/metrics.md defines it.
+    double bubbleFraction(std::size_t stage) const;
+    double bubbleFraction() const;
+};
+
+/// Simulates one step of `cost`. lists: of cost.shape, from pipelineActions. detailed: fill the intervals, transfers
+/// and memory of the stages. Messages of one direction between two stages go one after the other. With blocking
+/// transfers a sender stands still until its message is over, else sending costs it nothing.
+/// Precondition: the vectors of `cost` fit its shape and its times are finite and not negative.
+SimulatedStep simulateSchedule(const StepCost& cost, const PipelineLists& lists, bool detailed = false);
+
+/// The same with the lists of cost.shape. Errors: those of pipelineActions; InvalidArgument when the vectors of `cost`
+/// do not fit its shape or a time is negative or not finite.
+Result<SimulatedStep> simulateSchedule(const StepCost& cost, bool detailed = false);
+
+} // namespace fourwalls::cost
