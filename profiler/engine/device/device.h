@@ -81,6 +81,7 @@ public:
     void normForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& y,
                      const Tensor& mean, const Tensor& rstd);
     /// dx (+)= gradient with respect to x; dgamma, dbeta (+)= theirs. beta-less norms pass an undefined dbeta.
+    /// dx may be dy if it is overwritten.
     void normBackward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& rstd,
                       const Tensor& dy, const Tensor& dx, bool accumulateDx, const Tensor& dgamma, const Tensor& dbeta,
                       bool accumulateParameters);

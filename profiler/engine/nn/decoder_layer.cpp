@@ -8,7 +8,12 @@ namespace fourwalls::engine {
 
 bool usesLlamaNames(const TransformerSpec& spec)
 {
-    return spec.positions == Positions::Rotary;
+    return spec.positions == Positions::Rotary && spec.causal;
+}
+
+bool usesBertNames(const TransformerSpec& spec)
+{
+    return !spec.causal;
 }
 
 RotaryTables RotaryTables::make(const RankContext& rank, std::int64_t sequence, std::int64_t headDim)
@@ -35,9 +40,13 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
 {
     const std::int64_t c = spec.hidden, d = c / spec.heads, f = spec.ffnHidden;
     const std::int64_t keyWidth = spec.kvHeads * d, width = c + 2 * keyWidth;
-    const bool llama = usesLlamaNames(spec);
+    const bool llama = usesLlamaNames(spec), bert = usesBertNames(spec);
+    const bool transposed = llama || bert; // how the files keep their matrices
     const bool gated = spec.activation == Activation::SwiGlu;
-    const std::string layer = (llama ? "model.layers." : "transformer.h.") + std::to_string(index) + ".";
+    const std::string layer = (bert    ? "bert.encoder.layer."
+                               : llama ? "model.layers."
+                                       : "transformer.h.") +
+                              std::to_string(index) + ".";
     // Projections onto the residual stream start smaller, by the number of additions (GPT-2, section 2.3).
     const double deviation = 0.02, residualDeviation = 0.02 / std::sqrt(2.0 * static_cast<double>(spec.layers));
 
@@ -58,7 +67,7 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
         std::vector<ExternalPiece> weights, biases;
         std::int64_t first = 0;
         for (const auto& part : columns) {
-            weights.push_back({layer + part.name + ".weight", first, part.width, llama});
+            weights.push_back({layer + part.name + ".weight", first, part.width, transposed});
             biases.push_back({layer + part.name + ".bias", first, part.width, false});
             first += part.width;
         }
@@ -68,20 +77,28 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
         if (spec.biases) l.bias = &list.addVector(rank, layer + name + ".bias", out, 0.0, biases);
         return l;
     };
-    m_norm1 = norm(llama ? "input_layernorm" : "ln_1");
+    // Names of one kind of file: BERT's, LLaMA's or GPT-2's.
+    const auto named = [&](const char* ofBert, const char* ofLlama, const char* ofGpt) {
+        return bert ? ofBert : llama ? ofLlama : ofGpt;
+    };
+    m_norm1 = norm(named("attention.output.LayerNorm", "input_layernorm", "ln_1"));
     m_qkv = linear("attn.c_attn", c, width, deviation,
-                   llama ? std::vector<Columns>{{"self_attn.q_proj", c},
-                                                {"self_attn.k_proj", keyWidth},
-                                                {"self_attn.v_proj", keyWidth}}
-                         : std::vector<Columns>{{"attn.c_attn", width}});
-    m_projection = linear("attn.c_proj", c, c, residualDeviation, {{llama ? "self_attn.o_proj" : "attn.c_proj", c}});
-    m_norm2 = norm(llama ? "post_attention_layernorm" : "ln_2");
+                   bert    ? std::vector<Columns>{{"attention.self.query", c},
+                                                  {"attention.self.key", keyWidth},
+                                                  {"attention.self.value", keyWidth}}
+                   : llama ? std::vector<Columns>{{"self_attn.q_proj", c},
+                                                  {"self_attn.k_proj", keyWidth},
+                                                  {"self_attn.v_proj", keyWidth}}
+                           : std::vector<Columns>{{"attn.c_attn", width}});
+    m_projection = linear("attn.c_proj", c, c, residualDeviation,
+                          {{named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), c}});
+    m_norm2 = norm(named("output.LayerNorm", "post_attention_layernorm", "ln_2"));
     if (llama && gated)
         m_up = linear("mlp.c_fc", c, 2 * f, deviation, {{"mlp.gate_proj", f}, {"mlp.up_proj", f}});
     else
         m_up = linear("mlp.c_fc", c, gated ? 2 * f : f, deviation,
-                      {{llama ? "mlp.up_proj" : "mlp.c_fc", gated ? 2 * f : f}});
-    m_down = linear("mlp.c_proj", f, c, residualDeviation, {{llama ? "mlp.down_proj" : "mlp.c_proj", c}});
+                      {{named("intermediate.dense", "mlp.up_proj", "mlp.c_fc"), gated ? 2 * f : f}});
+    m_down = linear("mlp.c_proj", f, c, residualDeviation, {{named("output.dense", "mlp.down_proj", "mlp.c_proj"), c}});
 }
 
 AttentionCore DecoderLayer::attentionFor(std::int64_t batch, std::int64_t rows) const
@@ -99,14 +116,15 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
     s.batch = batch;
     s.forward = rank.recorder.now();
     s.input = x;
-    {
+    const bool post = m_spec.postNorm;
+    if (!post) {
         const Scope op(rank.recorder, SliceKind::Operator, "norm1");
         s.normed1 = m_norm1.forward(rank, x, s.norm1);
     }
     {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.qkv");
         s.qkv = rank.activation({n, attention.shape.width()});
-        m_qkv.forward(rank, s.normed1, s.qkv);
+        m_qkv.forward(rank, post ? x : s.normed1, s.qkv);
     }
     if (rotary.defined()) {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.rotary");
@@ -118,7 +136,11 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
         s.middle = rank.activation(x.shape());
         m_projection.forward(rank, s.attended, s.middle, &x);
     }
-    {
+    // What the feed-forward block reads: with norms after the sums, that is also what its result is added to.
+    if (post) {
+        const Scope op(rank.recorder, SliceKind::Operator, "norm1");
+        s.normed2 = m_norm1.forward(rank, s.middle, s.norm1);
+    } else {
         const Scope op(rank.recorder, SliceKind::Operator, "norm2");
         s.normed2 = m_norm2.forward(rank, s.middle, s.norm2);
     }
@@ -135,10 +157,15 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
         else
             rank.device.geluForward(s.hidden, s.activated);
     }
-    const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
     Tensor y = rank.activation(x.shape());
-    m_down.forward(rank, s.activated, y, &s.middle);
-    return y;
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
+        m_down.forward(rank, s.activated, y, post ? &s.normed2 : &s.middle);
+    }
+    if (!post) return y;
+    const Scope op(rank.recorder, SliceKind::Operator, "norm2");
+    s.last = y;
+    return m_norm2.forward(rank, s.last, s.norm2);
 }
 
 void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
@@ -146,6 +173,13 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
     rank.recorder.forwardToBackward(s.forward);
     const AttentionCore attention = attentionFor(s.batch, dy.rows());
+    const bool post = m_spec.postNorm;
+    if (post) {
+        const Scope op(rank.recorder, SliceKind::Operator, "norm2");
+        m_norm2.backward(rank, s.last, s.norm2, dy, dy, false);
+        s.last.reset();
+        s.norm2 = {};
+    }
     Tensor up; // the gradient on its way down one branch
     {
         const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
@@ -173,7 +207,13 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
         s.normed2.reset();
         up = dNormed;
     }
-    {
+    if (post) {
+        const Scope op(rank.recorder, SliceKind::Operator, "norm1");
+        rank.device.add(dy, up, dy);
+        m_norm1.backward(rank, s.middle, s.norm1, dy, dy, false);
+        s.middle.reset();
+        s.norm1 = {};
+    } else {
         const Scope op(rank.recorder, SliceKind::Operator, "norm2");
         m_norm2.backward(rank, s.middle, s.norm2, up, dy, true);
         s.middle.reset();
@@ -194,14 +234,19 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
     }
     {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.qkv");
-        const Tensor dNormed = rank.temporary(s.normed1.shape());
+        const Tensor dNormed = rank.temporary(dy.shape());
         m_qkv.backwardInput(rank, up, dNormed);
-        m_qkv.backwardWeight(rank, s.normed1, up);
+        m_qkv.backwardWeight(rank, post ? s.input : s.normed1, up);
         s.normed1.reset();
         up = dNormed;
     }
-    const Scope op(rank.recorder, SliceKind::Operator, "norm1");
-    m_norm1.backward(rank, s.input, s.norm1, up, dy, true);
+    if (post) {
+        const Scope op(rank.recorder, SliceKind::Operator, "attention.residual");
+        rank.device.add(dy, up, dy);
+    } else {
+        const Scope op(rank.recorder, SliceKind::Operator, "norm1");
+        m_norm1.backward(rank, s.input, s.norm1, up, dy, true);
+    }
     s = {};
 }
 

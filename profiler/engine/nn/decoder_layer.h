@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer block: norm, attention, residual, norm, feed-forward, residual.
+// One transformer block: norm, attention, residual, norm, feed-forward, residual; or, in encoders after BERT, with the
+// norms behind the residuals.
 #pragma once
 
 #include "model/spec/model_spec.h"
@@ -28,13 +29,14 @@ struct RotaryTables {
 
 class DecoderLayer {
 public:
-    /// Adds the layer's parameters to `list`, named as in GPT-2 or LLaMA files.
+    /// Adds the layer's parameters to `list`, named as in GPT-2, LLaMA or BERT files.
     DecoderLayer(const RankContext& rank, ParameterList& list, const TransformerSpec& spec, std::int32_t index,
                  std::uint64_t seed, const ComputeOptions& options);
 
     /// What the backward pass needs.
     struct Saved {
         Tensor input, normed1, qkv, attended, middle, normed2, hidden, activated;
+        Tensor last; ///< norms behind the sums only: what the second one reads
         Norm::Saved norm1, norm2;
         AttentionCore::Saved attention;
         std::int64_t batch = 0;
@@ -59,5 +61,7 @@ private:
 
 /// Prefix of the names in weight files and whether the LLaMA style (rotary models) is used.
 bool usesLlamaNames(const TransformerSpec& spec);
+/// Whether names and the order of matrices are those of BERT's files (encoders).
+bool usesBertNames(const TransformerSpec& spec);
 
 } // namespace fourwalls::engine
