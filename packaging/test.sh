@@ -2,10 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing (as root), builds everything, and runs all tests: first the build without Qt and CUDA,
 # then the full one. Ends with the test runner's summary.
+#
+#   packaging/test.sh         the tests that run on every change
+#   packaging/test.sh --all   also the slow ones (the whole parity matrix, every file of the import corpus), and the
+#                             engine's tests under the thread sanitizer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 jobs=$(nproc)
+label=(-L fast)
+case ${1:-} in
+"") ;;
+--all) label=() ;;
+*) echo "usage: packaging/test.sh [--all]" >&2 && exit 2 ;;
+esac
 
 packaging/install_packages.sh
 
@@ -19,8 +29,15 @@ build_and_test() { # preset, options of cmake…
     cmake --preset "$preset" "$@"
     cmake --build --preset "$preset" -j "$jobs"
     echo "== $preset: tests"
-    ctest --preset "$preset" -j "$jobs"
+    ctest --preset "$preset" -j "$jobs" "${label[@]}"
 }
 
+if [ "${1:-}" = --all ]; then
+    echo "== tsan: build"
+    cmake --preset tsan
+    cmake --build --preset tsan -j "$jobs"
+    echo "== tsan: tests of the engine"
+    ctest --test-dir build/tsan --output-on-failure -j "$jobs" -R "profiler/engine|slow/.*parity"
+fi
 build_and_test core -DFOURWALLS_WERROR="${CI:+ON}"
 build_and_test release -DFOURWALLS_WERROR="${CI:+ON}"
