@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machines: device capacity and rates, and how many devices hang together.
+// The machines: device capacity and rates, how many devices hang together, and by what links.
 #pragma once
 
 #include "model/spec/training_settings.h"
@@ -16,6 +16,11 @@ struct DeviceSpec {
     std::int64_t memoryBytes = 0;              ///< capacity: the memory wall
     double memoryBytesPerSecond = 0;           ///< main memory bandwidth; 0 unknown
     std::map<Precision, double> peakFlops;     ///< dense rate [FLOP/s] per precision; absent: unknown
+    std::string family;                        ///< "ampere", "hopper", "cpu", …: what was measured on it holds for it
+    int multiprocessors = 0;                   ///< SMs (or cores) that tiles are spread over; 0 unknown
+    double powerWatts = 0;                     ///< power limit; 0 unknown
+    double fullPowerWatts = 0;                 ///< limit at which the family's rates were measured; 0: the same
+    double hostBytesPerSecond = 0;             ///< link to the host, one direction; 0 unknown
 
     std::optional<double> peak(Precision precision) const
     {
@@ -24,11 +29,42 @@ struct DeviceSpec {
     }
 };
 
+/// A link as the alpha-beta model sees it: a message of S bytes takes latency + S / rate.
+struct LinkSpec {
+    double bytesPerSecond = 0; ///< one direction, per device; 0 unknown
+    double latencySeconds = 0; ///< per hop
+
+    double seconds(double bytes) const
+    {
+        return latencySeconds + (bytesPerSecond > 0 ? bytes / bytesPerSecond : 0);
+    }
+    friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
+};
+
+/// How the devices of a node reach each other.
+enum class NodeFabric { Shared, Pcie, NvLink, NvSwitch };
+/// How nodes reach each other.
+enum class Topology { FatTree, Torus, Hypercube };
+
 struct ClusterSpec {
     std::string name;                          ///< preset name; "this-machine" is measured where it runs
     DeviceSpec device;
     int devicesPerNode = 1;
     int nodes = 1;
+    NodeFabric fabric = NodeFabric::NvSwitch;
+    LinkSpec nodeLink;                         ///< between devices of a node, data-sheet rate of one device
+    LinkSpec nicLink;                          ///< of one network adapter, data-sheet rate
+    int nicsPerNode = 0;                       ///< 0: nodes are not connected
+    Topology topology = Topology::FatTree;
+    double oversubscription = 1;               ///< of the network above the nodes: 2 means half the rate when all send
+    double hostMemoryBytesPerSecond = 0;       ///< of a node; 0 unknown
+    std::int64_t hostMemoryBytes = 0;          ///< of a node; 0 unknown
+
+    /// The share of a node's network that one device has when all of them send at once [bytes/s].
+    double networkBytesPerSecondPerDevice() const
+    {
+        return devicesPerNode > 0 ? nicLink.bytesPerSecond * nicsPerNode / devicesPerNode / oversubscription : 0;
+    }
 };
 
 } // namespace fourwalls

@@ -2,6 +2,7 @@
 // The words for the settings of a run, as the command line, plans and JSON spell them.
 #pragma once
 
+#include "model/spec/cluster_spec.h"
 #include "model/spec/model_spec.h"
 #include "model/spec/parallel_plan.h"
 #include "model/spec/training_settings.h"
@@ -41,6 +42,11 @@ inline constexpr WordTable<ParameterServer, 3> kParameterServerWords{{{Parameter
     {ParameterServer::Sync, "sync"}, {ParameterServer::Async, "async"}}};
 inline constexpr WordTable<MoeRouting, 2> kRoutingWords{{{MoeRouting::Balanced, "balanced"},
     {MoeRouting::Natural, "natural"}}};
+
+inline constexpr WordTable<NodeFabric, 4> kFabricWords{{{NodeFabric::Shared, "shared"}, {NodeFabric::Pcie, "pcie"},
+    {NodeFabric::NvLink, "nvlink"}, {NodeFabric::NvSwitch, "nvswitch"}}};
+inline constexpr WordTable<Topology, 3> kTopologyWords{{{Topology::FatTree, "fat_tree"}, {Topology::Torus, "torus"},
+    {Topology::Hypercube, "hypercube"}}};
 
 /// The word of a value; "unknown" for one outside the table.
 template <class Enum, std::size_t N>

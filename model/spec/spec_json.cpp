@@ -71,18 +71,43 @@ json modelToJson(const ModelSpec& model)
     return object;
 }
 
+json linkToJson(const LinkSpec& link)
+{
+    return {{"bytes_per_second", link.bytesPerSecond}, {"latency_seconds", link.latencySeconds}};
+}
+
 json clusterToJson(const ClusterSpec& cluster)
 {
     json peaks = json::object();
     for (const auto& [precision, rate] : cluster.device.peakFlops) peaks[std::string(name(precision))] = rate;
-    return {{"name", cluster.name},
-            {"device",
-             {{"name", cluster.device.name},
-              {"memory_bytes", cluster.device.memoryBytes},
-              {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
-              {"peak_flops", peaks}}},
-            {"devices_per_node", cluster.devicesPerNode},
-            {"nodes", cluster.nodes}};
+    json device{{"name", cluster.device.name},
+                {"memory_bytes", cluster.device.memoryBytes},
+                {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
+                {"peak_flops", peaks}};
+    // What is unknown is left out: a description without it keeps its text and hash.
+    const DeviceSpec& d = cluster.device;
+    if (!d.family.empty()) device["family"] = d.family;
+    if (d.multiprocessors > 0) device["multiprocessors"] = d.multiprocessors;
+    if (d.powerWatts > 0) device["power_watts"] = d.powerWatts;
+    if (d.fullPowerWatts > 0) device["full_power_watts"] = d.fullPowerWatts;
+    if (d.hostBytesPerSecond > 0) device["host_bytes_per_second"] = d.hostBytesPerSecond;
+    json object{{"name", cluster.name},
+                {"device", std::move(device)},
+                {"devices_per_node", cluster.devicesPerNode},
+                {"nodes", cluster.nodes}};
+    if (cluster.nodeLink.bytesPerSecond > 0) {
+        object["fabric"] = wordOf(kFabricWords, cluster.fabric);
+        object["node_link"] = linkToJson(cluster.nodeLink);
+    }
+    if (cluster.nicsPerNode > 0) {
+        object["nics_per_node"] = cluster.nicsPerNode;
+        object["nic_link"] = linkToJson(cluster.nicLink);
+        object["topology"] = wordOf(kTopologyWords, cluster.topology);
+        object["oversubscription"] = cluster.oversubscription;
+    }
+    if (cluster.hostMemoryBytesPerSecond > 0) object["host_memory_bytes_per_second"] = cluster.hostMemoryBytesPerSecond;
+    if (cluster.hostMemoryBytes > 0) object["host_memory_bytes"] = cluster.hostMemoryBytes;
+    return object;
 }
 
 json trainingToJson(const TrainingSettings& t)
@@ -282,8 +307,47 @@ Result<DeviceSpec> readDevice(const json& object, std::string_view where, std::s
         }
         FOURWALLS_TRY(rates.status());
     }
+    std::int64_t multiprocessors = 0;
+    fields.text("family", device.family);
+    fields.integer("multiprocessors", multiprocessors, 0, kMillion);
+    device.multiprocessors = static_cast<int>(multiprocessors);
+    fields.number("power_watts", device.powerWatts, 0, 1e6);
+    fields.number("full_power_watts", device.fullPowerWatts, 0, 1e6);
+    fields.number("host_bytes_per_second", device.hostBytesPerSecond, 0, kLargestRate);
     FOURWALLS_TRY(fields.status());
     return device;
+}
+
+Result<LinkSpec> readLink(const json& object, std::string_view where, const std::string& path)
+{
+    LinkSpec link;
+    JsonFields fields(object, where, path);
+    fields.number("bytes_per_second", link.bytesPerSecond, 0, kLargestRate, true);
+    fields.number("latency_seconds", link.latencySeconds, 0, 1e3);
+    FOURWALLS_TRY(fields.status());
+    return link;
+}
+
+/// The links of a cluster.
+Status readLinks(JsonFields& fields, std::string_view where, std::string_view path, ClusterSpec& cluster)
+{
+    const std::string prefix = path.empty() ? "" : std::string(path) + ".";
+    std::int64_t nics = 0;
+    fields.word("fabric", kFabricWords, cluster.fabric);
+    fields.integer("nics_per_node", nics, 0, 1000);
+    cluster.nicsPerNode = static_cast<int>(nics);
+    fields.word("topology", kTopologyWords, cluster.topology);
+    fields.number("oversubscription", cluster.oversubscription, 1, 1000);
+    fields.number("host_memory_bytes_per_second", cluster.hostMemoryBytesPerSecond, 0, kLargestRate);
+    fields.integer("host_memory_bytes", cluster.hostMemoryBytes, 0, std::int64_t{1} << 60);
+    FOURWALLS_TRY(fields.status());
+    if (const json* link = fields.find("node_link", false)) {
+        FOURWALLS_TRY_ASSIGN(cluster.nodeLink, readLink(*link, where, prefix + "node_link"));
+    }
+    if (const json* link = fields.find("nic_link", nics > 0)) {
+        FOURWALLS_TRY_ASSIGN(cluster.nicLink, readLink(*link, where, prefix + "nic_link"));
+    }
+    return fields.status();
 }
 
 Result<ClusterSpec> readCluster(const json& object, std::string_view where, std::string_view path)
@@ -301,6 +365,7 @@ Result<ClusterSpec> readCluster(const json& object, std::string_view where, std:
         FOURWALLS_TRY_ASSIGN(cluster.device, readDevice(*device, where, devicePath));
     }
     FOURWALLS_TRY(fields.status());
+    FOURWALLS_TRY(readLinks(fields, where, path, cluster));
     return cluster;
 }
 
