@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// See mixture.h. n: tokens of this rank; E: experts; k: experts per token; C: hidden; F: inner width of an expert.
+#include "profiler/engine/nn/mixture.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fourwalls::engine {
+
+namespace {
+
+// Rows of one expert are filled up with zeros to a multiple of this, so that products come in few shapes.
+constexpr std::int64_t kRowTile = 16;
+
+std::int64_t tiled(std::int64_t rows)
+{
+    return (rows + kRowTile - 1) / kRowTile * kRowTile;
+}
+
+// Elements that travel when `rows` rows of the given width do.
+std::vector<std::int64_t> elementsOf(const std::vector<std::int64_t>& rows, std::int64_t width)
+{
+    std::vector<std::int64_t> elements;
+    for (const std::int64_t count : rows) elements.push_back(count * width);
+    return elements;
+}
+
+} // namespace
+
+MixtureOfExperts::MixtureOfExperts(const RankContext& rank, ParameterList& list, const TransformerSpec& spec,
+                                   const std::string& prefix, std::uint64_t seed, double deviation,
+                                   double residualDeviation, const MixtureOptions& options)
+    : m_hidden(spec.hidden)
+    , m_inner(spec.mixture.expertHidden)
+    , m_experts(spec.mixture.experts)
+    , m_topK(spec.mixture.topK)
+    , m_activation(spec.activation)
+    , m_options(options)
+{
+    const std::int64_t c = m_hidden, f = m_inner, own = m_experts / sizeOf(rank.expertGroup());
+    m_firstExpert = own * indexIn(rank.expertGroup());
+    const std::string router = prefix + "gate.weight";
+    m_router.weight = &list.addMatrix(rank, seed, router, c, m_experts, deviation, {{router, 0, m_experts, true}});
+    for (std::int64_t e = m_firstExpert; e < m_firstExpert + own; ++e) {
+        // Named as in Mixtral's files: w1 is the gate, w3 the up and w2 the down projection.
+        const std::string expert = prefix + "experts." + std::to_string(e) + ".";
+        std::vector<ExternalPiece> pieces{{expert + "w1.weight", 0, f, true}},
+            biases{{expert + "w1.bias", 0, f, false}};
+        if (gated()) {
+            pieces.push_back({expert + "w3.weight", f, f, true});
+            biases.push_back({expert + "w3.bias", f, f, false});
+        }
+        const std::int64_t width = gated() ? 2 * f : f;
+        Expert x;
+        x.up.fuse = x.down.fuse = options.fuse;
+        x.up.weight = &list.addMatrix(rank, seed, expert + "up.weight", c, width, deviation, pieces);
+        x.down.weight = &list.addMatrix(rank, seed, expert + "w2.weight", f, c, residualDeviation,
+                                        {{expert + "w2.weight", 0, c, true}});
+        if (spec.biases) {
+            x.up.bias = &list.addVector(rank, expert + "up.bias", width, 0.0, biases);
+            x.down.bias = &list.addVector(rank, expert + "w2.bias", c, 0.0);
+        }
+        for (Parameter* p : {x.up.weight, x.up.bias, x.down.weight, x.down.bias})
+            if (p) p->expert = true;
+        m_own.push_back(x);
+    }
+    Recorder& r = rank.recorder;
+    for (std::int64_t e = m_firstExpert; e < m_firstExpert + own; ++e)
+        m_tokenCounters.push_back(
+            r.defineCounter(("tokens of expert " + std::to_string(e)).c_str(), CounterUnit::None, true));
+    m_imbalance = r.defineCounter("expert imbalance", CounterUnit::None, true);
+    m_margin = r.defineCounter("router margin", CounterUnit::None, true);
+}
+
+Tensor MixtureOfExperts::indices(const RankContext& rank, const Shape& shape) const
+{
+    return Tensor::make(rank.allocator, shape, DType::I32, MemoryCategory::Activations);
+}
+
+// Probabilities, choices and gates.
+void MixtureOfExperts::route(RankContext& rank, const Tensor& x, std::int64_t sequence, Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.router");
+    const std::int64_t n = x.rows();
+    s.probabilities = rank.statistic({n, m_experts});
+    rank.device.matmul(matrix(x), matrix(m_router.weight->compute), matrix(s.probabilities));
+    rank.device.softmaxForward(s.probabilities, 1.0, false);
+    s.choices = indices(rank, {n, m_topK});
+    s.gates = rank.statistic({n, m_topK});
+    const bool forced = m_options.routing == MoeRouting::Balanced;
+    if (forced) {
+        std::int32_t* choice = s.choices.as<std::int32_t>();
+        for (std::int64_t t = 0; t < n; ++t)
+            for (std::int64_t j = 0; j < m_topK; ++j)
+                *choice++ = static_cast<std::int32_t>((t % sequence * m_topK + j) % m_experts);
+    }
+    s.margin = RoutingOperators(rank.device).choose(s.probabilities, forced, s.choices, s.gates);
+}
+
+// The auxiliary loss and its gradient by a token's probability, from the choices of all ranks.
+void MixtureOfExperts::balance(RankContext& rank, const std::vector<std::int64_t>& counts, Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.balance");
+    // [0, E): tokens per expert; [E, 2E): sums of their probabilities.
+    const Tensor sums = rank.statistic({2, m_experts});
+    for (std::int64_t e = 0; e < m_experts; ++e)
+        setElement(sums, e, static_cast<double>(counts[static_cast<std::size_t>(e)]));
+    rank.device.columnSum(s.probabilities, sums.rowRange(1, 1), false);
+    if (rank.groups && sizeOf(rank.groups->gradient.get()) > 1) rank.groups->gradient->allReduce(sums);
+    double routed = 0, most = 0;
+    for (std::int64_t e = 0; e < m_experts; ++e) {
+        routed += element(sums, e);
+        most = std::max(most, element(sums, e));
+    }
+    const double tokens = routed / static_cast<double>(m_topK), experts = static_cast<double>(m_experts);
+    s.expertTerm = rank.statistic({m_experts});
+    s.auxiliaryLoss = 0;
+    for (std::int64_t e = 0; e < m_experts; ++e) {
+        const double slope = kAuxiliaryLossWeight * experts * element(sums, e) / routed / tokens;
+        s.auxiliaryLoss += slope * element(sums, m_experts + e);
+        setElement(s.expertTerm, e, slope * m_options.microbatchShare);
+    }
+    if (rank.recorder.phase() == Phase::Recompute) return;
+    const Instant now = rank.recorder.now();
+    rank.recorder.counter(m_imbalance, now, most * experts / routed);
+    if (m_options.routing == MoeRouting::Natural) rank.recorder.counter(m_margin, now, s.margin);
+}
+
+void MixtureOfExperts::report(RankContext& rank, const std::vector<std::int64_t>& tokens) const
+{
+    if (rank.recorder.phase() == Phase::Recompute) return;
+    const Instant now = rank.recorder.now();
+    for (std::size_t e = 0; e < m_tokenCounters.size(); ++e)
+        rank.recorder.counter(m_tokenCounters[e], now, static_cast<double>(tokens[e]));
+}
+
+// Sorts the tokens' rows by expert, on the experts' ranks, with every expert's rows filled up to whole tiles.
+void MixtureOfExperts::bringToExperts(RankContext& rank, const Tensor& x, const std::vector<std::int64_t>& counts,
+                                      Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.dispatch");
+    RoutingOperators routing(rank.device);
+    Communicator* group = sizeOf(rank.expertGroup()) > 1 ? rank.expertGroup() : nullptr;
+    const auto members = static_cast<std::size_t>(sizeOf(group)), own = m_own.size();
+    const std::int64_t n = x.rows();
+
+    // Rows of each own expert, from each member.
+    std::vector<std::int64_t> incoming(members * own);
+    s.sent.assign(members, 0);
+    s.received.assign(members, 0);
+    if (group) {
+        const Tensor out = indices(rank, {m_experts}), in = indices(rank, {static_cast<std::int64_t>(incoming.size())});
+        for (std::size_t e = 0; e < counts.size(); ++e)
+            out.as<std::int32_t>()[e] = static_cast<std::int32_t>(counts[e]);
+        const std::vector<std::int64_t> each(members, static_cast<std::int64_t>(own));
+        group->allToAll(out, each, in, each);
+        for (std::size_t i = 0; i < incoming.size(); ++i) incoming[i] = in.as<std::int32_t>()[i];
+    } else {
+        incoming = counts;
+    }
+    std::vector<std::int64_t> tokens(own, 0);
+    for (std::size_t m = 0; m < members; ++m)
+        for (std::size_t e = 0; e < own; ++e) {
+            tokens[e] += incoming[m * own + e];
+            s.received[m] += incoming[m * own + e];
+            s.sent[m] += counts[m * own + e];
+        }
+    report(rank, tokens);
+    s.firstRow.assign(1, 0);
+    for (std::size_t e = 0; e < own; ++e) s.firstRow.push_back(s.firstRow.back() + tiled(tokens[e]));
+
+    // Where each token's copies lie: without other members directly among the experts' rows, else in what is sent.
+    std::vector<std::int64_t> next(counts.size(), 0);
+    if (group)
+        std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::int64_t{0});
+    else
+        next.assign(s.firstRow.begin(), s.firstRow.end() - 1);
+    const std::int64_t places = group ? n * m_topK : s.firstRow.back();
+    s.spots = indices(rank, {n, m_topK});
+    const Tensor sources = indices(rank, {places});
+    std::fill_n(sources.as<std::int32_t>(), places, -1);
+    for (std::int64_t i = 0; i < n * m_topK; ++i) {
+        std::int64_t& place = next[static_cast<std::size_t>(s.choices.as<std::int32_t>()[i])];
+        s.spots.as<std::int32_t>()[i] = static_cast<std::int32_t>(place);
+        sources.as<std::int32_t>()[place++] = static_cast<std::int32_t>(i / m_topK);
+    }
+    s.rows = rank.activation({s.firstRow.back(), m_hidden});
+    if (!group) {
+        routing.gatherRows(x, sources, s.rows);
+        return;
+    }
+    const std::int64_t arrived = std::accumulate(s.received.begin(), s.received.end(), std::int64_t{0});
+    const auto buffer = [&](std::int64_t rows) {
+        return Tensor::make(rank.allocator, {rows, m_hidden}, rank.format.compute, MemoryCategory::CommBuffers);
+    };
+    const Tensor leaving = buffer(places), coming = buffer(arrived);
+    routing.gatherRows(x, sources, leaving);
+    group->allToAll(leaving, elementsOf(s.sent, m_hidden), coming, elementsOf(s.received, m_hidden));
+    // What came lies by member, then by expert.
+    s.arrival = indices(rank, {s.firstRow.back()});
+    s.arrangement = indices(rank, {arrived});
+    std::fill_n(s.arrival.as<std::int32_t>(), s.firstRow.back(), -1);
+    std::vector<std::int64_t> place(s.firstRow.begin(), s.firstRow.end() - 1);
+    std::int32_t row = 0;
+    for (std::size_t m = 0; m < members; ++m)
+        for (std::size_t e = 0; e < own; ++e)
+            for (std::int64_t i = 0; i < incoming[m * own + e]; ++i, ++row) {
+                s.arrival.as<std::int32_t>()[place[e]] = row;
+                s.arrangement.as<std::int32_t>()[row] = static_cast<std::int32_t>(place[e]++);
+            }
+    routing.gatherRows(coming, s.arrival, s.rows);
+}
+
+Tensor MixtureOfExperts::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t sequence,
+                                 Saved& s) const
+{
+    route(rank, x, sequence, s);
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(m_experts), 0);
+    for (std::int64_t i = 0; i < s.choices.elements(); ++i)
+        ++counts[static_cast<std::size_t>(s.choices.as<std::int32_t>()[i])];
+    balance(rank, counts, s);
+    bringToExperts(rank, x, counts, s);
+
+    const std::int64_t rows = s.rows.rows();
+    Tensor out = rank.activation({rows, m_hidden});
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
+        s.hidden = rank.activation({rows, gated() ? 2 * m_inner : m_inner});
+        s.activated = rank.activation({rows, m_inner});
+        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+            expert.up.forward(rank, s.rows.rowRange(first, count), s.hidden.rowRange(first, count));
+        });
+        if (gated())
+            rank.device.swigluForward(s.hidden, s.activated);
+        else
+            rank.device.geluForward(s.hidden, s.activated);
+        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+            expert.down.forward(rank, s.activated.rowRange(first, count), out.rowRange(first, count));
+        });
+    }
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.combine");
+    RoutingOperators routing(rank.device);
+    s.results = out;
+    if (s.arrival.defined()) s.results = sendBack(rank, out, s);
+    Tensor y = rank.activation(x.shape());
+    routing.combineRows(s.results, s.spots, s.gates, residual, y);
+    return y;
+}
+
+// Rows of the experts, in their order, to the tokens that asked for them.
+Tensor MixtureOfExperts::sendBack(RankContext& rank, const Tensor& rows, const Saved& s) const
+{
+    const Tensor leaving = Tensor::make(rank.allocator, {s.arrangement.elements(), m_hidden}, rank.format.compute,
+                                        MemoryCategory::CommBuffers);
+    RoutingOperators(rank.device).gatherRows(rows, s.arrangement, leaving);
+    Tensor back = rank.activation({s.spots.elements(), m_hidden});
+    rank.expertGroup()->allToAll(leaving, elementsOf(s.received, m_hidden), back, elementsOf(s.sent, m_hidden));
+    return back;
+}
+
+// The gradient of the experts' results, on the experts' ranks, in the order of their rows; zeros where rows are filler.
+Tensor MixtureOfExperts::gradientOfResults(RankContext& rank, const Tensor& dy, const Tensor& dGates,
+                                           const Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.combine");
+    RoutingOperators routing(rank.device);
+    if (!s.arrival.defined()) {
+        const Tensor d = rank.temporary(s.results.shape());
+        rank.device.zero(d);
+        routing.combineGradient(s.results, s.spots, s.gates, dy, d, dGates);
+        return d;
+    }
+    const auto buffer = [&](std::int64_t rows) {
+        return Tensor::make(rank.allocator, {rows, m_hidden}, rank.format.compute, MemoryCategory::CommBuffers);
+    };
+    const Tensor leaving = buffer(s.results.rows()), coming = buffer(s.arrangement.elements());
+    routing.combineGradient(s.results, s.spots, s.gates, dy, leaving, dGates);
+    rank.expertGroup()->allToAll(leaving, elementsOf(s.sent, m_hidden), coming, elementsOf(s.received, m_hidden));
+    const Tensor d = rank.temporary({s.arrival.elements(), m_hidden});
+    routing.gatherRows(coming, s.arrival, d);
+    return d;
+}
+
+Tensor MixtureOfExperts::backward(RankContext& rank, const Tensor& x, const Tensor& dy, Saved& s) const
+{
+    RoutingOperators routing(rank.device);
+    const Tensor dGates =
+        Tensor::make(rank.allocator, s.gates.shape(), rank.format.master, MemoryCategory::Temporaries);
+    Tensor up = gradientOfResults(rank, dy, dGates, s);
+    s.results.reset();
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
+        const Tensor dActivated = rank.temporary(s.activated.shape());
+        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+            expert.down.backwardInput(rank, up.rowRange(first, count), dActivated.rowRange(first, count));
+            expert.down.backwardWeight(rank, s.activated.rowRange(first, count), up.rowRange(first, count));
+        });
+        s.activated.reset();
+        Tensor dHidden = dActivated;
+        if (gated()) {
+            dHidden = rank.temporary(s.hidden.shape());
+            rank.device.swigluBackward(s.hidden, dActivated, dHidden);
+        } else {
+            rank.device.geluBackward(s.hidden, dActivated, dHidden);
+        }
+        s.hidden.reset();
+        const Tensor dRows = rank.temporary(s.rows.shape());
+        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+            expert.up.backwardInput(rank, dHidden.rowRange(first, count), dRows.rowRange(first, count));
+            expert.up.backwardWeight(rank, s.rows.rowRange(first, count), dHidden.rowRange(first, count));
+        });
+        s.rows.reset();
+        up = dRows;
+    }
+    Tensor dx = rank.temporary(x.shape());
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "mixture.dispatch");
+        if (s.arrival.defined()) up = sendBack(rank, up, s);
+        routing.combineRows(up, s.spots, {}, {}, dx);
+    }
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.router");
+    routing.routerGradient(s.probabilities, s.choices, s.gates, dGates, s.expertTerm);
+    Tensor dLogits = s.probabilities;
+    if (rank.format.compute != rank.format.master) {
+        dLogits = rank.temporary(s.probabilities.shape());
+        rank.device.convert(s.probabilities, dLogits);
+    }
+    MatmulOptions add;
+    add.accumulate = true;
+    rank.device.matmul(matrix(dLogits), matrix(m_router.weight->compute).transposed(), matrix(dx), add);
+    m_router.backwardWeight(rank, x, dLogits);
+    s = {};
+    return dx;
+}
+
+} // namespace fourwalls::engine
