@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slices, records and buffers of one stage.
+#include "model/cost/stage_scribe.h"
+
+#include "model/trace/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace fourwalls::cost {
+
+namespace {
+
+Instant instantOf(double seconds)
+{
+    return {std::llround(seconds * 1e9)};
+}
+
+std::optional<Microbatch> microbatchOf(std::int32_t index)
+{
+    return index < 0 ? std::nullopt : std::optional(Microbatch{index});
+}
+
+bool isPass(SimulatedPart part)
+{
+    return part == SimulatedPart::Forward || part == SimulatedPart::Recompute || part == SimulatedPart::BackwardInput ||
+           part == SimulatedPart::BackwardWeight;
+}
+
+Phase phaseOf(SimulatedPart part)
+{
+    switch (part) {
+    case SimulatedPart::Forward: return Phase::Forward;
+    case SimulatedPart::Recompute: return Phase::Recompute;
+    case SimulatedPart::BackwardInput: return Phase::BackwardInput;
+    case SimulatedPart::BackwardWeight: return Phase::BackwardWeight;
+    case SimulatedPart::GradientSync: return Phase::GradientSync;
+    case SimulatedPart::Optimizer:
+    case SimulatedPart::OptimizerWait: return Phase::Optimizer;
+    default: return Phase::None;
+    }
+}
+
+const PassCost& costOf(const ChunkCost& chunk, Phase phase)
+{
+    switch (phase) {
+    case Phase::Recompute: return chunk.recompute;
+    case Phase::BackwardInput: return chunk.backwardInput;
+    case Phase::BackwardWeight: return chunk.backwardWeight;
+    default: return chunk.forward;
+    }
+}
+
+bool isCommunication(CostPart part)
+{
+    return part == CostPart::TensorComm || part == CostPart::ContextComm || part == CostPart::ExpertComm ||
+           part == CostPart::ParameterComm || part == CostPart::GradientComm || part == CostPart::PipelineComm;
+}
+
+const char* nameOf(CostPart part)
+{
+    switch (part) {
+    case CostPart::Gemm: return "matrix products";
+    case CostPart::Attention: return "attention";
+    case CostPart::MemoryBound: return "memory-bound operators";
+    case CostPart::Host: return "launches";
+    case CostPart::Contention: return "contention with communication";
+    case CostPart::Copy: return "copies to and from the host";
+    case CostPart::Optimizer: return "optimizer";
+    default: return "communication";
+    }
+}
+
+/// How the work of a part counts in the partition of a step.
+Activity activityOf(CostPart part)
+{
+    if (isCommunication(part)) return Activity::Transfer;
+    if (part == CostPart::Copy) return Activity::Copy;
+    return part == CostPart::Host ? Activity::Launch : Activity::Compute;
+}
+
+/// The parts of a pass in the order in which they are drawn.
+constexpr CostPart kDrawnParts[] = {
+    CostPart::ParameterComm, CostPart::MemoryBound,  CostPart::Gemm,       CostPart::Attention,   CostPart::Optimizer,
+    CostPart::Host,          CostPart::Contention,   CostPart::TensorComm, CostPart::ContextComm, CostPart::ExpertComm,
+    CostPart::GradientComm,  CostPart::PipelineComm, CostPart::Copy};
+
+/// Bytes that a rank sends for one part in one pass: the share of the micro-batch's that the pass spends time on.
+double wireOfPass(const ChunkCost& chunk, const PassCost& pass, CostPart part)
+{
+    double wire = 0;
+    switch (part) {
+    case CostPart::TensorComm: wire = chunk.wire.tensor; break;
+    case CostPart::ContextComm: wire = chunk.wire.context; break;
+    case CostPart::ExpertComm: wire = chunk.wire.expert; break;
+    case CostPart::ParameterComm:
+    case CostPart::GradientComm: wire = chunk.wire.parameter; break;
+    default: break;
+    }
+    const double all = chunk.forward.parts[part] + chunk.recompute.parts[part] + chunk.backwardInput.parts[part] +
+                       chunk.backwardWeight.parts[part];
+    return all > 0 ? wire * pass.parts[part] / all : 0;
+}
+
+OpInfo opInfo(std::string name, SliceKind kind, Phase phase, Activity activity)
+{
+    OpInfo info;
+    info.name = std::move(name);
+    info.kind = kind;
+    info.phase = phase;
+    info.activity = activity;
+    return info;
+}
+
+} // namespace
+
+StageTracks defineStageTracks(TraceSink& sink, RankId rank)
+{
+    return {sink.defineTrack({rank, TrackKind::Steps, "steps", 0}),
+            sink.defineTrack({rank, TrackKind::Phases, "phases", 1}),
+            sink.defineTrack({rank, TrackKind::Operators, "layers and operators", 2}),
+            sink.defineTrack({rank, TrackKind::ComputeStream, "kernels", 3}),
+            sink.defineTrack({rank, TrackKind::CommStream, "communication", 4}),
+            sink.defineTrack({rank, TrackKind::CopyStream, "copies", 5})};
+}
+
+StageScribe::StageScribe(const RunSpec& spec, const StepCost& cost, const SimulatedStep& step, int stage,
+                         const std::vector<StageTracks>& tracks, TraceSink& sink, TraceProducer& producer)
+    : m_spec(spec)
+    , m_cost(cost)
+    , m_step(step)
+    , m_stage(step.stages[static_cast<std::size_t>(stage)])
+    , m_index(stage)
+    , m_layout(spec.plan)
+    , m_rank(m_layout.onStage(RankId{0}, stage))
+    , m_tracks(tracks)
+    , m_own(tracks[static_cast<std::size_t>(stage)])
+    , m_sink(sink)
+    , m_producer(producer)
+{}
+
+void StageScribe::slice(TrackId track, const OpInfo& op, double start, double end, std::int32_t microbatch)
+{
+    const Instant from = instantOf(start), to = instantOf(end);
+    if (to <= from) return;
+    m_producer.slice({track, m_sink.defineOp(op), from, to - from, microbatchOf(microbatch), std::nullopt});
+}
+
+GroupId StageScribe::group(GroupKind kind)
+{
+    const auto [found, isNew] = m_groups.try_emplace(kind);
+    if (isNew)
+        found->second = m_sink.defineGroup({std::string(name(kind)), m_layout.groupMembers(kind, m_rank), "modelled"});
+    return found->second;
+}
+
+StageScribe::Exchange StageScribe::exchangeOf(CostPart part, double wireBytes) const
+{
+    switch (part) {
+    case CostPart::ContextComm:
+        return {CollectiveOp::AllGather, GroupKind::Context, wireBytes, "keys and values of the context"};
+    case CostPart::ExpertComm: return {CollectiveOp::AllToAll, GroupKind::Expert, wireBytes, "tokens to experts"};
+    case CostPart::ParameterComm:
+        return {CollectiveOp::AllGather, GroupKind::DataContext, wireBytes, "gather parameters"};
+    case CostPart::GradientComm:
+        return {m_spec.plan.zero >= 2 ? CollectiveOp::ReduceScatter : CollectiveOp::AllReduce, GroupKind::DataContext,
+                wireBytes, "reduce gradients"};
+    default:
+        return {m_spec.plan.sequenceParallel ? CollectiveOp::AllGather : CollectiveOp::AllReduce, GroupKind::Tensor,
+                wireBytes, "tensor parallel"};
+    }
+}
+
+void StageScribe::exchange(const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double start, double end,
+                           std::int32_t microbatch)
+{
+    if (instantOf(end) <= instantOf(start)) return;
+    OpInfo op = opInfo(what.name, SliceKind::Collective, phase, Activity::Transfer);
+    op.layer = layer;
+    slice(m_own.communication, op, start, end, microbatch);
+    const auto members = static_cast<std::size_t>(m_layout.groupSize(what.group));
+    CollectiveRecord record;
+    record.track = m_own.communication;
+    record.start = record.lastArrival = instantOf(start);
+    record.end = instantOf(end);
+    record.operation = what.operation;
+    record.group = group(what.group);
+    record.sequence = m_sequences[what.group]++;
+    record.wireBytes = std::llround(what.wireBytes);
+    // What was handed over follows from what a bandwidth-optimal algorithm sends.
+    const bool isExchange = what.operation == CollectiveOp::AllToAll && members > 1;
+    const double factor = isExchange ? static_cast<double>(members - 1) / static_cast<double>(members)
+                                     : busBandwidthFactor(what.operation, members);
+    record.payloadBytes = std::llround(what.wireBytes / factor);
+    m_producer.collective(record);
+}
+
+void StageScribe::allocate(const std::string& what, Phase phase, MemoryCategory category, double bytes, double from,
+                           double until, std::int32_t microbatch)
+{
+    if (!(bytes >= 1)) return;
+    AllocationRecord record;
+    record.id = AllocationId{m_nextAllocation++};
+    record.at = instantOf(from);
+    record.bytes = std::llround(bytes);
+    record.category = category;
+    record.op = m_sink.defineOp(opInfo(what, SliceKind::Operator, phase, Activity::None));
+    record.microbatch = microbatchOf(microbatch);
+    m_producer.allocated(m_rank, record);
+    if (until >= 0) m_producer.freed(m_rank, record.id, instantOf(until));
+}
+
+void StageScribe::writeStaticMemory()
+{
+    const MemoryTerms& memory = m_cost.stages[static_cast<std::size_t>(m_index)].memory;
+    constexpr double kStays = -1;
+    const auto add = [&](const char* what, MemoryCategory category, double bytes) {
+        allocate(what, Phase::Setup, category, bytes, 0, kStays, -1);
+    };
+    add("weights", MemoryCategory::Weights, memory.weights);
+    add("gradients", MemoryCategory::Gradients, memory.gradients);
+    add("optimizer state", MemoryCategory::OptimizerState, memory.optimizer);
+    add("communication buffers", MemoryCategory::CommBuffers, memory.communication);
+    add("context of the device", MemoryCategory::Other, memory.context);
+    add("slack of the allocator", MemoryCategory::Other, memory.slack);
+    if (m_cost.usableMemoryBytes > 0 && m_stage.peakBytes > m_cost.usableMemoryBytes)
+        m_producer.event({EventKind::OutOfMemory, m_rank, instantOf(m_stage.peakAt),
+                          "the predicted peak is above what the device can hold"});
+}
+
+void StageScribe::writeStep()
+{
+    StepRecord record;
+    record.range = {Instant{0}, instantOf(m_stage.end)};
+    record.samples = m_spec.training.batch;
+    record.tokens = m_spec.training.batch * m_spec.training.sequence;
+    m_producer.step(m_rank, record);
+    slice(m_own.steps, opInfo("step", SliceKind::Step, Phase::None, Activity::None), 0, m_stage.end, -1);
+}
+
+std::vector<StageScribe::Pass> StageScribe::passes() const
+{
+    std::vector<Pass> found;
+    const auto& intervals = m_stage.intervals;
+    for (std::size_t i = 0; i < intervals.size(); ++i) {
+        if (!isPass(intervals[i].part)) continue;
+        Pass pass{i, i + 1};
+        const auto continues = [&](const SimulatedInterval& next) {
+            const SimulatedInterval& last = intervals[pass.last - 1];
+            if (!isPass(next.part) || next.part <= last.part || last.part == SimulatedPart::Forward) return false;
+            if (next.microbatch != last.microbatch || next.position != last.position) return false;
+            return next.part != SimulatedPart::BackwardWeight || !m_cost.shape.splitsBackward();
+        };
+        while (pass.last < intervals.size() && continues(intervals[pass.last])) ++pass.last;
+        found.push_back(pass);
+        i = pass.last - 1;
+    }
+    return found;
+}
+
+/// One slice per kind of work, one after the other.
+void StageScribe::writeParts(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk,
+                             Phase phase)
+{
+    const double bandwidth = m_spec.cluster.device.memoryBytesPerSecond;
+    const double products = cost.parts[CostPart::Gemm] + cost.parts[CostPart::Attention];
+    double at = interval.start;
+    for (const CostPart part : kDrawnParts) {
+        const double seconds = cost.parts[part];
+        if (seconds <= 0) continue;
+        const double end = std::min(at + seconds, interval.end);
+        if (isCommunication(part)) {
+            exchange(exchangeOf(part, wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end,
+                     interval.microbatch);
+        } else {
+            OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
+            if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
+            if (part == CostPart::MemoryBound) op.bytes = std::llround(seconds * bandwidth);
+            slice(part == CostPart::Copy ? m_own.copies : m_own.kernels, op, at, end, interval.microbatch);
+        }
+        at = end;
+    }
+    if (cost.hiddenCommSeconds > 0)
+        slice(m_own.communication,
+              opInfo("communication beside computation", SliceKind::Operator, phase, Activity::Transfer),
+              interval.start, std::min(interval.end, interval.start + cost.hiddenCommSeconds), interval.microbatch);
+}
+
+/// Layers and operators of a pass, stretched to its simulated length.
+void StageScribe::writeOperators(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk,
+                                 Phase phase, const std::vector<OperatorCost>& operators)
+{
+    double length = 0;
+    std::array<double, kCostParts> payloads{};
+    for (const OperatorCost& op : operators) {
+        if (!op.hidden) length += op.seconds;
+        payloads[static_cast<std::size_t>(op.part)] += op.bytes;
+    }
+    if (length <= 0) return writeParts(interval, cost, chunk, phase);
+    const double stretch = (interval.end - interval.start) / length;
+    double at = interval.start, layerStart = at;
+    std::int64_t layer = -1;
+    const auto closeLayer = [&] {
+        if (layer < 0) return;
+        OpInfo op = opInfo("decoder layer", SliceKind::Layer, phase, Activity::None);
+        op.layer = LayerIndex{static_cast<std::int32_t>(layer)};
+        slice(m_own.operators, op, layerStart, at, interval.microbatch);
+    };
+    for (const OperatorCost& each : operators) {
+        if (each.layer != layer) {
+            closeLayer();
+            layer = each.layer;
+            layerStart = at;
+        }
+        const double end =
+            each.hidden ? std::min(at + each.seconds * stretch, interval.end) : at + each.seconds * stretch;
+        const auto layerIndex =
+            each.layer < 0 ? std::nullopt : std::optional(LayerIndex{static_cast<std::int32_t>(each.layer)});
+        if (each.communication && isCommunication(each.part)) {
+            const double all = payloads[static_cast<std::size_t>(each.part)];
+            const double share = all > 0 ? each.bytes / all : 0;
+            Exchange what = exchangeOf(each.part, share * wireOfPass(chunk, cost, each.part));
+            what.name = each.name.c_str();
+            exchange(what, phase, layerIndex, at, end, interval.microbatch);
+        } else {
+            OpInfo op = opInfo(each.name, SliceKind::Operator, phase, Activity::None);
+            op.layer = layerIndex;
+            slice(m_own.operators, op, at, end, interval.microbatch);
+            op.kind = SliceKind::Kernel;
+            op.activity = activityOf(each.part);
+            op.flops = each.flops;
+            op.bytes = std::llround(each.bytes);
+            slice(each.part == CostPart::Copy ? m_own.copies : m_own.kernels, op, at, end, interval.microbatch);
+        }
+        if (!each.hidden) at = end;
+    }
+    closeLayer();
+}
+
+void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
+{
+    const SimulatedInterval& first = m_stage.intervals[pass.first];
+    const SimulatedInterval& last = m_stage.intervals[pass.last - 1];
+    const ChunkCost& chunk = m_cost.chunk(first.position);
+    const bool isForward = first.part == SimulatedPart::Forward;
+    const bool onlyWeights = first.part == SimulatedPart::BackwardWeight;
+    slice(m_own.phases,
+          opInfo(isForward     ? "forward"
+                 : onlyWeights ? "backward of weights"
+                               : "backward",
+                 SliceKind::Phase,
+                 isForward     ? Phase::Forward
+                 : onlyWeights ? Phase::BackwardWeight
+                               : Phase::BackwardInput,
+                 Activity::None),
+          first.start, last.end, first.microbatch);
+    for (std::size_t i = pass.first; i < pass.last; ++i) {
+        const SimulatedInterval& interval = m_stage.intervals[i];
+        const Phase phase = phaseOf(interval.part);
+        const PassCost& cost = costOf(chunk, phase);
+        if (operators)
+            writeOperators(interval, cost, chunk, phase, operators(interval.position, phase));
+        else
+            writeParts(interval, cost, chunk, phase);
+    }
+    if (isForward)
+        allocate("workspace of a forward", Phase::Forward, MemoryCategory::Temporaries, chunk.transientForwardBytes,
+                 first.start, last.end, first.microbatch);
+    else if (!onlyWeights)
+        allocate("workspace of a backward", Phase::BackwardInput, MemoryCategory::Temporaries,
+                 chunk.transientBackwardBytes, first.start, last.end, first.microbatch);
+}
+
+/// What is no pass: waits, the reduction of gradients, the optimizer. Sends and receives are transfers.
+void StageScribe::writeOutside(const SimulatedInterval& interval)
+{
+    const auto outside = [&](TrackId track, const char* name, SliceKind kind, Activity activity) {
+        slice(track, opInfo(name, kind, phaseOf(interval.part), activity), interval.start, interval.end,
+              interval.microbatch);
+    };
+    switch (interval.part) {
+    case SimulatedPart::Fixed:
+        outside(m_own.phases, "outside of the model", SliceKind::Phase, Activity::Synchronisation);
+        break;
+    case SimulatedPart::PipelineWait:
+        outside(m_own.communication, "wait for a neighbour", SliceKind::Wait, Activity::PipelineWait);
+        break;
+    case SimulatedPart::Receive:
+        outside(m_own.communication, "receive", SliceKind::Wait, Activity::PipelineTransfer);
+        break;
+    case SimulatedPart::OptimizerWait:
+        outside(m_own.communication, "wait for all stages", SliceKind::Wait, Activity::Synchronisation);
+        break;
+    case SimulatedPart::Optimizer: {
+        outside(m_own.phases, "optimizer", SliceKind::Phase, Activity::None);
+        OpInfo op = opInfo("optimizer", SliceKind::Kernel, Phase::Optimizer, Activity::Compute);
+        op.bytes = std::llround((interval.end - interval.start) * m_spec.cluster.device.memoryBytesPerSecond);
+        slice(m_own.kernels, op, interval.start, interval.end, -1);
+        break;
+    }
+    default: break;
+    }
+}
+
+void StageScribe::writeTransfers()
+{
+    for (const SimulatedTransfer& transfer : m_stage.sent) {
+        const bool isActivation = transfer.what.tensor == PipelineTensor::Activation;
+        const int boundary = std::min(transfer.what.fromPosition, transfer.what.toPosition);
+        const BoundaryCost& cost = m_cost.boundaries[static_cast<std::size_t>(boundary)];
+        const Instant start = instantOf(transfer.start), end = instantOf(transfer.end);
+        if (end <= start) continue;
+        slice(m_own.communication,
+              opInfo(isActivation ? "send activation" : "send gradient", SliceKind::Collective,
+                     isActivation ? Phase::Forward : Phase::BackwardInput, Activity::PipelineTransfer),
+              transfer.start, transfer.end, transfer.what.microbatch);
+        CollectiveRecord record;
+        record.track = m_own.communication;
+        record.start = record.lastArrival = start;
+        record.end = end;
+        record.operation = CollectiveOp::Send;
+        record.group = group(GroupKind::Pipeline);
+        record.sequence = m_sequences[GroupKind::Pipeline]++;
+        record.payloadBytes = record.wireBytes = std::llround(cost.bytes);
+        record.peer = m_layout.onStage(m_rank, transfer.what.toStage);
+        m_producer.collective(record);
+        m_producer.flow({"message", m_own.communication, start,
+                         m_tracks[static_cast<std::size_t>(transfer.what.toStage)].communication, end});
+    }
+    // Reduction of gradients: what lies under the backward and what is left after it.
+    const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_index)];
+    const double hidden = std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed);
+    if (stage.gradientCommSeconds > 0)
+        exchange(exchangeOf(CostPart::GradientComm, stage.gradientWireBytes), Phase::GradientSync, std::nullopt,
+                 std::max(m_stage.firstForward, m_stage.lastBackward - hidden),
+                 m_stage.lastBackward + stage.gradientCommExposed, -1);
+}
+
+void StageScribe::write(const OperatorsOfPass& operators)
+{
+    writeStep();
+    writeStaticMemory();
+    for (const Pass& pass : passes()) writePass(pass, operators);
+
+    // Activations live from the begin of their forward to the end of their backward.
+    std::map<std::pair<std::int32_t, std::int32_t>, double> begun; // (position, micro-batch)
+    for (const SimulatedInterval& interval : m_stage.intervals) {
+        if (!isPass(interval.part)) writeOutside(interval);
+        const ChunkCost* chunk = interval.position >= 0 ? &m_cost.chunk(interval.position) : nullptr;
+        const auto key = std::pair(interval.position, interval.microbatch);
+        const auto release = [&](double bytes) {
+            const auto found = begun.find(key);
+            if (found != begun.end())
+                allocate("activations", Phase::Forward, MemoryCategory::Activations, bytes, found->second, interval.end,
+                         interval.microbatch);
+        };
+        const bool isSplit = m_cost.shape.splitsBackward();
+        if (interval.part == SimulatedPart::Forward) begun.emplace(key, interval.start);
+        if (interval.part == SimulatedPart::BackwardInput && isSplit)
+            release(chunk->activationBytes - chunk->weightGradientBytes);
+        if (interval.part == SimulatedPart::BackwardWeight)
+            release(isSplit ? chunk->weightGradientBytes : chunk->activationBytes);
+    }
+    writeTransfers();
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// A predicted step as a trace: its metrics are those of the simulation, with nothing added and nothing lost.
+#include <QtTest>
+
+#include "model/cost/predicted_trace.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/metrics.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace fourwalls;
+using namespace fourwalls::cost;
+
+namespace {
+
+PassCost passOf(double gemm, double memory, double tensor, double flops)
+{
+    PassCost pass;
+    pass.parts[CostPart::Gemm] = gemm;
+    pass.parts[CostPart::MemoryBound] = memory;
+    pass.parts[CostPart::TensorComm] = tensor;
+    pass.flops = pass.modelFlops = flops;
+    return pass;
+}
+
+RunSpec specOf(const char* plan)
+{
+    RunSpec spec;
+    spec.plan = *parsePlan(plan);
+    spec.model = *loadModel("gpt-tiny");
+    spec.cluster = *loadCluster("dgx-a100");
+    spec.training.batch = spec.plan.dp * spec.plan.microbatches * 2;
+    spec.training.sequence = 128;
+    spec.training.precision = Precision::Bf16;
+    return spec;
+}
+
+StepCost costOf(const RunSpec& spec, double transfer)
+{
+    StepCost cost;
+    cost.shape = pipelineShape(spec.plan);
+    ChunkCost chunk;
+    chunk.layers = 1;
+    chunk.forward = passOf(0.010, 0.004, 0.002, 1e12);
+    chunk.recompute = passOf(0.005, 0.001, 0.001, 0.5e12);
+    chunk.backwardInput = passOf(0.011, 0.003, 0.002, 1e12);
+    chunk.backwardWeight = passOf(0.009, 0.002, 0, 1e12);
+    chunk.wire.tensor = 5e6;
+    chunk.activationBytes = 1e9;
+    chunk.weightGradientBytes = 0.4e9;
+    chunk.transientForwardBytes = 1e7;
+    chunk.transientBackwardBytes = 2e7;
+    cost.kinds = {chunk};
+    cost.kindOfPosition.assign(static_cast<std::size_t>(cost.shape.positions()), 0);
+    cost.boundaries.assign(cost.kindOfPosition.size() - 1, BoundaryCost{1e6, transfer});
+    StageCost stage;
+    stage.gradientCommSeconds = 0.030;
+    stage.gradientCommExposed = 0.012;
+    stage.gradientWireBytes = 3e8;
+    stage.optimizerSeconds = 0.005;
+    stage.memory.weights = 2e9;
+    stage.memory.gradients = 4e9;
+    stage.memory.optimizer = 12e9;
+    cost.stages.assign(static_cast<std::size_t>(cost.shape.stages), stage);
+    cost.peakFlops = 312e12;
+    return cost;
+}
+
+/// Three operators per pass: two on the device, one collective.
+std::vector<OperatorCost> operatorsOf(int position, Phase phase)
+{
+    OperatorCost up;
+    up.name = "mlp.up";
+    up.layer = position;
+    up.seconds = 0.010;
+    up.flops = phase == Phase::Forward ? 1e12 : 0.5e12;
+    OperatorCost norm;
+    norm.name = "norm1";
+    norm.layer = position;
+    norm.part = CostPart::MemoryBound;
+    norm.seconds = 0.002;
+    norm.bytes = 1e9;
+    OperatorCost reduce;
+    reduce.name = "all_reduce";
+    reduce.layer = position;
+    reduce.part = CostPart::TensorComm;
+    reduce.communication = true;
+    reduce.seconds = 0.001;
+    reduce.bytes = 1e6;
+    return {norm, up, reduce};
+}
+
+double sumOf(const TraceMetrics& metrics)
+{
+    return std::accumulate(metrics.waterfall.begin(), metrics.waterfall.end(), 0.0,
+                           [](double sum, const auto& part) { return sum + part.second; });
+}
+
+double shareOf(const TraceMetrics& metrics, const std::string& name)
+{
+    for (const auto& [part, share] : metrics.waterfall)
+        if (part == name) return share;
+    return -1;
+}
+
+} // namespace
+
+class PredictedTraceTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void metricsAreThoseOfTheSimulation_data();
+    void metricsAreThoseOfTheSimulation();
+    void operatorsOnDemand();
+    void saysWhatItIs();
+    void outOfMemoryIsAnEvent();
+};
+
+void PredictedTraceTest::metricsAreThoseOfTheSimulation_data()
+{
+    QTest::addColumn<QString>("plan");
+    QTest::addColumn<bool>("blocking");
+    for (const bool blocking : {false, true}) {
+        const char* suffix = blocking ? " blocking" : "";
+        for (const char* plan : {"pp=4 microbatches=8", "dp=4 tp=2 pp=4 microbatches=8 schedule=gpipe",
+                                 "pp=2 vpp=2 microbatches=4 tp=2", "pp=4 microbatches=8 schedule=zb tp=2",
+                                 "pp=2 microbatches=8 schedule=zbv", "pp=4 microbatches=3 schedule=naive"})
+            QTest::addRow("%s%s", plan, suffix) << plan << blocking;
+    }
+    QTest::newRow("one stage") << "dp=8 microbatches=2" << false;
+}
+
+void PredictedTraceTest::metricsAreThoseOfTheSimulation()
+{
+    QFETCH(QString, plan);
+    QFETCH(bool, blocking);
+    const RunSpec spec = specOf(plan.toUtf8().constData());
+    StepCost cost = costOf(spec, 0.0005);
+    cost.blockingTransfers = blocking;
+    const auto step = simulateSchedule(cost, true);
+    QVERIFY(step.ok());
+    const auto data = predictedTrace(spec, cost, *step);
+    QVERIFY(data.ok());
+    InMemoryTraceQuery query(*data);
+    const auto metrics = computeMetrics(query);
+    QVERIFY(metrics.ok());
+
+    constexpr double kRounding = 1e-5; // nanoseconds of tens of milliseconds
+    QVERIFY(std::abs(metrics->stepTime->seconds() / step->seconds - 1) < kRounding);
+    QVERIFY(std::abs(sumOf(*metrics) - 1) < 1e-9);
+    const auto stages = static_cast<std::size_t>(spec.plan.pp);
+    QCOMPARE(metrics->bubbleByStage.size(), stages);
+    if (spec.plan.pp > 1) {
+        QVERIFY(std::abs(*metrics->bubbleFraction - step->bubbleFraction()) < kRounding);
+        for (std::size_t s = 0; s < stages; ++s)
+            QVERIFY(std::abs(metrics->bubbleByStage[s] - step->bubbleFraction(s)) < kRounding);
+    }
+    // Memory: one summary per rank class, the simulation's peak at the simulation's time.
+    QCOMPARE(metrics->memory.size(), stages);
+    for (std::size_t s = 0; s < stages; ++s) {
+        QVERIFY(std::abs(double(metrics->memory[s].peakBytes) / step->stages[s].peakBytes - 1) < 1e-6);
+        QVERIFY(std::abs(metrics->memory[s].peakAt.ns * 1e-9 - step->stages[s].peakAt) < 1e-6);
+        QCOMPARE(metrics->memory[s].residentBytes, std::int64_t(18e9));
+    }
+    // Recomputation is counted in hfu, not in mfu.
+    QVERIFY(metrics->mfu && metrics->hfu);
+    const double recompute = 0.5e12 * spec.plan.microbatches * cost.shape.chunks / (312e12 * step->seconds);
+    QVERIFY2(std::abs(*metrics->hfu - *metrics->mfu - recompute) < kRounding,
+             qPrintable(QString("%1 %2").arg(*metrics->hfu - *metrics->mfu).arg(recompute)));
+    QVERIFY(std::abs(shareOf(*metrics, "recompute") - recompute) < kRounding);
+    QVERIFY(shareOf(*metrics, "memory_bound") > 0);
+    QCOMPARE(metrics->tokensPerSecond.has_value(), true);
+
+    double tensorWire = 0;
+    for (const CollectiveMetrics& collective : metrics->collectives)
+        if (collective.group == "tp") tensorWire += double(collective.summary.wireBytes);
+    QVERIFY(std::abs(tensorWire / (5e6 * spec.plan.microbatches * cost.shape.positions()) - 1) < 1e-5);
+    for (const AuditRecord& record : data.value()->info.audit) QVERIFY(record.name != "invalid_records");
+}
+
+void PredictedTraceTest::operatorsOnDemand()
+{
+    const RunSpec spec = specOf("pp=2 tp=2 microbatches=4");
+    const StepCost cost = costOf(spec, 0.0005);
+    const auto step = simulateSchedule(cost, true);
+    const auto coarse = predictedTrace(spec, cost, *step);
+    const auto fine = predictedTrace(spec, cost, *step, operatorsOf);
+    QVERIFY(coarse.ok() && fine.ok());
+    InMemoryTraceQuery coarseQuery(*coarse), fineQuery(*fine);
+    const auto a = computeMetrics(coarseQuery), b = computeMetrics(fineQuery);
+    QCOMPARE(a->stepTime->ns, b->stepTime->ns);
+    QVERIFY(std::abs(*a->bubbleFraction - *b->bubbleFraction) < 1e-5);
+    QCOMPARE(a->memory.front().peakBytes, b->memory.front().peakBytes);
+    // Layers and operators have names and places as in a recording.
+    const auto found = fineQuery.search({"mlp.up", false, fine.value()->info.range, {}, 1000});
+    QVERIFY(found.ok());
+    QVERIFY(!found->slices.empty());
+    bool hasLayer = false;
+    for (const auto& [id, op] : found->ops) hasLayer = hasLayer || (op->layer && op->layer->value == 1);
+    QVERIFY(hasLayer);
+}
+
+void PredictedTraceTest::saysWhatItIs()
+{
+    const RunSpec spec = specOf("dp=4 tp=2 pp=2 microbatches=2");
+    const StepCost cost = costOf(spec, 0.0005);
+    const auto data = predictedTrace(spec, cost, *simulateSchedule(cost, true));
+    QVERIFY(data.ok());
+    const TraceInfo& info = data.value()->info;
+    QCOMPARE(info.header.source, TraceSource::Predicted);
+    QCOMPARE(info.header.clock, ClockKind::Predicted);
+    QCOMPARE(info.header.ranks.size(), std::size_t(2));
+    QCOMPARE(info.header.ranks[1].rank.value, 8);
+    QCOMPARE(info.header.ranks[1].multiplicity, 8);
+    QVERIFY(!info.groups.empty());
+    for (const ProcessGroupInfo& group : info.groups)
+        QCOMPARE(QString::fromStdString(group.transport), QString("modelled"));
+}
+
+void PredictedTraceTest::outOfMemoryIsAnEvent()
+{
+    const RunSpec spec = specOf("pp=2 microbatches=2");
+    StepCost cost = costOf(spec, 0);
+    cost.usableMemoryBytes = 18.5e9;
+    const auto data = predictedTrace(spec, cost, *simulateSchedule(cost, true));
+    QVERIFY(data.ok());
+    QVERIFY(!data.value()->events.empty());
+    QCOMPARE(data.value()->events.front().kind, EventKind::OutOfMemory);
+}
+
+QTEST_GUILESS_MAIN(PredictedTraceTest)
+#include "tst_predicted_trace.moc"
