@@ -15,7 +15,7 @@ namespace fourwalls::engine {
 enum class ReduceOp { Sum, Max };
 
 /// An operation that runs on the rank's communication thread. The tensors of the call must stay untouched until wait()
-/// returns. Dropping a request without waiting waits, too.
+/// returns. Dropping a request without waiting waits, too, and leaves an error to the next call.
 class CommRequest {
 public:
     /// What an implementation keeps of a running operation.
@@ -34,7 +34,13 @@ public:
         m_state = std::move(other.m_state);
         return *this;
     }
-    ~CommRequest() { wait(); }
+    ~CommRequest()
+    {
+        try {
+            wait();
+        } catch (...) { // the run has failed: whatever communicates next says so
+        }
+    }
 
     bool running() const { return m_state != nullptr; }
     /// Returns when the operation is done; at once if there is none. Throws EngineError as the blocking calls do.
@@ -60,7 +66,7 @@ public:
     Communicator& operator=(const Communicator&) = delete;
 
     virtual int size() const = 0;
-    virtual int index() const = 0;           ///< own place, 0 .. size() - 1
+    virtual int index() const = 0; ///< own place, 0 .. size() - 1
     virtual RankId rankAt(int index) const = 0;
 
     /// buffer becomes the sum (or maximum) over all members, the same bits everywhere.

@@ -76,18 +76,20 @@ ClockOrigin ClockOrigin::now()
     return {readNs(CLOCK_MONOTONIC), readNs(CLOCK_REALTIME)};
 }
 
-Recorder::Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin)
+Recorder::Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin, Role role)
     : m_sink(sink)
+    , m_role(role)
     , m_rank(rank)
     , m_originNs(origin.monotonicNs)
 {
     if (!sink) return;
+    m_producer = sink->openProducer();
+    if (role == Role::CommunicationThread) return;
     m_steps = sink->defineTrack({rank, TrackKind::Steps, "steps", 0});
     m_phases = sink->defineTrack({rank, TrackKind::Phases, "phases", 1});
     m_operators = sink->defineTrack({rank, TrackKind::Operators, "layers and operators", 2});
     m_kernels = sink->defineTrack({rank, TrackKind::ComputeStream, "kernels", 3});
     m_ops.reserve(4096);
-    m_producer = sink->openProducer();
 }
 
 Recorder::~Recorder() = default;
@@ -170,6 +172,38 @@ void Recorder::forwardToBackward(Instant forward)
 {
     if (!on()) return;
     m_producer->flow({"forward_backward", m_operators, forward, m_operators, now()});
+    ++m_events;
+}
+
+TrackId Recorder::communicationTrack()
+{
+    if (!m_communication)
+        m_communication = m_role == Role::Rank
+                              ? m_sink->defineTrack({m_rank, TrackKind::CommStream, "communication", 4})
+                              : m_sink->defineTrack({m_rank, TrackKind::CommStream, "communication thread", 5});
+    return *m_communication;
+}
+
+void Recorder::communication(const char* name, SliceKind kind, Activity activity, std::int64_t bytes, Instant start,
+                             Instant end)
+{
+    if (!on()) return;
+    const OpId op = intern({name, kind, m_phase, activity, m_layer, 0, bytes, {}});
+    m_producer->slice({communicationTrack(), op, start, end - start, m_microbatch, std::nullopt});
+    ++m_events;
+}
+
+void Recorder::collective(const CollectiveRecord& record)
+{
+    if (!on()) return;
+    m_producer->collective(record);
+    ++m_events;
+}
+
+void Recorder::flow(const FlowRecord& record)
+{
+    if (!on()) return;
+    m_producer->flow(record);
     ++m_events;
 }
 

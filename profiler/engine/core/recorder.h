@@ -33,11 +33,13 @@ struct OpKey {
     friend bool operator==(const OpKey&, const OpKey&) = default;
 };
 
-/// The recording side of one rank; used by its thread only.
+/// The recording side of one rank; used by its thread only. The rank's communication thread has another one.
 class Recorder {
 public:
+    enum class Role { Rank, CommunicationThread };
+
     /// sink: null records nothing. origin: Instant 0 of the trace.
-    Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin);
+    Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin, Role role = Role::Rank);
     ~Recorder();
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -45,8 +47,10 @@ public:
     bool on() const { return m_producer != nullptr; }
     RankId rank() const { return m_rank; }
 
+    /// The time on the trace's clock: the wall clock relative to the origin, or the rank's virtual clock.
+    Instant now() const { return m_virtual ? m_virtualNow : wallNow(); }
     /// The wall clock relative to the origin.
-    Instant now() const
+    Instant wallNow() const
     {
         timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
@@ -65,7 +69,39 @@ public:
     void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);
     void freed(AllocationId id);
 
+    /// From here on time is virtual: it goes on only where somebody says so.
+    void startVirtualClock() { m_virtual = true; }
+    bool virtualClock() const { return m_virtual; }
+    void advanceTo(Instant at)
+    {
+        if (m_virtual && at > m_virtualNow) m_virtualNow = at;
+    }
+
+    /// What is done right now and for what; the communication thread takes it over with a started operation.
+    struct Place {
+        Phase phase = Phase::None;
+        std::int32_t layer = -1;
+        std::optional<Microbatch> microbatch;
+    };
+    Place place() const { return {m_phase, m_layer, m_microbatch}; }
+    void setPlace(const Place& place)
+    {
+        m_phase = place.phase;
+        m_layer = place.layer;
+        m_microbatch = place.microbatch;
+    }
+
+    /// The track for what this thread sends and receives. Defined when first asked for; only while on().
+    TrackId communicationTrack();
+    /// A slice there.
+    void communication(const char* name, SliceKind kind, Activity activity, std::int64_t bytes, Instant start,
+                       Instant end);
+    void collective(const CollectiveRecord& record);
+    void flow(const FlowRecord& record);
+    GroupId defineGroup(const ProcessGroupInfo& info) { return on() ? m_sink->defineGroup(info) : GroupId{}; }
+
     Phase phase() const { return m_phase; }
+    std::int32_t layer() const { return m_layer; } ///< of the scopes that are open; -1: none
     void setMicrobatch(std::optional<Microbatch> microbatch) { m_microbatch = microbatch; }
 
     /// Ends the recording: later calls do nothing.
@@ -90,7 +126,11 @@ private:
     TrackId trackOf(SliceKind kind) const;
 
     TraceSink* m_sink = nullptr;
+    Role m_role;
     std::unique_ptr<TraceProducer> m_producer;
+    bool m_virtual = false;
+    Instant m_virtualNow;
+    std::optional<TrackId> m_communication;
     RankId m_rank;
     std::int64_t m_originNs = 0;
     TrackId m_steps, m_phases, m_operators, m_kernels;

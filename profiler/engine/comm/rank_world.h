@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a run as threads of this process: each with its own recorder, allocator, device, communicators and
+// communication thread.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/parallel_plan.h"
+#include "profiler/engine/comm/group_communicator.h"
+#include "profiler/engine/comm/parallel_groups.h"
+#include "profiler/engine/nn/parameter.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace fourwalls::engine {
+
+using DeviceFactory = std::function<std::unique_ptr<Device>(Recorder&, Allocator&)>;
+
+struct WorldOptions {
+    ParallelPlan plan;
+    NumberFormat format;
+    DeviceFactory makeDevice;     ///< empty: the CPU
+    TraceSink* sink = nullptr;    ///< null: nothing is recorded
+    ClockOrigin origin;           ///< used with a sink
+    std::int64_t memoryLimit = 0; ///< per rank [bytes]; 0: the machine's
+    int ranksPerNode = 0;         ///< neighbouring ranks that share a node; 0: all
+    bool deviceClock = false;
+    LinkTable links;                                              ///< of the device clock; empty: links take no time
+    std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
+};
+
+/// What one rank has. Its members outlive everything that the rank makes.
+struct RankSlot {
+    RankSlot(const WorldOptions& options, RankId rank);
+
+    std::unique_ptr<Recorder> recorder;
+    std::unique_ptr<Allocator> allocator;
+    std::unique_ptr<Device> device;
+    std::unique_ptr<CommThread> commThread;
+    std::unique_ptr<CommContext> comm;
+    std::unique_ptr<ParallelGroups> groups;
+    std::unique_ptr<RankContext> context; ///< groups is null in a world of one
+};
+
+/// Runs `work` once per rank of the plan, each in a thread of its own with OpenMP off, and waits for all of them. The
+/// first rank that fails makes the others fail at their next communication.
+/// Errors: the first failure; in a world of several its `where` names the rank.
+Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot&)>& work);
+
+/// The same for tests: f32 (or any format) on the CPU or another device, without recording.
+Status runRanks(const ParallelPlan& plan, NumberFormat format, const std::function<void(RankContext&)>& work,
+                DeviceFactory makeDevice = {});
+
+} // namespace fourwalls::engine
