@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two traces side by side: the figures of `metrics`, steps aligned by their order, and layers by (layer, phase). Either
+// trace may be recorded, imported or predicted.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/trace/metrics.h"
+#include "model/trace/trace_query.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fourwalls::compare {
+
+/// One figure of both traces. Absent where a trace does not have it.
+struct ComparedFigure {
+    std::string name; ///< as in the JSON of `metrics`: "step_time_ms", "waterfall.bubble", …
+    std::optional<double> a, b;
+    bool lessIsBetter = true;
+    bool judged = false; ///< counts as a regression when it gets worse (times, memory, MFU)
+
+    std::optional<double> difference() const; ///< b - a
+    std::optional<double> percent() const;    ///< 100 (b - a) / a; absent where a is 0
+    /// How much worse b is than a [percent]; negative where it is better, absent where unknown.
+    std::optional<double> worsePercent() const;
+};
+
+/// The n-th measured step of both.
+struct ComparedStep {
+    int index = 0;                ///< from 0, warm-up steps left out
+    std::optional<Duration> a, b; ///< last rank's end - first rank's start
+};
+
+/// Compute time of one layer and phase, per rank and step.
+struct ComparedLayer {
+    std::optional<LayerIndex> layer; ///< absent: what belongs to no layer
+    Phase phase = Phase::None;
+    std::optional<Duration> a, b;
+};
+
+struct TraceComparison {
+    TraceMetrics a, b;
+    std::vector<ComparedFigure> figures;
+    std::vector<ComparedStep> steps;
+    std::vector<ComparedLayer> layers; ///< by phase, then layer
+
+    /// The judged figure that got worse by the most; null if none has a percentage.
+    const ComparedFigure* worst() const;
+};
+
+/// Reads and compares. Errors: those of the queries.
+Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b);
+
+} // namespace fourwalls::compare

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two small traces side by side.
+#include <QtTest>
+
+#include "model/compare/trace_compare.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+
+#include <memory>
+
+using namespace fourwalls;
+using namespace fourwalls::compare;
+
+namespace {
+
+/// Steps of one rank in which each of `layers` layers computes for `layerNs` forward and backward.
+std::unique_ptr<TraceQuery> traceOf(const std::vector<std::int64_t>& stepNs, int layers, std::int64_t layerNs,
+                                    std::int64_t bytes)
+{
+    TraceHeader header;
+    header.ranks.push_back({RankId{0}, "device", "host", 0, 0, 1});
+    InMemoryTrace trace(header);
+    const TrackId kernels = trace.defineTrack({RankId{0}, TrackKind::ComputeStream, "kernels", 0});
+    {
+        const auto producer = trace.openProducer();
+        std::int64_t at = 0;
+        for (std::size_t s = 0; s < stepNs.size(); ++s) {
+            StepRecord step;
+            step.step = StepIndex{static_cast<std::int32_t>(s)};
+            step.range = {Instant{at}, Instant{at + stepNs[s]}};
+            producer->step(RankId{0}, step);
+            std::int64_t begin = at;
+            for (const Phase phase : {Phase::Forward, Phase::BackwardInput}) {
+                for (int layer = 0; layer < layers; ++layer) {
+                    OpInfo op;
+                    op.name = "mlp.up";
+                    op.kind = SliceKind::Kernel;
+                    op.phase = phase;
+                    op.activity = Activity::Compute;
+                    op.layer = LayerIndex{layer};
+                    producer->slice({kernels, trace.defineOp(op), Instant{begin}, Duration{layerNs}, {}, {}});
+                    begin += layerNs;
+                }
+            }
+            at += stepNs[s];
+        }
+        AllocationRecord weights;
+        weights.id = AllocationId{1};
+        weights.bytes = bytes;
+        weights.category = MemoryCategory::Weights;
+        producer->allocated(RankId{0}, weights);
+    }
+    if (!trace.finish({}).ok()) return nullptr;
+    return std::make_unique<InMemoryTraceQuery>(trace.data());
+}
+
+const ComparedFigure& figureOf(const TraceComparison& comparison, const std::string& name)
+{
+    for (const ComparedFigure& figure : comparison.figures)
+        if (figure.name == name) return figure;
+    qFatal("no figure %s", name.c_str());
+}
+
+} // namespace
+
+class TraceCompareTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void figures();
+    void stepsAndLayers();
+    void equalTracesDoNotDiffer();
+    void unknownStaysUnknown();
+};
+
+void TraceCompareTest::figures()
+{
+    const auto a = traceOf({1000, 1000, 1000}, 2, 100, 500), b = traceOf({1100, 1100, 1100}, 2, 150, 400);
+    const auto comparison = compareTraces(*a, *b);
+    QVERIFY(comparison.ok());
+    const ComparedFigure& time = figureOf(*comparison, "step_time_ms");
+    QVERIFY(std::abs(*time.percent() - 10) < 1e-9);
+    QVERIFY(std::abs(*time.worsePercent() - 10) < 1e-9);
+    const ComparedFigure& memory = figureOf(*comparison, "peak_bytes");
+    QVERIFY(std::abs(*memory.worsePercent() + 20) < 1e-9);
+    QVERIFY(comparison->worst() != nullptr);
+    QCOMPARE(QString::fromStdString(comparison->worst()->name), QString("step_time_ms"));
+}
+
+void TraceCompareTest::stepsAndLayers()
+{
+    const auto a = traceOf({1000, 2000}, 2, 100, 500), b = traceOf({1000, 1500, 900}, 3, 150, 500);
+    const auto comparison = compareTraces(*a, *b);
+    QVERIFY(comparison.ok());
+    QCOMPARE(comparison->steps.size(), std::size_t(3));
+    QCOMPARE(comparison->steps[1].a->ns, 2000);
+    QCOMPARE(comparison->steps[1].b->ns, 1500);
+    QVERIFY(!comparison->steps[2].a);
+    QCOMPARE(comparison->layers.size(), std::size_t(6));
+    QCOMPARE(comparison->layers[0].phase, Phase::Forward);
+    QCOMPARE(comparison->layers[0].a->ns, 100); // per step
+    QCOMPARE(comparison->layers[0].b->ns, 150);
+    QVERIFY(!comparison->layers[2].a && comparison->layers[2].b);
+}
+
+void TraceCompareTest::equalTracesDoNotDiffer()
+{
+    const auto a = traceOf({1000, 1000, 1000}, 2, 100, 500), b = traceOf({1000, 1000, 1000}, 2, 100, 500);
+    const auto comparison = compareTraces(*a, *b);
+    QVERIFY(comparison.ok());
+    for (const ComparedFigure& figure : comparison->figures) QVERIFY(figure.difference().value_or(0) == 0);
+    QCOMPARE(*comparison->worst()->worsePercent(), 0.0);
+}
+
+void TraceCompareTest::unknownStaysUnknown()
+{
+    const auto a = traceOf({}, 0, 0, 500), b = traceOf({1000}, 1, 100, 500);
+    const auto comparison = compareTraces(*a, *b);
+    QVERIFY(comparison.ok());
+    QVERIFY(!figureOf(*comparison, "step_time_ms").a);
+    QVERIFY(!figureOf(*comparison, "step_time_ms").worsePercent());
+    QVERIFY(!figureOf(*comparison, "mfu").b);
+}
+
+QTEST_GUILESS_MAIN(TraceCompareTest)
+#include "tst_trace_compare.moc"
