@@ -52,24 +52,58 @@ void bringHome(const Rows& from, const Tensor& tensor, std::int64_t firstRow, st
         kernels().bf16.fromFloat(from.row(i), tensor.as<Bf16>() + (firstRow + i) * tensor.columns() + column, width);
 }
 
-} // namespace
+// One call, whole (queries, keys and values in one tensor) or a block (keys and values in another). Columns are of the
+// first head.
+struct Call {
+    AttentionBlock block;
+    const Tensor& q;
+    const Tensor& kv;
+    std::int64_t keyColumn = 0, valueColumn = 0;
 
-void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
-                                   const Tensor& logSumExp)
+    std::int64_t firstQueryRow(std::int64_t sample) const { return sample * block.queryRows + block.firstQuery; }
+    std::int64_t firstKeyRow(std::int64_t sample) const { return sample * block.keyRows + block.firstKey; }
+    std::int64_t statistic(std::int64_t sample, std::int64_t head) const
+    {
+        return (sample * block.heads + head) * block.queryRows + block.firstQuery;
+    }
+    float scale() const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(block.headDim))); }
+};
+
+Call wholeCall(const AttentionShape& s, const Tensor& qkv)
 {
-    const KernelTable& k = *m_kernels;
-    const std::int64_t t = s.sequence, d = s.headDim;
-    const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
-    const bool wide = qkv.type() == DType::F32;
-    const auto temporary = [&](std::int64_t rows, std::int64_t cols) {
-        return Tensor::make(allocator(), {rows, cols}, DType::F32, MemoryCategory::Temporaries);
-    };
-    const Tensor tile = temporary(kQueries, std::min(kKeys, t));
-    const Tensor rowState = temporary(2, kQueries);
-    const Tensor qWide = wide ? Tensor() : temporary(t, d);
-    const Tensor kWide = wide ? Tensor() : temporary(t, d);
-    const Tensor vWide = wide ? Tensor() : temporary(t, d);
-    const Tensor oWide = wide ? Tensor() : temporary(t, d);
+    const AttentionBlock block{s.batch,    s.heads,    s.kvHeads, s.headDim,  s.sequence, 0,
+                               s.sequence, s.sequence, 0,         s.sequence, s.causal};
+    return {block, qkv, qkv, s.keyColumn(), s.valueColumn()};
+}
+
+Call blockCall(const AttentionBlock& block, const Tensor& q, const Tensor& kv)
+{
+    return {block, q, kv, 0, block.kvHeads * block.headDim};
+}
+
+// Room for `rows` head-wide vectors of the tensor in f32, if it is not f32 itself.
+Tensor scratchFor(Allocator& allocator, const Tensor& tensor, std::int64_t rows, std::int64_t width)
+{
+    if (tensor.type() == DType::F32) return {};
+    return Tensor::make(allocator, {rows, width}, DType::F32, MemoryCategory::Temporaries);
+}
+
+Tensor temporary(Allocator& allocator, std::int64_t rows, std::int64_t columns)
+{
+    return Tensor::make(allocator, {rows, columns}, DType::F32, MemoryCategory::Temporaries);
+}
+
+void forward(const KernelTable& k, Allocator& allocator, const Call& call, const Tensor& out, const Tensor& logSumExp)
+{
+    const AttentionBlock& s = call.block;
+    const std::int64_t d = s.headDim;
+    const float scale = call.scale();
+    const Tensor tile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor rowState = temporary(allocator, 2, kQueries);
+    const Tensor qWide = scratchFor(allocator, call.q, s.queries, d);
+    const Tensor kWide = scratchFor(allocator, call.kv, s.keys, d);
+    const Tensor vWide = scratchFor(allocator, call.kv, s.keys, d);
+    const Tensor oWide = scratchFor(allocator, out, s.queries, d);
     float* p = tile.as<float>();
     const std::int64_t ld = tile.columns();
     float* largest = rowState.as<float>();
@@ -78,13 +112,13 @@ void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, c
     for (std::int64_t b = 0; b < s.batch; ++b)
         for (std::int64_t h = 0; h < s.heads; ++h) {
             const std::int64_t kv = h / s.group();
-            const Rows q = widen(qkv, b * t, t, h * d, d, qWide);
-            const Rows key = widen(qkv, b * t, t, s.keyColumn() + kv * d, d, kWide);
-            const Rows value = widen(qkv, b * t, t, s.valueColumn() + kv * d, d, vWide);
-            const Rows o = target(out, b * t, h * d, d, oWide);
-            for (std::int64_t q0 = 0; q0 < t; q0 += kQueries) {
-                const std::int64_t rows = std::min(kQueries, t - q0);
-                const std::int64_t keys = s.causal ? q0 + rows : t;
+            const Rows q = widen(call.q, call.firstQueryRow(b), s.queries, h * d, d, qWide);
+            const Rows key = widen(call.kv, call.firstKeyRow(b), s.keys, call.keyColumn + kv * d, d, kWide);
+            const Rows value = widen(call.kv, call.firstKeyRow(b), s.keys, call.valueColumn + kv * d, d, vWide);
+            const Rows o = target(out, call.firstQueryRow(b), h * d, d, oWide);
+            for (std::int64_t q0 = 0; q0 < s.queries; q0 += kQueries) {
+                const std::int64_t rows = std::min(kQueries, s.queries - q0);
+                const std::int64_t keys = s.causal ? q0 + rows : s.keys;
                 for (std::int64_t k0 = 0; k0 < keys; k0 += kKeys) {
                     const std::int64_t cols = std::min(kKeys, keys - k0);
                     sgemm(false, true, rows, cols, d, 1.0f, q.row(q0), q.stride, key.row(k0), key.stride, 0.0f, p, ld);
@@ -106,56 +140,64 @@ void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, c
                     sgemm(false, false, rows, d, cols, 1.0f, p, ld, value.row(k0), value.stride, k0 == 0 ? 0.0f : 1.0f,
                           o.row(q0), o.stride);
                 }
-                float* lse = logSumExp.as<float>() + (b * s.heads + h) * t + q0;
+                float* lse = logSumExp.as<float>() + call.statistic(b, h) + q0;
                 for (std::int64_t i = 0; i < rows; ++i) {
                     k.scaleRow(o.row(q0 + i), d, 1.0f / sums[i]);
                     lse[i] = largest[i] + std::log(sums[i]);
                 }
             }
-            bringHome(o, out, b * t, t, h * d, d);
+            bringHome(o, out, call.firstQueryRow(b), s.queries, h * d, d);
         }
 }
 
-void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
-                                    const Tensor& logSumExp, const Tensor& dout, const Tensor& dqkv)
+// Where the gradients go: queries to the first columns of dq, keys and values to columns of dkv (which may be dq).
+// add: to what is there (master type only), else everything is overwritten.
+struct Gradients {
+    const Tensor& dq;
+    const Tensor& dkv;
+    bool add = false;
+};
+
+void backward(const KernelTable& k, Allocator& allocator, const Call& call, const Tensor& out, const Tensor& logSumExp,
+              const Tensor& dout, const Gradients& gradients)
 {
-    const KernelTable& k = *m_kernels;
-    const std::int64_t t = s.sequence, d = s.headDim;
-    const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
-    const bool wide = qkv.type() == DType::F32;
-    const auto temporary = [&](std::int64_t rows, std::int64_t cols) {
-        return Tensor::make(allocator(), {rows, cols}, DType::F32, MemoryCategory::Temporaries);
-    };
-    const Tensor pTile = temporary(kQueries, std::min(kKeys, t));
-    const Tensor dTile = temporary(kQueries, std::min(kKeys, t));
-    const Tensor delta = temporary(1, kQueries);
-    Tensor copies[8]; // q, k, v, o, do, then dq, dk, dv
-    if (!wide)
-        for (auto& copy : copies) copy = temporary(t, d);
+    const AttentionBlock& s = call.block;
+    const std::int64_t d = s.headDim;
+    const float scale = call.scale();
+    const Tensor pTile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor dTile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor delta = temporary(allocator, 1, kQueries);
+    const Tensor qWide = scratchFor(allocator, call.q, s.queries, d), kWide = scratchFor(allocator, call.kv, s.keys, d),
+                 vWide = scratchFor(allocator, call.kv, s.keys, d), oWide = scratchFor(allocator, out, s.queries, d),
+                 dOWide = scratchFor(allocator, dout, s.queries, d),
+                 dQWide = scratchFor(allocator, gradients.dq, s.queries, d),
+                 dKWide = scratchFor(allocator, gradients.dkv, s.keys, d),
+                 dVWide = scratchFor(allocator, gradients.dkv, s.keys, d);
     float* p = pTile.as<float>();
     float* dp = dTile.as<float>();
     const std::int64_t ld = pTile.columns();
 
     for (std::int64_t b = 0; b < s.batch; ++b)
         for (std::int64_t kv = 0; kv < s.kvHeads; ++kv) {
-            const std::int64_t kColumn = s.keyColumn() + kv * d, vColumn = s.valueColumn() + kv * d;
-            const Rows key = widen(qkv, b * t, t, kColumn, d, copies[1]);
-            const Rows value = widen(qkv, b * t, t, vColumn, d, copies[2]);
-            const Rows dKey = target(dqkv, b * t, kColumn, d, copies[6]);
-            const Rows dValue = target(dqkv, b * t, vColumn, d, copies[7]);
-            for (std::int64_t i = 0; i < t; ++i) { // every query adds to these
+            const std::int64_t firstKey = call.firstKeyRow(b), firstQuery = call.firstQueryRow(b);
+            const std::int64_t kColumn = call.keyColumn + kv * d, vColumn = call.valueColumn + kv * d;
+            const Rows key = widen(call.kv, firstKey, s.keys, kColumn, d, kWide);
+            const Rows value = widen(call.kv, firstKey, s.keys, vColumn, d, vWide);
+            const Rows dKey = target(gradients.dkv, firstKey, kColumn, d, dKWide);
+            const Rows dValue = target(gradients.dkv, firstKey, vColumn, d, dVWide);
+            for (std::int64_t i = 0; i < s.keys && !gradients.add; ++i) { // every query adds to these
                 std::memset(dKey.row(i), 0, static_cast<std::size_t>(d) * sizeof(float));
                 std::memset(dValue.row(i), 0, static_cast<std::size_t>(d) * sizeof(float));
             }
             for (std::int64_t h = kv * s.group(); h < (kv + 1) * s.group(); ++h) {
-                const Rows q = widen(qkv, b * t, t, h * d, d, copies[0]);
-                const Rows o = widen(out, b * t, t, h * d, d, copies[3]);
-                const Rows dO = widen(dout, b * t, t, h * d, d, copies[4]);
-                const Rows dQ = target(dqkv, b * t, h * d, d, copies[5]);
-                for (std::int64_t q0 = 0; q0 < t; q0 += kQueries) {
-                    const std::int64_t rows = std::min(kQueries, t - q0);
-                    const std::int64_t keys = s.causal ? q0 + rows : t;
-                    const float* lse = logSumExp.as<float>() + (b * s.heads + h) * t + q0;
+                const Rows q = widen(call.q, firstQuery, s.queries, h * d, d, qWide);
+                const Rows o = widen(out, firstQuery, s.queries, h * d, d, oWide);
+                const Rows dO = widen(dout, firstQuery, s.queries, h * d, d, dOWide);
+                const Rows dQ = target(gradients.dq, firstQuery, h * d, d, dQWide);
+                for (std::int64_t q0 = 0; q0 < s.queries; q0 += kQueries) {
+                    const std::int64_t rows = std::min(kQueries, s.queries - q0);
+                    const std::int64_t keys = s.causal ? q0 + rows : s.keys;
+                    const float* lse = logSumExp.as<float>() + call.statistic(b, h) + q0;
                     for (std::int64_t i = 0; i < rows; ++i)
                         delta.as<float>()[i] = k.dot(o.row(q0 + i), dO.row(q0 + i), d);
                     for (std::int64_t k0 = 0; k0 < keys; k0 += kKeys) {
@@ -177,15 +219,60 @@ void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
                               dValue.stride);
                         sgemm(true, false, cols, d, rows, 1.0f, dp, ld, q.row(q0), q.stride, 1.0f, dKey.row(k0),
                               dKey.stride);
-                        sgemm(false, false, rows, d, cols, 1.0f, dp, ld, key.row(k0), key.stride, k0 == 0 ? 0.0f : 1.0f,
-                              dQ.row(q0), dQ.stride);
+                        sgemm(false, false, rows, d, cols, 1.0f, dp, ld, key.row(k0), key.stride,
+                              k0 == 0 && !gradients.add ? 0.0f : 1.0f, dQ.row(q0), dQ.stride);
                     }
                 }
-                bringHome(dQ, dqkv, b * t, t, h * d, d);
+                bringHome(dQ, gradients.dq, firstQuery, s.queries, h * d, d);
             }
-            bringHome(dKey, dqkv, b * t, t, kColumn, d);
-            bringHome(dValue, dqkv, b * t, t, vColumn, d);
+            bringHome(dKey, gradients.dkv, firstKey, s.keys, kColumn, d);
+            bringHome(dValue, gradients.dkv, firstKey, s.keys, vColumn, d);
         }
+}
+
+} // namespace
+
+void CpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
+                                   const Tensor& logSumExp)
+{
+    forward(*m_kernels, allocator(), wholeCall(s, qkv), out, logSumExp);
+}
+
+void CpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
+                                    const Tensor& logSumExp, const Tensor& dout, const Tensor& dqkv)
+{
+    backward(*m_kernels, allocator(), wholeCall(s, qkv), out, logSumExp, dout, {dqkv, dqkv, false});
+}
+
+void CpuDevice::doAttentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv,
+                                        const Tensor& out, const Tensor& logSumExp)
+{
+    forward(*m_kernels, allocator(), blockCall(block, q, kv), out, logSumExp);
+}
+
+void CpuDevice::doAttentionBlockBackward(const AttentionBlock& block, const Tensor& q, const Tensor& kv,
+                                         const Tensor& out, const Tensor& logSumExp, const Tensor& dout,
+                                         const Tensor& dq, const Tensor& dkv)
+{
+    backward(*m_kernels, allocator(), blockCall(block, q, kv), out, logSumExp, dout, {dq, dkv, true});
+}
+
+void CpuDevice::doMergeAttention(const AttentionBlock& s, const Tensor& blockOut, const Tensor& blockLogSumExp,
+                                 const Tensor& out, const Tensor& logSumExp)
+{
+    const std::int64_t d = s.headDim;
+    for (std::int64_t b = 0; b < s.batch; ++b)
+        for (std::int64_t h = 0; h < s.heads; ++h)
+            for (std::int64_t i = s.firstQuery; i < s.firstQuery + s.queries; ++i) {
+                const std::int64_t at = (b * s.heads + h) * s.queryRows + i;
+                float& lse = logSumExp.as<float>()[at];
+                const float other = blockLogSumExp.as<float>()[at], largest = std::max(lse, other);
+                const float total = largest + std::log(std::exp(lse - largest) + std::exp(other - largest));
+                const std::int64_t row = ((b * s.queryRows + i) * s.heads + h) * d;
+                m_kernels->mixRow(out.as<float>() + row, std::exp(lse - total), blockOut.as<float>() + row,
+                                  std::exp(other - total), d);
+                lse = total;
+            }
 }
 
 } // namespace fourwalls::engine

@@ -26,6 +26,12 @@ void dispatch(const Tensor& t, F f)
                           "device");
 }
 
+KeyMask maskOf(bool causal, const Tensor& keysSeen)
+{
+    if (!keysSeen.defined()) return {causal, nullptr, 0};
+    return {causal, keysSeen.as<std::int32_t>(), keysSeen.elements()};
+}
+
 } // namespace
 
 CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator, const KernelTable* table)
@@ -120,20 +126,22 @@ void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const T
     });
 }
 
-void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal)
+void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen)
 {
     dispatch(scores, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
-            .softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale), causal);
+            .softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale),
+                     maskOf(causal, keysSeen));
     });
 }
 
-void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
+void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                                  const Tensor& keysSeen)
 {
     dispatch(gradient, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
             .softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(), gradient.columns(),
-                             static_cast<float>(scale), causal);
+                             static_cast<float>(scale), maskOf(causal, keysSeen));
     });
 }
 
@@ -147,35 +155,6 @@ void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tenso
             kernelsOf<T>(*m_kernels)
                 .rotaryRow(qkv.as<T>() + i * s.width(), cosines.as<float>() + position * half,
                            sines.as<float>() + position * half, s.heads + s.kvHeads, half, inverse ? -1.0f : 1.0f);
-        }
-    });
-}
-
-void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
-                                   const Tensor& out)
-{
-    const std::int64_t c = out.columns();
-    const std::int32_t* token = tokens.as<std::int32_t>();
-    dispatch(out, [&]<class T>(T) {
-        for (std::int64_t i = 0; i < tokens.elements(); ++i)
-            kernelsOf<T>(*m_kernels)
-                .embeddingRow(table.as<T>() + token[i] * c,
-                              positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr,
-                              out.as<T>() + i * c, c);
-    });
-}
-
-void CpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
-                                    const Tensor& dPositions)
-{
-    const std::int64_t c = dOut.columns();
-    const std::int32_t* token = tokens.as<std::int32_t>();
-    dispatch(dOut, [&]<class T>(T) {
-        const auto& k = kernelsOf<T>(*m_kernels);
-        for (std::int64_t i = 0; i < tokens.elements(); ++i) {
-            k.accumulateRow(dOut.as<T>() + i * c, dTable.as<float>() + token[i] * c, c);
-            if (dPositions.defined())
-                k.accumulateRow(dOut.as<T>() + i * c, dPositions.as<float>() + i % tokens.columns() * c, c);
         }
     });
 }

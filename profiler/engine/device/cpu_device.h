@@ -32,20 +32,37 @@ protected:
     void doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
     void doSwigluForward(const Tensor& gateUp, const Tensor& y) override;
     void doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp) override;
-    void doSoftmaxForward(const Tensor& scores, double scale, bool causal) override;
-    void doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal) override;
+    void doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen) override;
+    void doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                           const Tensor& keysSeen) override;
     void doAttentionForward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out,
                             const Tensor& logSumExp) override;
     void doAttentionBackward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out, const Tensor& logSumExp,
                              const Tensor& dout, const Tensor& dqkv) override;
+    void doAttentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                                 const Tensor& logSumExp) override;
+    void doMergeAttention(const AttentionBlock& block, const Tensor& blockOut, const Tensor& blockLogSumExp,
+                          const Tensor& out, const Tensor& logSumExp) override;
+    void doAttentionBlockBackward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                                  const Tensor& logSumExp, const Tensor& dout, const Tensor& dq,
+                                  const Tensor& dkv) override;
     void doRotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
                   bool inverse) override;
-    void doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
-                            const Tensor& out) override;
-    void doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
-                             const Tensor& dPositions) override;
+    void doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out,
+                            std::int64_t firstToken) override;
+    void doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions,
+                             std::int64_t firstToken) override;
+    void doAddRows(const Tensor& ids, const Tensor& table, const Tensor& x) override;
     void doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses,
                         double gradientScale) override;
+    void doRowMaxima(const Tensor& logits, const Tensor& maxima) override;
+    void doShardExponentials(const Tensor& logits, const Tensor& maxima, const Tensor& targets, std::int64_t firstToken,
+                             const Tensor& sums) override;
+    void doShardCrossEntropy(const Tensor& exponentials, const Tensor& sums, const Tensor& targets,
+                             std::int64_t firstToken, const Tensor& losses, double gradientScale) override;
+    void doAddBias(const Tensor& x, const Tensor& bias, const Tensor& residual) override;
+    void doCopyColumns(const Tensor& from, std::int64_t fromColumn, const Tensor& to, std::int64_t toColumn,
+                       std::int64_t count) override;
     void doAdd(const Tensor& a, const Tensor& b, const Tensor& out) override;
     void doZero(const Tensor& x) override;
     void doConvert(const Tensor& from, const Tensor& to) override;

@@ -24,6 +24,27 @@ double scorePairs(const AttentionShape& s)
     return static_cast<double>(s.batch * s.heads) * (s.causal ? t * (t + 1) / 2 : t * t);
 }
 
+double scorePairs(const AttentionBlock& b)
+{
+    const double q = static_cast<double>(b.queries), k = static_cast<double>(b.keys);
+    return static_cast<double>(b.batch * b.heads) * (b.causal ? q * (q + 1) / 2 : q * k);
+}
+
+std::array<std::int32_t, 4> shapeOf(const AttentionBlock& b)
+{
+    return {extent(b.batch * b.heads), extent(b.queries), extent(b.keys), extent(b.headDim)};
+}
+
+// Bytes of the block's rows of `width` columns.
+std::int64_t queryBytes(const AttentionBlock& b, DType type)
+{
+    return b.batch * b.queries * b.heads * b.headDim * bytesOf(type);
+}
+std::int64_t keyBytes(const AttentionBlock& b, DType type)
+{
+    return b.batch * b.keys * 2 * b.kvHeads * b.headDim * bytesOf(type);
+}
+
 std::int64_t optionalBytes(const Tensor& t)
 {
     return t.defined() ? t.bytes() : 0;
@@ -89,17 +110,18 @@ void Device::swigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor
     doSwigluBackward(gateUp, dy, dGateUp);
 }
 
-void Device::softmaxForward(const Tensor& scores, double scale, bool causal)
+void Device::softmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen)
 {
     const Scope scope(m_recorder, "softmax", 0, 2 * scores.bytes(), shapeOf(scores));
-    doSoftmaxForward(scores, scale, causal);
+    doSoftmaxForward(scores, scale, causal, keysSeen);
 }
 
-void Device::softmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
+void Device::softmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                             const Tensor& keysSeen)
 {
     const Scope scope(m_recorder, "softmax gradient", 0, probabilities.bytes() + 2 * gradient.bytes(),
                       shapeOf(gradient));
-    doSoftmaxBackward(probabilities, gradient, scale, causal);
+    doSoftmaxBackward(probabilities, gradient, scale, causal, keysSeen);
 }
 
 void Device::attentionForward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out,
@@ -123,6 +145,33 @@ void Device::attentionBackward(const AttentionShape& shape, const Tensor& qkv, c
     doAttentionBackward(shape, qkv, out, logSumExp, dout, dqkv);
 }
 
+void Device::attentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                                   const Tensor& logSumExp)
+{
+    const Scope scope(m_recorder, "attention block", 4.0 * scorePairs(block) * static_cast<double>(block.headDim),
+                      queryBytes(block, q.type()) + keyBytes(block, kv.type()) + queryBytes(block, out.type()),
+                      shapeOf(block));
+    doAttentionBlockForward(block, q, kv, out, logSumExp);
+}
+
+void Device::mergeAttention(const AttentionBlock& block, const Tensor& blockOut, const Tensor& blockLogSumExp,
+                            const Tensor& out, const Tensor& logSumExp)
+{
+    const Scope scope(m_recorder, "attention merge", 0, 3 * queryBytes(block, out.type()), shapeOf(block));
+    doMergeAttention(block, blockOut, blockLogSumExp, out, logSumExp);
+}
+
+void Device::attentionBlockBackward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                                    const Tensor& logSumExp, const Tensor& dout, const Tensor& dq, const Tensor& dkv)
+{
+    const Scope scope(m_recorder, "attention block gradient",
+                      8.0 * scorePairs(block) * static_cast<double>(block.headDim),
+                      3 * queryBytes(block, q.type()) + keyBytes(block, kv.type()) + 2 * queryBytes(block, dq.type()) +
+                          2 * keyBytes(block, dkv.type()),
+                      shapeOf(block));
+    doAttentionBlockBackward(block, q, kv, out, logSumExp, dout, dq, dkv);
+}
+
 void Device::rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
                     bool inverse)
 {
@@ -131,22 +180,65 @@ void Device::rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor
     doRotary(shape, qkv, cosines, sines, inverse);
 }
 
-void Device::embeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out)
+void Device::embeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out,
+                              std::int64_t firstToken)
 {
     const Scope scope(m_recorder, "embedding", 0, tokens.bytes() + 2 * out.bytes(), shapeOf(out));
-    doEmbeddingForward(tokens, table, positions, out);
+    doEmbeddingForward(tokens, table, positions, out, firstToken);
 }
 
-void Device::embeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions)
+void Device::embeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions,
+                               std::int64_t firstToken)
 {
     const Scope scope(m_recorder, "embedding gradient", 0, tokens.bytes() + 3 * dOut.bytes(), shapeOf(dOut));
-    doEmbeddingBackward(tokens, dOut, dTable, dPositions);
+    doEmbeddingBackward(tokens, dOut, dTable, dPositions, firstToken);
+}
+
+void Device::addRows(const Tensor& ids, const Tensor& table, const Tensor& x)
+{
+    const Scope scope(m_recorder, "add rows", 0, ids.bytes() + 3 * x.bytes(), shapeOf(x));
+    doAddRows(ids, table, x);
 }
 
 void Device::crossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale)
 {
     const Scope scope(m_recorder, "cross entropy", 0, 2 * logits.bytes(), shapeOf(logits));
     doCrossEntropy(logits, targets, losses, gradientScale);
+}
+
+void Device::rowMaxima(const Tensor& logits, const Tensor& maxima)
+{
+    const Scope scope(m_recorder, "row maxima", 0, logits.bytes() + maxima.bytes(), shapeOf(logits));
+    doRowMaxima(logits, maxima);
+}
+
+void Device::shardExponentials(const Tensor& logits, const Tensor& maxima, const Tensor& targets,
+                               std::int64_t firstToken, const Tensor& sums)
+{
+    const Scope scope(m_recorder, "cross entropy exponentials", 0, 2 * logits.bytes() + sums.bytes(), shapeOf(logits));
+    doShardExponentials(logits, maxima, targets, firstToken, sums);
+}
+
+void Device::shardCrossEntropy(const Tensor& exponentials, const Tensor& sums, const Tensor& targets,
+                               std::int64_t firstToken, const Tensor& losses, double gradientScale)
+{
+    const Scope scope(m_recorder, "cross entropy", 0, 2 * exponentials.bytes() + sums.bytes(), shapeOf(exponentials));
+    doShardCrossEntropy(exponentials, sums, targets, firstToken, losses, gradientScale);
+}
+
+void Device::addBias(const Tensor& x, const Tensor& bias, const Tensor& residual)
+{
+    const Scope scope(m_recorder, residual.defined() ? "bias and residual" : "bias", 0,
+                      2 * x.bytes() + bias.bytes() + optionalBytes(residual), shapeOf(x));
+    doAddBias(x, bias, residual);
+}
+
+void Device::copyColumns(const Tensor& from, std::int64_t fromColumn, const Tensor& to, std::int64_t toColumn,
+                         std::int64_t count)
+{
+    const Scope scope(m_recorder, "copy columns", 0, from.rows() * count * (bytesOf(from.type()) + bytesOf(to.type())),
+                      {extent(from.rows()), extent(count), 0, 0});
+    doCopyColumns(from, fromColumn, to, toColumn, count);
 }
 
 void Device::add(const Tensor& a, const Tensor& b, const Tensor& out)

@@ -39,6 +39,19 @@ struct AttentionShape {
     std::int64_t group() const { return heads / kvHeads; }
 };
 
+/// A rectangle of one attention call, for sequences that are cut over ranks: queries [firstQuery, firstQuery + queries)
+/// of each sample's queryRows against keys [firstKey, firstKey + keys) of its keyRows. Queries lie as in AttentionShape
+/// (the first heads * headDim columns count); keys and values lie side by side in a tensor of their own
+/// [batch * keyRows, 2 kvHeads headDim].
+struct AttentionBlock {
+    std::int64_t batch = 0, heads = 0, kvHeads = 0, headDim = 0;
+    std::int64_t queryRows = 0, firstQuery = 0, queries = 0;
+    std::int64_t keyRows = 0, firstKey = 0, keys = 0;
+    bool causal = false; ///< query firstQuery + i sees keys firstKey .. firstKey + i; queries == keys
+
+    std::int64_t group() const { return heads / kvHeads; }
+};
+
 enum class NormKind { LayerNorm, RmsNorm };
 
 /// Added to the variance (or mean square) under the root, as in GPT-2 and LLaMA.
@@ -94,10 +107,13 @@ public:
     void swigluForward(const Tensor& gateUp, const Tensor& y);
     void swigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp);
 
-    /// Rows of scores [.., t, t] become softmax(scale score), with later keys left out (as 0) if causal. In place.
-    void softmaxForward(const Tensor& scores, double scale, bool causal);
+    /// Rows of scores [.., queries, keys] become softmax(scale score), with later keys left out (as 0) if causal.
+    /// keysSeen: I32 [queries], how many keys each query sees, where that is not the query's own number plus one. In
+    /// place.
+    void softmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen = {});
     /// gradient (with respect to the probabilities) becomes the gradient with respect to the scores. In place.
-    void softmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal);
+    void softmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                         const Tensor& keysSeen = {});
 
     /// Attention without ever holding all scores (Dao et al. 2022, arXiv:2205.14135): works on tiles and keeps only
     /// logSumExp [batch, heads, sequence] (master type). out: [batch * sequence, heads * headDim].
@@ -106,22 +122,55 @@ public:
     void attentionBackward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out, const Tensor& logSumExp,
                            const Tensor& dout, const Tensor& dqkv);
 
+    /// One rectangle of the scores on its own: out (master type) is normalised over the block's keys, logSumExp [batch,
+    /// heads, queryRows] says how much that is. Rows outside the block's queries are left alone.
+    void attentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                               const Tensor& logSumExp);
+    /// out, logSumExp (both in the master type) take in a block that was computed apart (the online softmax).
+    void mergeAttention(const AttentionBlock& block, const Tensor& blockOut, const Tensor& blockLogSumExp,
+                        const Tensor& out, const Tensor& logSumExp);
+    /// dq [batch * queryRows, heads headDim] and dkv (like kv), both in the master type, += what this block adds to
+    /// the gradients. out, logSumExp: over all keys.
+    void attentionBlockBackward(const AttentionBlock& block, const Tensor& q, const Tensor& kv, const Tensor& out,
+                                const Tensor& logSumExp, const Tensor& dout, const Tensor& dq, const Tensor& dkv);
+
     /// Rotates the query and key heads of qkv in place (Su et al. 2021, arXiv:2104.09864), pairing element i with
     /// i + headDim/2. cosines, sines: [sequence, headDim/2], master type. inverse: by the opposite angle (backward).
     void rotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
                 bool inverse);
 
-    /// out[i] = table[tokens[i]] (+ positions[i mod sequence]). tokens: [batch, sequence] of I32; positions may be
-    /// undefined.
-    void embeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out);
+    /// out[i] = table[tokens[i] - firstToken] (+ positions[i mod sequence]). tokens: [batch, sequence] of I32; positions
+    /// may be undefined. Tokens that the table (a shard of the vocabulary from firstToken on) has not give zeros.
+    void embeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions, const Tensor& out,
+                          std::int64_t firstToken = 0);
     /// dTable, dPositions (master type) += the gradients; dPositions may be undefined.
-    void embeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions);
+    void embeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable, const Tensor& dPositions,
+                           std::int64_t firstToken = 0);
+    /// x[i] += table[ids[i]]. table: master type; ids: I32, one per row.
+    void addRows(const Tensor& ids, const Tensor& table, const Tensor& x);
 
     /// losses[i] = -log softmax(logits[i])[targets[i]] (master type), and logits becomes the gradient of
     /// gradientScale * sum(losses). In place.
     void crossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale);
 
+    /// Cross entropy over a vocabulary that is cut over ranks, in three passes with sums over the ranks in between.
+    /// maxima[i] = the largest of row i (master type).
+    void rowMaxima(const Tensor& logits, const Tensor& maxima);
+    /// logits become exp(logit - maximum) in place; sums [rows, 2]: their sum, and the target's logit minus the maximum
+    /// (0 where the target is not among columns firstToken ..).
+    void shardExponentials(const Tensor& logits, const Tensor& maxima, const Tensor& targets, std::int64_t firstToken,
+                           const Tensor& sums);
+    /// From sums over all ranks: losses[i], and in place the gradient of gradientScale * sum(losses).
+    void shardCrossEntropy(const Tensor& exponentials, const Tensor& sums, const Tensor& targets,
+                           std::int64_t firstToken, const Tensor& losses, double gradientScale);
+
     void add(const Tensor& a, const Tensor& b, const Tensor& out);
+    /// x (+)= bias in every row (+ residual), in place; residual may be undefined.
+    void addBias(const Tensor& x, const Tensor& bias, const Tensor& residual);
+    /// Columns [fromColumn, fromColumn + count) of `from` to columns toColumn .. of `to`; the type may change from the
+    /// master to the compute type.
+    void copyColumns(const Tensor& from, std::int64_t fromColumn, const Tensor& to, std::int64_t toColumn,
+                     std::int64_t count);
     void zero(const Tensor& x);
     /// Copies, converting the element type.
     void convert(const Tensor& from, const Tensor& to);
@@ -146,20 +195,37 @@ protected:
     virtual void doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
     virtual void doSwigluForward(const Tensor& gateUp, const Tensor& y) = 0;
     virtual void doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp) = 0;
-    virtual void doSoftmaxForward(const Tensor& scores, double scale, bool causal) = 0;
-    virtual void doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal) = 0;
+    virtual void doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen) = 0;
+    virtual void doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                                   const Tensor& keysSeen) = 0;
     virtual void doAttentionForward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out,
                                     const Tensor& logSumExp) = 0;
     virtual void doAttentionBackward(const AttentionShape& shape, const Tensor& qkv, const Tensor& out,
                                      const Tensor& logSumExp, const Tensor& dout, const Tensor& dqkv) = 0;
+    virtual void doAttentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv,
+                                         const Tensor& out, const Tensor& logSumExp) = 0;
+    virtual void doMergeAttention(const AttentionBlock& block, const Tensor& blockOut, const Tensor& blockLogSumExp,
+                                  const Tensor& out, const Tensor& logSumExp) = 0;
+    virtual void doAttentionBlockBackward(const AttentionBlock& block, const Tensor& q, const Tensor& kv,
+                                          const Tensor& out, const Tensor& logSumExp, const Tensor& dout,
+                                          const Tensor& dq, const Tensor& dkv) = 0;
     virtual void doRotary(const AttentionShape& shape, const Tensor& qkv, const Tensor& cosines, const Tensor& sines,
                           bool inverse) = 0;
     virtual void doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
-                                    const Tensor& out) = 0;
+                                    const Tensor& out, std::int64_t firstToken) = 0;
     virtual void doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
-                                     const Tensor& dPositions) = 0;
+                                     const Tensor& dPositions, std::int64_t firstToken) = 0;
+    virtual void doAddRows(const Tensor& ids, const Tensor& table, const Tensor& x) = 0;
     virtual void doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses,
                                 double gradientScale) = 0;
+    virtual void doRowMaxima(const Tensor& logits, const Tensor& maxima) = 0;
+    virtual void doShardExponentials(const Tensor& logits, const Tensor& maxima, const Tensor& targets,
+                                     std::int64_t firstToken, const Tensor& sums) = 0;
+    virtual void doShardCrossEntropy(const Tensor& exponentials, const Tensor& sums, const Tensor& targets,
+                                     std::int64_t firstToken, const Tensor& losses, double gradientScale) = 0;
+    virtual void doAddBias(const Tensor& x, const Tensor& bias, const Tensor& residual) = 0;
+    virtual void doCopyColumns(const Tensor& from, std::int64_t fromColumn, const Tensor& to, std::int64_t toColumn,
+                               std::int64_t count) = 0;
     virtual void doAdd(const Tensor& a, const Tensor& b, const Tensor& out) = 0;
     virtual void doZero(const Tensor& x) = 0;
     virtual void doConvert(const Tensor& from, const Tensor& to) = 0;

@@ -26,6 +26,12 @@ double at(const Matrix& m, std::int64_t b0, std::int64_t b1, std::int64_t i, std
     return m.as<double>()[batch + i * m.rowStride + j * m.colStride];
 }
 
+std::int64_t keysOf(std::int64_t row, std::int64_t keys, bool causal, const Tensor& keysSeen)
+{
+    if (keysSeen.defined()) return keysSeen.as<std::int32_t>()[row % keysSeen.elements()];
+    return causal ? row % keys + 1 : keys;
+}
+
 } // namespace
 
 void ReferenceDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options)
@@ -151,12 +157,12 @@ void ReferenceDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, c
         }
 }
 
-void ReferenceDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal)
+void ReferenceDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen)
 {
     const std::int64_t t = scores.columns();
     for (std::int64_t r = 0; r < scores.rows(); ++r) {
         double* row = scores.as<double>() + r * t;
-        const std::int64_t keys = causal ? r % t + 1 : t;
+        const std::int64_t keys = keysOf(r, t, causal, keysSeen);
         double largest = row[0];
         for (std::int64_t j = 1; j < keys; ++j) largest = std::max(largest, row[j]);
         double sum = 0;
@@ -165,13 +171,14 @@ void ReferenceDevice::doSoftmaxForward(const Tensor& scores, double scale, bool 
     }
 }
 
-void ReferenceDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal)
+void ReferenceDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
+                                        const Tensor& keysSeen)
 {
     const std::int64_t t = gradient.columns();
     for (std::int64_t r = 0; r < gradient.rows(); ++r) {
         const double* p = probabilities.as<double>() + r * t;
         double* d = gradient.as<double>() + r * t;
-        const std::int64_t keys = causal ? r % t + 1 : t;
+        const std::int64_t keys = keysOf(r, t, causal, keysSeen);
         double dot = 0;
         for (std::int64_t j = 0; j < keys; ++j) dot += p[j] * d[j];
         for (std::int64_t j = 0; j < t; ++j) d[j] = j < keys ? scale * p[j] * (d[j] - dot) : 0.0;
@@ -259,30 +266,6 @@ void ReferenceDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const
                 x[d] = a * c - b * sn;
                 x[d + half] = b * c + a * sn;
             }
-}
-
-void ReferenceDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
-                                         const Tensor& out)
-{
-    const std::int64_t c = out.columns();
-    const std::int64_t sequence = tokens.columns();
-    for (std::int64_t i = 0; i < tokens.elements(); ++i)
-        for (std::int64_t j = 0; j < c; ++j)
-            out.as<double>()[i * c + j] = table.as<double>()[tokens.as<std::int32_t>()[i] * c + j] +
-                                          (positions.defined() ? positions.as<double>()[i % sequence * c + j] : 0.0);
-}
-
-void ReferenceDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, const Tensor& dTable,
-                                          const Tensor& dPositions)
-{
-    const std::int64_t c = dOut.columns();
-    const std::int64_t sequence = tokens.columns();
-    for (std::int64_t i = 0; i < tokens.elements(); ++i)
-        for (std::int64_t j = 0; j < c; ++j) {
-            const double d = dOut.as<double>()[i * c + j];
-            dTable.as<double>()[tokens.as<std::int32_t>()[i] * c + j] += d;
-            if (dPositions.defined()) dPositions.as<double>()[i % sequence * c + j] += d;
-        }
 }
 
 void ReferenceDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses,

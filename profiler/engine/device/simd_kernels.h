@@ -11,6 +11,13 @@
 
 namespace fourwalls::engine {
 
+/// Which keys a row of scores sees.
+struct KeyMask {
+    bool causal = false;                ///< row r is query r mod t and sees keys up to its own
+    const std::int32_t* seen = nullptr; ///< [queries]: row r sees seen[r mod queries] keys; comes before causal
+    std::int64_t queries = 0;
+};
+
 template <class T>
 struct ActivationKernels {
     void (*columnSum)(const T* x, float* out, std::int64_t n, std::int64_t c, bool accumulate);
@@ -24,14 +31,16 @@ struct ActivationKernels {
     void (*geluBackward)(const T* x, const T* dy, T* dx, std::int64_t count);
     void (*swiglu)(const T* gateUp, T* y, std::int64_t n, std::int64_t f);
     void (*swigluBackward)(const T* gateUp, const T* dy, T* dGateUp, std::int64_t n, std::int64_t f);
-    /// Rows of t scores; row r is query r mod t.
-    void (*softmax)(T* scores, std::int64_t rows, std::int64_t t, float scale, bool causal);
-    void (*softmaxBackward)(const T* p, T* d, std::int64_t rows, std::int64_t t, float scale, bool causal);
+    /// Rows of t scores, of which row r sees the first keysOf(mask, r, t).
+    void (*softmax)(T* scores, std::int64_t rows, std::int64_t t, float scale, const KeyMask& mask);
+    void (*softmaxBackward)(const T* p, T* d, std::int64_t rows, std::int64_t t, float scale, const KeyMask& mask);
     /// Rotates the pair (x[i], x[i + half]) of `heads` adjacent heads of one row.
     void (*rotaryRow)(T* x, const float* cosines, const float* sines, std::int64_t heads, std::int64_t half,
                       float sign);
     void (*embeddingRow)(const T* table, const float* position, T* out, std::int64_t c);
     void (*accumulateRow)(const T* x, float* sum, std::int64_t c);
+    /// x = x + bias in each of n rows of c (+ residual, if not null).
+    void (*addBias)(T* x, const float* bias, const T* residual, std::int64_t n, std::int64_t c);
     void (*add)(const T* a, const T* b, T* out, std::int64_t count);
     void (*toFloat)(const T* from, float* to, std::int64_t count);
     void (*fromFloat)(const float* from, T* to, std::int64_t count);
@@ -57,6 +66,8 @@ struct KernelTable {
     /// x = exp(scale x - shift); returns the sum.
     float (*expRow)(float* x, std::int64_t count, float scale, float shift);
     void (*scaleRow)(float* x, std::int64_t count, float factor);
+    /// x = factor x + otherFactor other.
+    void (*mixRow)(float* x, float factor, const float* other, float otherFactor, std::int64_t count);
     float (*dot)(const float* a, const float* b, std::int64_t count);
     /// d = p (d - delta) scale.
     void (*scoreGradientRow)(const float* p, float* d, std::int64_t count, float delta, float scale);

@@ -223,12 +223,18 @@ FW_INLINE void scaleOf(T* row, std::int64_t count, float factor)
         count, [factor](VF v, std::int64_t, std::int64_t) __attribute__((always_inline)) { return v * factor; });
 }
 
+FW_INLINE std::int64_t keysOf(const KeyMask& mask, std::int64_t row, std::int64_t t)
+{
+    if (mask.seen) return mask.seen[row % mask.queries];
+    return mask.causal ? row % t + 1 : t;
+}
+
 template <class T>
-void softmax(T* scores, std::int64_t rows, std::int64_t t, float scale, bool causal)
+void softmax(T* scores, std::int64_t rows, std::int64_t t, float scale, const KeyMask& mask)
 {
     for (std::int64_t r = 0; r < rows; ++r) {
         T* row = scores + r * t;
-        const std::int64_t keys = causal ? r % t + 1 : t;
+        const std::int64_t keys = keysOf(mask, r, t);
         const float sum = expOf(row, keys, scale, scale * largestOf(row, keys));
         scaleOf(row, keys, 1.0f / sum);
         __builtin_memset(static_cast<void*>(row + keys), 0, static_cast<std::size_t>(t - keys) * sizeof(T));
@@ -236,12 +242,12 @@ void softmax(T* scores, std::int64_t rows, std::int64_t t, float scale, bool cau
 }
 
 template <class T>
-void softmaxBackward(const T* p, T* d, std::int64_t rows, std::int64_t t, float scale, bool causal)
+void softmaxBackward(const T* p, T* d, std::int64_t rows, std::int64_t t, float scale, const KeyMask& mask)
 {
     for (std::int64_t r = 0; r < rows; ++r) {
         const T* pr = p + r * t;
         T* dr = d + r * t;
-        const std::int64_t keys = causal ? r % t + 1 : t;
+        const std::int64_t keys = keysOf(mask, r, t);
         VF sum = {};
         const auto dot = [&](std::int64_t j, std::int64_t k) __attribute__((always_inline))
         {
@@ -293,6 +299,20 @@ void accumulateRow(const T* x, float* sum, std::int64_t c)
     mapRow(
         sum, sum,
         c, [x](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) { return v + loadAny(x + j, k); });
+}
+
+template <class T>
+void addBias(T* x, const float* bias, const T* residual, std::int64_t n, std::int64_t c)
+{
+    for (std::int64_t i = 0; i < n; ++i) {
+        T* row = x + i * c;
+        const T* other = residual ? residual + i * c : nullptr;
+        mapRow(
+            row, row, c, [ bias, other ](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+                v += loadAny(bias + j, k);
+                return other ? v + loadAny(other + j, k) : v;
+            });
+    }
 }
 
 template <class T>
@@ -411,6 +431,14 @@ void scaleRow(float* x, std::int64_t count, float factor)
     scaleOf(x, count, factor);
 }
 
+void mixRow(float* x, float factor, const float* other, float otherFactor, std::int64_t count)
+{
+    mapRow(
+        x, x, count, [=](VF v, std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            return v * factor + loadAny(other + j, k) * otherFactor;
+        });
+}
+
 float dot(const float* a, const float* b, std::int64_t count)
 {
     VF total = {};
@@ -434,10 +462,9 @@ void scoreGradientRow(const float* p, float* d, std::int64_t count, float delta,
 template <class T>
 constexpr ActivationKernels<T> activationKernels()
 {
-    return {columnSum<T>,    layerNorm<T>,    rmsNorm<T>,        normBackward<T>, gelu<T>,
-            geluBackward<T>, swiglu<T>,       swigluBackward<T>, softmax<T>,      softmaxBackward<T>,
-            rotaryRow<T>,    embeddingRow<T>, accumulateRow<T>,  add<T>,          toFloat<T>,
-            fromFloat<T>};
+    return {columnSum<T>,     layerNorm<T>,      rmsNorm<T>, normBackward<T>,    gelu<T>,      geluBackward<T>,
+            swiglu<T>,        swigluBackward<T>, softmax<T>, softmaxBackward<T>, rotaryRow<T>, embeddingRow<T>,
+            accumulateRow<T>, addBias<T>,        add<T>,     toFloat<T>,         fromFloat<T>};
 }
 
 } // namespace
@@ -454,6 +481,7 @@ const KernelTable kTable = {FW_SIMD_NAME,
                             rowMax,
                             expRow,
                             scaleRow,
+                            mixRow,
                             dot,
                             scoreGradientRow};
 
