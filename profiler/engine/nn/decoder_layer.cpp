@@ -101,6 +101,19 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
     m_down = linear("mlp.c_proj", f, c, residualDeviation, {{named("output.dense", "mlp.down_proj", "mlp.c_proj"), c}});
 }
 
+namespace {
+
+// The same gradient in a tensor that may be added to: a copy where a deferred weight gradient still reads dy.
+Tensor writable(const RankContext& rank, const Tensor& dy)
+{
+    if (!rank.deferred) return dy;
+    Tensor copy = rank.temporary(dy.shape());
+    rank.device.convert(dy, copy);
+    return copy;
+}
+
+} // namespace
+
 AttentionCore DecoderLayer::attentionFor(std::int64_t batch, std::int64_t rows) const
 {
     return {{batch, rows / batch, m_spec.heads, m_spec.kvHeads, m_spec.hidden / m_spec.heads, m_spec.causal},
@@ -168,7 +181,7 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
     return m_norm2.forward(rank, s.last, s.norm2);
 }
 
-void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
+Tensor DecoderLayer::backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& s) const
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
     rank.recorder.forwardToBackward(s.forward);
@@ -176,6 +189,7 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
     const bool post = m_spec.postNorm;
     if (post) {
         const Scope op(rank.recorder, SliceKind::Operator, "norm2");
+        dy = writable(rank, dy);
         m_norm2.backward(rank, s.last, s.norm2, dy, dy, false);
         s.last.reset();
         s.norm2 = {};
@@ -209,12 +223,14 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
     }
     if (post) {
         const Scope op(rank.recorder, SliceKind::Operator, "norm1");
+        dy = writable(rank, dy);
         rank.device.add(dy, up, dy);
         m_norm1.backward(rank, s.middle, s.norm1, dy, dy, false);
         s.middle.reset();
         s.norm1 = {};
     } else {
         const Scope op(rank.recorder, SliceKind::Operator, "norm2");
+        dy = writable(rank, dy);
         m_norm2.backward(rank, s.middle, s.norm2, up, dy, true);
         s.middle.reset();
         s.norm2 = {};
@@ -242,12 +258,15 @@ void DecoderLayer::backward(RankContext& rank, const Tensor& dy, const RotaryTab
     }
     if (post) {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.residual");
+        dy = writable(rank, dy);
         rank.device.add(dy, up, dy);
     } else {
         const Scope op(rank.recorder, SliceKind::Operator, "norm1");
+        dy = writable(rank, dy);
         m_norm1.backward(rank, s.input, s.norm1, up, dy, true);
     }
     s = {};
+    return dy;
 }
 
 } // namespace fourwalls::engine

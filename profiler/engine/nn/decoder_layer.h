@@ -46,8 +46,8 @@ public:
     /// x: [batch * sequence, hidden]; returns the same shape.
     Tensor forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
                    Saved& saved) const;
-    /// Turns dy into dx in place; empties `saved`.
-    void backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& saved) const;
+    /// Returns dx, which is dy overwritten unless the rank defers weight gradients; empties `saved`.
+    Tensor backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& saved) const;
 
 private:
     AttentionCore attentionFor(std::int64_t batch, std::int64_t rows) const;

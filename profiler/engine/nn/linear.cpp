@@ -2,6 +2,8 @@
 // See linear.h.
 #include "profiler/engine/nn/linear.h"
 
+#include "profiler/engine/nn/deferred_work.h"
+
 namespace fourwalls::engine {
 
 void Linear::forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor* residual) const
@@ -19,6 +21,14 @@ void Linear::backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx
 }
 
 void Linear::backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const
+{
+    if (!rank.deferred) return addWeightGradient(rank, x, dy);
+    rank.deferred->add(rank.recorder.layer(), [layer = *this, x, dy](RankContext& later) {
+        layer.addWeightGradient(later, x, dy);
+    });
+}
+
+void Linear::addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const
 {
     const PhaseTag tag(rank.recorder, Phase::BackwardWeight);
     MatmulOptions options;

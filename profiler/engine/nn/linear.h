@@ -16,8 +16,12 @@ struct Linear {
     void forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor* residual = nullptr) const;
     /// dx = dy W^T.
     void backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx) const;
-    /// W.gradient += x^T dy, b.gradient += column sums of dy.
+    /// W.gradient += x^T dy, b.gradient += column sums of dy; now, or later if the rank defers weight gradients: then
+    /// x and dy must keep their contents.
     void backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const;
+
+private:
+    void addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const;
 };
 
 } // namespace fourwalls::engine

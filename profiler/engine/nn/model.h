@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trainer needs of a network: a forward pass, a loss, a backward pass, parameters.
+// What the trainer needs of a network: a forward pass, a loss, a backward pass, parameters. An object is one chunk of
+// the network: all of it, or what lies between two cuts of a pipeline.
 #pragma once
 
 #include "profiler/engine/nn/parameter.h"
@@ -10,16 +11,26 @@
 namespace fourwalls::engine {
 
 /// One micro-batch. Text: inputs and targets are tokens [samples, sequence] of I32. Images: inputs are
-/// [samples, channels, height, width] in the compute type, targets are classes [samples] of I32.
+/// [samples, channels, height, width] in the compute type, targets are classes [samples] of I32. A chunk in the middle
+/// of a pipeline gets neither.
 struct Batch {
     Tensor inputs, targets;
     std::int64_t samples = 0;
+};
+
+/// Where a chunk lies in the network.
+struct ChunkRange {
+    std::int64_t firstLayer = 0, layers = 0; ///< of the layers that are cut over a pipeline
+    bool first = true;                       ///< has what comes before the layers (embeddings, stem)
+    bool last = true;                        ///< has what comes after them (final norm, head, loss)
 };
 
 /// What one forward pass keeps for its backward pass. Several may be alive (micro-batches in flight).
 class ForwardState {
 public:
     virtual ~ForwardState() = default;
+
+    Tensor output; ///< what the next chunk takes in; undefined after the last chunk. Whoever sends it drops it
 };
 
 class TrainingModel {
@@ -27,13 +38,18 @@ public:
     virtual ~TrainingModel() = default;
 
     virtual ParameterList& parameters() = 0;
-    /// Runs the trunk of the network and returns what the other two calls need.
-    virtual std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch) = 0;
-    /// Runs the head, returns the mean loss over the micro-batch and keeps the gradient of lossScale * loss at the
-    /// trunk's end. The head's own weights receive their gradients here.
+    /// Shape of what the chunk before this one gives for a micro-batch, in the compute type. Not for the first chunk.
+    virtual Shape inputShape(const RankContext& rank, std::int64_t samples) const = 0;
+    /// Runs the trunk of the chunk and returns what the other two calls need. input: the output of the chunk before;
+    /// undefined for the first chunk, which reads batch.inputs.
+    virtual std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) = 0;
+    /// Last chunk only. Runs the head, returns the mean loss over the micro-batch (as far as this rank sees it) and
+    /// keeps the gradient of lossScale * loss at the trunk's end. The head's own weights receive their gradients here.
     virtual double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) = 0;
-    /// Adds the gradients of lossScale * loss to every parameter; releases what `state` holds.
-    virtual void backward(RankContext& rank, const Batch& batch, ForwardState& state) = 0;
+    /// Adds the gradients of lossScale * loss to every parameter; releases what `state` holds. dOutput: the gradient
+    /// with respect to `output`, may be overwritten; undefined for the last chunk. Returns the gradient with respect to
+    /// the input; undefined for the first chunk. If the rank defers weight gradients, some are only put there.
+    virtual Tensor backward(RankContext& rank, const Batch& batch, ForwardState& state, const Tensor& dOutput) = 0;
 };
 
 } // namespace fourwalls::engine

@@ -25,47 +25,78 @@ void setElement(const Tensor& tensor, std::int64_t index, double value)
     }
 }
 
-Parameter& ParameterList::add(const RankContext& rank, std::string name, const Shape& shape,
-                              std::vector<ExternalPiece> pieces)
+void allocate(const RankContext& rank, Parameter& p)
+{
+    p.weight = Tensor::make(rank.allocator, p.shape, rank.format.master, MemoryCategory::Weights);
+    p.compute = p.weight;
+    p.gradient = Tensor::make(rank.allocator, p.shape, rank.format.master, MemoryCategory::Gradients);
+    for (std::int64_t i = 0; i < p.weight.elements(); ++i) setElement(p.weight, i, p.initial(i));
+    if (p.computeType == rank.format.master) return;
+    p.compute = Tensor::make(rank.allocator, p.shape, p.computeType, MemoryCategory::Weights);
+    rank.device.convert(p.weight, p.compute);
+}
+
+const ParameterUnit* ParameterList::beginUnit(std::string name)
+{
+    m_units.push_back(std::make_unique<ParameterUnit>());
+    m_units.back()->name = std::move(name);
+    return m_units.back().get();
+}
+
+Parameter& ParameterList::add(const RankContext& rank, std::string name, const Shape& fullShape,
+                              std::vector<ExternalPiece> pieces, const Shard& shard)
 {
     auto parameter = std::make_unique<Parameter>();
     parameter->name = std::move(name);
-    parameter->weight = Tensor::make(rank.allocator, shape, rank.format.master, MemoryCategory::Weights);
-    parameter->compute = parameter->weight;
-    parameter->gradient = Tensor::make(rank.allocator, shape, rank.format.master, MemoryCategory::Gradients);
+    parameter->shape = fullShape;
+    if (!shard.whole && fullShape.rank() == 1)
+        parameter->shape = {shard.localColumns()};
+    else if (!shard.whole)
+        parameter->shape = {shard.rows, shard.localColumns()};
+    parameter->shard = shard;
+    parameter->computeType = rank.format.master;
     parameter->pieces = std::move(pieces);
-    if (parameter->pieces.empty())
-        parameter->pieces.push_back({parameter->name, 0, parameter->weight.columns(), false});
+    if (parameter->pieces.empty()) parameter->pieces.push_back({parameter->name, 0, fullShape.last(), false});
+    if (m_units.empty()) beginUnit("all");
+    parameter->unit = m_units.back().get();
+    m_units.back()->parameters.push_back(parameter.get());
     m_parameters.push_back(std::move(parameter));
     return *m_parameters.back();
+}
+
+Parameter& ParameterList::addRandom(const RankContext& rank, std::uint64_t seed, std::string name,
+                                    const Shape& fullShape, double deviation, std::vector<ExternalPiece> pieces,
+                                    const Shard& shard)
+{
+    Parameter& p = add(rank, std::move(name), fullShape, std::move(pieces), shard);
+    p.decays = true;
+    p.computeType = rank.format.compute;
+    p.initial = [random = RandomStream::named(seed, p.name), deviation, shard](std::int64_t i) {
+        return deviation * random.bell(static_cast<std::uint64_t>(shard.fullIndex(i)));
+    };
+    if (!rank.describeOnly) allocate(rank, p);
+    return p;
 }
 
 Parameter& ParameterList::addTensor(const RankContext& rank, std::uint64_t seed, std::string name, const Shape& shape,
                                     double deviation, std::vector<ExternalPiece> pieces)
 {
-    Parameter& p = add(rank, std::move(name), shape, std::move(pieces));
-    p.decays = true;
-    const RandomStream random = RandomStream::named(seed, p.name);
-    for (std::int64_t i = 0; i < p.weight.elements(); ++i)
-        setElement(p.weight, i, deviation * random.bell(static_cast<std::uint64_t>(i)));
-    if (rank.format.compute != rank.format.master) {
-        p.compute = Tensor::make(rank.allocator, shape, rank.format.compute, MemoryCategory::Weights);
-        rank.device.convert(p.weight, p.compute);
-    }
-    return p;
+    return addRandom(rank, seed, std::move(name), shape, deviation, std::move(pieces), {});
 }
 
 Parameter& ParameterList::addMatrix(const RankContext& rank, std::uint64_t seed, std::string name, std::int64_t rows,
-                                    std::int64_t columns, double deviation, std::vector<ExternalPiece> pieces)
+                                    std::int64_t columns, double deviation, std::vector<ExternalPiece> pieces,
+                                    const Shard& shard)
 {
-    return addTensor(rank, seed, std::move(name), {rows, columns}, deviation, std::move(pieces));
+    return addRandom(rank, seed, std::move(name), {rows, columns}, deviation, std::move(pieces), shard);
 }
 
 Parameter& ParameterList::addVector(const RankContext& rank, std::string name, std::int64_t size, double value,
-                                    std::vector<ExternalPiece> pieces)
+                                    std::vector<ExternalPiece> pieces, const Shard& shard)
 {
-    Parameter& p = add(rank, std::move(name), {size}, std::move(pieces));
-    for (std::int64_t i = 0; i < size; ++i) setElement(p.weight, i, value);
+    Parameter& p = add(rank, std::move(name), {size}, std::move(pieces), shard);
+    p.initial = [value](std::int64_t) { return value; };
+    if (!rank.describeOnly) allocate(rank, p);
     return p;
 }
 
@@ -73,6 +104,7 @@ Parameter& ParameterList::addBuffer(const RankContext& rank, std::string name, s
 {
     auto buffer = std::make_unique<Parameter>();
     buffer->name = std::move(name);
+    buffer->shape = {size};
     buffer->weight = Tensor::make(rank.allocator, {size}, rank.format.master, MemoryCategory::Weights);
     buffer->compute = buffer->weight;
     buffer->pieces.push_back({buffer->name, 0, size, false});
@@ -84,7 +116,7 @@ Parameter& ParameterList::addBuffer(const RankContext& rank, std::string name, s
 std::int64_t ParameterList::elements() const
 {
     std::int64_t count = 0;
-    for (const auto& p : m_parameters) count += p->weight.elements();
+    for (const auto& p : m_parameters) count += p->shape.elements();
     return count;
 }
 

@@ -83,6 +83,7 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
     : m_shape(shape)
     , m_images(makeImageOperators(rank.device, rank.format))
 {
+    m_stemUnit = m_parameters.beginUnit("stem");
     m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
     m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true, fuse);
     std::int64_t channels = shape.width;
@@ -92,22 +93,30 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
         for (std::int64_t block = 0; block < shape.blocks[stage]; ++block) {
             assert(block < kMostBlocks);
             const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+            m_blockUnits.push_back(m_parameters.beginUnit(blockLabel(stage, block)));
             m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, fuse,
                                   seed);
             channels = width * Bottleneck::kExpansion;
         }
     }
+    m_headUnit = m_parameters.beginUnit("head");
     // Small first logits: every class starts about equally likely.
     m_head.weight = &m_parameters.addMatrix(rank, seed, "fc.weight", channels, shape.classes, 0.01,
                                             {{"fc.weight", 0, shape.classes, true}});
     m_head.bias = &m_parameters.addVector(rank, "fc.bias", shape.classes, 0.0);
 }
 
-std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& batch)
+Shape ResNet::inputShape(const RankContext&, std::int64_t samples) const
+{
+    return {samples, 3, m_shape.imageSize, m_shape.imageSize};
+}
+
+std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& batch, const Tensor&)
 {
     auto state = std::make_unique<State>();
     const ImageContext context{rank, *m_images};
     Tensor x;
+    rank.enter(m_stemUnit, UnitPass::Forward);
     {
         const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
         {
@@ -124,8 +133,13 @@ std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& ba
         x = context.activation(pool.output());
         state->positions = m_images->maxPool(pool, state->stemNorm, x);
     }
+    rank.leave(m_stemUnit, UnitPass::Forward);
     state->blocks.resize(m_blocks.size());
-    for (std::size_t i = 0; i < m_blocks.size(); ++i) x = m_blocks[i].forward(context, x, state->blocks[i]);
+    for (std::size_t i = 0; i < m_blocks.size(); ++i) {
+        rank.enter(m_blockUnits[i], UnitPass::Forward);
+        x = m_blocks[i].forward(context, x, state->blocks[i]);
+        rank.leave(m_blockUnits[i], UnitPass::Forward);
+    }
     const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
                       static_cast<std::int32_t>(m_blocks.size()) + 1);
     const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
@@ -139,6 +153,7 @@ double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forward
 {
     auto& state = static_cast<State&>(forwardState);
     const std::int64_t n = state.features.rows();
+    rank.enter(m_headUnit, UnitPass::Backward);
     const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
                       static_cast<std::int32_t>(m_blocks.size()) + 1);
     const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
@@ -158,10 +173,11 @@ double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forward
     m_head.backwardInput(rank, dLogits, state.gradient);
     m_head.backwardWeight(rank, state.features, dLogits);
     state.features.reset();
+    rank.leave(m_headUnit, UnitPass::Backward);
     return sum / static_cast<double>(n);
 }
 
-void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState)
+Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState, const Tensor&)
 {
     auto& state = static_cast<State&>(forwardState);
     const ImageContext context{rank, *m_images};
@@ -174,8 +190,13 @@ void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardStat
         m_images->averagePoolGradient(state.gradient, d.main);
         state.gradient.reset();
     }
-    for (std::size_t i = m_blocks.size(); i-- > 0;) d = m_blocks[i].backward(context, std::move(d), state.blocks[i]);
+    for (std::size_t i = m_blocks.size(); i-- > 0;) {
+        rank.enter(m_blockUnits[i], UnitPass::Backward);
+        d = m_blocks[i].backward(context, std::move(d), state.blocks[i]);
+        rank.leave(m_blockUnits[i], UnitPass::Backward);
+    }
 
+    rank.enter(m_stemUnit, UnitPass::Backward);
     const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
     Tensor up;
     {
@@ -195,9 +216,13 @@ void ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardStat
         state.stemNorm.reset();
         state.stemStats = {};
     }
-    const Scope op(rank.recorder, SliceKind::Operator, "conv1");
-    m_stem.backwardWeight(context, state.image, up);
-    state.image.reset();
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "conv1");
+        m_stem.backwardWeight(context, state.image, up);
+        state.image.reset();
+    }
+    rank.leave(m_stemUnit, UnitPass::Backward);
+    return {};
 }
 
 } // namespace fourwalls::engine

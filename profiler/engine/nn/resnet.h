@@ -37,9 +37,10 @@ public:
     ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse = true);
 
     ParameterList& parameters() override { return m_parameters; }
-    std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch) override;
+    Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
+    std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
-    void backward(RankContext& rank, const Batch& batch, ForwardState& state) override;
+    Tensor backward(RankContext& rank, const Batch& batch, ForwardState& state, const Tensor& dOutput) override;
 
 private:
     struct State;
@@ -51,6 +52,9 @@ private:
     BatchNorm m_stemNorm;
     std::vector<Bottleneck> m_blocks;
     Linear m_head;
+    const ParameterUnit* m_stemUnit = nullptr;
+    std::vector<const ParameterUnit*> m_blockUnits;
+    const ParameterUnit* m_headUnit = nullptr;
 };
 
 } // namespace fourwalls::engine

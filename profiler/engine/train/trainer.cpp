@@ -44,14 +44,14 @@ double Trainer::accumulateGradients(std::int64_t index)
         std::unique_ptr<ForwardState> state;
         {
             const Scope scope(r, SliceKind::Phase, "forward", Phase::Forward);
-            state = m_network.model->forward(m_rank, batch);
+            state = m_network.model->forward(m_rank, batch, {});
         }
         {
             const Scope scope(r, SliceKind::Phase, "loss", Phase::Forward);
             loss += scale * m_network.model->loss(m_rank, batch, *state, scale);
         }
         const Scope scope(r, SliceKind::Phase, "backward", Phase::BackwardInput);
-        m_network.model->backward(m_rank, batch, *state);
+        m_network.model->backward(m_rank, batch, *state, {});
     }
     r.setMicrobatch(std::nullopt);
     return loss;

@@ -63,9 +63,9 @@ struct Run {
 
     double gradients()
     {
-        auto state = model->forward(*rank->context, batch);
+        auto state = model->forward(*rank->context, batch, {});
         const double loss = model->loss(*rank->context, batch, *state, scale);
-        model->backward(*rank->context, batch, *state);
+        model->backward(*rank->context, batch, *state, {});
         return loss;
     }
 
@@ -139,7 +139,7 @@ private slots:
         std::uint64_t stream = 1;
         for (const auto& p : run.model->parameters().all()) {
             const auto loss = [&] {
-                auto state = run.model->forward(*run.rank->context, run.batch);
+                auto state = run.model->forward(*run.rank->context, run.batch, {});
                 // The head's weight gradient is written as well; keep what the backward pass left.
                 const Tensor kept = run.rank->copy(p->gradient, DType::F64);
                 const double value = run.model->loss(*run.rank->context, run.batch, *state, 0.0);

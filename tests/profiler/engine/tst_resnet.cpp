@@ -46,15 +46,15 @@ struct Run {
 
     double forwardOnly()
     {
-        auto state = model->forward(*rank->context, batch);
+        auto state = model->forward(*rank->context, batch, {});
         return model->loss(*rank->context, batch, *state, scale);
     }
 
     double gradients()
     {
-        auto state = model->forward(*rank->context, batch);
+        auto state = model->forward(*rank->context, batch, {});
         const double loss = model->loss(*rank->context, batch, *state, scale);
-        model->backward(*rank->context, batch, *state);
+        model->backward(*rank->context, batch, *state, {});
         return loss;
     }
 
@@ -362,7 +362,7 @@ private slots:
         for (const ResNetShape& shape : {smallShape(16), ResNetShape{{1, 2, 1, 1}, 32, 32, 5}}) {
             Run run(DType::F32, shape, 3);
             const auto before = run.rank->allocator.statistics().current;
-            const auto state = run.model->forward(*run.rank->context, run.batch);
+            const auto state = run.model->forward(*run.rank->context, run.batch, {});
             const auto activations = static_cast<std::size_t>(MemoryCategory::Activations);
             const auto kept =
                 static_cast<double>(run.rank->allocator.statistics().current[activations] - before[activations]);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of a text network: logits over the vocabulary and their cross entropy, forward and backward at once, in
+// chunks of rows so that all logits are never held.
+#pragma once
+
+#include "profiler/engine/nn/parameter.h"
+
+#include <cstdint>
+
+namespace fourwalls::engine {
+
+class OutputHead {
+public:
+    OutputHead() = default;
+    /// weight: [vocabulary, hidden], may be the token table. fuse: work in chunks; else all logits are held.
+    OutputHead(Parameter& weight, bool fuse) : m_weight(&weight), m_fuse(fuse) {}
+
+    /// normed: [n, hidden]; targets: n tokens. Returns the sum of the losses; dNormed becomes the gradient of
+    /// scale * sum with respect to `normed`, and the weights' gradient is added to.
+    double loss(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed,
+                double scale) const;
+
+private:
+    double rows(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed,
+                double scale) const;
+
+    Parameter* m_weight = nullptr;
+    bool m_fuse = true;
+};
+
+} // namespace fourwalls::engine
