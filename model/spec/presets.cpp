@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Presets by name, or a user's JSON file by path.
+#include "model/spec/calibration.h"
+#include "model/spec/framework_preset.h"
 #include "model/spec/preset_data.h"
 #include "model/spec/run_spec.h"
 
@@ -81,6 +83,20 @@ Result<ClusterSpec> loadCluster(const std::string& nameOrFile)
     return cluster;
 }
 
+Result<FrameworkPreset> loadFramework(const std::string& nameOrFile)
+{
+    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("frameworks", "framework", nameOrFile));
+    FOURWALLS_TRY_ASSIGN(FrameworkPreset framework, frameworkPresetFromJson(found.text, found.where));
+    if (framework.name.empty()) framework.name = found.defaultName;
+    return framework;
+}
+
+Result<Calibration> loadCalibration(const std::string& nameOrFile)
+{
+    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("calibration", "calibration", nameOrFile));
+    return calibrationFromJson(found.text, found.where);
+}
+
 Result<std::string_view> devicePresetJson(std::string_view name, std::string_view where)
 {
     if (const PresetFile* preset = findPreset("devices", name)) return preset->json;
@@ -95,6 +111,10 @@ std::vector<std::string> modelPresetNames()
 std::vector<std::string> clusterPresetNames()
 {
     return presetNames("clusters");
+}
+std::vector<std::string> frameworkPresetNames()
+{
+    return presetNames("frameworks");
 }
 
 } // namespace fourwalls

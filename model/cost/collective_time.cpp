@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// See collective_time.h.
+#include "model/cost/collective_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace fourwalls::cost {
+
+namespace {
+
+constexpr double kBaseSeconds = 8.4e-6; // of any collective; NCCL src/graph/tuning.cc, ring, Simple
+
+const char* nameOf(Collective collective)
+{
+    switch (collective) {
+    case Collective::AllReduce: return "all_reduce";
+    case Collective::AllGather:
+    case Collective::ReduceScatter: return "all_gather";
+    case Collective::AllToAll: return "all_to_all";
+    }
+    return "";
+}
+
+/// Steps of the ring and share of the buffer that each rank sends in all.
+double ringSteps(Collective collective, double ranks)
+{
+    return collective == Collective::AllReduce ? 2 * (ranks - 1) : ranks - 1;
+}
+
+/// Bus bandwidth of a curve at a size: linear between the logarithms, the ends held (below the first point the time is
+/// held instead: it is latency).
+double busRate(const CollectiveCurve& curve, double bytes)
+{
+    const auto& sizes = curve.bytes;
+    const auto& rates = curve.busBytesPerSecond;
+    if (bytes <= sizes.front()) return rates.front() * bytes / sizes.front();
+    if (bytes >= sizes.back()) return rates.back();
+    const auto above = static_cast<std::size_t>(std::upper_bound(sizes.begin(), sizes.end(), bytes) - sizes.begin());
+    const double share = std::log(bytes / sizes[above - 1]) / std::log(sizes[above] / sizes[above - 1]);
+    return rates[above - 1] * std::pow(rates[above] / rates[above - 1], share);
+}
+
+} // namespace
+
+GroupPlacement placeGroup(int ranks, int stride, int devicesPerNode)
+{
+    GroupPlacement group;
+    group.ranks = std::max(1, ranks);
+    group.perNode = std::clamp(devicesPerNode / std::max(1, stride), 1, group.ranks);
+    return group;
+}
+
+CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& calibration)
+    : m_calibration(&calibration), m_cluster(cluster)
+{
+    m_networkShare = cluster.networkBytesPerSecondPerDevice() * calibration.networkFraction;
+    m_nodeRate = cluster.nodeLink.bytesPerSecond * calibration.nodeLinkFraction;
+    // Without peer access a PCIe transfer goes through host memory: down and up again.
+    if (cluster.fabric == NodeFabric::Pcie) m_nodeRate /= 2;
+    for (const CollectiveCurve& curve : calibration.curves)
+        if (curve.family == cluster.device.family && cluster.fabric == NodeFabric::NvSwitch) m_curves.push_back(&curve);
+    if (m_curves.empty() && cluster.fabric == NodeFabric::Shared)
+        for (const CollectiveCurve& curve : calibration.curves)
+            if (curve.family == cluster.device.family) m_curves.push_back(&curve);
+}
+
+const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int ranks) const
+{
+    const CollectiveCurve* nearest = nullptr;
+    const auto search = [&](const char* operation) {
+        for (const CollectiveCurve* curve : m_curves)
+            if (curve->operation == operation &&
+                (!nearest || std::abs(curve->ranks - ranks) < std::abs(nearest->ranks - ranks)))
+                nearest = curve;
+    };
+    search(nameOf(collective));
+    if (!nearest && collective != Collective::AllToAll) search("all_reduce");
+    return nearest;
+}
+
+double CollectiveTimes::insideNode(Collective collective, double bytes, int ranks) const
+{
+    const double n = ranks;
+    const double sent = wireBytes(collective, bytes, ranks);
+    if (const CollectiveCurve* curve = curveFor(collective, ranks)) {
+        // A gather or scatter is half an all-reduce of the same buffer.
+        const double scale = m_cluster.nodeLink.bytesPerSecond > 0
+                                 ? m_cluster.nodeLink.bytesPerSecond / curve->linkBytesPerSecond
+                                 : 1;
+        const double rate = busRate(*curve, bytes * std::min(1.0, 1 / scale)) * scale;
+        return sent / rate;
+    }
+    const double rate = std::max(m_nodeRate, 1.0);
+    const double ring = kBaseSeconds + ringSteps(collective, n) * m_cluster.nodeLink.latencySeconds + sent / rate;
+    if (collective != Collective::AllReduce) return ring;
+    const double tree = kBaseSeconds + 2 * std::ceil(std::log2(n)) * m_cluster.nodeLink.latencySeconds + 2 * bytes / rate;
+    return std::min(ring, tree);
+}
+
+double CollectiveTimes::betweenNodes(Collective collective, double bytes, const GroupPlacement& group,
+                                     CollectiveAlgorithm algorithm) const
+{
+    const double n = group.ranks, inside = group.perNode, nodes = group.nodes();
+    const double alpha = m_cluster.nicLink.latencySeconds;
+    const double inner = m_cluster.nodeLink.latencySeconds;
+    // What leaves a node: the adapters' share of all its members together.
+    double share = std::max(m_networkShare, 1.0) * inside;
+    if (collective == Collective::AllToAll) {
+        // Only what is meant for other nodes leaves; a torus or hypercube carries it over several hops.
+        double hops = 1;
+        if (m_cluster.topology == Topology::Torus) hops = std::max(1.0, std::cbrt(nodes) * 3 / 4);
+        if (m_cluster.topology == Topology::Hypercube) hops = std::max(1.0, std::log2(nodes) / 2);
+        const double outside = bytes * (n - inside) / n * hops;
+        const double local = inside > 1 ? bytes * (inside - 1) / n / std::max(m_nodeRate, 1.0) : 0;
+        return kBaseSeconds + (n - 1) * std::min(alpha, 2e-6) + alpha +
+               std::max(outside / std::max(m_networkShare, 1.0), local);
+    }
+    const double rate = std::min(share, inside > 1 ? std::max(m_nodeRate, 1.0) : share);
+    const double sent = wireBytes(collective, bytes, group.ranks);
+    const double steps = ringSteps(collective, n);
+    const double across = ringSteps(collective, nodes); // steps that wait for the network
+    const double ring = kBaseSeconds + across * alpha + (steps - across) * inner + sent / rate;
+    const double depth = std::ceil(std::log2(nodes));
+    const double tree = collective == Collective::AllReduce
+                            ? kBaseSeconds + 2 * depth * alpha + 2 * (inside - 1) * inner + 2 * bytes / (rate * 0.92)
+                            : ring;
+    double hierarchical = ring;
+    if (inside > 1 && collective == Collective::AllReduce) {
+        GroupPlacement outer;
+        outer.ranks = static_cast<int>(nodes);
+        hierarchical = 2 * insideNode(Collective::AllGather, bytes, group.perNode) +
+                       betweenNodes(collective, bytes / inside, outer, CollectiveAlgorithm::Auto);
+    }
+    switch (algorithm) {
+    case CollectiveAlgorithm::Ring: return ring;
+    case CollectiveAlgorithm::Tree: return tree;
+    case CollectiveAlgorithm::Hierarchical: return hierarchical;
+    case CollectiveAlgorithm::Direct: return kBaseSeconds + 2 * alpha + sent / rate;
+    case CollectiveAlgorithm::Auto: break;
+    }
+    return std::min({ring, tree, hierarchical});
+}
+
+double CollectiveTimes::seconds(Collective collective, double bytes, const GroupPlacement& group,
+                                CollectiveAlgorithm algorithm) const
+{
+    if (group.ranks <= 1 || !(bytes > 0)) return 0;
+    if (group.insideNode()) return insideNode(collective, bytes, group.ranks);
+    return betweenNodes(collective, bytes, group, algorithm);
+}
+
+double CollectiveTimes::pointToPoint(double bytes, bool sameNode) const
+{
+    if (sameNode)
+        return kBaseSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
+    return kBaseSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
+}
+
+double CollectiveTimes::wireBytes(Collective collective, double bytes, int ranks)
+{
+    if (ranks <= 1) return 0;
+    const double share = (ranks - 1.0) / ranks;
+    return collective == Collective::AllReduce ? 2 * share * bytes : share * bytes;
+}
+
+} // namespace fourwalls::cost

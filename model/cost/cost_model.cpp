@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// See cost_model.h: layers are priced and cached here, put together into positions and stages, and what happens once
+// per step (gradients, optimizer) is added.
+#include "model/cost/cost_model.h"
+
+#include "model/cost/collective_time.h"
+#include "model/cost/layer_cost.h"
+#include "model/cost/other_networks.h"
+#include "model/cost/stage_memory.h"
+#include "model/cost/stage_split.h"
+#include "model/cost/step_traffic.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace fourwalls::cost {
+
+namespace {
+
+Error misfit(const std::string& field, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
+}
+
+void add(PassCost& sum, const PassCost& part, double count = 1)
+{
+    sum.parts.addScaled(part.parts, count);
+    sum.hiddenCommSeconds += count * part.hiddenCommSeconds;
+    sum.flops += count * part.flops;
+    sum.modelFlops += count * part.modelFlops;
+}
+
+/// Adds `count` equal layers to a position.
+void add(ChunkCost& chunk, const LayerCost& layer, double count)
+{
+    add(chunk.forward, layer.forward, count);
+    add(chunk.recompute, layer.recompute, count);
+    add(chunk.backwardInput, layer.backwardInput, count);
+    add(chunk.backwardWeight, layer.backwardWeight, count);
+    chunk.wire.tensor += count * layer.wire.tensor;
+    chunk.wire.context += count * layer.wire.context;
+    chunk.wire.expert += count * layer.wire.expert;
+    chunk.wire.parameter += count * layer.wire.parameter;
+    chunk.activationBytes += count * layer.savedBytes;
+    chunk.weightGradientBytes += count * layer.savedForWeight;
+    if (count > 0) chunk.transientBackwardBytes = std::max(chunk.transientBackwardBytes, layer.workingBytes);
+}
+
+/// What a position holds; equal ones share a ChunkCost.
+struct ChunkContents {
+    std::int64_t dense = 0, mixture = 0;
+    bool embedding = false, head = false;
+    std::size_t firstBlock = 0; ///< of networks whose blocks differ
+    friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
+};
+
+} // namespace
+
+struct CostModel::State {
+    RunSpec spec;
+    FrameworkPreset framework;
+    Calibration calibration;
+    DeviceRates rates;
+    std::optional<CollectiveTimes> collectives;
+    std::vector<std::pair<LayerSetting, LayerCost>> layers;     ///< priced so far
+    std::vector<std::pair<LayerSetting, LayerCost>> embeddings, heads;
+    std::vector<std::pair<double, std::vector<LayerCost>>> blocks; ///< of residual networks, by images
+
+    CostContext context() const
+    {
+        return {*spec.model.transformer(), framework, calibration, rates, *collectives, spec.cluster.devicesPerNode};
+    }
+
+    template <class Make>
+    const LayerCost& cached(std::vector<std::pair<LayerSetting, LayerCost>>& cache, const LayerSetting& setting,
+                            Make&& make)
+    {
+        for (const auto& [key, value] : cache)
+            if (key == setting) return value;
+        constexpr std::size_t kMost = 512;
+        if (cache.size() >= kMost) cache.clear();
+        return cache.emplace_back(setting, make()).second;
+    }
+
+    LayerSetting setting(const ParallelPlan& plan, double microBatch) const;
+    Result<StepCost> build(const ParallelPlan& plan, std::int64_t batch);
+    Status check(const ParallelPlan& plan);
+    std::vector<ChunkContents> contents(const PipelineShape& shape) const;
+    LayerCost shardedLayer(const ParallelPlan& plan, LayerCost layer) const;
+    LayerCost offloadedLayer(const ParallelPlan& plan, LayerCost layer) const;
+    void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
+               StageContents& parameters);
+};
+
+CostModel::CostModel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
+CostModel::CostModel(CostModel&&) noexcept = default;
+CostModel& CostModel::operator=(CostModel&&) noexcept = default;
+CostModel::~CostModel() = default;
+
+Result<CostModel> CostModel::create(const RunSpec& spec, const FrameworkPreset& framework,
+                                    const Calibration& calibration)
+{
+    FOURWALLS_TRY_ASSIGN(const DeviceRates rates,
+                         deviceRates(spec.cluster.device, spec.training.precision, framework, calibration));
+    auto state = std::make_unique<State>();
+    state->spec = spec;
+    state->framework = framework;
+    state->calibration = calibration;
+    state->rates = rates;
+    state->collectives.emplace(spec.cluster, state->calibration);
+    return CostModel(std::move(state));
+}
+
+Result<CostModel> CostModel::create(const RunSpec& spec)
+{
+    FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(spec.framework));
+    FOURWALLS_TRY_ASSIGN(const Calibration calibration, loadCalibration("published"));
+    return create(spec, framework, calibration);
+}
+
+const RunSpec& CostModel::spec() const { return m_state->spec; }
+const FrameworkPreset& CostModel::framework() const { return m_state->framework; }
+const Calibration& CostModel::calibration() const { return m_state->calibration; }
+
+LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBatch) const
+{
+    LayerSetting s;
+    s.microBatch = microBatch;
+    s.sequence = static_cast<double>(spec.training.sequence);
+    s.tp = plan.tp;
+    s.cp = plan.cp;
+    s.ep = plan.ep;
+    s.sequenceParallel = plan.sequenceParallel && plan.tp > 1;
+    s.fusedAttention = plan.fusedAttention;
+    s.overlap = plan.overlap;
+    s.recompute = plan.recompute;
+    s.naturalRouting = plan.routing == MoeRouting::Natural;
+    s.collective = plan.collective;
+    return s;
+}
+
+Status CostModel::State::check(const ParallelPlan& plan)
+{
+    spec.plan = plan;
+    FOURWALLS_TRY(resolve(spec));
+    FOURWALLS_TRY(checkPipeline(pipelineShape(plan)));
+    const ClusterSpec& cluster = spec.cluster;
+    if (plan.worldSize() > cluster.devicesPerNode && !collectives->hasNetwork())
+        return misfit("cluster",
+                      std::to_string(plan.worldSize()) + " devices do not fit into one node of " +
+                          std::to_string(cluster.devicesPerNode) + ", and " + cluster.name + " has no network",
+                      "a cluster with nics_per_node and nic_link");
+    return {};
+}
+
+std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape) const
+{
+    const TransformerSpec* t = spec.model.transformer();
+    const int positions = shape.positions();
+    std::int64_t units = 1;
+    if (t) units = t->layers;
+    else if (const ResNetSpec* r = spec.model.resnet()) units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
+    const std::vector<std::int64_t> split =
+        splitLayers(units, positions, t ? framework.stageSplit : StageSplit::Layers);
+    std::vector<ChunkContents> result(static_cast<std::size_t>(positions));
+    std::int64_t next = 0;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        ChunkContents& what = result[i];
+        if (t) {
+            if (!t->hasExperts()) what.dense = split[i];
+            for (std::int64_t layer = next; t->hasExperts() && layer < next + split[i]; ++layer)
+                ++(t->isMixtureLayer(layer) ? what.mixture : what.dense);
+        } else {
+            what.dense = split[i];
+            what.firstBlock = static_cast<std::size_t>(next);
+        }
+        what.embedding = i == 0;
+        what.head = i + 1 == result.size();
+        next += split[i];
+    }
+    return result;
+}
+
+// ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
+// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic).
+LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost layer) const
+{
+    const int shards = plan.dp * plan.cp;
+    if (plan.zero < 3 || plan.pp > 1 || shards <= 1) return layer;
+    const int perNode = spec.cluster.devicesPerNode;
+    const GroupPlacement group = placeGroup(shards, plan.tp, perNode);
+    const GroupPlacement experts = placeGroup(std::max(1, shards / plan.ep), plan.tp * plan.ep, perNode);
+    const double w = std::min(framework.weightBytes, rates.elementBytes), g = framework.reduceBytes;
+    const auto both = [&](Collective kind, double bytes) {
+        return collectives->seconds(kind, bytes * layer.parameters, group, plan.collective) +
+               collectives->seconds(kind, bytes * layer.expertParameters, experts, plan.collective);
+    };
+    const double gather = both(Collective::AllGather, w), scatter = both(Collective::ReduceScatter, g);
+    const auto beside = [&](PassCost& pass, double seconds, double window) {
+        const double hidden = plan.overlap ? std::min(seconds, window) : 0;
+        pass.hiddenCommSeconds += hidden;
+        pass.parts[CostPart::Contention] += hidden * calibration.contention;
+        pass.parts[CostPart::ParameterComm] += seconds - hidden;
+    };
+    beside(layer.forward, gather, layer.forward.seconds());
+    const double backward =
+        layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
+    beside(layer.backwardInput, gather + scatter, backward);
+    const auto wire = [&](double parameters, int ranks) {
+        return 2 * CollectiveTimes::wireBytes(Collective::AllGather, w * parameters, ranks) +
+               CollectiveTimes::wireBytes(Collective::ReduceScatter, g * parameters, ranks);
+    };
+    layer.wire.parameter += wire(layer.parameters, group.ranks) + wire(layer.expertParameters, experts.ranks);
+    return layer;
+}
+
+LayerCost CostModel::State::offloadedLayer(const ParallelPlan& plan, LayerCost layer) const
+{
+    const double rate = spec.cluster.device.hostBytesPerSecond * calibration.hostLinkFraction;
+    if (!(rate > 0) || (!plan.offloadActivations && !plan.offloadParameters)) return layer;
+    const auto beside = [&](PassCost& pass, double bytes, double window) {
+        pass.parts[CostPart::Copy] += std::max(0.0, bytes / rate - (plan.overlap ? window : 0));
+    };
+    double forward = 0, backward = 0;
+    if (plan.offloadActivations) forward = backward = layer.savedBytes;
+    if (plan.offloadParameters) {
+        const double weights = framework.weightBytes * (layer.parameters + layer.expertParameters);
+        forward += weights;
+        backward += 2 * weights; // weights again, gradients back
+    }
+    const double backwardWindow =
+        layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
+    beside(layer.forward, forward, layer.forward.seconds());
+    beside(layer.backwardInput, backward, backwardWindow);
+    return layer;
+}
+
+void CostModel::State::price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
+                             StageContents& parameters)
+{
+    chunk.layers = what.dense + what.mixture;
+    chunk.holdsEmbedding = what.embedding;
+    chunk.holdsHead = what.head;
+    const auto take = [&](const LayerCost& priced, double count) {
+        if (!(count > 0)) return;
+        add(chunk, offloadedLayer(plan, shardedLayer(plan, priced)), count);
+        parameters.parameters += count * priced.parameters;
+        parameters.expertParameters += count * priced.expertParameters;
+        parameters.largestLayer = std::max(parameters.largestLayer, priced.parameters + priced.expertParameters);
+    };
+    LayerSetting s = setting(plan, microBatch);
+    if (const TransformerSpec* t = spec.model.transformer()) {
+        const CostContext c = context();
+        if (what.dense > 0)
+            take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.dense));
+        if (what.mixture > 0) {
+            s.mixture = true;
+            take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.mixture));
+            s.mixture = false;
+        }
+        s.recompute = Recompute::None;
+        if (what.embedding) take(cached(embeddings, s, [&] { return embeddingCost(c, s); }), 1);
+        if (what.head) {
+            LayerCost head = cached(heads, s, [&] { return headCost(c, s); });
+            // Tied to the embedding of the same rank: counted once.
+            if (t->tiedEmbeddings && what.embedding) head.parameters = 0;
+            take(head, 1);
+        }
+    } else {
+        const PlainContext c{framework, calibration, rates, *collectives, spec.cluster.devicesPerNode, plan.fuse};
+        if (const RecommendationSpec* r = spec.model.recommendation()) {
+            take(recommendationCost(c, *r, microBatch, plan.ep, 1), 1);
+        } else {
+            auto found = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == microBatch; });
+            if (found == blocks.end())
+                found = blocks.insert(blocks.end(), {microBatch, resnetBlocks(c, *spec.model.resnet(), microBatch)});
+            for (std::int64_t i = 0; i < what.dense; ++i) {
+                const std::size_t index = what.firstBlock + static_cast<std::size_t>(i);
+                if (index < found->second.size()) take(found->second[index], 1);
+            }
+        }
+    }
+    chunk.forward.parts[CostPart::Host] += framework.microbatchSeconds / 2;
+    chunk.backwardInput.parts[CostPart::Host] += framework.microbatchSeconds / 2;
+}
+
+Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t batch)
+{
+    if (batch > 0) spec.training.batch = batch;
+    FOURWALLS_TRY(check(plan));
+    const double samples = static_cast<double>(spec.training.batch);
+    const double microBatch = samples / plan.dp / plan.microbatches;
+
+    StepCost cost;
+    cost.shape = pipelineShape(plan);
+    const std::vector<ChunkContents> what = contents(cost.shape);
+    std::vector<StageContents> ofKind, ofStage(static_cast<std::size_t>(cost.shape.stages));
+    std::vector<std::size_t> first; // a position of every kind
+    cost.kindOfPosition.resize(what.size());
+    for (std::size_t i = 0; i < what.size(); ++i) {
+        const auto same = std::find_if(first.begin(), first.end(), [&](std::size_t f) { return what[f] == what[i]; });
+        const auto kind = static_cast<std::size_t>(same - first.begin());
+        if (same == first.end()) {
+            first.push_back(i);
+            cost.kinds.emplace_back();
+            ofKind.emplace_back();
+            price(plan, microBatch, what[i], cost.kinds.back(), ofKind.back());
+        }
+        cost.kindOfPosition[i] = static_cast<std::uint32_t>(kind);
+        StageContents& stage = ofStage[static_cast<std::size_t>(cost.shape.stageOf(static_cast<int>(i)))];
+        stage.parameters += ofKind[kind].parameters;
+        stage.expertParameters += ofKind[kind].expertParameters;
+        stage.largestLayer = std::max(stage.largestLayer, ofKind[kind].largestLayer);
+    }
+    const TrafficContext traffic{spec, framework, calibration, rates, *collectives};
+    addBoundaries(traffic, plan, microBatch, cost);
+    const double weightBytes = std::max(framework.weightBytes, spec.training.precision == Precision::F32 ? 4.0 : 0.0);
+    cost.stages.resize(ofStage.size());
+    for (std::size_t i = 0; i < ofStage.size(); ++i) {
+        StageContents& stage = ofStage[i];
+        stage.shards = plan.dp * plan.cp;
+        stage.expertShards = std::max(1, stage.shards / plan.ep);
+        addStageTraffic(traffic, plan, static_cast<int>(i), stage, cost);
+        cost.stages[i].inFlight = mostInFlight(cost.shape, static_cast<int>(i));
+        cost.stages[i].memory = stageMemory(cost, static_cast<int>(i), stage, framework, plan, weightBytes);
+    }
+    cost.fixedSeconds = framework.stepSeconds;
+    cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
+    cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));
+    cost.peakFlops = rates.peakFlops;
+    cost.deviceMemoryBytes = static_cast<double>(spec.cluster.device.memoryBytes);
+    cost.usableMemoryBytes = cost.deviceMemoryBytes;
+    cost.devices = plan.worldSize();
+    return cost;
+}
+
+Result<StepCost> CostModel::stepCost(const ParallelPlan& plan, std::int64_t batch)
+{
+    return m_state->build(plan, batch);
+}
+
+Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan, int position, PipelinePass pass,
+                                                       bool recompute, std::int64_t batch)
+{
+    State& state = *m_state;
+    if (batch > 0) state.spec.training.batch = batch;
+    FOURWALLS_TRY(state.check(plan));
+    const PipelineShape shape = pipelineShape(plan);
+    if (position < 0 || position >= shape.positions())
+        return misfit("position", "there is no position " + std::to_string(position), "0 to the last position");
+    const double microBatch =
+        static_cast<double>(state.spec.training.batch) / plan.dp / plan.microbatches;
+    std::vector<OperatorCost> list;
+    OperatorLists lists;
+    const bool both = pass == PipelinePass::Backward;
+    if (recompute) lists.recompute = &list;
+    else if (pass == PipelinePass::Forward) lists.forward = &list;
+    if (!recompute && (both || pass == PipelinePass::BackwardInput)) lists.backwardInput = &list;
+    if (!recompute && (both || pass == PipelinePass::BackwardWeight)) lists.backwardWeight = &list;
+
+    const std::vector<ChunkContents> what = state.contents(shape);
+    const ChunkContents& here = what[static_cast<std::size_t>(position)];
+    std::int64_t begin = 0;
+    for (int i = 0; i < position; ++i)
+        begin += what[static_cast<std::size_t>(i)].dense + what[static_cast<std::size_t>(i)].mixture;
+    const std::int64_t end = begin + here.dense + here.mixture;
+    LayerSetting s = state.setting(plan, microBatch);
+    if (const TransformerSpec* t = state.spec.model.transformer()) {
+        const CostContext c = state.context();
+        LayerSetting ends = s;
+        ends.recompute = Recompute::None;
+        const bool forward = pass == PipelinePass::Forward || recompute;
+        if (here.embedding && forward) embeddingCost(c, ends, lists);
+        if (here.head && !forward) headCost(c, ends, lists);
+        for (std::int64_t i = 0; i < end - begin; ++i) {
+            const std::int64_t layer = forward ? begin + i : end - 1 - i;
+            s.mixture = t->isMixtureLayer(layer);
+            layerCost(c, s, layer, lists);
+        }
+        if (here.head && forward) headCost(c, ends, lists);
+        if (here.embedding && !forward) embeddingCost(c, ends, lists);
+        return list;
+    }
+    const PlainContext c{state.framework,      state.calibration,
+                         state.rates,          *state.collectives,
+                         state.spec.cluster.devicesPerNode, plan.fuse};
+    if (const RecommendationSpec* r = state.spec.model.recommendation()) {
+        recommendationCost(c, *r, microBatch, plan.ep, 1, lists);
+        return list;
+    }
+    std::vector<OperatorLists> ofBlocks(static_cast<std::size_t>(end));
+    for (std::int64_t i = begin; i < end; ++i) ofBlocks[static_cast<std::size_t>(i)] = lists;
+    resnetBlocks(c, *state.spec.model.resnet(), microBatch, &ofBlocks);
+    return list;
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// See device_rates.h.
+#include "model/cost/device_rates.h"
+
+#include "model/spec/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace fourwalls::cost {
+
+namespace {
+
+struct Tile {
+    double rows, columns, ratio;
+};
+
+// Smaller tiles read more operand bytes per product; ratios as in resources/calibration/derive_constants.py.
+constexpr std::array<Tile, 8> kTiles{{{256, 128, 1.0},
+                                      {128, 256, 1.0},
+                                      {128, 128, 0.92},
+                                      {256, 64, 0.85},
+                                      {64, 256, 0.85},
+                                      {128, 64, 0.75},
+                                      {64, 128, 0.75},
+                                      {64, 64, 0.6}}};
+constexpr double kLargestTile = 256.0 * 128.0;
+constexpr double kStreamFraction = 0.8; // of the data sheet's bandwidth, for operands of matrix products; assumed
+
+double ceilingOf(const FamilyCalibration& family, Precision precision)
+{
+    constexpr double kUnmeasured = 0.8;
+    const auto found = family.gemmCeiling.find(precision);
+    if (found != family.gemmCeiling.end()) return found->second;
+    return family.gemmCeiling.empty() ? kUnmeasured : family.gemmCeiling.begin()->second;
+}
+
+} // namespace
+
+Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, const FrameworkPreset& framework,
+                                const Calibration& calibration)
+{
+    const auto missing = [&](const std::string& what, const std::string& hint) {
+        return Error{ErrorCode::InvalidArgument, "the device description has no " + what, "device " + device.name,
+                     hint};
+    };
+    const bool fp8 = precision == Precision::Fp8;
+    const Precision half = fp8 ? Precision::Bf16 : precision;
+    std::optional<double> peak = device.peak(precision);
+    if (!peak && fp8) peak = device.peak(Precision::F16);
+    if (!peak && precision == Precision::Bf16) peak = device.peak(Precision::F16);
+    if (!peak && precision == Precision::Tf32) peak = device.peak(Precision::F32);
+    if (!peak || !(*peak > 0))
+        return missing("peak rate for " + std::string(name(precision)),
+                       "peak_flops." + std::string(name(precision)) + ", or another --precision");
+    if (!(device.memoryBytesPerSecond > 0)) return missing("memory bandwidth", "memory_bytes_per_second");
+
+    const FamilyCalibration& family = calibration.family(device.family);
+    const double power = device.fullPowerWatts > 0 && device.powerWatts > 0
+                             ? std::cbrt(std::min(1.0, device.powerWatts / device.fullPowerWatts))
+                             : 1.0;
+    DeviceRates rates;
+    rates.fp8 = fp8;
+    rates.peakFlops = *peak;
+    rates.gemmFlops = *peak * ceilingOf(family, precision) * power;
+    rates.attentionPeak = device.peak(half).value_or(*peak);
+    rates.attentionGemmFlops = rates.attentionPeak * ceilingOf(family, half) * power;
+    AttentionRates attention;
+    if (const auto found = family.attention.find(framework.attentionKernel); found != family.attention.end())
+        attention = found->second;
+    rates.attentionForward = rates.attentionPeak * attention.forward * power;
+    rates.attentionBackward = rates.attentionPeak * attention.backward * power;
+    rates.memoryBytes = device.memoryBytesPerSecond * family.memoryFraction;
+    rates.streamBytes = device.memoryBytesPerSecond * std::max(kStreamFraction, family.memoryFraction);
+    rates.rampSeconds = family.rampSeconds;
+    rates.kernelSeconds = calibration.kernelSeconds;
+    rates.multiprocessors = device.multiprocessors;
+    rates.elementBytes = precision == Precision::F32 || precision == Precision::Tf32 ? 4 : 2;
+    return rates;
+}
+
+double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment,
+                   double outputBytes, bool attention)
+{
+    if (!(m > 0 && n > 0 && k > 0 && batch > 0)) return 0;
+    const double sustained = attention ? rates.attentionGemmFlops : rates.gemmFlops;
+    const double narrow = alignment >= 8 ? 1.0 : std::max(alignment, 1.0) / 8;
+    const double operand = attention ? 2 : rates.fp8 ? 1 : rates.elementBytes;
+    const double bytes = batch * (operand * (m * k + k * n) + outputBytes * m * n);
+    double compute = 2 * batch * m * n * k / sustained;
+    if (rates.multiprocessors > 0) {
+        const double sms = rates.multiprocessors;
+        double best = std::numeric_limits<double>::infinity();
+        for (const Tile& tile : kTiles) {
+            const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);
+            const double area = tile.rows * tile.columns;
+            const double each = 2 * area * k * sms / (sustained * tile.ratio) + rates.rampSeconds * area / kLargestTile;
+            best = std::min(best, std::ceil(tiles / sms) * each);
+        }
+        compute = best;
+    }
+    return std::max(compute / narrow, bytes / rates.streamBytes) + rates.kernelSeconds;
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one device really reaches: data-sheet rates times the calibrated fractions, for one run's precision.
+#pragma once
+
+#include "model/spec/calibration.h"
+#include "model/spec/cluster_spec.h"
+#include "model/spec/framework_preset.h"
+
+namespace fourwalls::cost {
+
+/// Rates of a device under one precision. All positive.
+struct DeviceRates {
+    double peakFlops = 0;       ///< data sheet, of matrix products [FLOP/s]
+    double gemmFlops = 0;       ///< sustained, of large aligned matrix products
+    double attentionPeak = 0;   ///< data sheet, of the precision that attention runs in (never fp8)
+    double attentionGemmFlops = 0; ///< sustained, of attention's products where they are separate
+    double attentionForward = 0, attentionBackward = 0; ///< of the fused kernel [FLOP/s]
+    double memoryBytes = 0;     ///< that element-wise kernels reach [bytes/s]
+    double streamBytes = 0;     ///< that matrix products stream operands at [bytes/s]
+    double rampSeconds = 0;     ///< of one wave of the largest tiles
+    double kernelSeconds = 0;   ///< of every kernel, on top
+    int multiprocessors = 0;    ///< 0: no tiles
+    double elementBytes = 2;    ///< of activations and weights as computed with
+    bool fp8 = false;           ///< linear layers run in fp8: operands are cast first
+};
+
+/// precision: of the linear layers; attention and activations are bf16 under fp8. A limit below the power at which the
+/// rates were measured slows the clock by the cube root of the ratio (power ~ voltage^2 x frequency, both falling
+/// together; arXiv:2001.07104 section 2 and the CMOS power law).
+/// Errors: InvalidArgument if the device has no rate for the precision or no memory bandwidth.
+Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, const FrameworkPreset& framework,
+                                const Calibration& calibration);
+
+/// Seconds of `batch` matrix products [m x k] x [k x n]: the tiling that is quickest, in whole waves over the
+/// multiprocessors, each with its ramp, or the operands' way through memory if that takes longer; kernelSeconds on top.
+/// alignment: largest power of two that divides the rows' lengths in elements; below 8 the tensor cores are fed with
+/// narrower loads, and the rate falls with it. outputBytes: per element written (4 for gradients kept in fp32, doubled
+/// when they are added to what is there).
+double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment = 8,
+                   double outputBytes = 2, bool attention = false);
+
+} // namespace fourwalls::cost

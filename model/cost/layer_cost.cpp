@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// See layer_cost.h. Bytes per operator follow what the kernels read and write: e bytes per element, masks one byte.
+// Sources: arXiv:2205.05198 (activations, tensor and sequence parallelism), arXiv:2104.04473 (communication).
+#include "model/cost/layer_cost.h"
+
+#include "model/cost/layer_shape.h"
+#include "model/cost/pass_builder.h"
+
+#include <cmath>
+
+namespace fourwalls::cost {
+
+namespace {
+
+/// Forward passes, shared by the forward itself and full recomputation.
+void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    const FrameworkPreset& f = c.framework;
+    const double e = l.e;
+    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4);
+    l.gatherInput(pass, c, s, "attention.all_gather", l.qkvForward());
+    pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.linearAlignment(l.qkvWidth));
+    l.rotary(pass, c);
+    l.attentionForward(pass, c, s);
+    pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth}, l.linearAlignment(l.valueWidth));
+    l.reduceOutput(pass, c, s, "attention.all_reduce");
+    l.residualForward(pass, c);
+    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4);
+    if (s.mixture) {
+        l.mixtureForward(pass, c, s);
+    } else {
+        l.gatherInput(pass, c, s, "mlp.all_gather", l.upForward());
+        pass.gemm("mlp.up", {1, l.rows, l.gates * l.inner, l.hidden}, l.linearAlignment(l.inner));
+        l.activationForward(pass, c, l.rows, l.inner);
+        pass.gemm("mlp.down", {1, l.rows, l.hidden, l.inner}, l.linearAlignment(l.inner));
+        l.reduceOutput(pass, c, s, "mlp.all_reduce");
+    }
+    l.residualForward(pass, c);
+}
+
+void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    if (c.framework.selective == SelectiveRecompute::AttentionCore) {
+        if (!l.fusedAttention) l.attentionForward(pass, c, s);
+        return;
+    }
+    // Every second product, and everything between them but the fused attention and the reductions.
+    const double e = l.e;
+    pass.memory("norm", 2 * 2 * e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4));
+    l.gatherInput(pass, c, s, "attention.all_gather", 0);
+    pass.gemm("attention.key", {1, l.rows, l.keyWidth, l.hidden});
+    l.rotary(pass, c);
+    pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth});
+    l.residualForward(pass, c);
+    l.gatherInput(pass, c, s, "mlp.all_gather", 0);
+    if (l.gates > 1) pass.gemm("mlp.gate", {1, l.rows, l.inner, l.hidden});
+    l.activationForward(pass, c, l.rows, l.inner);
+}
+
+void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    const FrameworkPreset& f = c.framework;
+    const double e = l.e;
+    l.residualBackward(pass, c);
+    if (s.mixture) {
+        l.mixtureBackwardInput(pass, c, s);
+    } else {
+        l.gatherGradient(pass, c, s, "mlp.all_gather_gradient");
+        pass.gemm("mlp.down.input_gradient", {1, l.rows, l.inner, l.hidden}, l.linearAlignment(l.inner));
+        l.activationBackward(pass, c, l.rows, l.inner);
+        pass.gemm("mlp.up.input_gradient", {1, l.rows, l.hidden, l.gates * l.inner}, l.linearAlignment(l.inner));
+        l.reduceGradient(pass, c, s, "mlp.all_reduce_gradient", l.upForward());
+    }
+    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6);
+    l.residualBackward(pass, c);
+    l.gatherGradient(pass, c, s, "attention.all_gather_gradient");
+    pass.gemm("attention.out.input_gradient", {1, l.rows, l.valueWidth, l.hidden}, l.linearAlignment(l.valueWidth));
+    l.attentionBackward(pass, c, s);
+    l.rotary(pass, c);
+    pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.linearAlignment(l.qkvWidth));
+    l.reduceGradient(pass, c, s, "attention.all_reduce_gradient", l.qkvForward());
+    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6);
+}
+
+void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    const double output = l.weightGradientBytes(c);
+    if (s.mixture) {
+        l.mixtureBackwardWeight(pass, c, output);
+    } else {
+        pass.gemm("mlp.down.weight_gradient", {1, l.hidden, l.inner, l.rows}, l.linearAlignment(l.inner), output);
+        pass.gemm("mlp.up.weight_gradient", {1, l.gates * l.inner, l.hidden, l.rows}, l.linearAlignment(l.inner), output);
+    }
+    pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
+              output);
+    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.linearAlignment(l.qkvWidth), output);
+    // Sums over the rows of what passes a bias: of the QKV product and of the activation.
+    if (c.model.biases)
+        pass.memory("bias.gradient", l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)), 2);
+    pass.memory("gradient.accumulate", c.framework.accumulationBytes * (l.parameters + l.expertParameters), 4);
+}
+
+} // namespace
+
+double alignmentOf(double length)
+{
+    double alignment = 1;
+    while (alignment < 1024 && std::fmod(length, 2 * alignment) == 0) alignment *= 2;
+    return alignment;
+}
+
+double paddedVocabulary(const TransformerSpec& model, int tp)
+{
+    const double unit = 128.0 * tp;
+    return std::ceil(static_cast<double>(model.vocabulary) / unit) * unit;
+}
+
+double tensorCollective(const CostContext& context, const LayerSetting& setting, Collective collective, double bytes)
+{
+    return context.collectives.seconds(collective, bytes, placeGroup(setting.tp, 1, context.devicesPerNode),
+                                       setting.collective);
+}
+
+LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t layer, const OperatorLists& lists)
+{
+    const LayerShape shape(c, s);
+    const auto build = [&](std::vector<OperatorCost>* list, auto&& fill) {
+        PassBuilder pass(c.rates, c.framework, c.calibration, list);
+        pass.setLayer(layer);
+        fill(pass, c, s, shape);
+        return pass.finish();
+    };
+    LayerCost cost;
+    cost.forward = build(lists.forward, forwardPass);
+    if (s.recompute == Recompute::Full) {
+        cost.recompute = build(lists.recompute, forwardPass);
+        cost.recompute.modelFlops = 0;
+    } else if (s.recompute == Recompute::Selective) {
+        cost.recompute = build(lists.recompute, selectiveRecompute);
+        cost.recompute.modelFlops = 0;
+    }
+    cost.backwardInput = build(lists.backwardInput, backwardInputPass);
+    cost.backwardWeight = build(lists.backwardWeight, backwardWeightPass);
+    shape.addWire(cost, c, s);
+    shape.addMemory(cost, c, s);
+    cost.parameters = shape.parameters;
+    cost.expertParameters = shape.expertParameters;
+    return cost;
+}
+
+LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const OperatorLists& lists)
+{
+    const LayerShape l(c, s);
+    const double e = l.e;
+    const double activations = l.rows * l.hidden;
+    const bool positions = c.model.positions == Positions::Learned;
+    LayerCost cost;
+    PassBuilder forward(c.rates, c.framework, c.calibration, lists.forward);
+    forward.memory("embedding", 2 * e * activations * (positions ? 1.5 : 1) / 1, positions ? 3 : 1);
+    if (c.framework.dropout) forward.memory("dropout", (2 * e + 1) * activations);
+    if (c.model.embeddingNorm) forward.memory("norm", 2 * e * activations);
+    if (s.tp > 1)
+        forward.communicate("embedding.all_reduce", CostPart::TensorComm,
+                            tensorCollective(c, s, s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce,
+                                             e * activations),
+                            e * activations);
+    cost.forward = forward.finish();
+    PassBuilder backward(c.rates, c.framework, c.calibration, lists.backwardWeight);
+    // Rows are sorted and added: read the gradient, read and write the rows that occur.
+    backward.memory("embedding.weight_gradient", 4 * e * activations, 3);
+    cost.backwardWeight = backward.finish();
+    const double vocabulary = paddedVocabulary(c.model, s.tp);
+    cost.parameters = l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0));
+    if (c.framework.dropout) cost.savedBytes = activations; // the mask
+    return cost;
+}
+
+LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLists& lists)
+{
+    const LayerShape l(c, s);
+    const double e = l.e;
+    const double vocabulary = paddedVocabulary(c.model, s.tp) / s.tp;
+    const double logits = l.rows * vocabulary;
+    LayerCost cost;
+    PassBuilder forward(c.rates, c.framework, c.calibration, lists.forward);
+    forward.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses);
+    l.gatherInput(forward, c, s, "head.all_gather", 0);
+    forward.gemm("head.logits", {1, l.rows, vocabulary, l.hidden});
+    forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4);
+    if (s.tp > 1)
+        forward.communicate("loss.all_reduce", CostPart::TensorComm,
+                            3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows);
+    cost.forward = forward.finish();
+    PassBuilder input(c.rates, c.framework, c.calibration, lists.backwardInput);
+    input.memory("loss.backward", c.framework.lossBytesPerLogit / 2 * logits, 3);
+    input.gemm("head.logits.input_gradient", {1, l.rows, l.hidden, vocabulary});
+    l.reduceGradient(input, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}));
+    input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2);
+    cost.backwardInput = input.finish();
+    PassBuilder weight(c.rates, c.framework, c.calibration, lists.backwardWeight);
+    weight.gemm("head.logits.weight_gradient", {1, vocabulary, l.hidden, l.rows}, 8, l.weightGradientBytes(c));
+    weight.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
+    cost.backwardWeight = weight.finish();
+    cost.parameters = vocabulary * l.hidden;
+    cost.workingBytes = c.framework.logitBytes * logits;
+    cost.savedBytes = e * l.rowsSplit * l.hidden * 2;
+    cost.savedForWeight = cost.savedBytes;
+    return cost;
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of one transformer layer, of the embedding and of the head with its loss, on one rank, with the shapes
+// that the plan leaves to it.
+#pragma once
+
+#include "model/cost/collective_time.h"
+#include "model/cost/device_rates.h"
+#include "model/cost/step_cost.h"
+#include "model/spec/model_spec.h"
+#include "model/spec/parallel_plan.h"
+
+#include <vector>
+
+namespace fourwalls::cost {
+
+/// What a layer's costs depend on: equal ones have equal costs.
+struct LayerSetting {
+    double microBatch = 1;          ///< sequences
+    double sequence = 0;            ///< [tokens], whole
+    int tp = 1, cp = 1, ep = 1;
+    int stride = 1;                 ///< devices from one member of the expert or context group to the next
+    bool sequenceParallel = false;
+    bool fusedAttention = true;
+    bool overlap = true;
+    Recompute recompute = Recompute::None;
+    bool naturalRouting = false;
+    bool mixture = false;           ///< the layer holds a mixture of experts
+    CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
+    friend bool operator==(const LayerSetting&, const LayerSetting&) = default;
+};
+
+/// What the operators are priced with.
+struct CostContext {
+    const TransformerSpec& model;
+    const FrameworkPreset& framework;
+    const Calibration& calibration;
+    const DeviceRates& rates;
+    const CollectiveTimes& collectives;
+    int devicesPerNode = 1;
+};
+
+/// The four passes of a part of the network.
+struct LayerCost {
+    PassCost forward, recompute, backwardInput, backwardWeight;
+    WireBytes wire;
+    double parameters = 0;        ///< on this rank, experts left out
+    double expertParameters = 0;  ///< of experts, on this rank
+    double savedBytes = 0;        ///< from forward to backward
+    double savedForWeight = 0;    ///< of them, until the weight gradient
+    double workingBytes = 0;      ///< at the peak inside the backward pass, on top of what is saved
+};
+
+/// Lists of operators to fill, by pass; null where nobody wants them.
+struct OperatorLists {
+    std::vector<OperatorCost>* forward = nullptr;
+    std::vector<OperatorCost>* recompute = nullptr;
+    std::vector<OperatorCost>* backwardInput = nullptr;
+    std::vector<OperatorCost>* backwardWeight = nullptr;
+};
+
+/// One transformer layer. layer: its index, for the lists.
+LayerCost layerCost(const CostContext& context, const LayerSetting& setting, std::int64_t layer = -1,
+                    const OperatorLists& lists = {});
+
+/// Token (and position) embedding.
+LayerCost embeddingCost(const CostContext& context, const LayerSetting& setting, const OperatorLists& lists = {});
+
+/// Last normalisation, logits and loss. The vocabulary is padded to a multiple of 128 x tp, as Megatron does.
+LayerCost headCost(const CostContext& context, const LayerSetting& setting, const OperatorLists& lists = {});
+
+/// Vocabulary padded to a multiple of 128 x tp.
+double paddedVocabulary(const TransformerSpec& model, int tp);
+
+/// Seconds and bytes of one rank's activations that enter a collective of the tensor group.
+double tensorCollective(const CostContext& context, const LayerSetting& setting, Collective collective, double bytes);
+
+/// Largest power of two that divides a whole number (at most 1024).
+double alignmentOf(double length);
+
+} // namespace fourwalls::cost

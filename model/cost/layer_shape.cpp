@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// See layer_shape.h.
+#include "model/cost/layer_shape.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::cost {
+
+namespace {
+
+// Bytes of element-wise work done by separate kernels in float, against one fused kernel. RMSNorm: convert, square,
+// mean, scale, convert, multiply by the weight; rotary in complex float: convert, multiply, convert.
+constexpr double kEagerRmsNorm = 6;
+constexpr double kEagerRotary = 5;
+
+} // namespace
+
+LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
+{
+    const TransformerSpec& m = c.model;
+    const double t = s.tp;
+    e = c.rates.elementBytes;
+    rows = s.microBatch * s.sequence / s.cp;
+    rowsSplit = s.sequenceParallel ? rows / t : rows;
+    hidden = static_cast<double>(m.hidden);
+    gates = m.activation == Activation::SwiGlu ? 2 : 1;
+    heads = static_cast<double>(m.heads) / t;
+    const double kvHeads = std::max(1.0, static_cast<double>(m.kvHeads) / t); // fewer than ranks: copied
+    const double width = static_cast<double>(m.headSize());
+    const LatentAttentionSpec& latent = m.latent;
+    const bool isLatent = latent.keyValueRank > 0;
+    scoreWidth = width + (isLatent ? static_cast<double>(latent.rotaryWidth) : 0);
+    headValueWidth = isLatent ? static_cast<double>(latent.valueWidth) : width;
+    queryWidth = heads * scoreWidth;
+    keyWidth = isLatent ? heads * scoreWidth : kvHeads * width;
+    valueWidth = heads * headValueWidth; // what attention returns
+    qkvWidth = queryWidth + keyWidth + (isLatent ? valueWidth : kvHeads * width);
+    inner = static_cast<double>(m.ffnHidden) / t;
+    normPasses = m.normalization == Normalization::RmsNorm && !c.framework.fusedNorm ? kEagerRmsNorm : 1;
+    fusedAttention = s.fusedAttention && c.framework.flashAttention;
+    m_batch = s.microBatch;
+    m_queries = s.sequence / s.cp;
+    m_keys = s.sequence;
+    m_causal = m.causal;
+
+    parameters = hidden * (qkvWidth + valueWidth);
+    if (isLatent) { // low-rank products stand for the full ones
+        const auto query = static_cast<double>(latent.queryRank), key = static_cast<double>(latent.keyValueRank);
+        parameters = (query > 0 ? query * (hidden + queryWidth) : hidden * queryWidth) +
+                     hidden * (key + static_cast<double>(latent.rotaryWidth)) +
+                     key * heads * (width + headValueWidth) + hidden * valueWidth;
+        qkvWidth = parameters / hidden - valueWidth; // a product of equal work
+    }
+    if (s.mixture) {
+        const ExpertSpec& x = m.mixture;
+        m_topK = static_cast<double>(x.topK);
+        experts = std::max(1.0, static_cast<double>(x.experts) / s.ep);
+        expertInner = static_cast<double>(x.expertHidden) / t;
+        sharedInner = static_cast<double>(x.sharedHidden) / t;
+        m_routed = rowsSplit * m_topK;
+        expertRows = rows * m_topK * (s.naturalRouting && s.ep > 1 ? c.calibration.routingImbalance : 1);
+        parameters += hidden * (static_cast<double>(x.experts) + (gates + 1) * sharedInner);
+        expertParameters = experts * (gates + 1) * hidden * expertInner;
+    } else {
+        parameters += (gates + 1) * hidden * inner;
+    }
+    if (c.framework.asyncTensor && s.tp > 1) {
+        m_qkvSeconds = gemmTime(c, {1, rows, qkvWidth, hidden});
+        m_upSeconds = gemmTime(c, {1, rows, gates * (s.mixture ? expertInner : inner), hidden});
+    } else if (c.framework.overlapTensorBackward && s.tp > 1) {
+        m_qkvSeconds = gemmTime(c, {1, qkvWidth, hidden, rows});
+        m_upSeconds = gemmTime(c, {1, gates * inner, hidden, rows});
+    }
+}
+
+double LayerShape::linearAlignment(double width) const
+{
+    return std::min(alignmentOf(width), alignmentOf(hidden));
+}
+
+double LayerShape::gemmTime(const CostContext& c, const GemmShape& g) const
+{
+    return gemmSeconds(c.rates, g.batch, g.m, g.n, g.k);
+}
+
+double LayerShape::weightGradientBytes(const CostContext& c) const
+{
+    // Added to the buffer inside the product: it is read and written.
+    return c.framework.accumulationBytes > 0 ? e : 2 * c.framework.gradientBytes;
+}
+
+void LayerShape::rotary(PassBuilder& pass, const CostContext& c) const
+{
+    if (c.model.positions != Positions::Rotary) return;
+    const double passes = c.framework.fusedRotary ? 1 : kEagerRotary;
+    pass.memory("attention.rotary", 2 * e * rows * (queryWidth + keyWidth) * passes, c.framework.fusedRotary ? 1 : 8);
+}
+
+double LayerShape::attentionFlops(const LayerSetting&) const
+{
+    return 2 * m_batch * m_queries * m_keys * heads * (scoreWidth + headValueWidth);
+}
+
+void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    const double half = m_causal ? 0.5 : 1;
+    if (fusedAttention) {
+        const double before = pass.computeSeconds();
+        pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1);
+        exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
+        return;
+    }
+    const double scores = m_batch * heads * m_queries * m_keys;
+    const double align = alignmentOf(scoreWidth);
+    const double before = pass.computeSeconds();
+    pass.attentionGemm("attention.scores", {m_batch * heads, m_queries, m_keys, scoreWidth}, align, half);
+    pass.memory("attention.softmax", (c.framework.fusedSoftmax ? 2 * e : 7 * e) * scores,
+                c.framework.fusedSoftmax ? 1 : 4, CostPart::MemoryBound);
+    if (c.framework.dropout) pass.memory("attention.dropout", (2 * e + 1) * scores);
+    pass.attentionGemm("attention.values", {m_batch * heads, m_queries, headValueWidth, m_keys}, align, half);
+    exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
+    pass.memory("attention.transpose", 2 * e * rows * valueWidth);
+}
+
+void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    const double half = m_causal ? 0.5 : 1;
+    const double before = pass.computeSeconds();
+    if (fusedAttention) {
+        // Scores are computed again: five products for the forward's two.
+        pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
+                            2 / 2.5);
+        exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
+        return;
+    }
+    const double scores = m_batch * heads * m_queries * m_keys;
+    const double align = alignmentOf(scoreWidth);
+    const double batch = m_batch * heads;
+    pass.memory("attention.transpose.backward", 2 * e * rows * valueWidth);
+    pass.attentionGemm("attention.probability_gradient", {batch, m_queries, m_keys, headValueWidth}, align, half);
+    pass.attentionGemm("attention.value_gradient", {batch, m_keys, headValueWidth, m_queries}, align, half);
+    if (c.framework.dropout) pass.memory("attention.dropout.backward", (2 * e + 1) * scores);
+    pass.memory("attention.softmax.backward", (c.framework.fusedSoftmax ? 3 * e : 7 * e) * scores,
+                c.framework.fusedSoftmax ? 1 : 4);
+    pass.attentionGemm("attention.query_gradient", {batch, m_queries, scoreWidth, m_keys}, align, half);
+    pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, half);
+    exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
+}
+
+void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
+                              double window) const
+{
+    if (s.cp <= 1) return;
+    // A ring: every rank passes the keys and values of every other one on.
+    const double piece = factor * e * rows * (qkvWidth - queryWidth > 0 ? qkvWidth - queryWidth : 2 * keyWidth);
+    const GroupPlacement group = placeGroup(s.cp, s.tp, c.devicesPerNode);
+    const double seconds = (s.cp - 1) * c.collectives.pointToPoint(piece, group.insideNode());
+    pass.communicateBeside("attention.keys", CostPart::ContextComm, seconds, piece * (s.cp - 1),
+                           s.overlap ? window * (s.cp - 1) / s.cp : 0);
+}
+
+void LayerShape::activationForward(PassBuilder& pass, const CostContext& c, double tokens, double width) const
+{
+    const bool fused = c.framework.fusedActivation;
+    double passes = gates > 1 ? (fused ? 3 : 5) : 2;
+    if (!fused && gates == 1 && c.model.biases) passes += 2;
+    pass.memory("mlp.activation", passes * e * tokens * width, fused ? 1 : 2);
+}
+
+void LayerShape::activationBackward(PassBuilder& pass, const CostContext& c, double tokens, double width) const
+{
+    const bool fused = c.framework.fusedActivation;
+    const double passes = gates > 1 ? (fused ? 5 : 8) : 3;
+    pass.memory("mlp.activation.backward", passes * e * tokens * width, fused ? 1 : 3);
+}
+
+void LayerShape::residualForward(PassBuilder& pass, const CostContext& c) const
+{
+    const FrameworkPreset& f = c.framework;
+    double bytes = 3 * e + (f.dropout ? 1 : 0);
+    if (!f.fusedDropoutAdd) bytes += (f.dropout ? 2 * e : 0) + (c.model.biases ? 2 * e : 0);
+    pass.memory("residual", bytes * rowsSplit * hidden, f.fusedDropoutAdd ? 1 : 2);
+}
+
+void LayerShape::residualBackward(PassBuilder& pass, const CostContext& c) const
+{
+    const FrameworkPreset& f = c.framework;
+    const double bytes = 3 * e + (f.dropout ? 2 * e + 1 : 0) + (c.model.biases ? e : 0);
+    pass.memory("residual.backward", bytes * rowsSplit * hidden, f.dropout ? 3 : 1);
+}
+
+void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
+                             double window) const
+{
+    if (s.tp <= 1 || !s.sequenceParallel) return;
+    const double bytes = e * rows * hidden;
+    const double seconds = tensorCollective(c, s, Collective::AllGather, bytes);
+    const double hidable = c.framework.asyncTensor && s.overlap ? window * (s.tp - 1) / s.tp : 0;
+    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, std::min(hidable, seconds * (s.tp - 1) / s.tp));
+}
+
+void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
+{
+    if (s.tp <= 1) return;
+    const double bytes = e * rows * hidden;
+    const double seconds =
+        tensorCollective(c, s, s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce, bytes);
+    const double hidable = c.framework.asyncTensor && s.sequenceParallel && s.overlap ? m_qkvSeconds / 3 : 0;
+    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, std::min(hidable, seconds * (s.tp - 1) / s.tp));
+}
+
+void LayerShape::gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
+{
+    gatherInput(pass, c, s, name, m_qkvSeconds / 3);
+}
+
+void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
+                                double window) const
+{
+    if (s.tp <= 1) return;
+    const double bytes = e * rows * hidden;
+    const bool beside = s.overlap && (c.framework.overlapTensorBackward || c.framework.asyncTensor);
+    const double room = beside ? window : 0;
+    if (!s.sequenceParallel) {
+        pass.communicateBeside(name, CostPart::TensorComm, tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
+                               room);
+        return;
+    }
+    // The input is gathered again for the weight gradient, beside the input gradient's product.
+    pass.communicateBeside("gather_again", CostPart::TensorComm, tensorCollective(c, s, Collective::AllGather, bytes),
+                           bytes, room);
+    pass.communicateBeside(name, CostPart::TensorComm, tensorCollective(c, s, Collective::ReduceScatter, bytes), bytes,
+                           room);
+}
+
+void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
+{
+    if (s.ep <= 1) return;
+    const double bytes = e * m_routed * hidden * (s.naturalRouting ? c.calibration.routingImbalance : 1);
+    const double seconds =
+        c.collectives.seconds(Collective::AllToAll, bytes, placeGroup(s.ep, s.tp, c.devicesPerNode), s.collective);
+    const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
+    pass.communicateBeside(name, CostPart::ExpertComm, seconds, bytes, window);
+}
+
+void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    const auto all = static_cast<double>(c.model.mixture.experts);
+    gatherInput(pass, c, s, "moe.all_gather", 0);
+    pass.gemm("moe.router", {1, rowsSplit, all, hidden});
+    pass.memory("moe.top_k", 8 * rowsSplit * all, 6);
+    pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
+    allToAll(pass, c, s, "moe.dispatch");
+    pass.gemm("moe.up", {experts, expertRows / experts, gates * expertInner, hidden});
+    activationForward(pass, c, expertRows, expertInner);
+    pass.gemm("moe.down", {experts, expertRows / experts, hidden, expertInner});
+    allToAll(pass, c, s, "moe.combine");
+    pass.memory("moe.unpermute", e * (m_topK + 1) * rowsSplit * hidden, 4);
+    if (sharedInner > 0) {
+        pass.gemm("moe.shared.up", {1, rows, gates * sharedInner, hidden});
+        activationForward(pass, c, rows, sharedInner);
+        pass.gemm("moe.shared.down", {1, rows, hidden, sharedInner});
+    }
+    reduceOutput(pass, c, s, "moe.all_reduce");
+}
+
+void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    const auto all = static_cast<double>(c.model.mixture.experts);
+    gatherGradient(pass, c, s, "moe.all_gather_gradient");
+    pass.memory("moe.unpermute.backward", 2 * e * m_routed * hidden, 4);
+    allToAll(pass, c, s, "moe.combine.backward");
+    pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});
+    activationBackward(pass, c, expertRows, expertInner);
+    pass.gemm("moe.up.input_gradient", {experts, expertRows / experts, hidden, gates * expertInner});
+    allToAll(pass, c, s, "moe.dispatch.backward");
+    pass.memory("moe.permute.backward", e * (m_topK + 1) * rowsSplit * hidden, 4);
+    pass.gemm("moe.router.input_gradient", {1, rowsSplit, hidden, all});
+    if (sharedInner > 0) {
+        pass.gemm("moe.shared.down.input_gradient", {1, rows, sharedInner, hidden});
+        activationBackward(pass, c, rows, sharedInner);
+        pass.gemm("moe.shared.up.input_gradient", {1, rows, hidden, gates * sharedInner});
+    }
+    reduceGradient(pass, c, s, "moe.all_reduce_gradient", m_upSeconds);
+}
+
+void LayerShape::mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, double outputBytes) const
+{
+    const auto all = static_cast<double>(c.model.mixture.experts);
+    pass.gemm("moe.down.weight_gradient", {experts, hidden, expertInner, expertRows / experts}, 8, outputBytes);
+    pass.gemm("moe.up.weight_gradient", {experts, gates * expertInner, hidden, expertRows / experts}, 8, outputBytes);
+    pass.gemm("moe.router.weight_gradient", {1, all, hidden, rowsSplit}, 8, outputBytes);
+    if (sharedInner > 0) {
+        pass.gemm("moe.shared.down.weight_gradient", {1, hidden, sharedInner, rows}, 8, outputBytes);
+        pass.gemm("moe.shared.up.weight_gradient", {1, gates * sharedInner, hidden, rows}, 8, outputBytes);
+    }
+}
+
+void LayerShape::addWire(LayerCost& cost, const CostContext& c, const LayerSetting& s) const
+{
+    const double activation = e * rows * hidden;
+    // Two collectives each way, an all-reduce or a gather and a scatter; the gather again for the weight gradient.
+    const double each = CollectiveTimes::wireBytes(Collective::AllReduce, activation, s.tp);
+    double passes = 4 + (s.recompute == Recompute::Full ? 2 : 0);
+    if (s.sequenceParallel) passes += 1; // two more gathers, each half of that
+    cost.wire.tensor = passes * each;
+    if (s.cp > 1) cost.wire.context = 3 * e * rows * 2 * keyWidth * (s.cp - 1);
+    if (s.mixture)
+        cost.wire.expert = (4 + (s.recompute == Recompute::Full ? 2 : 0)) *
+                           CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep);
+    (void)c;
+}
+
+double LayerShape::savedAttention(const CostContext& c, const LayerSetting&) const
+{
+    if (fusedAttention) return 4 * m_batch * heads * m_queries; // the rows' sums
+    const double scores = m_batch * heads * m_queries * m_keys;
+    return (c.framework.dropout ? 2 * e + 1 : e) * scores;
+}
+
+// What backward needs when nothing is recomputed, without the attention core. Source: arXiv:2205.05198, section 4.1,
+// taken apart: 10 sbh + 24 sbh/t for a GELU block of width 4h with dropout.
+double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) const
+{
+    double split = 2 * (2 * e) + (c.framework.dropout ? 2 : 0); // inputs of the norms and of the products, masks
+    split *= rowsSplit * hidden;
+    double own = e * rows * (queryWidth + (qkvWidth > queryWidth ? qkvWidth - queryWidth : 2 * keyWidth)) +
+                 e * rows * valueWidth;
+    if (s.mixture)
+        own += e * expertRows * (hidden + (gates + 1) * expertInner) + e * rows * (gates + 1) * sharedInner;
+    else own += e * rows * (gates + 1) * inner;
+    if (!c.framework.fusedNorm && normPasses > 1) split += 2 * 4 * rowsSplit * hidden; // the norms' float copies
+    if (!c.framework.fusedActivation && gates > 1) own += e * rows * inner;            // the gate's activation
+    return split + own;
+}
+
+void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const
+{
+    const double input = e * rowsSplit * hidden;
+    const double everything = savedWithout(c, s) + savedAttention(c, s);
+    switch (s.recompute) {
+    case Recompute::None:
+        cost.savedBytes = everything;
+        // Wide temporaries of the block at its widest: gradients of the inner width.
+        cost.workingBytes = 2 * e * rows * (s.mixture ? expertInner * m_topK : inner) * gates;
+        break;
+    case Recompute::Selective:
+        if (c.framework.selective == SelectiveRecompute::AttentionCore) {
+            cost.savedBytes = savedWithout(c, s) + (fusedAttention ? savedAttention(c, s) : 0);
+            cost.workingBytes = fusedAttention ? 0 : savedAttention(c, s);
+        } else {
+            // Query, value, one of the inner products, the output, the attention's result; inputs of the block.
+            cost.savedBytes = e * rows * (queryWidth + keyWidth + valueWidth + inner) + e * rows * hidden / s.tp +
+                              2 * input + savedAttention(c, s);
+            cost.workingBytes = everything;
+        }
+        cost.workingBytes += 2 * e * rows * inner * gates;
+        break;
+    case Recompute::Full:
+        cost.savedBytes = input;
+        cost.workingBytes = everything + 2 * e * rows * inner * gates;
+        break;
+    }
+    cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The widths that a plan leaves to one rank of a transformer layer, and the operators that depend on how a framework
+// runs them. Used by layer_cost.cpp only.
+#pragma once
+
+#include "model/cost/layer_cost.h"
+#include "model/cost/pass_builder.h"
+
+namespace fourwalls::cost {
+
+struct LayerShape {
+    LayerShape(const CostContext& context, const LayerSetting& setting);
+
+    double e = 2;               ///< bytes per element
+    double rows = 0;            ///< tokens of a micro-batch on this rank (cut by context parallelism)
+    double rowsSplit = 0;       ///< of them in the parts that sequence parallelism cuts
+    double hidden = 0;
+    double qkvWidth = 0, keyWidth = 0, valueWidth = 0, queryWidth = 0; ///< on this rank
+    double inner = 0;           ///< feed-forward width on this rank
+    double gates = 1;           ///< 2 for gated feed-forward blocks
+    double heads = 0, scoreWidth = 0, headValueWidth = 0; ///< heads on this rank, widths of one
+    double experts = 0, expertInner = 0, sharedInner = 0, expertRows = 0; ///< of a mixture, on this rank
+    double normPasses = 1;      ///< bytes of the normalisation against a fused one
+    bool fusedAttention = true;
+    double parameters = 0, expertParameters = 0;
+
+    double linearAlignment(double width) const;
+    double gemmTime(const CostContext& c, const GemmShape& shape) const;
+    double qkvForward() const { return m_qkvSeconds; }
+    double upForward() const { return m_upSeconds; }
+    double weightGradientBytes(const CostContext& c) const;
+
+    void rotary(PassBuilder& pass, const CostContext& c) const;
+    void attentionForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    void attentionBackward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    void activationForward(PassBuilder& pass, const CostContext& c, double tokens, double width) const;
+    void activationBackward(PassBuilder& pass, const CostContext& c, double tokens, double width) const;
+    void residualForward(PassBuilder& pass, const CostContext& c) const;
+    void residualBackward(PassBuilder& pass, const CostContext& c) const;
+
+    // Tensor and sequence parallelism. window: computation that may run beside [s].
+    void gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
+                     double window) const;
+    void reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
+                        double window) const;
+
+    void mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    void mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    void mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, double outputBytes) const;
+
+    void addWire(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
+    void addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
+
+private:
+    void allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
+                      double window) const;
+    double attentionFlops(const LayerSetting& s) const;
+    double savedAttention(const CostContext& c, const LayerSetting& s) const;
+    double savedWithout(const CostContext& c, const LayerSetting& s) const;
+
+    double m_qkvSeconds = 0, m_upSeconds = 0;
+    double m_batch = 1, m_queries = 0, m_keys = 0; ///< sequences; queries on this rank and keys that they meet
+    double m_topK = 1, m_routed = 0;               ///< copies of tokens that this rank sends to experts
+    bool m_causal = true;
+};
+
+} // namespace fourwalls::cost

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds up the operators of one pass, and lists them when somebody wants to see them. Adding allocates nothing.
+#pragma once
+
+#include "model/cost/device_rates.h"
+#include "model/cost/step_cost.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fourwalls::cost {
+
+/// A matrix product [m x k] x [k x n], `batch` times.
+struct GemmShape {
+    double batch = 1, m = 0, n = 0, k = 0;
+    double flops() const { return 2 * batch * m * n * k; }
+};
+
+class PassBuilder {
+public:
+    PassBuilder(const DeviceRates& rates, const FrameworkPreset& framework, const Calibration& calibration,
+                std::vector<OperatorCost>* list = nullptr)
+        : m_rates(rates), m_framework(framework), m_calibration(calibration), m_list(list)
+    {
+    }
+
+    void setLayer(std::int64_t layer) { m_layer = layer; }
+
+    /// A product of a linear layer. modelShare: of its FLOPs, what the model needs.
+    void gemm(const char* name, const GemmShape& shape, double alignment = 8, double outputBytes = 2,
+              double modelShare = 1)
+    {
+        const double seconds =
+            gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
+        // fp8 operands are made from bf16 ones: read 2, write 1.
+        if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
+        work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
+    }
+    /// A product of unfused attention.
+    void attentionGemm(const char* name, const GemmShape& shape, double alignment, double modelShare)
+    {
+        const double seconds = gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
+        work(name, CostPart::Attention, seconds, shape.flops(), shape.flops() * modelShare);
+    }
+    /// A fused attention kernel that reaches `rate` [FLOP/s] on `flops`.
+    void fusedAttention(const char* name, double flops, double rate, double modelShare)
+    {
+        work(name, CostPart::Attention, flops / rate + m_rates.kernelSeconds, flops, flops * modelShare);
+    }
+    /// Element-wise work that moves `bytes`, in `kernels` kernels.
+    void memory(const char* name, double bytes, int kernels = 1, CostPart part = CostPart::MemoryBound)
+    {
+        if (!(bytes > 0)) return;
+        m_kernels += kernels - 1;
+        work(name, part, bytes / m_rates.memoryBytes + kernels * m_rates.kernelSeconds, 0, 0, bytes);
+    }
+    /// Communication that the pass waits for.
+    void communicate(const char* name, CostPart part, double seconds, double bytes)
+    {
+        if (!(seconds > 0)) return;
+        m_cost.parts[part] += seconds;
+        note(name, part, seconds, 0, bytes, true, false);
+    }
+    /// Communication that runs beside `window` seconds of computation of this pass; what does not fit is waited for,
+    /// and what does slows the computation.
+    void communicateBeside(const char* name, CostPart part, double seconds, double bytes, double window)
+    {
+        if (!(seconds > 0)) return;
+        const double hidden = std::min(seconds, std::max(0.0, window));
+        m_cost.hiddenCommSeconds += hidden;
+        m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
+        if (hidden > 0) note(name, part, hidden, 0, bytes, true, true);
+        if (seconds > hidden) communicate(name, part, seconds - hidden, hidden > 0 ? 0 : bytes);
+    }
+
+    /// Computation so far [s].
+    double computeSeconds() const
+    {
+        return m_cost.parts[CostPart::Gemm] + m_cost.parts[CostPart::Attention] + m_cost.parts[CostPart::MemoryBound];
+    }
+
+    /// The pass, with what the host's launches add.
+    PassCost finish()
+    {
+        if (m_framework.synchronousLaunches)
+            m_cost.parts[CostPart::Host] += m_kernels * m_calibration.synchronousLaunchSeconds;
+        else
+            m_cost.parts[CostPart::Host] += std::max(0.0, m_kernels * m_framework.launchSeconds - computeSeconds());
+        return m_cost;
+    }
+
+private:
+    void work(const char* name, CostPart part, double seconds, double flops, double modelFlops, double bytes = 0)
+    {
+        m_cost.parts[part] += seconds;
+        m_cost.flops += flops;
+        m_cost.modelFlops += modelFlops;
+        ++m_kernels;
+        note(name, part, seconds, flops, bytes, false, false);
+    }
+    void note(const char* name, CostPart part, double seconds, double flops, double bytes, bool communication,
+              bool hidden)
+    {
+        if (!m_list) return;
+        m_list->push_back({name, m_layer, part, communication, hidden, seconds, flops, bytes});
+    }
+
+    const DeviceRates& m_rates;
+    const FrameworkPreset& m_framework;
+    const Calibration& m_calibration;
+    std::vector<OperatorCost>* m_list;
+    PassCost m_cost;
+    std::int64_t m_layer = -1;
+    int m_kernels = 0;
+};
+
+} // namespace fourwalls::cost

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// See stage_memory.h.
+#include "model/cost/stage_memory.h"
+
+#include <algorithm>
+
+namespace fourwalls::cost {
+
+int mostInFlight(const PipelineShape& shape, int stage)
+{
+    const int p = shape.stages, m = shape.microbatches, v = shape.chunks;
+    switch (shape.schedule) {
+    case PipelineSchedule::Naive: return v;
+    case PipelineSchedule::GPipe: return m * v;
+    case PipelineSchedule::OneFOneB: return std::min(m, p - stage);
+    case PipelineSchedule::ZeroBubbleH1: return std::min(m, p);
+    case PipelineSchedule::ZeroBubble2p: return std::min(m, 2 * p - 1);
+    case PipelineSchedule::ZeroBubbleV: return std::min(m * v, 2 * p);
+    case PipelineSchedule::Interleaved:
+        if (v == 1) return std::min(m, p - stage);
+        return std::min(m * v, (p - stage - 1) * 2 + (v - 1) * p + 1);
+    }
+    return m * v;
+}
+
+MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& framework, const ParallelPlan& plan,
+                        double weightBytes)
+{
+    const bool shardStates = plan.zero >= 1 || framework.shardOptimizer;
+    MemoryTerms memory;
+    const auto add = [&](double parameters, double shards) {
+        const double states = shardStates ? shards : 1, gradients = plan.zero >= 2 ? shards : 1;
+        const double weights = plan.zero >= 3 ? shards : 1;
+        memory.weights += weightBytes * parameters / weights;
+        memory.gradients += framework.gradientBytes * parameters / gradients;
+        memory.optimizer += framework.stateBytes * parameters / states;
+    };
+    add(contents.parameters, contents.shards);
+    add(contents.expertParameters, contents.expertShards);
+    if (plan.offloadOptimizer) memory.optimizer = 0;
+    if (plan.offloadParameters) memory.weights = std::min(memory.weights, 2 * weightBytes * contents.largestLayer);
+    return memory;
+}
+
+MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& contents,
+                        const FrameworkPreset& framework, const ParallelPlan& plan, double weightBytes)
+{
+    MemoryTerms memory = stateMemory(contents, framework, plan, weightBytes);
+    const PipelineShape& shape = cost.shape;
+    // Activations in flight, spread over the chunks: the lower ones are filled first.
+    const int inFlight = mostInFlight(shape, stage);
+    double working = 0, head = 0;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+        const ChunkCost& kind = cost.chunk(shape.positionOf(stage, chunk));
+        const int held = inFlight / shape.chunks + (chunk < inFlight % shape.chunks ? 1 : 0);
+        // Offloaded activations stay on the device for the layer at work and the next one.
+        const double kept = plan.offloadActivations && kind.layers > 0
+                                ? kind.activationBytes * 2 / static_cast<double>(std::max<std::int64_t>(2, kind.layers))
+                                : kind.activationBytes * held;
+        memory.activations += kept;
+        const double own = std::max(kind.transientForwardBytes, kind.transientBackwardBytes);
+        if (kind.holdsHead) head = std::max(head, own);
+        else working = std::max(working, own);
+    }
+    memory.logits = head;
+    memory.transient = head > 0 ? 0 : working;
+
+    // Gathered weights of the layer at work and the next, and their gradient before it is scattered.
+    if (plan.zero >= 3 && contents.shards > 1)
+        memory.communication += 2 * weightBytes * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
+    if (shape.stages > 1) memory.communication += 4 * cost.boundaries.front().bytes;
+    memory.communication += framework.libraryBytes;
+    memory.context = framework.contextBytes;
+    memory.slack = framework.slackFraction * (memory.allocated() + memory.communication - framework.libraryBytes);
+    return memory;
+}
+
+} // namespace fourwalls::cost

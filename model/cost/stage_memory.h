@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peak memory of a rank of each stage, by term.
+#pragma once
+
+#include "model/cost/step_cost.h"
+#include "model/spec/framework_preset.h"
+#include "model/spec/parallel_plan.h"
+
+namespace fourwalls::cost {
+
+/// What a stage holds, before sharding over data parallelism.
+struct StageContents {
+    double parameters = 0;       ///< on this rank, experts left out
+    double expertParameters = 0; ///< on this rank
+    double largestLayer = 0;     ///< parameters of the largest unit that ZeRO-3 gathers at once
+    int shards = 1;              ///< ranks that share the states of dense parameters
+    int expertShards = 1;        ///< likewise of experts
+};
+
+/// The most (micro-batch, chunk) activations that a stage holds. Closed forms of the schedules in
+/// model/spec/pipeline_schedule.h, which a test compares with their lists.
+int mostInFlight(const PipelineShape& shape, int stage);
+
+/// States of parameters: bytes per parameter by ZeRO stage 0..3, for w bytes of weights, g of gradients, s of optimizer
+/// states. Source: arXiv:1910.02054, section 5.
+MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& framework, const ParallelPlan& plan,
+                        double weightBytes);
+
+/// All terms of one stage. cost: with kinds and shape filled.
+MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& contents,
+                        const FrameworkPreset& framework, const ParallelPlan& plan, double weightBytes);
+
+} // namespace fourwalls::cost

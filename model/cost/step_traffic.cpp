@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// See step_traffic.h.
+#include "model/cost/step_traffic.h"
+
+#include <algorithm>
+
+namespace fourwalls::cost {
+
+namespace {
+
+/// The gradient and weight traffic of one group of parameters [s], and the bytes that a rank sends.
+struct GroupTraffic {
+    double gradients = 0, weights = 0, wire = 0;
+};
+
+GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, double parameters,
+                            const GroupPlacement& group)
+{
+    GroupTraffic traffic;
+    if (group.ranks <= 1 || !(parameters > 0)) return traffic;
+    const FrameworkPreset& f = c.framework;
+    const double reduce = f.reduceBytes * parameters, weights = f.weightBytes * parameters;
+    const bool sharded = plan.zero >= 1 || f.shardOptimizer;
+    const auto seconds = [&](Collective kind, double bytes) {
+        traffic.wire += CollectiveTimes::wireBytes(kind, bytes, group.ranks);
+        return c.collectives.seconds(kind, bytes, group, plan.collective);
+    };
+    if (!sharded || (plan.zero <= 1 && f.reduceWhole)) traffic.gradients = seconds(Collective::AllReduce, reduce);
+    else traffic.gradients = seconds(Collective::ReduceScatter, reduce);
+    if (sharded) traffic.weights = seconds(Collective::AllGather, weights);
+    return traffic;
+}
+
+/// Backward of the last micro-batch through all chunks of a stage [s].
+double lastBackward(const StepCost& cost, int stage)
+{
+    double seconds = 0;
+    for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
+        const ChunkCost& kind = cost.chunk(cost.shape.positionOf(stage, chunk));
+        seconds += kind.recompute.seconds() + kind.backwardSeconds();
+    }
+    return seconds;
+}
+
+double forwardSeconds(const StepCost& cost, int stage)
+{
+    double seconds = 0;
+    for (int chunk = 0; chunk < cost.shape.chunks; ++chunk)
+        seconds += cost.chunk(cost.shape.positionOf(stage, chunk)).forward.seconds();
+    return seconds;
+}
+
+std::int64_t layersOf(const StepCost& cost, int stage)
+{
+    std::int64_t layers = 0;
+    for (int chunk = 0; chunk < cost.shape.chunks; ++chunk)
+        layers += cost.chunk(cost.shape.positionOf(stage, chunk)).layers;
+    return std::max<std::int64_t>(1, layers);
+}
+
+/// A parameter server on `servers` nodes' links: all workers push gradients and pull weights in each step.
+double serverSeconds(const TrafficContext& c, const ParallelPlan& plan, double parameters)
+{
+    const double link = std::max(1.0, c.spec.cluster.nicLink.bytesPerSecond > 0
+                                          ? c.spec.cluster.nicLink.bytesPerSecond * c.calibration.networkFraction
+                                          : c.spec.cluster.nodeLink.bytesPerSecond * c.calibration.nodeLinkFraction);
+    const double bytes = (c.framework.reduceBytes + c.framework.weightBytes) * parameters;
+    const double servers = std::max(1, plan.servers);
+    return std::max(bytes / link, plan.dp * bytes / (servers * link));
+}
+
+void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const StageContents& contents, StageCost& stage)
+{
+    const bool sharded = plan.zero >= 1 || c.framework.shardOptimizer;
+    const double own = sharded ? contents.parameters / contents.shards + contents.expertParameters / contents.expertShards
+                               : contents.parameters + contents.expertParameters;
+    constexpr int kKernels = 20;
+    if (!plan.offloadOptimizer) {
+        stage.optimizerSeconds = own * c.framework.optimizerBytes / c.rates.memoryBytes +
+                                 kKernels * c.framework.launchSeconds;
+        return;
+    }
+    // Gradients down, the update in host memory (its bandwidth shared by the node's devices), weights up.
+    const ClusterSpec& cluster = c.spec.cluster;
+    const double link = std::max(1.0, cluster.device.hostBytesPerSecond * c.calibration.hostLinkFraction);
+    const double host = std::max(1.0, cluster.hostMemoryBytesPerSecond / std::max(1, cluster.devicesPerNode) * 0.8);
+    constexpr double kUpdateBytes = 28; // gradient, master weight and two moments read, three of them and fp16 written
+    stage.optimizerSeconds = std::max(own * (c.framework.reduceBytes + c.framework.weightBytes) / link,
+                                      own * kUpdateBytes / host);
+}
+
+} // namespace
+
+void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double microBatch, StepCost& cost)
+{
+    const int positions = cost.shape.positions();
+    cost.blockingTransfers = c.framework.blockingTransfers;
+    cost.boundaries.assign(static_cast<std::size_t>(std::max(0, positions - 1)), {});
+    const TransformerSpec* t = c.spec.model.transformer();
+    double width = 0;
+    if (t) width = static_cast<double>(t->hidden) * static_cast<double>(c.spec.training.sequence) / plan.cp;
+    else if (const ResNetSpec* r = c.spec.model.resnet())
+        width = 256.0 * static_cast<double>(r->imageSize * r->imageSize) / 16; // the widest boundary, after the stem
+    const double whole = c.rates.elementBytes * microBatch * width;
+    const bool cut = plan.tp > 1 && (plan.sequenceParallel || c.framework.scatterGatherTransfers);
+    const double bytes = cut ? whole / plan.tp : whole;
+    const double again = cut && !plan.sequenceParallel
+                             ? c.collectives.seconds(Collective::AllGather, whole,
+                                                     placeGroup(plan.tp, 1, c.spec.cluster.devicesPerNode))
+                             : 0;
+    const int stride = plan.tp * plan.cp * plan.dp, perNode = std::max(1, c.spec.cluster.devicesPerNode);
+    for (int i = 0; i + 1 < positions; ++i) {
+        const int from = cost.shape.stageOf(i), to = cost.shape.stageOf(i + 1);
+        if (from == to) continue;
+        const bool sameNode = static_cast<std::int64_t>(from) * stride / perNode ==
+                              static_cast<std::int64_t>(to) * stride / perNode;
+        BoundaryCost& boundary = cost.boundaries[static_cast<std::size_t>(i)];
+        boundary.bytes = bytes;
+        boundary.seconds = c.collectives.pointToPoint(bytes, sameNode) + again;
+    }
+}
+
+void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stage, const StageContents& contents,
+                     StepCost& cost)
+{
+    StageCost& result = cost.stages[static_cast<std::size_t>(stage)];
+    result.parameters = contents.parameters + contents.expertParameters;
+    const int perNode = c.spec.cluster.devicesPerNode;
+    const bool perLayer = plan.zero >= 3 && plan.pp == 1;
+    if (plan.parameterServer != ParameterServer::None) {
+        const double seconds = serverSeconds(c, plan, result.parameters);
+        const double step = (lastBackward(cost, stage) + forwardSeconds(cost, stage)) * cost.shape.microbatches;
+        result.gradientCommSeconds = seconds;
+        result.gradientCommExposed =
+            plan.parameterServer == ParameterServer::Async ? std::max(0.0, seconds - step) : seconds;
+        result.gradientWireBytes = c.framework.reduceBytes * result.parameters;
+    } else if (!perLayer) {
+        const GroupPlacement group = placeGroup(contents.shards, plan.tp, perNode);
+        const GroupPlacement experts = placeGroup(contents.expertShards, plan.tp * plan.ep, perNode);
+        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, group);
+        const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, experts);
+        traffic.gradients += more.gradients;
+        traffic.weights += more.weights;
+        result.gradientWireBytes = traffic.wire + more.wire;
+        result.gradientCommSeconds = traffic.gradients + traffic.weights;
+        const GradientOverlap when = c.framework.gradientOverlap;
+        const bool beside = plan.overlap && (when == GradientOverlap::Always ||
+                                             (when == GradientOverlap::WithoutPipeline && plan.pp == 1));
+        if (!beside) {
+            result.gradientCommExposed = result.gradientCommSeconds;
+        } else {
+            // The last bucket has nothing to hide behind; the rest hides behind the last micro-batch's backward.
+            const double bucket = traffic.gradients / static_cast<double>(layersOf(cost, stage));
+            const double hidden = std::min(traffic.gradients - bucket, lastBackward(cost, stage));
+            const double gather = c.framework.overlapParameterGather
+                                      ? std::max(traffic.weights / static_cast<double>(layersOf(cost, stage)),
+                                                 traffic.weights - forwardSeconds(cost, stage))
+                                      : traffic.weights;
+            result.gradientCommExposed = traffic.gradients - hidden + gather +
+                                         c.calibration.contention * (hidden + traffic.weights - gather);
+        }
+    } else {
+        // The first gather and the last scatter of the step.
+        const GroupPlacement group = placeGroup(contents.shards, plan.tp, perNode);
+        result.gradientCommExposed =
+            c.collectives.seconds(Collective::AllGather, c.framework.weightBytes * contents.largestLayer, group) +
+            c.collectives.seconds(Collective::ReduceScatter, c.framework.reduceBytes * contents.largestLayer, group);
+        result.gradientCommSeconds = result.gradientCommExposed;
+    }
+    // The two ends of a pipeline add up the gradients of the embedding they share.
+    const TransformerSpec* t = c.spec.model.transformer();
+    if (t && t->tiedEmbeddings && plan.pp > 1 && (stage == 0 || stage == plan.pp - 1)) {
+        const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary * t->hidden) / plan.tp;
+        const double seconds =
+            c.collectives.seconds(Collective::AllReduce, bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode));
+        result.gradientCommSeconds += seconds;
+        result.gradientCommExposed += seconds;
+        result.gradientWireBytes += bytes;
+    }
+    addOptimizer(c, plan, contents, result);
+}
+
+} // namespace fourwalls::cost

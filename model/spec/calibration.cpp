@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads calibration files.
+#include "model/spec/calibration.h"
+
+#include "model/spec/json_fields.h"
+
+#include <nlohmann/json.hpp>
+
+namespace fourwalls {
+
+namespace {
+
+using nlohmann::json;
+
+Status readFamily(const json& object, std::string_view where, const std::string& path, FamilyCalibration& family)
+{
+    JsonFields fields(object, where, path);
+    fields.number("ramp_seconds", family.rampSeconds, 0, 1);
+    fields.number("memory_fraction", family.memoryFraction, 1e-6, 1);
+    if (const json* ceilings = fields.find("gemm_ceiling", true)) {
+        JsonFields rates(*ceilings, where, path + ".gemm_ceiling");
+        for (const auto& [precision, word] : kPrecisionWords) {
+            double fraction = 0;
+            rates.number(std::string(word).c_str(), fraction, 1e-6, 1);
+            if (fraction > 0) family.gemmCeiling[precision] = fraction;
+        }
+        FOURWALLS_TRY(rates.status());
+    }
+    if (const json* kernels = fields.find("attention", false)) {
+        if (!kernels->is_object()) fields.fail("attention", "is not an object");
+        FOURWALLS_TRY(fields.status());
+        for (const auto& [kernel, value] : kernels->items()) {
+            AttentionRates rates;
+            JsonFields entry(value, where, path + ".attention." + kernel);
+            entry.number("forward", rates.forward, 1e-6, 1, true);
+            entry.number("backward", rates.backward, 1e-6, 1, true);
+            FOURWALLS_TRY(entry.status());
+            family.attention[kernel] = rates;
+        }
+    }
+    return fields.status();
+}
+
+/// A list of positive numbers, rising if `rising`.
+Status readNumbers(JsonFields& fields, const char* key, bool rising, std::vector<double>& numbers)
+{
+    const json* list = fields.find(key, true);
+    FOURWALLS_TRY(fields.status());
+    if (!list->is_array() || list->empty() || list->size() > 1000) fields.fail(key, "is not a list of numbers");
+    FOURWALLS_TRY(fields.status());
+    for (const json& item : *list) {
+        const double value = item.is_number() ? item.get<double>() : 0;
+        if (!(value > 0 && value < 1e24)) fields.fail(key, "holds something that is not a positive number");
+        else if (rising && !numbers.empty() && value <= numbers.back()) fields.fail(key, "does not rise");
+        FOURWALLS_TRY(fields.status());
+        numbers.push_back(value);
+    }
+    return {};
+}
+
+Result<CollectiveCurve> readCurve(const json& object, std::string_view where, const std::string& path)
+{
+    CollectiveCurve curve;
+    JsonFields fields(object, where, path);
+    std::int64_t ranks = 0;
+    fields.text("family", curve.family, true);
+    fields.text("operation", curve.operation, true);
+    fields.integer("ranks", ranks, 2, 1'000'000, true);
+    fields.number("link_bytes_per_second", curve.linkBytesPerSecond, 1, 1e18, true);
+    FOURWALLS_TRY(readNumbers(fields, "bytes", true, curve.bytes));
+    FOURWALLS_TRY(readNumbers(fields, "bus_bytes_per_second", false, curve.busBytesPerSecond));
+    if (curve.bytes.size() != curve.busBytesPerSecond.size())
+        fields.fail("bus_bytes_per_second", "has another length than \"bytes\"");
+    FOURWALLS_TRY(fields.status());
+    curve.ranks = static_cast<int>(ranks);
+    return curve;
+}
+
+} // namespace
+
+const FamilyCalibration& Calibration::family(const std::string& name) const
+{
+    static const FamilyCalibration kUnknown;
+    const auto found = families.find(name);
+    if (found != families.end()) return found->second;
+    const auto other = families.find("");
+    return other != families.end() ? other->second : kUnknown;
+}
+
+Result<Calibration> calibrationFromJson(std::string_view text, std::string_view where)
+{
+    FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, where));
+    Calibration c;
+    JsonFields fields(object, where, "");
+    fields.number("kernel_seconds", c.kernelSeconds, 0, 1);
+    fields.number("synchronous_launch_seconds", c.synchronousLaunchSeconds, 0, 1);
+    fields.number("node_link_fraction", c.nodeLinkFraction, 1e-6, 1);
+    fields.number("network_fraction", c.networkFraction, 1e-6, 1);
+    fields.number("host_link_fraction", c.hostLinkFraction, 1e-6, 1);
+    fields.number("contention", c.contention, 0, 10);
+    fields.number("routing_imbalance", c.routingImbalance, 1, 1000);
+    fields.number("compute_low", c.computeLow, 1e-3, 1);
+    fields.number("compute_high", c.computeHigh, 1, 1e3);
+    fields.number("memory_low", c.memoryLow, 1e-3, 1);
+    fields.number("memory_high", c.memoryHigh, 1, 1e3);
+    fields.number("communication_low", c.communicationLow, 1e-3, 1);
+    fields.number("communication_high", c.communicationHigh, 1, 1e3);
+    const json* families = fields.find("families", true);
+    const json* curves = fields.find("collectives", false);
+    FOURWALLS_TRY(fields.status());
+    if (!families->is_object()) fields.fail("families", "is not an object");
+    if (curves && !curves->is_array()) fields.fail("collectives", "is not a list");
+    FOURWALLS_TRY(fields.status());
+    for (const auto& [name, value] : families->items())
+        FOURWALLS_TRY(readFamily(value, where, "families." + name, c.families[name == "other" ? "" : name]));
+    for (std::size_t i = 0; curves && i < curves->size(); ++i) {
+        FOURWALLS_TRY_ASSIGN(CollectiveCurve curve,
+                             readCurve((*curves)[i], where, "collectives[" + std::to_string(i) + "]"));
+        c.curves.push_back(std::move(curve));
+    }
+    return c;
+}
+
+} // namespace fourwalls

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the cost model that come from micro-benchmarks: how much of a data sheet's rate real kernels and real
+// collectives reach. The published set is derived by resources/calibration/derive_constants.py; `calibrate` measures
+// one for this machine.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/training_settings.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls {
+
+/// A measured curve of a collective inside a node, ordered by size.
+struct CollectiveCurve {
+    std::string family;       ///< of the device it was measured on
+    std::string operation;    ///< "all_reduce", "all_gather", "all_to_all"
+    int ranks = 0;
+    double linkBytesPerSecond = 0; ///< data-sheet rate of the device's link there; curves scale with it
+    std::vector<double> bytes, busBytesPerSecond;
+};
+
+/// Rates of a fused attention kernel, as fractions of the data-sheet peak, causal work counted half.
+struct AttentionRates {
+    double forward = 0.35, backward = 0.30;
+};
+
+/// What is known of one family of devices.
+struct FamilyCalibration {
+    std::map<Precision, double> gemmCeiling; ///< sustained fraction of the peak for large, aligned matrix products
+    double rampSeconds = 6e-6;               ///< fill and drain of one wave of tiles
+    double memoryFraction = 0.75;            ///< of the data sheet's memory rate that element-wise kernels reach
+    std::map<std::string, AttentionRates> attention; ///< by kernel name
+};
+
+struct Calibration {
+    std::map<std::string, FamilyCalibration> families; ///< "" holds for devices of other families
+    std::vector<CollectiveCurve> curves;
+    double kernelSeconds = 5e-6;          ///< of a kernel on top of its roofline time
+    double synchronousLaunchSeconds = 15e-6; ///< on top, when the host waits for every kernel
+    double nodeLinkFraction = 0.78;       ///< of a node link's rate that collectives reach, where no curve was measured
+    double networkFraction = 0.80;        ///< likewise of the network
+    double hostLinkFraction = 0.80;       ///< likewise of the link to the host
+    double contention = 0.189;            ///< slowdown of computation beside communication
+    double routingImbalance = 1.20;       ///< most loaded expert rank against the mean, natural routing
+    // Ranges for the uncertainty band: factors on seconds.
+    double computeLow = 0.97, computeHigh = 1.10;
+    double memoryLow = 0.90, memoryHigh = 1.15;
+    double communicationLow = 0.85, communicationHigh = 1.30;
+
+    const FamilyCalibration& family(const std::string& name) const;
+};
+
+/// Reads a calibration file. Errors: Format with the field.
+Result<Calibration> calibrationFromJson(std::string_view json, std::string_view where);
+
+/// A calibration by name ("published") or else a JSON file by path. Errors: NotFound with the names.
+Result<Calibration> loadCalibration(const std::string& nameOrFile);
+
+} // namespace fourwalls
