@@ -2,16 +2,22 @@
 // See run.h.
 #include "profiler/engine/run.h"
 
+#include "model/spec/rank_layout.h"
+#include "profiler/engine/comm/cluster_links.h"
+#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/machine_peak.h"
 #include "profiler/engine/nn/resnet.h"
+#include "profiler/engine/plan_check.h"
 #include "profiler/engine/train/safetensors.h"
 #include "profiler/engine/train/trainer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <new>
+#include <ctime>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 
@@ -22,22 +28,6 @@ namespace {
 Error unsupported(const std::string& field, std::string what, std::string hint)
 {
     return {ErrorCode::Unsupported, std::move(what), field, std::move(hint)};
-}
-
-Status checkPlan(const ParallelPlan& plan)
-{
-    if (plan.worldSize() != 1 || plan.ep != 1 || plan.vpp != 1)
-        return unsupported("plan", "the engine of this version runs one rank",
-                           "a plan without dp, tp, pp, cp, ep, vpp");
-    if (plan.zero != 0) return unsupported("zero", "there is nothing to shard over on one rank", "zero=0");
-    if (plan.sequenceParallel) return unsupported("sp", "there is nothing to split over on one rank", "sp=0");
-    if (plan.recompute != Recompute::None)
-        return unsupported("recompute", "the engine of this version keeps all activations", "recompute=none");
-    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters)
-        return unsupported("offload", "the engine of this version does not offload", "offload=none");
-    if (plan.parameterServer != ParameterServer::None)
-        return unsupported("ps", "the engine of this version has no parameter servers", "ps=none");
-    return {};
 }
 
 NumberFormat formatOf(Precision precision)
@@ -102,98 +92,229 @@ Status checkMemory(const RunSpec& spec)
                  "a smaller model, batch or sequence, or more micro-batches"};
 }
 
+Duration threadCpu()
+{
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return {t.tv_sec * 1'000'000'000ll + t.tv_nsec};
+}
+
 void tell(const RunCallbacks& callbacks, const std::string& message)
 {
     if (callbacks.onMessage) callbacks.onMessage(message);
 }
 
-// What the recorder and the sink have cost between two moments.
-struct RecordingCost {
-    std::int64_t events = 0;
-    Duration sinkTime;
-
-    static RecordingCost read(const Recorder& recorder, const TraceSink& sink)
+// All of one run: what its ranks share and what they come to.
+class Run {
+public:
+    Run(const RunSpec& spec, const RunOptions& options, const RunCallbacks& callbacks)
+        : m_spec(spec)
+        , m_options(options)
+        , m_callbacks(callbacks)
+        , m_medians(spec.plan.worldSize(), [this] { return m_failed.load(); })
     {
-        const SinkStatistics s = sink.statistics();
-        return {recorder.events(), s.waiting + s.writerCpu};
+        m_report.ranks.resize(static_cast<std::size_t>(spec.plan.worldSize()));
     }
+
+    Result<RunReport> go()
+    {
+        const NumberFormat format = formatOf(m_spec.training.precision);
+        probe(format);
+        WorldOptions world;
+        world.plan = m_spec.plan;
+        world.format = format;
+        world.sink = m_options.sink;
+        world.origin = m_options.origin;
+        world.memoryLimit = memoryLimit(m_spec);
+        world.ranksPerNode = ranksPerNode(m_spec.cluster);
+        world.deviceClock = m_options.clock == ClockKind::Device;
+        if (world.deviceClock) world.links = clusterLinks(m_spec.cluster, m_options.linkFaults);
+        world.onFailure = [this] { m_failed = true; };
+        const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
+        if (!status.ok()) return status.error();
+        summarize();
+        return std::move(m_report);
+    }
+
+private:
+    // Measures the machine before anything runs on it; in a thread of its own, whose OpenMP settings it changes.
+    void probe(const NumberFormat& format)
+    {
+        if (m_options.measurePeak) tell(m_callbacks, "measuring the peak of one core");
+        std::thread([&] {
+            useSingleThread();
+            if (m_options.measurePeak) m_peak = measureMachinePeak(format.compute);
+            if (m_options.sink) m_eventCostNs = Recorder::calibrateEventCost();
+        }).join();
+    }
+
+    // Whether all ranks stop before a step: who gets there first decides.
+    bool stopsBefore(std::int64_t step)
+    {
+        const std::lock_guard lock(m_mutex);
+        if (step >= m_decided) {
+            m_decided = step + 1;
+            m_stops = m_options.stop.stop_requested();
+        }
+        return m_stops;
+    }
+
+    Status runRank(RankSlot& slot)
+    {
+        RankContext& rank = *slot.context;
+        Recorder& recorder = rank.recorder;
+        const bool first = recorder.rank().value == 0;
+        for (const SlowRank& slow : m_options.slowRanks)
+            if (slow.rank == recorder.rank()) recorder.slowDown(slow.factor);
+
+        std::unique_ptr<Trainer> trainer;
+        {
+            if (first) tell(m_callbacks, "building " + m_spec.model.name);
+            const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
+            FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
+            if (!m_options.loadWeightsDirectory.empty()) {
+                const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
+                FOURWALLS_TRY(loadWeights(rank, m_options.loadWeightsDirectory, trainer->model().parameters()));
+            }
+        }
+        RankReport& report = m_report.ranks[static_cast<std::size_t>(recorder.rank().value)];
+        report.rank = recorder.rank();
+        report.parameters = trainer->model().parameters().elements();
+        takeSteps(slot, *trainer, report);
+
+        if (!m_options.saveWeightsDirectory.empty()) {
+            const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
+            FOURWALLS_TRY(saveWeights(m_options.saveWeightsDirectory, trainer->model().parameters()));
+            recorder.event(EventKind::Checkpoint, "weights saved");
+        }
+        const MemoryStatistics& memory = rank.allocator.statistics();
+        report.peakBytesByCategory = memory.categoryPeaks;
+        report.peakBytes = memory.peakAllocated;
+        report.peakReservedBytes = memory.peakReserved;
+        const std::lock_guard lock(m_mutex);
+        m_fastest = std::max(m_fastest, recorder.fastestKernel());
+        recorder.close(); // what is torn down from here on is no part of the run
+        return {};
+    }
+
+    void takeSteps(RankSlot& slot, Trainer& trainer, RankReport& report)
+    {
+        Recorder& recorder = *slot.recorder;
+        const bool first = recorder.rank().value == 0;
+        const std::int64_t steps = m_spec.training.steps, warmup = recorder.warmupSteps(steps);
+        const CounterId wallCounter = recorder.defineCounter("step_wall_ms", CounterUnit::None, true);
+        const CounterId cpuCounter = recorder.defineCounter("step_cpu_ms", CounterUnit::None, true);
+        std::int64_t eventsBefore = 0;
+        for (std::int64_t i = 0; i < steps; ++i) {
+            if (stopsBefore(i)) {
+                if (first) m_report.stopped = true;
+                break;
+            }
+            if (i == warmup) {
+                if (recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
+                eventsBefore = recorder.events();
+                if (first && m_options.sink) m_sinkBefore = sinkTime();
+            }
+            const Instant wall = recorder.wallNow();
+            const Duration cpu = threadCpu();
+            const StepProgress progress = trainer.step(i);
+            const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
+            recorder.counter(wallCounter, recorder.now(), tookWall.milliseconds());
+            recorder.counter(cpuCounter, recorder.now(), tookCpu.milliseconds());
+            if (i >= warmup) {
+                report.stepWall += tookWall;
+                report.stepCpu += tookCpu;
+            }
+            if (!first) continue;
+            m_report.steps.push_back(progress);
+            if (m_callbacks.onStep) m_callbacks.onStep(progress);
+        }
+        report.events = recorder.events() - eventsBefore;
+        if (first && m_options.sink) m_sinkTime = sinkTime() - m_sinkBefore;
+    }
+
+    Duration sinkTime() const
+    {
+        const SinkStatistics s = m_options.sink->statistics();
+        return s.waiting + s.writerCpu;
+    }
+
+    void summarize()
+    {
+        Duration stepping;
+        std::int64_t events = 0;
+        for (const RankReport& rank : m_report.ranks) {
+            stepping += rank.stepWall;
+            events += rank.events;
+            m_report.peakReservedBytes = std::max(m_report.peakReservedBytes, rank.peakReservedBytes);
+            if (rank.peakBytes < m_report.peakBytes) continue;
+            m_report.peakBytes = rank.peakBytes;
+            m_report.peakBytesByCategory = rank.peakBytesByCategory;
+        }
+        m_report.parameters =
+            m_report.ranks.size() == 1 ? m_report.ranks.front().parameters : parameterCount(m_spec.model);
+        if (m_options.sink && stepping.ns > 0)
+            m_report.closing.recorderOverheadFraction =
+                (static_cast<double>(events) * m_eventCostNs + static_cast<double>(m_sinkTime.ns)) /
+                static_cast<double>(stepping.ns);
+        if (std::max(m_peak.flops, m_fastest) > 0) {
+            m_report.closing.peakFlopsPerDevice = std::max(m_peak.flops, m_fastest);
+            m_report.closing.peakSource = m_fastest > m_peak.flops ? "fastest operator" : "matrix-product sweep";
+        }
+        if (m_peak.bytesPerSecond > 0) m_report.closing.memoryBytesPerSecond = m_peak.bytesPerSecond;
+    }
+
+    const RunSpec& m_spec;
+    const RunOptions& m_options;
+    const RunCallbacks& m_callbacks;
+    MachinePeak m_peak;
+    double m_eventCostNs = 0;
+    std::atomic<bool> m_failed{false};
+    KernelMedians m_medians;
+    RunReport m_report;                // each rank writes its own entry of ranks, rank 0 the steps
+    Duration m_sinkBefore, m_sinkTime; // rank 0's
+
+    std::mutex m_mutex;
+    std::int64_t m_decided = 0;
+    bool m_stops = false;
+    double m_fastest = 0;
 };
 
-// All of a one-rank run, inside the rank's thread. Throws EngineError.
-Result<RunReport> runRank(const RunSpec& spec, const RunOptions& options, const RunCallbacks& callbacks)
+Status checkOptions(const RunSpec& spec, const RunOptions& options)
 {
-    useSingleThread();
-    const NumberFormat format = formatOf(spec.training.precision);
-    RunReport report;
-    MachinePeak peak;
-    if (options.measurePeak) {
-        tell(callbacks, "measuring the peak of one core");
-        peak = measureMachinePeak(format.compute);
+    const int world = spec.plan.worldSize();
+    const auto invalid = [](const char* field, std::string what, std::string hint) {
+        return Error{ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
+    };
+    const auto exists = [world](RankId rank) { return rank.value >= 0 && rank.value < world; };
+    const std::string ranks = "0 to " + std::to_string(world - 1);
+    for (const SlowRank& slow : options.slowRanks) {
+        if (!exists(slow.rank)) return invalid("slow rank", "there is no such rank", ranks);
+        if (!(slow.factor >= 1) || slow.factor > 1e6)
+            return invalid("slow rank", "the factor is not between 1 and a million", "1.5");
     }
-    const double eventCostNs = options.sink ? Recorder::calibrateEventCost() : 0.0;
-
-    Recorder recorder(options.sink, RankId{0}, options.sink ? options.origin : ClockOrigin::now());
-    Allocator allocator(recorder, memoryLimit(spec));
-    CpuDevice device(recorder, allocator);
-    RankContext rank{recorder, allocator, device, format};
-
-    std::unique_ptr<Trainer> trainer;
-    {
-        tell(callbacks, "building " + spec.model.name);
-        const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
-        FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, spec));
-        if (!options.loadWeightsDirectory.empty()) {
-            const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
-            FOURWALLS_TRY(loadWeights(rank, options.loadWeightsDirectory, trainer->model().parameters()));
-        }
+    for (const LinkFault& fault : options.linkFaults) {
+        if (!exists(fault.a) || !exists(fault.b) || fault.a == fault.b)
+            return invalid("link", "there are no two such ranks", ranks);
+        if (!(fault.bandwidthFactor > 0) || !(fault.loss >= 0) || fault.loss >= 1 || fault.addedLatency.ns < 0)
+            return invalid("link", "the fault is out of range",
+                           "bandwidth above 0, latency from 0, loss from 0 to below 1");
+        if (options.clock != ClockKind::Device)
+            return invalid("link", "links are modelled on the device clock only", "--clock device");
     }
-    report.parameters = trainer->model().parameters().elements();
-
-    RecordingCost before;
-    Duration measured;
-    const std::int64_t firstMeasured = spec.training.steps >= 3 ? 1 : 0;
-    for (std::int64_t i = 0; i < spec.training.steps; ++i) {
-        if (options.stop.stop_requested()) {
-            report.stopped = true;
-            break;
-        }
-        if (i == firstMeasured && options.sink) before = RecordingCost::read(recorder, *options.sink);
-        report.steps.push_back(trainer->step(i));
-        if (i >= firstMeasured) measured += report.steps.back().duration;
-        if (callbacks.onStep) callbacks.onStep(report.steps.back());
-    }
-    if (options.sink && measured.ns > 0) {
-        const RecordingCost after = RecordingCost::read(recorder, *options.sink);
-        const double recording = static_cast<double>(after.events - before.events) * eventCostNs;
-        report.closing.recorderOverheadFraction =
-            (recording + static_cast<double>((after.sinkTime - before.sinkTime).ns)) / static_cast<double>(measured.ns);
-    }
-    if (!options.saveWeightsDirectory.empty()) {
-        const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
-        FOURWALLS_TRY(saveWeights(options.saveWeightsDirectory, trainer->model().parameters()));
-        recorder.event(EventKind::Checkpoint, "weights saved");
-    }
-
-    const double fastest = recorder.fastestKernel();
-    if (std::max(peak.flops, fastest) > 0) {
-        report.closing.peakFlopsPerDevice = std::max(peak.flops, fastest);
-        report.closing.peakSource = fastest > peak.flops ? "fastest operator" : "matrix-product sweep";
-    }
-    if (peak.bytesPerSecond > 0) report.closing.memoryBytesPerSecond = peak.bytesPerSecond;
-    const MemoryStatistics& memory = allocator.statistics();
-    report.peakBytesByCategory = memory.categoryPeaks;
-    report.peakBytes = memory.peakAllocated;
-    report.peakReservedBytes = memory.peakReserved;
-    recorder.close(); // what is torn down from here on is no part of the run
-    return report;
+    if (options.clock == ClockKind::Device && spec.training.steps < 3)
+        return invalid("clock", "the device clock needs 2 steps to measure the operators before the ones that count",
+                       "at least 3 steps");
+    return {};
 }
 
 } // namespace
 
-Status checkRunnable(const RunSpec& spec)
+Status checkRunnable(const RunSpec& spec, const RunOptions& options)
 {
-    FOURWALLS_TRY(checkPlan(spec.plan));
+    FOURWALLS_TRY(checkPlan(spec));
     FOURWALLS_TRY(checkNetwork(spec));
+    FOURWALLS_TRY(checkOptions(spec, options));
     if (spec.training.device != DeviceKind::Cpu)
         return unsupported("device", "this build of the engine computes on the CPU", "--device cpu");
     if (spec.training.precision == Precision::Bf16 && !OneDnnMatmul::supportsBf16())
@@ -204,43 +325,35 @@ Status checkRunnable(const RunSpec& spec)
     return checkMemory(spec);
 }
 
-TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin)
+TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKind clock)
 {
     TraceHeader header;
     header.source = TraceSource::Recorded;
-    header.clock = ClockKind::Wall;
+    header.clock = clock;
     header.spec = spec;
     header.producer = "fourwalls " FOURWALLS_VERSION;
     header.computeLabel = "measured";
-    header.communicationLabel = "none";
+    header.communicationLabel = spec.plan.worldSize() == 1   ? "none"
+                                : clock == ClockKind::Device ? "modelled"
+                                                             : "measured";
     header.originUnixNs = origin.unixNs;
-    RankInfo rank;
-    rank.rank = RankId{0};
-    rank.device = CpuDevice::processorName() + ", one core";
-    rank.host = hostName();
-    rank.memoryBytes = capacityOf(spec);
-    header.ranks.push_back(rank);
+    const RankLayout layout(spec.plan);
+    for (int r = 0; r < spec.plan.worldSize(); ++r) {
+        RankInfo rank;
+        rank.rank = RankId{r};
+        rank.device = CpuDevice::processorName() + ", one core";
+        rank.host = hostName();
+        rank.pipelineStage = layout.coordinates(rank.rank).stage;
+        rank.memoryBytes = capacityOf(spec);
+        header.ranks.push_back(rank);
+    }
     return header;
 }
 
 Result<RunReport> runTraining(const RunSpec& spec, const RunOptions& options, const RunCallbacks& callbacks)
 {
-    FOURWALLS_TRY(checkRunnable(spec));
-    // A thread of its own, so that the caller's OpenMP settings stay as they are.
-    std::optional<Result<RunReport>> result;
-    std::thread thread([&] {
-        try {
-            result.emplace(runRank(spec, options, callbacks));
-        } catch (const EngineError& error) {
-            result.emplace(error.error());
-        } catch (const std::bad_alloc&) {
-            result.emplace(Error{ErrorCode::Internal, "out of memory", "training", "a smaller model or batch"});
-        } catch (const std::exception& error) {
-            result.emplace(Error{ErrorCode::Internal, error.what(), "training", ""});
-        }
-    });
-    thread.join();
-    return std::move(*result);
+    FOURWALLS_TRY(checkRunnable(spec, options));
+    return Run(spec, options, callbacks).go();
 }
 
 } // namespace fourwalls::engine

@@ -91,10 +91,11 @@ const GroupCommunicator::Hops& GroupCommunicator::hopsOf(const CollectiveShape& 
         const int own = index();
         for (const CollectiveHop& hop : collectiveHops(shape, algorithm))
             if (hop.from == own || hop.to == own) found->second.push_back(hop);
-        std::stable_sort(found->second.begin(), found->second.end(), [own](const CollectiveHop& a, const CollectiveHop& b) {
-            if (a.round != b.round) return a.round < b.round;
-            return a.from == own && b.from != own;
-        });
+        std::stable_sort(found->second.begin(), found->second.end(),
+                         [own](const CollectiveHop& a, const CollectiveHop& b) {
+                             if (a.round != b.round) return a.round < b.round;
+                             return a.from == own && b.from != own;
+                         });
     }
     return found->second;
 }

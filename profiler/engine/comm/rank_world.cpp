@@ -124,6 +124,7 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
 {
     const int world = options.plan.worldSize();
     Failure failure;
+    if (options.onFailure) failure.addWaker(options.onFailure);
     std::vector<std::unique_ptr<RankSlot>> slots(static_cast<std::size_t>(world));
     {
         SharedGroups groups(options, failure);

@@ -29,7 +29,8 @@ struct WorldOptions {
     std::int64_t memoryLimit = 0; ///< per rank [bytes]; 0: the machine's
     int ranksPerNode = 0;         ///< neighbouring ranks that share a node; 0: all
     bool deviceClock = false;
-    LinkTable links;                                              ///< of the device clock; empty: links take no time
+    LinkTable links;                 ///< of the device clock; empty: links take no time
+    std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -18,6 +19,20 @@ std::int64_t readNs(clockid_t clock)
     timespec t;
     clock_gettime(clock, &t);
     return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
+}
+
+// Lets time pass on the wall clock: sleeps as long as sleeping is exact enough, then looks at the clock.
+void delay(Duration duration)
+{
+    constexpr std::int64_t kSleepSlack = 100'000;
+    const std::int64_t until = readNs(CLOCK_MONOTONIC) + duration.ns;
+    if (duration.ns > kSleepSlack) {
+        const std::int64_t wake = until - kSleepSlack;
+        const timespec t{wake / 1'000'000'000, wake % 1'000'000'000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+    }
+    while (readNs(CLOCK_MONOTONIC) < until) {
+    }
 }
 
 std::string shapeText(const std::array<std::int32_t, 4>& shape)
@@ -234,19 +249,46 @@ void Scope::begin(const OpKey& key)
     m_active = true;
     m_kind = key.kind;
     m_flops = key.flops;
-    m_op = m_recorder.intern(key);
-    m_savedOp = m_recorder.m_current;
-    m_recorder.m_current = m_op;
+    if (m_recorder.on()) {
+        m_op = m_recorder.intern(key);
+        m_savedOp = m_recorder.m_current;
+        m_recorder.m_current = m_op;
+    }
+    if (m_recorder.m_timesKernels && key.kind == SliceKind::Kernel) beginKernel(key);
     m_start = m_recorder.now();
+}
+
+void Scope::beginKernel(const OpKey& key)
+{
+    if (m_recorder.m_insideKernel) return; // what contains this one counts
+    m_recorder.m_insideKernel = true;
+    if (m_recorder.m_virtual)
+        m_kernelTime = &m_recorder.m_kernelTimes.entry({key.name, key.flops, key.bytes, key.shape});
+    m_cpuStart = readNs(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void Scope::endKernel()
+{
+    m_recorder.m_insideKernel = false;
+    const Duration taken{readNs(CLOCK_THREAD_CPUTIME_ID) - m_cpuStart};
+    const double slowness = m_recorder.m_slowness;
+    if (m_kernelTime) {
+        const Duration time = m_kernelTime->take(taken);
+        m_recorder.m_virtualNow =
+            m_recorder.m_virtualNow + Duration{std::llround(static_cast<double>(time.ns) * slowness)};
+    } else {
+        delay(Duration{std::llround(static_cast<double>(taken.ns) * (slowness - 1))});
+    }
 }
 
 void Scope::end()
 {
+    if (m_cpuStart >= 0) endKernel();
     const Instant now = m_recorder.now();
     if (m_recorder.on()) m_recorder.slice(m_kind, m_op, m_start, now);
     if (m_flops >= kTimeableFlops && now > m_start)
         m_recorder.m_fastest = std::max(m_recorder.m_fastest, m_flops / (now - m_start).seconds());
-    m_recorder.m_current = m_savedOp;
+    if (m_savedOp || m_recorder.on()) m_recorder.m_current = m_savedOp;
 }
 
 double Recorder::calibrateEventCost()

@@ -5,6 +5,7 @@
 
 #include "model/trace/records.h"
 #include "model/trace/trace_sink.h"
+#include "profiler/engine/core/kernel_times.h"
 #include "profiler/engine/run.h"
 
 #include <array>
@@ -69,9 +70,27 @@ public:
     void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);
     void freed(AllocationId id);
 
-    /// From here on time is virtual: it goes on only where somebody says so.
-    void startVirtualClock() { m_virtual = true; }
+    /// From here on time is virtual: it goes on only in kernels and where somebody says so.
+    void startVirtualClock()
+    {
+        m_virtual = true;
+        m_timesKernels = true;
+    }
     bool virtualClock() const { return m_virtual; }
+    /// How long kernels take on the virtual clock.
+    KernelTimes& kernelTimes() { return m_kernelTimes; }
+    /// Makes every kernel take `factor` times as long, on either clock. factor >= 1.
+    void slowDown(double factor)
+    {
+        m_slowness = factor;
+        m_timesKernels = m_virtual || factor > 1;
+    }
+    /// Steps that are left out of the metrics, of so many in all: the operators' times settle in them.
+    std::int64_t warmupSteps(std::int64_t steps) const
+    {
+        if (steps < 3) return 0;
+        return m_virtual ? 2 : 1;
+    }
     void advanceTo(Instant at)
     {
         if (m_virtual && at > m_virtualNow) m_virtualNow = at;
@@ -129,6 +148,10 @@ private:
     Role m_role;
     std::unique_ptr<TraceProducer> m_producer;
     bool m_virtual = false;
+    bool m_timesKernels = false; // the virtual clock or a slow rank: each kernel's processor time is read
+    bool m_insideKernel = false;
+    double m_slowness = 1;
+    KernelTimes m_kernelTimes;
     Instant m_virtualNow;
     std::optional<TrackId> m_communication;
     RankId m_rank;
@@ -167,7 +190,7 @@ public:
     {
         m_savedPhase = recorder.m_phase;
         m_savedLayer = recorder.m_layer;
-        if (recorder.on())
+        if (recorder.on() || recorder.m_timesKernels)
             begin({kernel, SliceKind::Kernel, recorder.m_phase, Activity::Compute, recorder.m_layer, flops, bytes,
                    shape});
         if (fewerFlops) m_flops = 0;
@@ -188,6 +211,8 @@ private:
     }
     void begin(const OpKey& key);
     void end();
+    void beginKernel(const OpKey& key);
+    void endKernel();
 
     Recorder& m_recorder;
     bool m_active = false;
@@ -195,6 +220,8 @@ private:
     OpId m_op;
     double m_flops = 0;
     std::optional<OpId> m_savedOp;
+    std::int64_t m_cpuStart = -1;               // a kernel whose processor time counts
+    KernelTimes::Entry* m_kernelTime = nullptr; // on the virtual clock
     Phase m_savedPhase;
     std::int32_t m_savedLayer;
     Instant m_start;
