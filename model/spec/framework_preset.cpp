@@ -62,6 +62,9 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.flag("overlap_experts", p.overlapExperts);
     fields.word("stage_split", kSplitWords, p.stageSplit);
     fields.word("selective_recompute", kSelectiveWords, p.selective);
+    fields.integer("default_heads", p.defaultHeads, 0, 100'000);
+    fields.integer("default_vocabulary", p.defaultVocabulary, 2, 100'000'000);
+    fields.flag("microbatches_are_stages", p.microbatchesAreStages);
     fields.number("logit_bytes", p.logitBytes, 0, kMostBytes);
     fields.number("context_bytes", p.contextBytes, 0, 1e12);
     fields.number("library_bytes", p.libraryBytes, 0, 1e12);

@@ -71,6 +71,11 @@ struct FrameworkPreset {
     StageSplit stageSplit = StageSplit::Automatic;
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 
+    // What its users leave unsaid (for tables of published runs).
+    std::int64_t defaultHeads = 0;       ///< 0: heads of about 128
+    std::int64_t defaultVocabulary = 51200;
+    bool microbatchesAreStages = false;  ///< as many micro-batches as pipeline stages, unless told
+
     // Memory.
     double logitBytes = 8;           ///< live per logit at the loss
     double contextBytes = 1.0e9;     ///< of driver and libraries, on the device

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// See score.h.
+#include "model/compare/score.h"
+
+#include "model/compare/csv_table.h"
+#include "model/compare/published_row.h"
+#include "model/cost/closed_form.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/schedule_simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace fourwalls::compare {
+
+namespace {
+
+using cost::CostModel;
+using cost::StepCost;
+
+/// A layer's forward, recomputation and backward, without the ends: the first stage's layers over their number.
+double layerSeconds(const StepCost& withLayers, const StepCost& withMore)
+{
+    const auto total = [](const StepCost& c) {
+        const cost::ChunkCost& chunk = c.kinds.front();
+        return chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
+    };
+    return total(withMore) - total(withLayers);
+}
+
+Status scoreLayer(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
+{
+    // The same network with one layer more: the difference is one layer.
+    RunSpec spec = row.spec, longer = row.spec;
+    auto& t = std::get<TransformerSpec>(longer.model.architecture);
+    t.layers += 1;
+    FOURWALLS_TRY_ASSIGN(CostModel one, CostModel::create(spec, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(CostModel two, CostModel::create(longer, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(const StepCost first, one.stepCost(spec.plan));
+    FOURWALLS_TRY_ASSIGN(const StepCost second, two.stepCost(longer.plan));
+    scored.predictedSeconds = layerSeconds(first, second);
+    scored.parts = second.kinds.front().forward.parts;
+    return {};
+}
+
+Status scoreStep(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
+{
+    FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(row.spec, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(row.spec.plan));
+    FOURWALLS_TRY_ASSIGN(const cost::SimulatedStep step, simulateSchedule(cost));
+    const cost::Prediction closed = cost::closedForm(cost, calibration);
+    scored.predictedSeconds = step.seconds;
+    scored.lowSeconds = step.seconds * closed.low / closed.seconds;
+    scored.highSeconds = step.seconds * closed.high / closed.seconds;
+    scored.parts = closed.parts;
+    scored.dominant = std::string(cost::name(closed.dominant));
+    scored.feasible = closed.feasible;
+    if (row.memoryGb && row.memoryKind != MemoryKind::Analytic) {
+        const double bytes = row.memoryKind == MemoryKind::Device ? closed.peakBytes : closed.peakAllocatedBytes;
+        scored.predictedMemoryGb = bytes / row.bytesPerGb;
+    }
+    return {};
+}
+
+ScoredRow scoreRow(const PublishedRow& row, const Calibration& calibration)
+{
+    ScoredRow scored;
+    scored.id = row.id;
+    scored.assumed = row.assumed;
+    scored.skipped = row.skipped;
+    scored.publishedSeconds = row.seconds;
+    scored.publishedMemoryGb = row.memoryGb;
+    scored.outOfMemory = row.outOfMemory;
+    scored.sweep = row.sweep;
+    if (!row.skipped.empty()) return scored;
+    const Status status = row.oneLayer ? scoreLayer(row, calibration, scored) : scoreStep(row, calibration, scored);
+    if (!status.ok()) {
+        scored.skipped = status.error().message();
+        return scored;
+    }
+    if (!row.seconds) {
+        if (!row.outOfMemory) scored.skipped = "no published time";
+        return scored;
+    }
+    scored.errorPercent = 100 * (*scored.predictedSeconds - *row.seconds) / *row.seconds;
+    const double tokens =
+        static_cast<double>(row.spec.training.batch) * static_cast<double>(row.spec.training.sequence);
+    const double scale = row.spec.plan.worldSize() / tokens;
+    scored.deviceSecondsPerToken = *row.seconds * scale;
+    scored.predictedDeviceSecondsPerToken = *scored.predictedSeconds * scale;
+    return scored;
+}
+
+/// Pairs inside one sweep whose published values differ by over 3 %, in the same order when predicted; ties half.
+std::optional<double> rankAgreement(const std::vector<ScoredRow>& items)
+{
+    constexpr double kDiffer = 0.03;
+    double pairs = 0, agreed = 0;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        for (std::size_t j = i + 1; j < items.size(); ++j) {
+            const ScoredRow &a = items[i], &b = items[j];
+            if (!a.errorPercent || !b.errorPercent || a.sweep != b.sweep) continue;
+            const double published = a.deviceSecondsPerToken - b.deviceSecondsPerToken;
+            if (std::abs(published) <= kDiffer * std::min(a.deviceSecondsPerToken, b.deviceSecondsPerToken)) continue;
+            const double predicted = a.predictedDeviceSecondsPerToken - b.predictedDeviceSecondsPerToken;
+            pairs += 1;
+            agreed += predicted == 0 ? 0.5 : (predicted > 0) == (published > 0) ? 1 : 0;
+        }
+    if (pairs == 0) return std::nullopt;
+    return 100 * agreed / pairs;
+}
+
+void summarize(ScoredTable& table)
+{
+    double absolute = 0, signedSum = 0, largest = 0, memory = 0;
+    std::size_t times = 0, memories = 0;
+    for (const ScoredRow& row : table.items) {
+        if (row.errorPercent) {
+            absolute += std::abs(*row.errorPercent);
+            signedSum += *row.errorPercent;
+            largest = std::max(largest, std::abs(*row.errorPercent));
+            ++times;
+        }
+        if (row.publishedMemoryGb && row.predictedMemoryGb && *row.publishedMemoryGb > 0) {
+            memory += std::abs(*row.predictedMemoryGb / *row.publishedMemoryGb - 1) * 100;
+            ++memories;
+        }
+    }
+    table.predicted = times;
+    if (times > 0) {
+        table.timeMaePercent = absolute / static_cast<double>(times);
+        table.timeBiasPercent = signedSum / static_cast<double>(times);
+        table.timeMaxPercent = largest;
+    }
+    if (memories > 0) table.memoryMaePercent = memory / static_cast<double>(memories);
+    table.rankAgreementPercent = rankAgreement(table.items);
+}
+
+} // namespace
+
+Result<ScoredTable> scoreTable(const std::string& path, const Calibration& calibration)
+{
+    FOURWALLS_TRY_ASSIGN(const CsvTable table, CsvTable::read(path));
+    ScoredTable scored;
+    scored.file = std::filesystem::path(path).filename().string();
+    scored.rows = table.rows();
+    if (!isTrainingTable(table)) {
+        scored.notScored = "not a table of training steps: it lacks the columns of a model, a plan and a device";
+        return scored;
+    }
+    for (std::size_t i = 0; i < table.rows(); ++i) {
+        FOURWALLS_TRY_ASSIGN(const PublishedRow row, publishedRow(table, i));
+        scored.items.push_back(scoreRow(row, calibration));
+    }
+    summarize(scored);
+    return scored;
+}
+
+} // namespace fourwalls::compare

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// See closed_form.h.
+#include "model/cost/closed_form.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace fourwalls::cost {
+
+namespace {
+
+/// One micro-batch through all chunks of a stage.
+struct StageWork {
+    double forward = 0, backward = 0, weight = 0; ///< backward holds recomputation and the weight gradient
+    double transfer = 0;                          ///< standing still for sends, both ways
+    double seconds() const { return forward + backward + transfer; }
+};
+
+StageWork workOf(const StepCost& cost, int stage)
+{
+    StageWork work;
+    for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
+        const int position = cost.shape.positionOf(stage, chunk);
+        const ChunkCost& kind = cost.chunk(position);
+        work.forward += kind.forward.seconds();
+        work.weight += kind.backwardWeight.seconds();
+        work.backward += kind.recompute.seconds() + kind.backwardSeconds();
+        if (!cost.blockingTransfers) continue;
+        const auto at = static_cast<std::size_t>(position);
+        if (at < cost.boundaries.size()) work.transfer += cost.boundaries[at].seconds;
+        if (at > 0) work.transfer += cost.boundaries[at - 1].seconds;
+    }
+    return work;
+}
+
+/// Fill and drain of the pipeline [s], given the work of every stage.
+double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allForward, double allBackward,
+                    double transfers)
+{
+    const int p = cost.shape.stages, v = cost.shape.chunks;
+    const double m = cost.shape.microbatches;
+    if (p <= 1) return 0;
+    const double others = allForward + allBackward - slowest.forward - slowest.backward;
+    switch (cost.shape.schedule) {
+    case PipelineSchedule::Naive: return m * (others + 2 * transfers);
+    case PipelineSchedule::GPipe:
+    case PipelineSchedule::OneFOneB: return others + 2 * transfers;
+    case PipelineSchedule::Interleaved: return others / v + 2 * transfers / v;
+    case PipelineSchedule::ZeroBubbleH1:
+        return std::max(0.0, others - 2 * (p - 1) * slowest.weight) + 2 * transfers;
+    case PipelineSchedule::ZeroBubble2p:
+    case PipelineSchedule::ZeroBubbleV: {
+        // The weight gradients fill what forward and input gradient leave.
+        const double each = slowest.backward - slowest.weight;
+        return std::max(0.0, (p - 1) * (slowest.forward + each - 2 * slowest.weight) / 2) + 2 * transfers;
+    }
+    }
+    return others;
+}
+
+double lowFactor(CostPart part, const Calibration& c)
+{
+    switch (part) {
+    case CostPart::Gemm:
+    case CostPart::Attention: return c.computeLow;
+    case CostPart::MemoryBound:
+    case CostPart::Optimizer:
+    case CostPart::Host: return c.memoryLow;
+    default: return c.communicationLow;
+    }
+}
+
+double highFactor(CostPart part, const Calibration& c)
+{
+    switch (part) {
+    case CostPart::Gemm:
+    case CostPart::Attention: return c.computeHigh;
+    case CostPart::MemoryBound:
+    case CostPart::Optimizer:
+    case CostPart::Host: return c.memoryHigh;
+    default: return c.communicationHigh;
+    }
+}
+
+} // namespace
+
+std::string_view name(CostPart part)
+{
+    constexpr std::array<std::string_view, kCostParts> kNames{
+        "gemm",        "attention",      "memory_bound",  "host",          "tensor_comm", "context_comm", "expert_comm",
+        "parameter_comm", "gradient_comm", "pipeline_comm", "copy",        "contention",  "optimizer"};
+    const auto index = static_cast<std::size_t>(part);
+    return index < kCostParts ? kNames[index] : "unknown";
+}
+
+Prediction closedForm(const StepCost& cost, const Calibration& calibration)
+{
+    Prediction result;
+    const int stages = cost.shape.stages;
+    const double m = cost.shape.microbatches;
+    double allForward = 0, allBackward = 0, transfers = 0;
+    int slowestStage = 0;
+    StageWork slowest;
+    for (int i = 0; i < stages; ++i) {
+        const StageWork work = workOf(cost, i);
+        allForward += work.forward;
+        allBackward += work.backward;
+        if (i == 0 || work.seconds() > slowest.seconds()) {
+            slowest = work;
+            slowestStage = i;
+        }
+    }
+    for (const BoundaryCost& boundary : cost.boundaries) transfers += boundary.seconds;
+
+    PartSeconds& parts = result.parts;
+    double wire = 0;
+    for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
+        const int position = cost.shape.positionOf(slowestStage, chunk);
+        const ChunkCost& kind = cost.chunk(position);
+        parts.addScaled(kind.forward.parts, m);
+        parts.addScaled(kind.recompute.parts, m);
+        parts.addScaled(kind.backwardInput.parts, m);
+        parts.addScaled(kind.backwardWeight.parts, m);
+        wire += m * (kind.wire.tensor + kind.wire.context + kind.wire.expert + kind.wire.parameter);
+        const auto at = static_cast<std::size_t>(position);
+        if (at < cost.boundaries.size()) wire += m * cost.boundaries[at].bytes;
+        if (at > 0) wire += m * cost.boundaries[at - 1].bytes;
+    }
+    parts[CostPart::PipelineComm] += m * slowest.transfer;
+    double exposed = 0, optimizer = 0, gradientWire = 0;
+    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+        const StageCost& stage = cost.stages[i];
+        exposed = std::max(exposed, stage.gradientCommExposed);
+        optimizer = std::max(optimizer, stage.optimizerSeconds);
+        gradientWire = std::max(gradientWire, stage.gradientWireBytes);
+        const double total = stage.memory.total();
+        if (i == 0 || total > result.peakBytes) {
+            result.peakBytes = total;
+            result.peakAllocatedBytes = stage.memory.allocated();
+            result.peakStage = static_cast<int>(i);
+        }
+    }
+    parts[CostPart::GradientComm] += exposed;
+    parts[CostPart::Optimizer] += optimizer;
+    parts[CostPart::Host] += cost.fixedSeconds;
+    result.wireBytes = wire + gradientWire;
+    result.bubbleSeconds = fillAndDrain(cost, slowest, allForward, allBackward, transfers);
+    result.seconds = parts.total() + result.bubbleSeconds;
+
+    double low = 0, high = 0, largest = 0;
+    for (std::size_t i = 0; i < kCostParts; ++i) {
+        const auto part = static_cast<CostPart>(i);
+        low += parts[part] * lowFactor(part, calibration);
+        high += parts[part] * highFactor(part, calibration);
+        if (parts[part] > largest) {
+            largest = parts[part];
+            result.dominant = part;
+        }
+    }
+    const double work = std::max(parts.total(), 1e-300);
+    result.low = result.seconds * low / work; // the bubble scales with the work that it waits for
+    result.high = result.seconds * high / work;
+    result.bubbleDominates = result.bubbleSeconds > largest;
+    result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
+    if (cost.peakFlops > 0 && result.seconds > 0)
+        result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);
+    result.feasible = cost.usableMemoryBytes <= 0 || result.peakBytes <= cost.usableMemoryBytes;
+    return result;
+}
+
+std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)
+{
+    if (prediction.feasible) return {};
+    const MemoryTerms& m = cost.stages[static_cast<std::size_t>(prediction.peakStage)].memory;
+    const std::array<std::pair<const char*, double>, 9> terms{
+        {{"weights", m.weights}, {"gradients", m.gradients}, {"optimizer states", m.optimizer},
+         {"activations", m.activations}, {"logits", m.logits}, {"temporaries", m.transient},
+         {"communication buffers", m.communication}, {"context", m.context}, {"allocator slack", m.slack}}};
+    const auto largest =
+        std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    char text[200];
+    std::snprintf(text, sizeof text, "stage %d needs %.1f GB and the device has %.1f GB; the largest term is %s (%.1f GB)",
+                  prediction.peakStage, prediction.peakBytes * 1e-9, cost.usableMemoryBytes * 1e-9, largest->first,
+                  largest->second * 1e-9);
+    return text;
+}
+
+} // namespace fourwalls::cost

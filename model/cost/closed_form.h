@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step's time, memory and traffic in closed form: the slowest stage at work, the pipeline's fill and drain by
+// schedule, and what happens once per step. Quick enough to be asked thousands of times per second; a test bounds its
+// difference from the simulation.
+#pragma once
+
+#include "model/cost/step_cost.h"
+#include "model/spec/calibration.h"
+
+#include <string>
+#include <string_view>
+
+namespace fourwalls::cost {
+
+struct Prediction {
+    double seconds = 0, low = 0, high = 0; ///< of a step, with its band
+    double bubbleSeconds = 0;              ///< of the slowest stage: fill and drain
+    PartSeconds parts;                     ///< of the slowest stage; with the bubble they add up to the step
+    CostPart dominant = CostPart::Gemm;    ///< the part that takes most of the step
+    bool bubbleDominates = false;          ///< waiting for the pipeline takes more than any part
+    double tokensPerSecond = 0;
+    double mfu = 0;                        ///< 0: the peak is unknown
+    double wireBytes = 0;                  ///< sent by the busiest rank in one step
+    double peakBytes = 0;                  ///< of the fullest stage, everything counted
+    double peakAllocatedBytes = 0;         ///< of it, what an allocator reports
+    int peakStage = 0;
+    bool feasible = true;                  ///< peakBytes fits the device
+};
+
+/// Errors cannot happen: `cost` comes from CostModel. Sources of the bubbles: docs/metrics.md, "bubble_fraction".
+Prediction closedForm(const StepCost& cost, const Calibration& calibration);
+
+/// The word of a part: "gemm", "attention", …
+std::string_view name(CostPart part);
+
+/// Why a prediction does not fit, or empty: names the stage and the largest term.
+std::string whyInfeasible(const StepCost& cost, const Prediction& prediction);
+
+} // namespace fourwalls::cost
