@@ -2,6 +2,8 @@
 // See decoder.h. n = samples * sequence; C = hidden; V = vocabulary.
 #include "profiler/engine/nn/decoder.h"
 
+#include "profiler/engine/nn/sequence_split.h"
+
 namespace fourwalls::engine {
 
 struct Decoder::State final : ForwardState {
@@ -20,8 +22,7 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
         m_embeddingUnit = m_parameters.beginUnit("embedding");
         m_embedding.emplace(rank, m_parameters, spec, seed);
     }
-    if (spec.positions == Positions::Rotary)
-        m_rotary = RotaryTables::make(rank, sequence, spec.hidden / spec.heads);
+    if (spec.positions == Positions::Rotary) m_rotary = RotaryTables::make(rank, sequence, spec.hidden / spec.heads);
     m_layers.reserve(static_cast<std::size_t>(range.layers));
     for (std::int64_t i = range.firstLayer; i < range.firstLayer + range.layers; ++i) {
         m_layerUnits.push_back(m_parameters.beginUnit("layer " + std::to_string(i)));
@@ -41,15 +42,19 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
     m_finalNorm.gain = &m_parameters.addVector(rank, norm + ".weight", spec.hidden, 1.0);
     if (m_finalNorm.kind == NormKind::LayerNorm)
         m_finalNorm.shift = &m_parameters.addVector(rank, norm + ".bias", spec.hidden, 0.0);
+    m_finalNorm.gain->partialOverTensor = rowsAreCut(rank);
+    if (m_finalNorm.shift) m_finalNorm.shift->partialOverTensor = rowsAreCut(rank);
     Parameter* weight = m_tiedTable;
     if (!weight)
-        weight = &m_parameters.addMatrix(rank, seed, "lm_head.weight", spec.vocabulary, spec.hidden, 0.02);
+        weight = &m_parameters.addMatrix(rank, seed, "lm_head.weight", spec.vocabulary, spec.hidden, 0.02, {},
+                                         vocabularyShard(rank, spec.vocabulary, spec.hidden));
     m_head.emplace(*weight, options.fuse);
 }
 
-Shape Decoder::inputShape(const RankContext&, std::int64_t samples) const
+Shape Decoder::inputShape(const RankContext& rank, std::int64_t samples) const
 {
-    return {samples * m_sequence, m_spec.hidden};
+    const std::int64_t rows = samples * SequenceSplit::of(rank, m_sequence).length();
+    return {heldRows(rank, rows).count, m_spec.hidden};
 }
 
 std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& batch, const Tensor& input)
@@ -86,7 +91,7 @@ double Decoder::loss(RankContext& rank, const Batch& batch, ForwardState& forwar
     auto& state = static_cast<State&>(forwardState);
     const ParameterUnit* unit = m_tiedTable ? m_tiedTable->unit : m_headUnit;
     rank.enter(unit, UnitPass::Head);
-    const auto n = static_cast<double>(state.normed.rows());
+    const auto n = static_cast<double>(batch.targets.elements());
     state.gradient = rank.temporary(state.normed.shape());
     const double sum = m_head->loss(rank, state.normed, batch.targets, state.gradient, lossScale / n);
     state.normed.reset();

@@ -23,9 +23,8 @@ void Linear::backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx
 void Linear::backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const
 {
     if (!rank.deferred) return addWeightGradient(rank, x, dy);
-    rank.deferred->add(rank.recorder.layer(), [layer = *this, x, dy](RankContext& later) {
-        layer.addWeightGradient(later, x, dy);
-    });
+    rank.deferred->add(rank.recorder.layer(),
+                       [layer = *this, x, dy](RankContext& later) { layer.addWeightGradient(later, x, dy); });
 }
 
 void Linear::addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const

@@ -19,8 +19,7 @@ struct Linear {
     /// W.gradient += x^T dy, b.gradient += column sums of dy; now, or later if the rank defers weight gradients: then
     /// x and dy must keep their contents.
     void backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const;
-
-private:
+    /// The same, now in any case.
     void addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const;
 };
 

@@ -3,6 +3,8 @@
 #include "profiler/engine/nn/token_embedding.h"
 
 #include "profiler/engine/nn/decoder_layer.h"
+#include "profiler/engine/nn/sequence_split.h"
+#include "profiler/engine/nn/tensor_parallel.h"
 
 namespace fourwalls::engine {
 
@@ -13,7 +15,8 @@ const char* tokenTableName(const TransformerSpec& spec)
 
 Parameter& addTokenTable(const RankContext& rank, ParameterList& list, const TransformerSpec& spec, std::uint64_t seed)
 {
-    return list.addMatrix(rank, seed, tokenTableName(spec), spec.vocabulary, spec.hidden, 0.02);
+    return list.addMatrix(rank, seed, tokenTableName(spec), spec.vocabulary, spec.hidden, 0.02, {},
+                          vocabularyShard(rank, spec.vocabulary, spec.hidden));
 }
 
 TokenEmbedding::TokenEmbedding(const RankContext& rank, ParameterList& list, const TransformerSpec& spec,
@@ -26,13 +29,41 @@ TokenEmbedding::TokenEmbedding(const RankContext& rank, ParameterList& list, con
     RankContext master = rank;
     master.format.compute = rank.format.master;
     m_positions = &list.addMatrix(master, seed, "transformer.wpe.weight", spec.sequence, spec.hidden, 0.02);
+    m_positions->partialOverTensor = rowsAreCut(rank);
+}
+
+// The position of every held row, I32.
+Tensor TokenEmbedding::heldPositions(const RankContext& rank, const Tensor& tokens) const
+{
+    const std::int64_t length = tokens.columns();
+    const SequenceSplit split = SequenceSplit::of(rank, length * sizeOf(rank.contextGroup()));
+    const IndexRange rows = heldRows(rank, tokens.elements());
+    Tensor ids = Tensor::make(rank.allocator, {rows.count}, DType::I32, MemoryCategory::Other);
+    for (std::int64_t i = 0; i < rows.count; ++i)
+        ids.as<std::int32_t>()[i] = static_cast<std::int32_t>(split.position((rows.first + i) % length));
+    return ids;
 }
 
 Tensor TokenEmbedding::forward(RankContext& rank, const Tensor& tokens) const
 {
     const Scope op(rank.recorder, SliceKind::Operator, "embedding");
-    Tensor x = rank.activation({tokens.elements(), m_hidden});
-    rank.device.embeddingForward(tokens, m_tokens->compute, m_positions ? m_positions->weight : Tensor(), x);
+    const std::int64_t n = tokens.elements();
+    Tensor x = rank.activation({heldRows(rank, n).count, m_hidden});
+    if (tensorRanks(rank) == 1 && sizeOf(rank.contextGroup()) == 1) {
+        rank.device.embeddingForward(tokens, m_tokens->compute, m_positions ? m_positions->weight : Tensor(), x);
+        return x;
+    }
+    const std::int64_t firstToken = m_tokens->shard.firstRow;
+    if (rowsAreCut(rank)) {
+        const Tensor partial =
+            Tensor::make(rank.allocator, {n, m_hidden}, rank.format.compute, MemoryCategory::CommBuffers);
+        rank.device.embeddingForward(tokens, m_tokens->compute, {}, partial, firstToken);
+        rank.tensorGroup()->reduceScatter(partial, x);
+    } else {
+        rank.device.embeddingForward(tokens, m_tokens->compute, {}, x, firstToken);
+        if (tensorRanks(rank) > 1) rank.tensorGroup()->allReduce(x);
+    }
+    if (m_positions) rank.device.addRows(heldPositions(rank, tokens), m_positions->weight, x);
     return x;
 }
 
@@ -43,7 +74,12 @@ void TokenEmbedding::backward(RankContext& rank, const Tensor& tokens, const Ten
     // Rows that no token asks for receive nothing: the sums start from zero, unless the tied head wrote them.
     if (!m_tokens->takeAccumulate()) rank.device.zero(m_tokens->gradient);
     if (m_positions && !m_positions->takeAccumulate()) rank.device.zero(m_positions->gradient);
-    rank.device.embeddingBackward(tokens, dx, m_tokens->gradient, m_positions ? m_positions->gradient : Tensor());
+    if (tensorRanks(rank) == 1 && sizeOf(rank.contextGroup()) == 1) {
+        rank.device.embeddingBackward(tokens, dx, m_tokens->gradient, m_positions ? m_positions->gradient : Tensor());
+        return;
+    }
+    rank.device.embeddingBackward(tokens, gatherRows(rank, dx), m_tokens->gradient, {}, m_tokens->shard.firstRow);
+    if (m_positions) rank.device.embeddingBackward(heldPositions(rank, tokens), dx, m_positions->gradient, {});
 }
 
 } // namespace fourwalls::engine

@@ -72,7 +72,7 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
         network.model = std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse);
         return network;
     }
-    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse};
+    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recompute};
     const TransformerSpec& transformer = *spec.model.transformer();
     FOURWALLS_TRY_ASSIGN(TextData text,
                          TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));

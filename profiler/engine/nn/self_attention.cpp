@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// See self_attention.h. n = all rows; W = (heads + 2 kvHeads) headDim of this rank.
+#include "profiler/engine/nn/self_attention.h"
+
+#include "profiler/engine/nn/sequence_split.h"
+
+#include <cmath>
+
+namespace fourwalls::engine {
+
+RotaryTables RotaryTables::make(const RankContext& rank, std::int64_t sequence, std::int64_t headDim)
+{
+    const std::int64_t half = headDim / 2;
+    const SequenceSplit split = SequenceSplit::of(rank, sequence);
+    RotaryTables tables;
+    tables.cosines = Tensor::make(rank.allocator, {split.length(), half}, rank.format.master, MemoryCategory::Other);
+    tables.sines = Tensor::make(rank.allocator, {split.length(), half}, rank.format.master, MemoryCategory::Other);
+    for (std::int64_t p = 0; p < split.length(); ++p)
+        for (std::int64_t i = 0; i < half; ++i) {
+            const double angle = static_cast<double>(split.position(p)) *
+                                 std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(headDim));
+            setElement(tables.cosines, p * half + i, std::cos(angle));
+            setElement(tables.sines, p * half + i, std::sin(angle));
+        }
+    return tables;
+}
+
+SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const ComputeOptions& options)
+    : m_options(options)
+{
+    using Pieces = std::vector<LayerParameters::Piece>;
+    const TransformerSpec& spec = p.spec();
+    const std::int64_t c = spec.hidden, d = c / spec.heads, keyWidth = spec.kvHeads * d;
+    m_shape = {0, 0, spec.heads / tensorRanks(rank), spec.kvHeads / tensorRanks(rank), d, spec.causal};
+    Pieces pieces{{"attn.c_attn", c + 2 * keyWidth}};
+    if (p.bert())
+        pieces = {{"attention.self.query", c}, {"attention.self.key", keyWidth}, {"attention.self.value", keyWidth}};
+    else if (p.llama())
+        pieces = {{"self_attn.q_proj", c}, {"self_attn.k_proj", keyWidth}, {"self_attn.v_proj", keyWidth}};
+    m_qkv = p.column("attn.c_attn", c, {c, keyWidth, keyWidth}, pieces);
+    m_projection = p.row("attn.c_proj", c, c, p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"));
+}
+
+AttentionCore SelfAttention::coreFor(std::int64_t batch, std::int64_t rows) const
+{
+    AttentionShape shape = m_shape;
+    shape.batch = batch;
+    shape.sequence = rows / batch;
+    return {shape, m_options.fusedAttention};
+}
+
+Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
+                              const RotaryTables& rotary, Saved& s) const
+{
+    const std::int64_t n = allRows(rank, x.rows());
+    const AttentionCore core = coreFor(batch, n);
+    s.input = x;
+    s.batch = batch;
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "attention.qkv");
+        s.qkv = rank.activation({n, m_shape.width()});
+        m_qkv.forward(rank, x, s.qkv);
+    }
+    if (rotary.defined()) {
+        const Scope op(rank.recorder, SliceKind::Operator, "attention.rotary");
+        rank.device.rotary(core.shape, s.qkv, rotary.cosines, rotary.sines, false);
+    }
+    s.attended = core.forward(rank, s.qkv, s.core);
+    if (m_options.recompute == Recompute::Selective) s.core = {};
+    const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");
+    Tensor y = rank.activation(x.shape());
+    m_projection.forward(rank, s.attended, y, residual);
+    return y;
+}
+
+Tensor SelfAttention::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
+{
+    const AttentionCore core = coreFor(s.batch, s.qkv.rows());
+    Tensor up; // the gradient on its way down
+    {
+        const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");
+        up = m_projection.backward(rank, s.attended, dy);
+    }
+    if (m_options.recompute == Recompute::Selective) {
+        // What the core returned was kept for the projection; only what it keeps for itself is needed again.
+        const PhaseTag tag(rank.recorder, Phase::Recompute);
+        core.forward(rank, s.qkv, s.core);
+    }
+    up = core.backward(rank, s.qkv, s.attended, s.core, up);
+    s.qkv.reset();
+    s.attended.reset();
+    if (rotary.defined()) {
+        const Scope op(rank.recorder, SliceKind::Operator, "attention.rotary");
+        rank.device.rotary(core.shape, up, rotary.cosines, rotary.sines, true);
+    }
+    const Scope op(rank.recorder, SliceKind::Operator, "attention.qkv");
+    up = m_qkv.backward(rank, s.input, up);
+    s.input.reset();
+    return up;
+}
+
+} // namespace fourwalls::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attention block of a transformer layer: queries, keys and values from one product, rotary positions, the
+// attention core, projection, residual. Heads are cut over the tensor group, positions over the context group.
+#pragma once
+
+#include "profiler/engine/nn/attention.h"
+#include "profiler/engine/nn/layer_parameters.h"
+
+namespace fourwalls::engine {
+
+/// Tables of rotary positions: [the rank's tokens per sample, headDim / 2], master type.
+struct RotaryTables {
+    Tensor cosines, sines;
+    bool defined() const { return cosines.defined(); }
+
+    /// Angles position * base^(-2 i / headDim) (arXiv:2104.09864), base 10000. sequence: of whole samples; the tables
+    /// hold the rank's positions.
+    static RotaryTables make(const RankContext& rank, std::int64_t sequence, std::int64_t headDim);
+};
+
+class SelfAttention {
+public:
+    SelfAttention() = default;
+    SelfAttention(const RankContext& rank, LayerParameters& parameters, const ComputeOptions& options);
+
+    struct Saved {
+        Tensor input, qkv, attended;
+        AttentionCore::Saved core;
+        std::int64_t batch = 0;
+    };
+
+    /// x, residual: held rows [., hidden] of `batch` samples; returns the like.
+    Tensor forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
+                   const RotaryTables& rotary, Saved& saved) const;
+    /// Returns the gradient with respect to x (the residual's is dy itself); empties `saved`.
+    Tensor backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& saved) const;
+
+private:
+    AttentionCore coreFor(std::int64_t batch, std::int64_t rows) const;
+
+    AttentionShape m_shape; ///< this rank's heads; batch and sequence follow from the input
+    ComputeOptions m_options;
+    ColumnLinear m_qkv;
+    RowLinear m_projection;
+};
+
+} // namespace fourwalls::engine
