@@ -62,7 +62,7 @@ std::string frameworkOf(const Cells& cells)
     if (has(framework, "zero bubble") || has(framework, "zero-bubble")) return "zero-bubble";
     if (has(framework, "foundry") || has(framework, "composer")) return "llm-foundry";
     if (has(framework, "megatron-deepspeed") || has(framework, "neox"))
-        return has(kind, "fp32 grad") ? "deepspeed-megatron-bf16" : "deepspeed-megatron";
+        return has(kind, "bf16") ? "deepspeed-megatron-bf16" : "deepspeed-megatron"; // bf16 accumulates in float
     if (has(framework, "deepspeed")) return "deepspeed";
     if (has(framework, "2021")) return "megatron-2021";
     if (has(framework, "2022")) return "megatron-2022";

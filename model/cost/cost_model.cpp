@@ -47,6 +47,13 @@ void add(ChunkCost& chunk, const LayerCost& layer, double count)
     if (count > 0) chunk.transientBackwardBytes = std::max(chunk.transientBackwardBytes, layer.workingBytes);
 }
 
+/// Computation at the pace of the slowest device.
+void slow(ChunkCost& chunk, double factor)
+{
+    for (PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
+        for (const CostPart part : {CostPart::Gemm, CostPart::Attention}) pass->parts[part] *= factor;
+}
+
 /// What a position holds; equal ones share a ChunkCost.
 struct ChunkContents {
     std::int64_t dense = 0, mixture = 0;
@@ -292,6 +299,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     const double samples = static_cast<double>(spec.training.batch);
     const double microBatch = samples / plan.dp / plan.microbatches;
 
+    const double slowest = slowestDevice(plan.worldSize(), calibration.deviceSpread);
     StepCost cost;
     cost.shape = pipelineShape(plan);
     const std::vector<ChunkContents> what = contents(cost.shape);
@@ -306,6 +314,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
             cost.kinds.emplace_back();
             ofKind.emplace_back();
             price(plan, microBatch, what[i], cost.kinds.back(), ofKind.back());
+            slow(cost.kinds.back(), slowest);
         }
         cost.kindOfPosition[i] = static_cast<std::uint32_t>(kind);
         StageContents& stage = ofStage[static_cast<std::size_t>(cost.shape.stageOf(static_cast<int>(i)))];

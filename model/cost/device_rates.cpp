@@ -64,6 +64,7 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     DeviceRates rates;
     rates.fp8 = fp8;
     rates.peakFlops = *peak;
+    rates.plainFlops = device.peak(Precision::F32).value_or(*peak / 16) * ceilingOf(family, Precision::F32) * power;
     rates.gemmFlops = *peak * ceilingOf(family, precision) * power;
     rates.attentionPeak = device.peak(half).value_or(*peak);
     rates.attentionGemmFlops = rates.attentionPeak * ceilingOf(family, half) * power;
@@ -85,8 +86,10 @@ double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, d
                    double outputBytes, bool attention)
 {
     if (!(m > 0 && n > 0 && k > 0 && batch > 0)) return 0;
-    const double sustained = attention ? rates.attentionGemmFlops : rates.gemmFlops;
-    const double narrow = alignment >= 8 ? 1.0 : std::max(alignment, 1.0) / 8;
+    double sustained = attention ? rates.attentionGemmFlops : rates.gemmFlops;
+    const bool half = rates.elementBytes <= 2;
+    const double narrow = !half || attention || alignment >= 8 ? 1.0 : std::max(alignment, 1.0) / 8;
+    if (half && attention && alignment < 8) sustained = std::min(sustained, rates.plainFlops);
     const double operand = attention ? 2 : rates.fp8 ? 1 : rates.elementBytes;
     const double bytes = batch * (operand * (m * k + k * n) + outputBytes * m * n);
     double compute = 2 * batch * m * n * k / sustained;
@@ -102,6 +105,17 @@ double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, d
         compute = best;
     }
     return std::max(compute / narrow, bytes / rates.streamBytes) + rates.kernelSeconds;
+}
+
+double slowestDevice(int devices, double spread)
+{
+    if (devices <= 1 || !(spread > 0)) return 1;
+    // Inverse of the normal distribution at (n - 0.375) / (n + 0.25), tail form (Abramowitz and Stegun 26.2.23).
+    const double tail = 0.625 / (devices + 0.25);
+    const double t = std::sqrt(-2 * std::log(tail));
+    const double deviate = t - (2.515517 + 0.802853 * t + 0.010328 * t * t) /
+                                   (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+    return 1 + spread * std::max(0.0, deviate);
 }
 
 } // namespace fourwalls::cost

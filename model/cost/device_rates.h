@@ -11,6 +11,7 @@ namespace fourwalls::cost {
 /// Rates of a device under one precision. All positive.
 struct DeviceRates {
     double peakFlops = 0;       ///< data sheet, of matrix products [FLOP/s]
+    double plainFlops = 0;      ///< data sheet, without tensor cores: of products whose rows are not aligned
     double gemmFlops = 0;       ///< sustained, of large aligned matrix products
     double attentionPeak = 0;   ///< data sheet, of the precision that attention runs in (never fp8)
     double attentionGemmFlops = 0; ///< sustained, of attention's products where they are separate
@@ -33,10 +34,16 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
 
 /// Seconds of `batch` matrix products [m x k] x [k x n]: the tiling that is quickest, in whole waves over the
 /// multiprocessors, each with its ramp, or the operands' way through memory if that takes longer; kernelSeconds on top.
-/// alignment: largest power of two that divides the rows' lengths in elements; below 8 the tensor cores are fed with
-/// narrower loads, and the rate falls with it. outputBytes: per element written (4 for gradients kept in fp32, doubled
+/// alignment: largest power of two that divides the rows' lengths in elements. Half-precision rows that do not begin on
+/// 16 bytes (8 elements) are multiplied without tensor cores where the product is one of attention's batches, and fed
+/// with narrower loads elsewhere (NVIDIA, Matrix Multiplication Background User's Guide, "Requirements to use Tensor
+/// Cores"). outputBytes: per element written (4 for gradients kept in fp32, doubled
 /// when they are added to what is there).
 double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment = 8,
                    double outputBytes = 2, bool attention = false);
+
+/// How much slower the slowest of `devices` is than the typical one: the expected largest of that many normal deviates
+/// (Blom's approximation) times the spread. They all wait for it in every step.
+double slowestDevice(int devices, double spread);
 
 } // namespace fourwalls::cost

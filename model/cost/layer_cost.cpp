@@ -97,7 +97,7 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
     // Sums over the rows of what passes a bias: of the QKV product and of the activation.
     if (c.model.biases)
         pass.memory("bias.gradient", l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)), 2);
-    pass.memory("gradient.accumulate", c.framework.accumulationBytes * (l.parameters + l.expertParameters), 4);
+    pass.memory("gradient.accumulate", c.framework.accumulationBytes * (l.parameters + l.expertParameters), 12);
 }
 
 } // namespace

@@ -107,6 +107,8 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
     const double half = m_causal ? 0.5 : 1;
     if (fusedAttention) {
         const double before = pass.computeSeconds();
+        // Keys and values copied to every query head, the result brought back into rows.
+        pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
         pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1);
         exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
         return;
@@ -128,6 +130,7 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
     const double half = m_causal ? 0.5 : 1;
     const double before = pass.computeSeconds();
     if (fusedAttention) {
+        pass.memory("attention.copies.backward", c.framework.attentionCopies * e * rows * valueWidth, 3);
         // Scores are computed again: five products for the forward's two.
         pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
                             2 / 2.5);
@@ -187,7 +190,7 @@ void LayerShape::residualBackward(PassBuilder& pass, const CostContext& c) const
 {
     const FrameworkPreset& f = c.framework;
     const double bytes = 3 * e + (f.dropout ? 2 * e + 1 : 0) + (c.model.biases ? e : 0);
-    pass.memory("residual.backward", bytes * rowsSplit * hidden, f.dropout ? 3 : 1);
+    pass.memory("residual.backward", bytes * rowsSplit * hidden, f.dropout ? 4 : 2);
 }
 
 void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,

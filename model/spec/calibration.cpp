@@ -98,6 +98,7 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     fields.number("network_fraction", c.networkFraction, 1e-6, 1);
     fields.number("host_link_fraction", c.hostLinkFraction, 1e-6, 1);
     fields.number("contention", c.contention, 0, 10);
+    fields.number("device_spread", c.deviceSpread, 0, 1);
     fields.number("routing_imbalance", c.routingImbalance, 1, 1000);
     fields.number("compute_low", c.computeLow, 1e-3, 1);
     fields.number("compute_high", c.computeHigh, 1, 1e3);

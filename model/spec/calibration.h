@@ -45,6 +45,7 @@ struct Calibration {
     double networkFraction = 0.80;        ///< likewise of the network
     double hostLinkFraction = 0.80;       ///< likewise of the link to the host
     double contention = 0.189;            ///< slowdown of computation beside communication
+    double deviceSpread = 0;              ///< standard deviation of the compute rate between devices of one kind
     double routingImbalance = 1.20;       ///< most loaded expert rank against the mean, natural routing
     // Ranges for the uncertainty band: factors on seconds.
     double computeLow = 0.97, computeHigh = 1.10;

@@ -39,6 +39,7 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.flag("fused_norm", p.fusedNorm);
     fields.flag("fused_rotary", p.fusedRotary);
     fields.flag("dropout", p.dropout);
+    fields.number("attention_copies", p.attentionCopies, 0, 100);
     fields.number("loss_bytes_per_logit", p.lossBytesPerLogit, 0, kMostBytes);
     fields.number("eager_factor", p.eagerFactor, 1, 100);
     fields.number("launch_seconds", p.launchSeconds, 0, kMostSeconds);

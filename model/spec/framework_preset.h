@@ -39,6 +39,7 @@ struct FrameworkPreset {
     bool fusedNorm = true;           ///< normalisation in one kernel
     bool fusedRotary = true;         ///< rotary positions in one pass
     bool dropout = false;            ///< trains with dropout: masks are written and kept
+    double attentionCopies = 0;      ///< elements moved around fused attention, per element of its result
     double lossBytesPerLogit = 16;   ///< moved by loss and its gradient, per logit
     double eagerFactor = 1;          ///< bytes of unfused element-wise work against the fused ones, for what has no flag
 

@@ -204,11 +204,15 @@ def main():
         "source": "written by resources/calibration/derive_constants.py from gemm-measured.csv, "
                   "collectives-measured.csv and the device presets",
         "kernel_seconds": KERNEL_SECONDS,
-        "synchronous_launch_seconds": round(statistics.median(launches), 7),
+        # The slowest of the four: an operator of a training step carries Python and autograd on top of a launch.
+        "synchronous_launch_seconds": round(max(launches), 7),
         "node_link_fraction": round(node, 3),
         "network_fraction": round(node, 3),  # assumed: adapters as well used as the links inside the node
         "host_link_fraction": 0.8,           # assumed
         "contention": 0.189,                 # mean slowdown of overlapped computation, arXiv:2507.03114
+        # 8 % mean variation between equal GPUs (arXiv:2208.11035), read as the range of a box plot's whiskers: 5.4
+        # standard deviations.
+        "device_spread": 0.015,
         "routing_imbalance": 1.2,            # forced balance to natural routing at 16K: 20 %, Qwen3-235B
         "families": {
             "ampere": block(dense, "ampere", round(ramp, 9)),
