@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attention core between the projections: unfused (all scores are held, as probabilities, until the backward
-// pass) or fused (tiles; only the log-sum-exp of each row is kept).
+// pass) or fused (tiles; only the log-sum-exp of each row is kept). Under context parallelism keys and values of the
+// other ranks come by: from neighbour to neighbour around the ring (fused), or all at once (unfused, which holds all
+// scores of a row anyway).
 #pragma once
 
-#include "profiler/engine/nn/parameter.h"
+#include "profiler/engine/nn/sequence_split.h"
 
 namespace fourwalls::engine {
 
 struct AttentionCore {
     AttentionShape shape;
     bool fused = true;
+    SequenceSplit split = {}; ///< which part of each sample shape.sequence is, under context parallelism
 
     struct Saved {
-        Tensor probabilities; ///< unfused: [batch, heads, sequence, sequence]
+        Tensor probabilities; ///< unfused: [batch, heads, sequence, keys]
         Tensor logSumExp;     ///< fused: [batch, heads, sequence]
     };
 
@@ -20,6 +23,14 @@ struct AttentionCore {
     Tensor forward(RankContext& rank, const Tensor& qkv, Saved& saved) const;
     /// Returns dqkv. out: what forward returned (read by the fused variant only).
     Tensor backward(RankContext& rank, const Tensor& qkv, const Tensor& out, Saved& saved, const Tensor& dout) const;
+
+private:
+    struct Keys;
+    Tensor unfusedForward(RankContext& rank, const Tensor& qkv, const Keys& keys, Saved& saved) const;
+    void unfusedBackward(RankContext& rank, const Tensor& qkv, const Keys& keys, Saved& saved, const Tensor& dout,
+                         const Tensor& dqkv, const Keys& dKeys) const;
+    Tensor gatheredForward(RankContext& rank, const Tensor& qkv, Saved& saved) const;
+    Tensor gatheredBackward(RankContext& rank, const Tensor& qkv, Saved& saved, const Tensor& dout) const;
 };
 
 } // namespace fourwalls::engine

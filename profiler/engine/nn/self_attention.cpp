@@ -41,19 +41,20 @@ SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const 
     m_projection = p.row("attn.c_proj", c, c, p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"));
 }
 
-AttentionCore SelfAttention::coreFor(std::int64_t batch, std::int64_t rows) const
+AttentionCore SelfAttention::coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const
 {
     AttentionShape shape = m_shape;
     shape.batch = batch;
     shape.sequence = rows / batch;
-    return {shape, m_options.fusedAttention};
+    const SequenceSplit split = SequenceSplit::of(rank, shape.sequence * sizeOf(rank.contextGroup()));
+    return {shape, m_options.fusedAttention, split};
 }
 
 Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
                               const RotaryTables& rotary, Saved& s) const
 {
     const std::int64_t n = allRows(rank, x.rows());
-    const AttentionCore core = coreFor(batch, n);
+    const AttentionCore core = coreFor(rank, batch, n);
     s.input = x;
     s.batch = batch;
     {
@@ -75,7 +76,7 @@ Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& 
 
 Tensor SelfAttention::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
 {
-    const AttentionCore core = coreFor(s.batch, s.qkv.rows());
+    const AttentionCore core = coreFor(rank, s.batch, s.qkv.rows());
     Tensor up; // the gradient on its way down
     {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");

@@ -36,7 +36,7 @@ public:
     Tensor backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& saved) const;
 
 private:
-    AttentionCore coreFor(std::int64_t batch, std::int64_t rows) const;
+    AttentionCore coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const;
 
     AttentionShape m_shape; ///< this rank's heads; batch and sequence follow from the input
     ComputeOptions m_options;
