@@ -249,7 +249,9 @@ void readMemory(const Cells& cells, PublishedRow& row)
     // "GB" of tools that divide by 2^30 (PyTorch's and nvidia-smi's MiB / 1024) is GiB.
     row.bytesPerGb = 1024.0 * 1024 * 1024;
     if (has(kind, "smi")) row.memoryKind = MemoryKind::Device;
-    else if (has(kind, "percent") || has(kind, "analytic")) row.memoryKind = MemoryKind::Analytic;
+    else if (has(kind, "percent")) row.memoryKind = MemoryKind::ActivationPercent;
+    else if (has(kind, "params+optimizer plus activations")) row.memoryKind = MemoryKind::StatesAndActivations;
+    else if (has(kind, "analytic")) row.memoryKind = MemoryKind::Other;
     else row.memoryKind = MemoryKind::Allocator;
 }
 
@@ -379,7 +381,7 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     row.seconds = publishedSeconds(cells, row.spec, static_cast<double>(*cells.count("gpus")));
     readMemory(cells, row);
     row.sweep = cells.text("model") + "|" + cells.text("gpu") + "|" + cells.text("precision");
-    if (!row.seconds && !row.outOfMemory && !row.memoryGb) row.skipped = "no published time";
+    if (!row.seconds && !row.outOfMemory) row.skipped = "no published time";
     return row;
 }
 

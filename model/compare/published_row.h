@@ -13,8 +13,10 @@
 
 namespace fourwalls::compare {
 
-/// What `mem_gb` of a row is.
-enum class MemoryKind { None, Allocator, Device, Analytic };
+/// What `mem_gb` of a row is: an allocator's peak, the whole device, analytic figures of the first stage (activations
+/// in percent of those without recomputation and sequence parallelism; states of the layers and activations), or
+/// something that the model has no like of.
+enum class MemoryKind { None, Allocator, Device, ActivationPercent, StatesAndActivations, Other };
 
 struct PublishedRow {
     std::string id;

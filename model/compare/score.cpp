@@ -56,10 +56,33 @@ Status scoreStep(const PublishedRow& row, const Calibration& calibration, Scored
     scored.parts = closed.parts;
     scored.dominant = std::string(cost::name(closed.dominant));
     scored.feasible = closed.feasible;
-    if (row.memoryGb && row.memoryKind != MemoryKind::Analytic) {
-        const double bytes = row.memoryKind == MemoryKind::Device ? closed.peakBytes : closed.peakAllocatedBytes;
-        scored.predictedMemoryGb = bytes / row.bytesPerGb;
+    if (row.memoryKind == MemoryKind::Device) scored.predictedMemoryGb = closed.peakBytes / row.bytesPerGb;
+    if (row.memoryKind == MemoryKind::Allocator) scored.predictedMemoryGb = closed.peakReservedBytes / row.bytesPerGb;
+    return {};
+}
+
+/// Analytic figures of the first stage, of the layers alone: without embedding and positions.
+Status scoreAnalyticMemory(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
+{
+    const bool percent = row.memoryKind == MemoryKind::ActivationPercent;
+    if (!percent && row.memoryKind != MemoryKind::StatesAndActivations) return {};
+    RunSpec spec = row.spec;
+    auto& t = std::get<TransformerSpec>(spec.model.architecture);
+    t.vocabulary = 2;
+    t.positions = Positions::Alibi;
+    FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(spec, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(spec.plan));
+    const cost::MemoryTerms& memory = cost.stages.front().memory;
+    if (!percent) {
+        scored.predictedMemoryGb =
+            (memory.weights + memory.gradients + memory.optimizer + memory.activations) / row.bytesPerGb;
+        return {};
     }
+    ParallelPlan whole = spec.plan;
+    whole.sequenceParallel = false;
+    whole.recompute = Recompute::None;
+    FOURWALLS_TRY_ASSIGN(const StepCost baseline, model.stepCost(whole));
+    scored.predictedMemoryGb = 100 * memory.activations / baseline.stages.front().memory.activations;
     return {};
 }
 
@@ -73,6 +96,7 @@ ScoredRow scoreRow(const PublishedRow& row, const Calibration& calibration)
     scored.publishedMemoryGb = row.memoryGb;
     scored.outOfMemory = row.outOfMemory;
     scored.sweep = row.sweep;
+    if (row.memoryGb) (void)scoreAnalyticMemory(row, calibration, scored);
     if (!row.skipped.empty()) return scored;
     const Status status = row.oneLayer ? scoreLayer(row, calibration, scored) : scoreStep(row, calibration, scored);
     if (!status.ok()) {

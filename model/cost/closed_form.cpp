@@ -137,7 +137,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         const double total = stage.memory.total();
         if (i == 0 || total > result.peakBytes) {
             result.peakBytes = total;
-            result.peakAllocatedBytes = stage.memory.allocated();
+            result.peakReservedBytes = stage.memory.reserved();
             result.peakStage = static_cast<int>(i);
         }
     }
@@ -173,10 +173,10 @@ std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)
 {
     if (prediction.feasible) return {};
     const MemoryTerms& m = cost.stages[static_cast<std::size_t>(prediction.peakStage)].memory;
-    const std::array<std::pair<const char*, double>, 9> terms{
+    const std::array<std::pair<const char*, double>, 10> terms{
         {{"weights", m.weights}, {"gradients", m.gradients}, {"optimizer states", m.optimizer},
          {"activations", m.activations}, {"logits", m.logits}, {"temporaries", m.transient},
-         {"communication buffers", m.communication}, {"context", m.context}, {"allocator slack", m.slack}}};
+         {"communication buffers", m.communication}, {"library buffers", m.library}, {"context", m.context}, {"allocator slack", m.slack}}};
     const auto largest =
         std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     char text[200];

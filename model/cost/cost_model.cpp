@@ -150,7 +150,16 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
 Status CostModel::State::check(const ParallelPlan& plan)
 {
     spec.plan = plan;
-    FOURWALLS_TRY(resolve(spec));
+    // Where embedding and head are positions of their own, there may be two more than layers.
+    const TransformerSpec* t = spec.model.transformer();
+    const std::int64_t positions = std::int64_t{plan.pp} * plan.vpp;
+    if (t && framework.stageSplit != StageSplit::Layers && positions > t->layers && positions <= t->layers + 2) {
+        spec.plan.vpp = 1;
+        spec.plan.schedule = PipelineSchedule::OneFOneB;
+    }
+    const Status fits = resolve(spec);
+    spec.plan = plan;
+    FOURWALLS_TRY(fits);
     FOURWALLS_TRY(checkPipeline(pipelineShape(plan)));
     const ClusterSpec& cluster = spec.cluster;
     if (plan.worldSize() > cluster.devicesPerNode && !collectives->hasNetwork())

@@ -66,12 +66,16 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
     memory.transient = head > 0 ? 0 : working;
 
     // Gathered weights of the layer at work and the next, and their gradient before it is scattered.
-    if (plan.zero >= 3 && contents.shards > 1)
-        memory.communication += 2 * weightBytes * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
+    if (plan.zero >= 3 && shape.stages == 1 && contents.shards > 1)
+        memory.communication += 2 * std::min(weightBytes, 2.0) * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
+    // With a pipeline the weights stay gathered and the gradients whole through the step (see step_traffic.h).
+    if (plan.zero >= 3 && shape.stages > 1 && contents.shards > 1)
+        memory.communication += (std::min(weightBytes, 2.0) + framework.reduceBytes) *
+                                (contents.parameters + contents.expertParameters);
     if (shape.stages > 1) memory.communication += 4 * cost.boundaries.front().bytes;
-    memory.communication += framework.libraryBytes;
+    memory.library = framework.libraryBytes;
     memory.context = framework.contextBytes;
-    memory.slack = framework.slackFraction * (memory.allocated() + memory.communication - framework.libraryBytes);
+    memory.slack = framework.slackFraction * memory.allocated();
     return memory;
 }
 

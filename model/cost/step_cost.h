@@ -96,15 +96,21 @@ struct MemoryTerms {
     double activations = 0;   ///< of all micro-batches in flight at the peak
     double logits = 0;        ///< of the head and loss, at the peak
     double transient = 0;     ///< workspace of the pass at the peak
-    double communication = 0; ///< buckets, gather buffers, the collective library's own buffers
+    double communication = 0; ///< buckets and gather buffers
+    double library = 0;       ///< buffers of the collective library, outside of the allocator
     double context = 0;       ///< the driver's and libraries' context on the device
     double slack = 0;         ///< what the allocator reserves and cannot use
     double total() const
     {
-        return weights + gradients + optimizer + activations + logits + transient + communication + context + slack;
+        return reserved() + library + context;
     }
-    /// What an allocator reports as allocated: without context, library buffers and slack.
-    double allocated() const { return weights + gradients + optimizer + activations + logits + transient; }
+    /// What an allocator reports as allocated.
+    double allocated() const
+    {
+        return weights + gradients + optimizer + activations + logits + transient + communication;
+    }
+    /// What an allocator reports as reserved: with what it cannot use.
+    double reserved() const { return allocated() + slack; }
 };
 
 /// What belongs to a stage as a whole, once per step.

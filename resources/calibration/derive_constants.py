@@ -59,9 +59,10 @@ def eleuther_shape(row):
 
 
 def fit_ampere(rows, device):
-    """Ceiling and ramp that fit the transformer-sized products best, in the logarithm."""
-    points = [(eleuther_shape(r), float(r["tflops"])) for r in rows
-              if "Eleuther" in r["source"] and r["op"] != "matmul m x n x k"]
+    """Ceiling and ramp of the transformer-sized products: the ramp fits all of them best, in the logarithm; under it the
+    ceiling is that of the linear layers, which take most of a step."""
+    chosen = [r for r in rows if "Eleuther" in r["source"] and r["op"] != "matmul m x n x k"]
+    points = [(eleuther_shape(r), float(r["tflops"])) for r in chosen]
 
     def loss(ceiling, ramp):
         total = 0.0
@@ -73,7 +74,10 @@ def fit_ampere(rows, device):
 
     grid = [(c / 1000, r * 1e-7) for c in range(800, 960, 5) for r in range(10, 120, 2)]
     ceiling, ramp = min(grid, key=lambda point: loss(*point))
-    return ceiling, ramp, math.sqrt(loss(ceiling, ramp) / len(points))
+    residual = math.sqrt(loss(ceiling, ramp) / len(points))
+    points = [(eleuther_shape(r), float(r["tflops"])) for r in chosen if " b=" in r["shape"] or r["op"] == "logit_block"]
+    ceiling = min((c / 1000 for c in range(800, 960)), key=lambda c: loss(c, ramp))
+    return ceiling, ramp, residual
 
 
 def best_ceiling(row, device, ramp, precision):

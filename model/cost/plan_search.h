@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for a parallel plan: every sensible combination of degrees, micro-batches, schedule, sharding and
+// recomputation for a number of devices, pruned by what does not divide or fit, priced by the closed form.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/cost/cost_model.h"
+#include "model/spec/run_spec.h"
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+namespace fourwalls::cost {
+
+enum class SearchObjective {
+    Time,   ///< shortest step on all devices
+    Memory, ///< smallest peak on all devices
+    Cost    ///< fewest device-seconds per step; may leave devices idle
+};
+
+struct SearchCounts {
+    std::int64_t considered = 0; ///< combinations looked at
+    std::int64_t evaluated = 0;  ///< of them priced; the others do not divide or cannot fit
+    std::int64_t feasible = 0;   ///< of them priced and fitting into memory
+};
+
+/// One priced plan.
+struct SearchedPlan {
+    ParallelPlan plan;
+    double seconds = 0;   ///< of a step
+    double peakBytes = 0; ///< of the fullest rank
+    bool feasible = false;
+};
+
+struct SearchOptions {
+    int devices = 1;
+    SearchObjective objective = SearchObjective::Time;
+    int limit = 10;             ///< best plans to return
+    int threads = 0;            ///< 0: as many as the machine has
+    bool keepAll = false;       ///< also return every priced plan, for a plot
+    std::int64_t mostPlans = 0; ///< stop after so many priced plans; 0: search all
+    std::stop_token stop;
+    /// Called now and then from any thread, one at a time, with the counts so far; may be empty.
+    std::function<void(const SearchCounts&)> progress;
+};
+
+struct SearchResult {
+    std::vector<SearchedPlan> best; ///< feasible ones first, best first
+    std::vector<SearchedPlan> all;  ///< if asked for, in no order
+    SearchCounts counts;
+    double elapsedSeconds = 0;
+    bool stopped = false; ///< by the stop token or mostPlans
+};
+
+/// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
+/// and routing are kept. The best plans' times are simulated, so that they agree with `predict`.
+/// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used.
+Result<SearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework, const Calibration& calibration,
+                                 const SearchOptions& options);
+
+} // namespace fourwalls::cost

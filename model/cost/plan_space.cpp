@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which combinations there are.
+#include "model/cost/plan_space.h"
+
+#include <algorithm>
+
+namespace fourwalls::cost {
+
+namespace {
+
+constexpr int kMostChunks = 8;
+constexpr std::int64_t kLeastContext = 1024; ///< tokens per rank below which splitting the sequence makes no sense
+
+std::vector<int> chunkCounts(const RunSpec& spec, const ParallelPlan& degrees, int microbatches)
+{
+    std::vector<int> counts{1};
+    const TransformerSpec* model = spec.model.transformer();
+    if (!model || degrees.pp < 2 || microbatches % degrees.pp != 0) return counts;
+    for (int v = 2; v <= kMostChunks && std::int64_t{v} * degrees.pp <= model->layers; ++v)
+        if (model->layers % (std::int64_t{v} * degrees.pp) == 0) counts.push_back(v);
+    return counts;
+}
+
+std::vector<PipelineSchedule> schedules(const ParallelPlan& degrees, int chunks)
+{
+    if (degrees.pp < 2) return {PipelineSchedule::OneFOneB};
+    if (chunks == 2) return {PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubbleV};
+    if (chunks > 1) return {PipelineSchedule::Interleaved};
+    return {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::ZeroBubbleH1,
+            PipelineSchedule::ZeroBubble2p};
+}
+
+bool tensorDivides(const TransformerSpec& model, int tp)
+{
+    return model.heads % tp == 0 && model.ffnHidden % tp == 0 && (model.kvHeads % tp == 0 || tp % model.kvHeads == 0);
+}
+
+} // namespace
+
+std::vector<int> divisorsOf(std::int64_t number)
+{
+    std::vector<int> small, large;
+    for (std::int64_t d = 1; d * d <= number && d <= 1'000'000; ++d) {
+        if (number % d != 0) continue;
+        small.push_back(static_cast<int>(d));
+        if (number / d != d && number / d <= 1'000'000) large.push_back(static_cast<int>(number / d));
+    }
+    small.insert(small.end(), large.rbegin(), large.rend());
+    return small;
+}
+
+std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered)
+{
+    std::vector<int> worlds{options.devices};
+    if (options.objective == SearchObjective::Cost) worlds = divisorsOf(options.devices);
+    const TransformerSpec* model = spec.model.transformer();
+    std::vector<PlanFamily> families;
+    for (const int world : worlds) {
+        for (const int tp : divisorsOf(world)) {
+            ++considered;
+            // Tensor parallelism across nodes is never worth its traffic.
+            if (tp > 1 && (!model || tp > spec.cluster.devicesPerNode || !tensorDivides(*model, tp))) continue;
+            for (const int pp : divisorsOf(world / tp)) {
+                ++considered;
+                if (pp > 1 && (!model || pp > model->layers)) continue;
+                for (const int cp : divisorsOf(world / tp / pp)) {
+                    ++considered;
+                    const std::int64_t sequence = spec.training.sequence;
+                    if (cp > 1 && (!model || sequence % cp != 0 || sequence / cp < kLeastContext)) continue;
+                    PlanFamily family;
+                    family.degrees = spec.plan;
+                    family.degrees.tp = tp;
+                    family.degrees.pp = pp;
+                    family.degrees.cp = cp;
+                    family.degrees.dp = world / tp / pp / cp;
+                    family.degrees.ep = 1;
+                    if (spec.training.batch % family.degrees.dp != 0) continue;
+                    families.push_back(family);
+                    if (!model || !model->hasExperts()) continue;
+                    for (const int ep : divisorsOf(std::int64_t{family.degrees.dp} * cp)) {
+                        ++considered;
+                        if (ep == 1 || model->mixture.experts % ep != 0) continue;
+                        family.degrees.ep = ep;
+                        families.push_back(family);
+                    }
+                }
+            }
+        }
+    }
+    return families;
+}
+
+void visitPlans(const RunSpec& spec, const PlanFamily& family, bool offloadOptimizer,
+                const std::function<bool(const ParallelPlan&)>& visit)
+{
+    ParallelPlan plan = family.degrees;
+    plan.offloadOptimizer = offloadOptimizer;
+    const bool isTransformer = spec.model.transformer() != nullptr;
+    const bool canSplitSequence = isTransformer && plan.tp > 1 && spec.training.sequence % plan.tp == 0;
+    const bool shards = std::int64_t{plan.dp} * plan.cp > 1;
+    for (const int microbatches : divisorsOf(spec.training.batch / plan.dp)) {
+        plan.microbatches = microbatches;
+        for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+            if (recompute != Recompute::None && !isTransformer) continue;
+            plan.recompute = recompute;
+            for (const bool sequenceParallel : {false, true}) {
+                if (sequenceParallel && !canSplitSequence) continue;
+                plan.sequenceParallel = sequenceParallel;
+                for (const int chunks : chunkCounts(spec, plan, microbatches)) {
+                    plan.vpp = chunks;
+                    for (const PipelineSchedule schedule : schedules(plan, chunks)) {
+                        plan.schedule = schedule;
+                        for (int zero = 0; zero <= (shards ? 3 : 0); ++zero) {
+                            plan.zero = zero;
+                            if (!visit(plan)) return;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+double leastStateBytes(double parameters, double expertParameters, const FrameworkPreset& framework,
+                       const ParallelPlan& plan)
+{
+    const double shards = static_cast<double>(plan.dp) * plan.cp;
+    const auto states = [&](double count, double replicas) {
+        const double weights = framework.weightBytes / (plan.zero >= 3 ? replicas : 1);
+        const double gradients = framework.gradientBytes / (plan.zero >= 2 ? replicas : 1);
+        const bool sharded = plan.zero >= 1 || framework.shardOptimizer;
+        const double optimizer = plan.offloadOptimizer ? 0 : framework.stateBytes / (sharded ? replicas : 1);
+        return count / (static_cast<double>(plan.tp) * plan.pp) * (weights + gradients + optimizer);
+    };
+    // Half: parameters are not spread evenly over the stages, and this is a bound from below.
+    return 0.5 * (states(parameters - expertParameters, shards) + states(expertParameters / plan.ep, shards / plan.ep));
+}
+
+} // namespace fourwalls::cost

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// See predicted_step.h.
+#include "model/cost/predicted_step.h"
+
+#include "model/base/format.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace fourwalls::cost {
+
+namespace {
+
+/// What every stage spends on average, by part.
+PartSeconds meanParts(const StepCost& cost, const SimulatedStep& step)
+{
+    PartSeconds sum;
+    for (int position = 0; position < cost.shape.positions(); ++position) {
+        const ChunkCost& chunk = cost.chunk(position);
+        for (const PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
+            sum.addScaled(pass->parts, cost.shape.microbatches);
+    }
+    for (std::size_t s = 0; s < cost.stages.size(); ++s) {
+        sum[CostPart::GradientComm] += cost.stages[s].gradientCommExposed;
+        sum[CostPart::Optimizer] += cost.stages[s].optimizerSeconds;
+        sum[CostPart::PipelineComm] += step.stages[s].transfer;
+        sum[CostPart::Host] += cost.fixedSeconds;
+    }
+    PartSeconds mean;
+    mean.addScaled(sum, 1.0 / cost.shape.stages);
+    return mean;
+}
+
+std::string largestTerm(const MemoryTerms& memory, const SimulatedStage& stage)
+{
+    const std::pair<const char*, double> terms[] = {{"weights", memory.weights},
+                                                    {"gradients", memory.gradients},
+                                                    {"optimizer state", memory.optimizer},
+                                                    {"activations", stage.peakActivations},
+                                                    {"temporaries and logits", stage.peakTransient},
+                                                    {"communication buffers", memory.communication},
+                                                    {"context and slack", memory.context + memory.slack}};
+    const auto* largest = std::max_element(std::begin(terms), std::end(terms),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+    return std::string(largest->first) + " " + formatBytes(largest->second);
+}
+
+void judgeMemory(PredictedStep& predicted)
+{
+    const auto& stages = predicted.step.stages;
+    const auto fullest = std::max_element(stages.begin(), stages.end(),
+                                          [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
+    predicted.fullestStage = static_cast<int>(fullest - stages.begin());
+    predicted.peakBytes = fullest->peakBytes;
+    const double usable = predicted.cost.usableMemoryBytes;
+    predicted.feasible = usable <= 0 || predicted.peakBytes <= usable;
+    const MemoryTerms& memory = predicted.cost.stages[static_cast<std::size_t>(predicted.fullestStage)].memory;
+    std::string need = stages.size() > 1 ? "a rank of stage " + std::to_string(predicted.fullestStage) : "a rank";
+    need += " needs " + formatBytes(predicted.peakBytes);
+    const std::string most = ", most of it " + largestTerm(memory, *fullest);
+    if (usable <= 0)
+        predicted.why = need + most + "; the device's memory is not known";
+    else if (predicted.feasible)
+        predicted.why = "fits: " + need + " of " + formatBytes(usable) + most;
+    else
+        predicted.why = "out of memory: " + need + ", the device has " + formatBytes(usable) + most;
+}
+
+} // namespace
+
+Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec)
+{
+    PredictedStep predicted;
+    FOURWALLS_TRY_ASSIGN(predicted.cost, model.stepCost(spec.plan, spec.training.batch));
+    predicted.spec = model.spec();
+    predicted.spec.plan = spec.plan;
+    FOURWALLS_TRY_ASSIGN(predicted.step, simulateSchedule(predicted.cost, true));
+    const Prediction band = closedForm(predicted.cost, model.calibration());
+    const double scale = band.seconds > 0 ? predicted.step.seconds / band.seconds : 1;
+    predicted.lowSeconds = band.low * scale;
+    predicted.highSeconds = band.high * scale;
+
+    predicted.parts = meanParts(predicted.cost, predicted.step);
+    predicted.waitSeconds = std::max(0.0, predicted.step.seconds - predicted.parts.total());
+    const auto& seconds = predicted.parts.seconds;
+    const auto largest = std::max_element(seconds.begin(), seconds.end());
+    predicted.dominantTerm =
+        predicted.waitSeconds > *largest ? "bubble" : name(static_cast<CostPart>(largest - seconds.begin()));
+    judgeMemory(predicted);
+    return predicted;
+}
+
+Result<PredictedStep> predictStep(const RunSpec& spec)
+{
+    FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(spec));
+    return predictStep(model, spec);
+}
+
+OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted)
+{
+    return [&model, plan = predicted.spec.plan](int position, Phase phase) -> std::vector<OperatorCost> {
+        const PipelinePass pass = phase == Phase::BackwardWeight  ? PipelinePass::BackwardWeight
+                                  : phase == Phase::BackwardInput ? PipelinePass::BackwardInput
+                                                                  : PipelinePass::Forward;
+        auto operators = model.operators(plan, position, pass, phase == Phase::Recompute);
+        return operators ? std::move(*operators) : std::vector<OperatorCost>{};
+    };
+}
+
+Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& predicted, CostModel* model)
+{
+    return predictedTrace(predicted.spec, predicted.cost, predicted.step,
+                          model ? operatorsOf(*model, predicted) : OperatorsOfPass{});
+}
+
+} // namespace fourwalls::cost
