@@ -61,28 +61,39 @@ Status scoreStep(const PublishedRow& row, const Calibration& calibration, Scored
     return {};
 }
 
-/// Analytic figures of the first stage, of the layers alone: without embedding and positions.
+/// What the layers alone add to the first stage: with twice as many layers less with as many as there are.
+struct LayerMemory {
+    double states = 0, activations = 0;
+};
+
+Result<LayerMemory> layerMemory(const PublishedRow& row, const ParallelPlan& plan, const Calibration& calibration)
+{
+    RunSpec spec = row.spec, doubled = row.spec;
+    std::get<TransformerSpec>(doubled.model.architecture).layers *= 2;
+    FOURWALLS_TRY_ASSIGN(CostModel one, CostModel::create(spec, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(CostModel two, CostModel::create(doubled, row.framework, calibration));
+    FOURWALLS_TRY_ASSIGN(const StepCost once, one.stepCost(plan));
+    FOURWALLS_TRY_ASSIGN(const StepCost twice, two.stepCost(plan));
+    const cost::MemoryTerms &a = once.stages.front().memory, &b = twice.stages.front().memory;
+    return LayerMemory{b.weights + b.gradients + b.optimizer - a.weights - a.gradients - a.optimizer,
+                       b.activations - a.activations};
+}
+
+/// Analytic figures of the first stage count its layers and nothing of embedding and head.
 Status scoreAnalyticMemory(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
 {
     const bool percent = row.memoryKind == MemoryKind::ActivationPercent;
     if (!percent && row.memoryKind != MemoryKind::StatesAndActivations) return {};
-    RunSpec spec = row.spec;
-    auto& t = std::get<TransformerSpec>(spec.model.architecture);
-    t.vocabulary = 2;
-    t.positions = Positions::Alibi;
-    FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(spec, row.framework, calibration));
-    FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(spec.plan));
-    const cost::MemoryTerms& memory = cost.stages.front().memory;
+    FOURWALLS_TRY_ASSIGN(const LayerMemory memory, layerMemory(row, row.spec.plan, calibration));
     if (!percent) {
-        scored.predictedMemoryGb =
-            (memory.weights + memory.gradients + memory.optimizer + memory.activations) / row.bytesPerGb;
+        scored.predictedMemoryGb = (memory.states + memory.activations) / row.bytesPerGb;
         return {};
     }
-    ParallelPlan whole = spec.plan;
+    ParallelPlan whole = row.spec.plan;
     whole.sequenceParallel = false;
     whole.recompute = Recompute::None;
-    FOURWALLS_TRY_ASSIGN(const StepCost baseline, model.stepCost(whole));
-    scored.predictedMemoryGb = 100 * memory.activations / baseline.stages.front().memory.activations;
+    FOURWALLS_TRY_ASSIGN(const LayerMemory baseline, layerMemory(row, whole, calibration));
+    scored.predictedMemoryGb = 100 * memory.activations / baseline.activations;
     return {};
 }
 

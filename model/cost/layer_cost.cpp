@@ -171,7 +171,7 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     cost.backwardWeight = backward.finish();
     const double vocabulary = paddedVocabulary(c.model, s.tp);
     cost.parameters = l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0));
-    if (c.framework.dropout) cost.savedBytes = activations; // the mask
+    if (c.framework.dropout) cost.savedBytes = l.rowsSplit * l.hidden; // the mask
     return cost;
 }
 
