@@ -66,6 +66,7 @@ std::string frameworkOf(const Cells& cells)
     if (has(framework, "deepspeed")) return "deepspeed";
     if (has(framework, "2021")) return "megatron-2021";
     if (has(framework, "2022")) return "megatron-2022";
+    if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";
     if (has(framework, "megatron") || has(framework, "nemo") || has(framework, "megascale") || has(framework, "mcore"))
         return "megatron-core";
     if (has(framework, "fsdp") || has(framework, "nanotron") || has(framework, "pytorch")) return "fsdp";

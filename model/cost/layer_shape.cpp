@@ -240,9 +240,20 @@ void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const L
 void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
 {
     if (s.ep <= 1) return;
-    const double bytes = e * m_routed * hidden * (s.naturalRouting ? c.calibration.routingImbalance : 1);
-    const double seconds =
-        c.collectives.seconds(Collective::AllToAll, bytes, placeGroup(s.ep, s.tp, c.devicesPerNode), s.collective);
+    const double skew = s.naturalRouting ? c.calibration.routingImbalance : 1;
+    const double bytes = e * m_routed * hidden * skew;
+    const GroupPlacement group = placeGroup(s.ep, s.tp, c.devicesPerNode);
+    double seconds = 0;
+    if (c.framework.dispatchOncePerNode && !group.insideNode()) {
+        // To each other node once, if any of the token's experts is there; copies are made inside the node.
+        const double nodes = group.nodes();
+        const double reached = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, m_topK));
+        const GroupPlacement inside{group.perNode, group.perNode};
+        seconds = c.collectives.pointToPoint(e * rowsSplit * hidden * skew * reached, false) +
+                  c.collectives.seconds(Collective::AllToAll, bytes, inside);
+    } else {
+        seconds = c.collectives.seconds(Collective::AllToAll, bytes, group, s.collective);
+    }
     const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
     pass.communicateBeside(name, CostPart::ExpertComm, seconds, bytes, window);
 }

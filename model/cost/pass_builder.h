@@ -26,7 +26,8 @@ public:
 
     void setLayer(std::int64_t layer) { m_layer = layer; }
 
-    /// A product of a linear layer. modelShare: of its FLOPs, what the model needs.
+    /// A product of a linear layer. modelShare: of its FLOPs, what the model needs. The batch is that of the experts on
+    /// this rank: one kernel, or one each.
     void gemm(const char* name, const GemmShape& shape, double alignment = 8, double outputBytes = 2,
               double modelShare = 1)
     {
@@ -34,6 +35,7 @@ public:
             gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
         // fp8 operands are made from bf16 ones: read 2, write 1.
         if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
+        if (!m_framework.groupedExperts) m_kernels += static_cast<int>(shape.batch) - 1;
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
     /// A product of unfused attention.

@@ -60,6 +60,8 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.flag("async_tensor", p.asyncTensor);
     fields.flag("blocking_transfers", p.blockingTransfers);
     fields.flag("scatter_gather_transfers", p.scatterGatherTransfers);
+    fields.flag("dispatch_once_per_node", p.dispatchOncePerNode);
+    fields.flag("grouped_experts", p.groupedExperts);
     fields.flag("overlap_experts", p.overlapExperts);
     fields.word("stage_split", kSplitWords, p.stageSplit);
     fields.word("selective_recompute", kSelectiveWords, p.selective);

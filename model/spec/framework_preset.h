@@ -68,6 +68,8 @@ struct FrameworkPreset {
     bool asyncTensor = false;        ///< products are cut so that gathers and scatters run beside them
     bool blockingTransfers = false;  ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
+    bool dispatchOncePerNode = false; ///< a token goes to each node once, however many of its experts are there
+    bool groupedExperts = true;      ///< the products of all experts of a rank in one kernel
     bool overlapExperts = false;     ///< all-to-all of experts beside other computation
     StageSplit stageSplit = StageSplit::Automatic;
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
