@@ -72,9 +72,9 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
     }
 }
 
-constexpr std::string_view kKeys =
-    "dp, tp, pp, cp, ep, vpp, microbatches, zero, sp, recompute, offload, schedule, collective, overlap, fuse, "
-    "attention, routing, ps, servers";
+constexpr std::string_view kKeys = "dp, tp, pp, cp, ep, vpp, microbatches, zero, reshard, sp, recompute, offload, "
+                                   "schedule, collective, overlap, fuse, "
+                                   "attention, routing, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
 {
@@ -87,6 +87,7 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "vpp") return degree(plan.vpp);
     if (key == "microbatches") return degree(plan.microbatches);
     if (key == "zero") return readInt(key, value, 0, 3, plan.zero);
+    if (key == "reshard") return readSwitch(key, value, plan.reshard);
     if (key == "sp") return readSwitch(key, value, plan.sequenceParallel);
     if (key == "recompute") return readWord(key, value, kRecomputeWords, plan.recompute);
     if (key == "offload") return readOffload(value, plan);
@@ -163,6 +164,7 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("vpp", plan.vpp, defaults.vpp);
     addInt("microbatches", plan.microbatches, defaults.microbatches);
     addInt("zero", plan.zero, defaults.zero);
+    addInt("reshard", plan.reshard, defaults.reshard);
     addInt("sp", plan.sequenceParallel, defaults.sequenceParallel);
     if (plan.recompute != defaults.recompute) add("recompute", wordOf(kRecomputeWords, plan.recompute));
     std::string offload;

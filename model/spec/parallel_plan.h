@@ -17,10 +17,11 @@ enum class MoeRouting { Balanced, Natural };
 
 /// Degrees and switches of a plan; the defaults are one rank with nothing special.
 struct ParallelPlan {
-    int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;  ///< data, tensor, pipeline, context, expert parallel degrees
-    int vpp = 1;                                  ///< virtual pipeline stages per rank
+    int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1; ///< data, tensor, pipeline, context, expert parallel degrees
+    int vpp = 1;                                ///< virtual pipeline stages per rank
     int microbatches = 1;
-    int zero = 0;                                 ///< ZeRO stage 0..3
+    int zero = 0;        ///< ZeRO stage 0..3
+    bool reshard = true; ///< zero=3: weights are dropped after a layer's forward pass
     bool sequenceParallel = false;
     Recompute recompute = Recompute::None;
     bool offloadOptimizer = false, offloadActivations = false, offloadParameters = false;

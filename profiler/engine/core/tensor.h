@@ -102,6 +102,16 @@ public:
         return t;
     }
 
+    /// `shape.elements()` elements from `first` on, under that shape.
+    Tensor part(std::int64_t first, const Shape& shape) const
+    {
+        assert(first >= 0 && first + shape.elements() <= elements() && m_layout == Layout::RowMajor);
+        Tensor t = *this;
+        t.m_shape = shape;
+        t.m_data = static_cast<char*>(m_data) + first * bytesOf(m_type);
+        return t;
+    }
+
     void reset() { *this = Tensor(); }
 
 private:

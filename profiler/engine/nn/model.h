@@ -46,6 +46,12 @@ public:
     /// Last chunk only. Runs the head, returns the mean loss over the micro-batch (as far as this rank sees it) and
     /// keeps the gradient of lossScale * loss at the trunk's end. The head's own weights receive their gradients here.
     virtual double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) = 0;
+    /// Last chunk only. The mean loss alone; `state` serves for nothing afterwards. Gradients may be written to, but only
+    /// where they are empty.
+    virtual double evaluate(RankContext& rank, const Batch& batch, ForwardState& state)
+    {
+        return loss(rank, batch, state, 0.0);
+    }
     /// Adds the gradients of lossScale * loss to every parameter; releases what `state` holds. dOutput: the gradient
     /// with respect to `output`, may be overwritten; undefined for the last chunk. Returns the gradient with respect to
     /// the input; undefined for the first chunk. If the rank defers weight gradients, some are only put there.

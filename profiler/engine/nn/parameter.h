@@ -95,6 +95,7 @@ struct Parameter {
     bool expert = false;            ///< belongs to this rank's experts: gradients add up over the expertData group only
     bool partialOverTensor = false; ///< every rank of the tensor group holds it and computes its gradient from its own
                                     ///< rows only: the gradients add up over the group (sequence parallelism)
+    bool sharedByStages = false;    ///< first and last stage of a pipeline hold copies (tied embeddings)
     Tensor weight;                  ///< master type
     Tensor compute;                 ///< what products read: the weight itself, or its rounded copy
     Tensor gradient;                ///< master type

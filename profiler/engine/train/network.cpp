@@ -63,13 +63,21 @@ Status checkNetwork(const RunSpec& spec)
                  "a transformer or a residual network"};
 }
 
+ChunkRange chunkRange(const PipelineShape& shape, int stage, int chunk, std::int64_t layers)
+{
+    const int position = shape.positionOf(stage, chunk);
+    const IndexRange range = splitEvenly(layers, shape.positions(), position);
+    return {range.first, range.count, position == 0, position + 1 == shape.positions()};
+}
+
 Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
 {
     FOURWALLS_TRY(checkNetwork(spec));
     Network network;
     if (const ResNetSpec* resnet = spec.model.resnet()) {
         network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
-        network.model = std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse);
+        network.chunks.push_back(
+            std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse));
         return network;
     }
     const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recompute};
@@ -77,7 +85,19 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
     FOURWALLS_TRY_ASSIGN(TextData text,
                          TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
     network.data = std::make_unique<TextData>(std::move(text));
-    network.model = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options);
+    const PipelineShape shape = pipelineShape(spec.plan);
+    const int stage = indexIn(rank.groups ? rank.groups->pipeline.get() : nullptr);
+    Parameter* table = nullptr; // tied embeddings of a V: first and last position are on one rank
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+        const ChunkRange range = chunkRange(shape, stage, chunk, transformer.layers);
+        auto decoder = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options,
+                                                 range, table);
+        if (range.first) table = decoder->tokenTable();
+        const bool apart = shape.stageOf(0) != shape.stageOf(shape.positions() - 1);
+        if (transformer.tiedEmbeddings && apart && (range.first || range.last))
+            decoder->tokenTable()->sharedByStages = true;
+        network.chunks.push_back(std::move(decoder));
+    }
     return network;
 }
 

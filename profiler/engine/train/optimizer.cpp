@@ -22,14 +22,15 @@ double learningRateAt(const TrainingSettings& settings, std::int64_t step)
            (floorShare + (1.0 - floorShare) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress)));
 }
 
-ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings)
+ParameterOptimizer::ParameterOptimizer(RankContext& rank, const std::vector<ParameterPiece>& pieces,
+                                       const TrainingSettings& settings)
     : m_settings(settings)
-    , m_parameters(parameters)
+    , m_pieces(pieces)
 {
-    for (const auto& p : parameters.all()) {
+    for (const ParameterPiece& piece : m_pieces) {
         const auto state = [&] {
             Tensor t =
-                Tensor::make(rank.allocator, p->weight.shape(), rank.format.master, MemoryCategory::OptimizerState);
+                Tensor::make(rank.allocator, piece.weight.shape(), rank.format.master, MemoryCategory::OptimizerState);
             rank.device.zero(t);
             return t;
         };
@@ -38,32 +39,43 @@ ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& paramet
     }
 }
 
-double ParameterOptimizer::gradientNorm(RankContext& rank) const
+ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings)
+    : ParameterOptimizer(rank, wholePieces(parameters), settings)
+{}
+
+double ParameterOptimizer::gradientSquares(RankContext& rank) const
 {
     double squares = 0;
-    for (const auto& p : m_parameters.all())
-        if (!p->gradientEmpty) squares += rank.device.sumOfSquares(p->gradient);
-    return std::sqrt(squares);
+    for (const ParameterPiece& piece : m_pieces)
+        if (piece.counts && !piece.parameter->gradientEmpty) squares += rank.device.sumOfSquares(piece.gradient);
+    return squares;
 }
 
-void ParameterOptimizer::update(RankContext& rank, double norm, std::int64_t step)
+double ParameterOptimizer::gradientNorm(RankContext& rank) const
+{
+    return std::sqrt(gradientSquares(rank));
+}
+
+void ParameterOptimizer::update(RankContext& rank, double norm, std::int64_t step,
+                                const std::function<void(std::size_t)>& updated)
 {
     // As in PyTorch's clip_grad_norm_, so that the two can be compared.
     const double clip = m_settings.clipNorm > 0 ? std::min(1.0, m_settings.clipNorm / (norm + 1e-6)) : 1.0;
     const double rate = learningRateAt(m_settings, step);
-    for (std::size_t i = 0; i < m_parameters.all().size(); ++i) {
-        Parameter& p = *m_parameters.all()[i];
-        if (p.gradientEmpty) rank.device.zero(p.gradient);
-        const double decay = p.decays ? m_settings.weightDecay : 0.0;
+    for (std::size_t i = 0; i < m_pieces.size(); ++i) {
+        const ParameterPiece& piece = m_pieces[i];
+        if (piece.parameter->gradientEmpty) rank.device.zero(piece.gradient);
+        const double decay = piece.parameter->decays ? m_settings.weightDecay : 0.0;
         if (m_settings.optimizer == Optimizer::AdamW) {
-            rank.device.adamw(p.weight, p.gradient, m_first[i], m_second[i], p.roundedCopy(),
+            rank.device.adamw(piece.weight, piece.gradient, m_first[i], m_second[i], piece.compute,
                               {rate, m_settings.beta1, m_settings.beta2, m_settings.epsilon, decay, clip, step + 1});
         } else {
-            rank.device.sgd(p.weight, p.gradient, m_first[i], p.roundedCopy(),
+            rank.device.sgd(piece.weight, piece.gradient, m_first[i], piece.compute,
                             {rate, m_settings.momentum, decay, clip});
         }
-        p.gradientEmpty = true;
+        if (updated) updated(i);
     }
+    for (const ParameterPiece& piece : m_pieces) piece.parameter->gradientEmpty = true;
 }
 
 } // namespace fourwalls::engine

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "model/spec/training_settings.h"
-#include "profiler/engine/nn/parameter.h"
+#include "profiler/engine/train/parameter_bucket.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -16,19 +18,24 @@ double learningRateAt(const TrainingSettings& settings, std::int64_t step);
 
 class ParameterOptimizer {
 public:
-    /// Allocates the state: two tensors per parameter for AdamW, one for SGD.
+    /// Allocates the state: two tensors per piece for AdamW, one for SGD. Pieces: see ParameterStore.
+    ParameterOptimizer(RankContext& rank, const std::vector<ParameterPiece>& pieces, const TrainingSettings& settings);
+    /// Of whole parameters, for a rank that runs alone.
     ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings);
 
-    /// Root of the sum of squares over all gradients. Gradients that nothing was added to count as zero.
+    /// Sum of squares over the gradients that this rank counts. Gradients that nothing was added to count as zero.
+    double gradientSquares(RankContext& rank) const;
+    /// Its root: the norm of all gradients, if this rank has all of them.
     double gradientNorm(RankContext& rank) const;
 
-    /// Clips by scaling, updates every parameter, refreshes the compute copies, and marks the gradients as empty.
-    /// gradientNorm: of this step; step: from 0.
-    void update(RankContext& rank, double gradientNorm, std::int64_t step);
+    /// Clips by scaling, updates every piece, refreshes the rounded copies, and marks the gradients as empty.
+    /// gradientNorm: of this step, over all ranks; step: from 0. updated: called after each piece with its index.
+    void update(RankContext& rank, double gradientNorm, std::int64_t step,
+                const std::function<void(std::size_t)>& updated = {});
 
 private:
     TrainingSettings m_settings;
-    ParameterList& m_parameters;
+    std::vector<ParameterPiece> m_pieces;
     std::vector<Tensor> m_first, m_second;
 };
 

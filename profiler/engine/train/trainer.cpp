@@ -9,16 +9,19 @@ namespace fourwalls::engine {
 
 Result<std::unique_ptr<Trainer>> Trainer::create(RankContext& rank, const RunSpec& spec)
 {
-    auto network = makeNetwork(rank, spec);
+    RankContext describing = rank;
+    describing.describeOnly = true;
+    auto network = makeNetwork(describing, spec);
     if (!network) return network.error();
-    return std::unique_ptr<Trainer>(new Trainer(rank, spec, std::move(*network)));
+    std::unique_ptr<Trainer> trainer(new Trainer(rank, spec, std::move(*network)));
+    FOURWALLS_TRY(trainer->setUp());
+    return trainer;
 }
 
 Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
     : m_rank(rank)
     , m_spec(spec)
     , m_network(std::move(network))
-    , m_optimizer(rank, m_network.model->parameters(), spec.training)
 {
     Recorder& r = rank.recorder;
     m_loss = r.defineCounter("loss", CounterUnit::None, false);
@@ -28,33 +31,34 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
         r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
 }
 
+Status Trainer::setUp()
+{
+    std::vector<ParameterList*> lists;
+    std::vector<TrainingModel*> chunks;
+    for (const auto& chunk : m_network.chunks) {
+        lists.push_back(&chunk->parameters());
+        chunks.push_back(chunk.get());
+    }
+    m_store = std::make_unique<ParameterStore>(m_rank, std::move(lists));
+    FOURWALLS_TRY_ASSIGN(m_executor, PipelineExecutor::create(m_rank, m_spec.plan, std::move(chunks), *m_store));
+    m_optimizer = std::make_unique<ParameterOptimizer>(m_rank, m_store->pieces(), m_spec.training);
+    return {};
+}
+
 double Trainer::accumulateGradients(std::int64_t index)
 {
-    Recorder& r = m_rank.recorder;
-    const std::int64_t micro = m_spec.training.batch / m_spec.plan.microbatches;
-    const double scale = 1.0 / static_cast<double>(m_spec.plan.microbatches);
-    double loss = 0;
-    for (int m = 0; m < m_spec.plan.microbatches; ++m) {
-        r.setMicrobatch(Microbatch{m});
-        Batch batch;
-        {
-            const Scope scope(r, SliceKind::DataLoading, "data loading", Phase::DataLoading);
-            batch = m_network.data->batch(m_rank, index, m_spec.training.batch, m * micro, micro);
-        }
-        std::unique_ptr<ForwardState> state;
-        {
-            const Scope scope(r, SliceKind::Phase, "forward", Phase::Forward);
-            state = m_network.model->forward(m_rank, batch, {});
-        }
-        {
-            const Scope scope(r, SliceKind::Phase, "loss", Phase::Forward);
-            loss += scale * m_network.model->loss(m_rank, batch, *state, scale);
-        }
-        const Scope scope(r, SliceKind::Phase, "backward", Phase::BackwardInput);
-        m_network.model->backward(m_rank, batch, *state, {});
-    }
-    r.setMicrobatch(std::nullopt);
-    return loss;
+    const ParallelPlan& plan = m_spec.plan;
+    const std::int64_t batch = m_spec.training.batch, own = batch / plan.dp, micro = own / plan.microbatches;
+    const std::int64_t first = own * indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
+    // Every rank's micro-batch has equally many tokens, so the mean over all is the mean of the means.
+    const double share = 1.0 / (static_cast<double>(plan.microbatches) *
+                                sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
+    const double sum = m_executor->run(micro, share, [&](int m) {
+        const Scope scope(m_rank.recorder, SliceKind::DataLoading, "data loading", Phase::DataLoading);
+        return m_network.data->batch(m_rank, index, batch, first + m * micro, micro);
+    });
+    m_store->finishGradients();
+    return share * sum;
 }
 
 StepProgress Trainer::step(std::int64_t index)
@@ -63,37 +67,61 @@ StepProgress Trainer::step(std::int64_t index)
     StepProgress progress;
     progress.step = index;
     progress.steps = m_spec.training.steps;
-    progress.warmup = index == 0 && m_spec.training.steps >= 3;
+    progress.warmup = index < r.warmupSteps(m_spec.training.steps);
     progress.learningRate = learningRateAt(m_spec.training, index);
     const Instant start = r.now();
     {
         const Scope step(r, SliceKind::Step, "step");
         progress.loss = accumulateGradients(index);
+        if (onGradients) onGradients(*this);
         const Scope phase(r, SliceKind::Phase, "optimizer", Phase::Optimizer);
         {
             const Scope op(r, SliceKind::Operator, "gradient norm");
-            progress.gradientNorm = m_optimizer.gradientNorm(m_rank);
+            double squares = m_optimizer->gradientSquares(m_rank);
+            if (m_rank.groups) {
+                // The last stage has the loss; ranks that hold the same parts of the sequence and the batch have the
+                // same, and one of them tells it.
+                const ParallelGroups& groups = *m_rank.groups;
+                const Tensor sums = Tensor::make(m_rank.allocator, {2}, DType::F64, MemoryCategory::CommBuffers);
+                sums.as<double>()[0] = groups.tensor->index() == 0 ? progress.loss : 0.0;
+                sums.as<double>()[1] = squares;
+                groups.world->allReduce(sums);
+                progress.loss = sums.as<double>()[0];
+                squares = sums.as<double>()[1];
+            }
+            progress.gradientNorm = std::sqrt(squares);
         }
         const Scope op(r, SliceKind::Operator, "update");
-        m_optimizer.update(m_rank, progress.gradientNorm, index);
+        m_optimizer->update(m_rank, progress.gradientNorm, index,
+                            [this](std::size_t piece) { m_store->pieceUpdated(piece); });
+        m_store->finishUpdate();
     }
     const Instant end = r.now();
     progress.duration = end - start;
+    record(progress, start, end);
+    return progress;
+}
 
+void Trainer::record(const StepProgress& progress, Instant start, Instant end)
+{
+    Recorder& r = m_rank.recorder;
     const std::int64_t samples = m_spec.training.batch;
     const std::int64_t tokens = samples * m_spec.training.sequence;
     // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
     const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
-    if (!sound)
-        r.event(EventKind::LossSpike, "loss or gradient norm is not a finite number in step " + std::to_string(index));
-    if (sound) {
-        r.counter(m_loss, end, progress.loss);
-        r.counter(m_norm, end, progress.gradientNorm);
+    if (r.rank().value == 0) { // what all ranks know alike
+        if (!sound)
+            r.event(EventKind::LossSpike,
+                    "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
+        if (sound) {
+            r.counter(m_loss, end, progress.loss);
+            r.counter(m_norm, end, progress.gradientNorm);
+        }
+        r.counter(m_rate, end, progress.learningRate);
+        r.counter(m_throughput, end, static_cast<double>(tokens > 0 ? tokens : samples) / progress.duration.seconds());
     }
-    r.counter(m_rate, end, progress.learningRate);
-    r.counter(m_throughput, end, static_cast<double>(tokens > 0 ? tokens : samples) / progress.duration.seconds());
     StepRecord record;
-    record.step = StepIndex{static_cast<std::int32_t>(index)};
+    record.step = StepIndex{static_cast<std::int32_t>(progress.step)};
     record.range = {start, end};
     if (std::isfinite(progress.loss)) record.loss = progress.loss;
     record.learningRate = progress.learningRate;
@@ -102,7 +130,6 @@ StepProgress Trainer::step(std::int64_t index)
     record.tokens = tokens;
     record.warmup = progress.warmup;
     r.step(record);
-    return progress;
 }
 
 } // namespace fourwalls::engine

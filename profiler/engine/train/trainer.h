@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training loop of one rank.
+// The training loop of one rank. All ranks of a run call the same functions in the same order.
 #pragma once
 
 #include "model/base/result.h"
@@ -7,9 +7,13 @@
 #include "profiler/engine/run.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/optimizer.h"
+#include "profiler/engine/train/parameter_store.h"
+#include "profiler/engine/train/pipeline_executor.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace fourwalls::engine {
 
@@ -18,22 +22,36 @@ public:
     /// Builds network, data and optimizer. `rank` outlives the trainer. Errors: those of makeNetwork.
     static Result<std::unique_ptr<Trainer>> create(RankContext& rank, const RunSpec& spec);
 
-    /// One step: micro-batches forward and backward, clipping, update; recorded with its phases and counters.
+    /// One step: micro-batches forward and backward, reduction over ranks, clipping, update; recorded with its phases
+    /// and counters.
     StepProgress step(std::int64_t index);
 
-    /// The gradients and the mean loss of a step's global batch, without the update (tests).
+    /// The gradients of a step's global batch, added up over all ranks, without the update (tests). Returns this
+    /// rank's share of the mean loss over the global batch.
     double accumulateGradients(std::int64_t index);
 
-    TrainingModel& model() { return *m_network.model; }
+    /// Called in every step between the reduction of the gradients and the update (tests). May be empty.
+    std::function<void(const Trainer&)> onGradients;
+
+    /// The chunk nearest the input.
+    TrainingModel& model() { return *m_network.chunks.front(); }
+    const std::vector<std::unique_ptr<TrainingModel>>& chunks() const { return m_network.chunks; }
+    /// What this rank updates: pieces of parameters with their weights and gradients.
+    const ParameterStore& store() const { return *m_store; }
+    const PipelineExecutor& executor() const { return *m_executor; }
     const DataSource& data() const { return *m_network.data; }
 
 private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
+    Status setUp();
+    void record(const StepProgress& progress, Instant start, Instant end);
 
     RankContext& m_rank;
     RunSpec m_spec;
     Network m_network;
-    ParameterOptimizer m_optimizer;
+    std::unique_ptr<ParameterStore> m_store;
+    std::unique_ptr<PipelineExecutor> m_executor;
+    std::unique_ptr<ParameterOptimizer> m_optimizer;
     CounterId m_loss, m_rate, m_norm, m_throughput;
 };
 
