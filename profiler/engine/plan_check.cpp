@@ -28,10 +28,6 @@ constexpr Limit kLimits[] = {
     {"sp", [](const RunSpec& s) { return s.plan.sequenceParallel && s.plan.tp == 1; },
      "there is nothing to split over on one tensor-parallel rank", "sp=0, or tp above 1"},
 
-    {"tp", [](const RunSpec& s) { return s.plan.tp > 1; }, "the engine of this version has no tensor parallelism",
-     "tp=1"},
-    {"cp", [](const RunSpec& s) { return s.plan.cp > 1; }, "the engine of this version has no context parallelism",
-     "cp=1"},
     {"ep", [](const RunSpec& s) { return s.plan.ep > 1; }, "the engine of this version has no expert parallelism",
      "ep=1"},
     {"recompute", [](const RunSpec& s) { return s.plan.recompute != Recompute::None; },

@@ -2,6 +2,7 @@
 // See text_data.h.
 #include "profiler/engine/train/text_data.h"
 
+#include "profiler/engine/nn/sequence_split.h"
 #include "profiler/engine/train/builtin_text.h"
 
 #include <cerrno>
@@ -52,8 +53,9 @@ Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, 
 Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
                       std::int64_t count) const
 {
+    const SequenceSplit split = SequenceSplit::of(rank, m_sequence);
     const auto token = [&] {
-        return Tensor::make(rank.allocator, {count, m_sequence}, DType::I32, MemoryCategory::Other);
+        return Tensor::make(rank.allocator, {count, split.length()}, DType::I32, MemoryCategory::Other);
     };
     Batch batch{token(), token(), count};
     const RandomStream random(m_seed, kSampleStream);
@@ -62,11 +64,12 @@ Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalB
     for (std::int64_t i = 0; i < count; ++i) {
         const auto sample = static_cast<std::uint64_t>(step * globalBatch + first + i);
         const auto start = static_cast<std::int64_t>(random.below(sample, starts));
-        std::int32_t* in = batch.inputs.as<std::int32_t>() + i * m_sequence;
-        std::int32_t* out = batch.targets.as<std::int32_t>() + i * m_sequence;
-        for (std::int64_t t = 0; t < m_sequence; ++t) {
-            in[t] = static_cast<unsigned char>(all[static_cast<std::size_t>(start + t)]);
-            out[t] = static_cast<unsigned char>(all[static_cast<std::size_t>(start + t + 1)]);
+        std::int32_t* in = batch.inputs.as<std::int32_t>() + i * split.length();
+        std::int32_t* out = batch.targets.as<std::int32_t>() + i * split.length();
+        for (std::int64_t t = 0; t < split.length(); ++t) {
+            const auto at = static_cast<std::size_t>(start + split.position(t));
+            in[t] = static_cast<unsigned char>(all[at]);
+            out[t] = static_cast<unsigned char>(all[at + 1]);
         }
     }
     return batch;

@@ -7,6 +7,7 @@
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/dtype.h"
 #include "profiler/engine/device/cpu_device.h"
+#include "profiler/engine/device/onednn_matmul.h"
 #include "profiler/engine/device/reference_device.h"
 #include "profiler/engine/train/trainer.h"
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks hold: weights, gradients and optimizer state of every ZeRO stage and of pipelines against what the papers
+// say, and how many micro-batches a stage of each schedule holds at once.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/spec/pipeline_schedule.h"
+#include "tests/profiler/engine/parity_fixture.h"
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+using namespace fourwalls::engine::testing;
+
+namespace {
+
+constexpr NumberFormat kSingle{DType::F32, DType::F32}, kMixed{DType::Bf16, DType::F32};
+
+RunSpec memorySpec(const std::string& plan, Optimizer optimizer)
+{
+    RunSpec spec = paritySpec(plan, 4, 8);
+    auto& t = std::get<TransformerSpec>(spec.model.architecture);
+    t.hidden = 32;
+    t.ffnHidden = 128;
+    spec.training.steps = 2;
+    spec.training.optimizer = optimizer;
+    return spec;
+}
+
+double peak(const MemoryStatistics& memory, MemoryCategory category)
+{
+    return static_cast<double>(memory.categoryPeaks[static_cast<std::size_t>(category)]);
+}
+
+} // namespace
+
+class ShardedMemory : public QObject {
+    Q_OBJECT
+
+private slots:
+    void zeroStagesHoldTheirShare_data()
+    {
+        QTest::addColumn<int>("zero");
+        QTest::addColumn<int>("ranks");
+        QTest::addColumn<bool>("mixed");
+        for (const bool mixed : {false, true})
+            for (int zero = 0; zero <= 3; ++zero)
+                for (const int ranks : {2, 4})
+                    QTest::addRow("zero=%d dp=%d %s", zero, ranks, mixed ? "bf16" : "f32") << zero << ranks << mixed;
+    }
+
+    void zeroStagesHoldTheirShare()
+    {
+        QFETCH(int, zero);
+        QFETCH(int, ranks);
+        QFETCH(bool, mixed);
+        if (mixed && !OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 products in oneDNN");
+        const RunSpec spec =
+            memorySpec("dp=" + std::to_string(ranks) + " zero=" + std::to_string(zero), Optimizer::AdamW);
+        const PlanOutcome outcome = runPlan(spec, mixed ? kMixed : kSingle);
+        QVERIFY2(outcome.error.empty(), outcome.error.c_str());
+        // Rajbhandari et al. 2020, figure 1, with 4 bytes each for gradients and both moments. Weights: 4 bytes, in
+        // mixed precision 2 for the copies of matrices (all but norms, biases and learned positions) beside them, whose
+        // master weights belong to what is cut from stage 1 on.
+        double matrices = 0, vectors = 0;
+        for (const auto& [name, values] : outcome.weights) {
+            const bool rounded = values.size() > 128 && name.find("wpe") == std::string::npos;
+            (rounded && name.find("bias") == std::string::npos ? matrices : vectors) +=
+                static_cast<double>(values.size());
+        }
+        const double all = matrices + vectors, n = ranks;
+        double weights = 4 * all;
+        if (mixed) {
+            weights = 6 * matrices + 4 * vectors;
+            if (zero == 1 || zero == 2) weights = 2 * matrices + 4 * matrices / n + 4 * vectors;
+        }
+        if (zero == 3) weights /= n;
+        const double gradients = 4 * all / (zero >= 2 ? n : 1), states = 8 * all / (zero >= 1 ? n : 1);
+        for (const MemoryStatistics& memory : outcome.memory) {
+            const auto off = [&](MemoryCategory category, double expected) {
+                return std::abs(peak(memory, category) / expected - 1);
+            };
+            QVERIFY2(off(MemoryCategory::Weights, weights) < 0.02,
+                     qPrintable(QString::number(peak(memory, MemoryCategory::Weights) / weights)));
+            QVERIFY2(off(MemoryCategory::Gradients, gradients) < 0.02,
+                     qPrintable(QString::number(peak(memory, MemoryCategory::Gradients) / gradients)));
+            QVERIFY2(off(MemoryCategory::OptimizerState, states) < 0.02,
+                     qPrintable(QString::number(peak(memory, MemoryCategory::OptimizerState) / states)));
+        }
+    }
+
+    void stagesHoldTheirLayers()
+    {
+        const RunSpec spec = memorySpec("pp=4 microbatches=4", Optimizer::AdamW);
+        const PlanOutcome outcome = runPlan(spec, kSingle);
+        QVERIFY2(outcome.error.empty(), outcome.error.c_str());
+        double layer = 0, table = 0, rest = 0, positions = 0;
+        for (const auto& [name, values] : outcome.weights) {
+            const auto n = static_cast<double>(values.size());
+            (name.find(".h.") != std::string::npos   ? layer
+             : name.find("wte") != std::string::npos ? table
+             : name.find("wpe") != std::string::npos ? positions
+                                                     : rest) += n;
+        }
+        const double expected[] = {table + positions + layer / 4, layer / 4, layer / 4, layer / 4 + rest + table};
+        for (std::size_t stage = 0; stage < 4; ++stage) {
+            const double bytes = 4 * expected[stage];
+            QVERIFY(std::abs(peak(outcome.memory[stage], MemoryCategory::Weights) / bytes - 1) < 0.02);
+            QVERIFY(std::abs(peak(outcome.memory[stage], MemoryCategory::Gradients) / bytes - 1) < 0.02);
+            QVERIFY(std::abs(peak(outcome.memory[stage], MemoryCategory::OptimizerState) / (2 * bytes) - 1) < 0.02);
+        }
+    }
+
+    void stagesHoldAsManyMicrobatchesAsTheScheduleSays_data()
+    {
+        QTest::addColumn<QString>("plan");
+        for (const char* plan : {"pp=4 schedule=naive microbatches=8", "pp=4 schedule=gpipe microbatches=8",
+                                 "pp=4 microbatches=8", "pp=2 vpp=2 microbatches=8", "pp=4 schedule=zb microbatches=8",
+                                 "pp=4 schedule=zb2p microbatches=8", "pp=2 schedule=zbv microbatches=8"})
+            QTest::newRow(plan) << plan;
+    }
+
+    void stagesHoldAsManyMicrobatchesAsTheScheduleSays()
+    {
+        QFETCH(QString, plan);
+        const RunSpec spec = memorySpec(plan.toStdString(), Optimizer::Sgd);
+        const PlanOutcome outcome = runPlan(spec, kSingle);
+        QVERIFY2(outcome.error.empty(), outcome.error.c_str());
+        const PipelineShape shape = pipelineShape(spec.plan);
+        const auto actions = pipelineActions(shape);
+        QVERIFY(actions.ok());
+        for (std::size_t stage = 0; stage < actions->size(); ++stage)
+            QCOMPARE(outcome.mostInFlight[stage], mostInFlight((*actions)[stage]));
+        // Equal inner stages: memory follows the number held. (First and last have the embedding's and the head's.)
+        if (shape.stages < 4 || shape.splitsBackward()) return;
+        const double one = peak(outcome.memory[1], MemoryCategory::Activations) / outcome.mostInFlight[1];
+        const double other = peak(outcome.memory[2], MemoryCategory::Activations) / outcome.mostInFlight[2];
+        QVERIFY2(std::abs(one / other - 1) < 0.1, qPrintable(QString("%1 %2").arg(one).arg(other)));
+    }
+};
+
+QTEST_GUILESS_MAIN(ShardedMemory)
+#include "tst_sharded_memory.moc"
