@@ -16,6 +16,8 @@ constexpr const char* kAllocationsSql = "SELECT * FROM allocation WHERE id>=?1 A
 constexpr const char* kNextAllocationSql = "SELECT min(id) FROM allocation WHERE id>=?1";
 constexpr const char* kFenceSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
+constexpr const char* kFenceBehindSql =
+    "SELECT id FROM allocation_fence WHERE run=?1 AND start>=?2 ORDER BY start, id LIMIT 1";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 58;
 
 } // namespace
@@ -95,22 +97,32 @@ std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Stateme
     return view;
 }
 
+Result<std::int64_t> FileQuery::firstAlive(const AllocationRun& run, Instant at)
+{
+    return seek(kFenceSql, run.id, run.first, run.last, run.runClass, at.ns);
+}
+
+Status FileQuery::overlappingOfRun(const AllocationRun& run, RankId rank, TimeRange range, std::int64_t firstId,
+                                   std::int64_t& sum, const std::function<void(const AllocationView&)>& visit)
+{
+    return forIds(kAllocationsSql, kNextAllocationSql, firstId, run.last, [&](const sqlite::Statement& row) {
+        const auto view = allocationFromRow(row, rank, run.runClass);
+        if (!view || row.asInteger(1) != run.id || view->bytes > kMostBytes - sum) return true;
+        if (view->start >= range.end) return false;
+        if (view->end && *view->end <= range.begin) return true;
+        sum += view->bytes;
+        visit(*view);
+        return true;
+    });
+}
+
 Status FileQuery::overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit)
 {
     FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
     std::int64_t sum = 0;
     for (const AllocationRun& run : data->runs) {
-        FOURWALLS_TRY_ASSIGN(const std::int64_t first,
-                             seek(kFenceSql, run.id, run.first, run.last, run.runClass, range.begin.ns));
-        FOURWALLS_TRY(forIds(kAllocationsSql, kNextAllocationSql, first, run.last, [&](const sqlite::Statement& row) {
-            const auto view = allocationFromRow(row, rank, run.runClass);
-            if (!view || row.asInteger(1) != run.id || view->bytes > kMostBytes - sum) return true;
-            if (view->start >= range.end) return false;
-            if (view->end && *view->end <= range.begin) return true;
-            sum += view->bytes;
-            visit(*view);
-            return true;
-        }));
+        FOURWALLS_TRY_ASSIGN(const std::int64_t first, firstAlive(run, range.begin));
+        FOURWALLS_TRY(overlappingOfRun(run, rank, range, first, sum, visit));
     }
     return {};
 }
@@ -139,12 +151,35 @@ Result<AllocationList> FileQuery::aliveAt(RankId rank, Instant at, std::size_t l
     return listed(std::move(found));
 }
 
-Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std::size_t limit)
+Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std::size_t limit, std::int64_t mostRows)
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns)) return AllocationList{};
+    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
     LargestAllocations found(limit);
-    FOURWALLS_TRY(overlapping(rank, range, [&](const AllocationView& view) { found.add(view); }));
-    return listed(std::move(found));
+    Duration shortest;
+    std::int64_t leftOut = 0, sum = 0, read = 0;
+    // Longest lives first: what is left out is what a screen cannot show.
+    for (auto run = data->runs.rbegin(); run != data->runs.rend(); ++run) {
+        FOURWALLS_TRY_ASSIGN(const std::int64_t first, firstAlive(*run, range.begin));
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement* behind, statement(kFenceBehindSql));
+        behind->bind(1, run->id);
+        behind->bind(2, range.end.ns);
+        FOURWALLS_TRY_ASSIGN(const sqlite::Row row, behind->step());
+        const std::int64_t next = row == sqlite::Row::Some ? behind->asInteger(0).value_or(0) : 0;
+        behind->reset();
+        const std::int64_t rows = next >= first && next <= run->last ? next - first : run->last - first + 1;
+        if (shortest.ns > 0 || rows > mostRows - read) {
+            if (shortest.ns == 0) shortest = Duration{run->runClass >= kClassCount ? kLargestTimeNs : levelWidth(run->runClass + 1)};
+            leftOut += rows;
+            continue;
+        }
+        read += rows;
+        FOURWALLS_TRY(overlappingOfRun(*run, rank, range, first, sum, [&](const AllocationView& view) { found.add(view); }));
+    }
+    FOURWALLS_TRY_ASSIGN(AllocationList list, listed(std::move(found)));
+    list.shortest = shortest;
+    list.leftOut = leftOut;
+    return list;
 }
 
 /// The set that was stored for a step's peak; absent for other instants and for damaged sets.
@@ -234,6 +269,38 @@ Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std:
     return {};
 }
 
+/// The last sample in the bins before `bin`; nothing is live when there is none.
+Result<MemorySample> FileQuery::lastChange(RankId rank, int level, std::int64_t bin)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+                         statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile<=?3 "
+                                   "ORDER BY tile DESC"));
+    tiles->bind(1, std::int64_t{rank.value});
+    tiles->bind(2, std::int64_t{level});
+    tiles->bind(3, tileOf(bin - 1, kMemoryBinsPerTile));
+    MemorySample found;
+    std::vector<MemoryBin> bins;
+    while (true) {
+        const int rc = tiles->stepCode();
+        if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
+        if (rc != SQLITE_ROW) {
+            const Error error = m_database.error(rc);
+            tiles->reset();
+            return error;
+        }
+        const auto tile = tiles->asInteger(0);
+        const auto bytes = tiles->asBlob(1);
+        bins.clear();
+        if (tile && bytes) decodeMemoryTile(*bytes, *tile, level, bins);
+        const auto behind = std::partition_point(bins.begin(), bins.end(), [bin](const MemoryBin& b) { return b.index < bin; });
+        if (behind == bins.begin()) continue;
+        found = std::prev(behind)->last;
+        break;
+    }
+    tiles->reset();
+    return found;
+}
+
 /// Whole bins in the middle, finer ones and at last single buffers at the two edges.
 Status FileQuery::coverMemory(RankId rank, const MemoryData& data, int level, TimeRange range,
                               std::vector<MemorySample>& samples)
@@ -263,8 +330,15 @@ Result<MemoryWindow> FileQuery::memory(RankId rank, TimeRange range, int pixels)
         FOURWALLS_TRY(exactCurve(rank, range, window.samples));
     } else {
         const int chosen = std::min(level, data->top);
-        // What is live at the very begin, also where a bin begins there.
-        FOURWALLS_TRY(exactCurve(rank, {range.begin, Instant{range.begin.ns + 1}}, window.samples));
+        // What is live at the very begin: where a bin begins, the last change before it says so.
+        const std::int64_t width = levelWidth(chosen);
+        if (binOf(range.begin.ns, chosen) * width == range.begin.ns) {
+            FOURWALLS_TRY_ASSIGN(MemorySample before, lastChange(rank, chosen, binOf(range.begin.ns, chosen)));
+            before.at = range.begin;
+            window.samples.push_back(before);
+        } else {
+            FOURWALLS_TRY(exactCurve(rank, {range.begin, Instant{range.begin.ns + 1}}, window.samples));
+        }
         FOURWALLS_TRY(coverMemory(rank, *data, chosen, range, window.samples));
         std::stable_sort(window.samples.begin(), window.samples.end(),
                          [](const MemorySample& a, const MemorySample& b) { return a.at < b.at; });

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,7 +39,8 @@ public:
 
     Result<MemoryWindow> memory(RankId rank, TimeRange range, int pixels) override;
     Result<AllocationList> aliveAt(RankId rank, Instant at, std::size_t limit) override;
-    Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit) override;
+    Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit,
+                                       std::int64_t mostRows = std::numeric_limits<std::int64_t>::max()) override;
 
     Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) override;
     Result<std::vector<StepView>> steps(RankId rank) override;
@@ -48,6 +50,7 @@ public:
 
     Result<std::vector<StepSummary>> stepSummaries() override;
     Result<std::vector<MemorySummary>> memorySummaries() override;
+    Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) override;
     Result<std::vector<CollectiveSummary>> collectiveSummaries() override;
     Result<std::vector<OpSummary>> opSummaries(std::size_t limit) override;
 
@@ -105,12 +108,17 @@ private:
     std::optional<AllocationView> allocationFromRow(const sqlite::Statement& row, RankId rank,
                                                     int runClass) const;
     Status overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit);
+    /// sum: bytes of all that were visited, kept below what 64 bits hold.
+    Status overlappingOfRun(const AllocationRun& run, RankId rank, TimeRange range, std::int64_t firstId,
+                            std::int64_t& sum, const std::function<void(const AllocationView&)>& visit);
+    Result<std::int64_t> firstAlive(const AllocationRun& run, Instant at);
     Result<AllocationList> listed(LargestAllocations found);
     Status exactCurve(RankId rank, TimeRange range, std::vector<MemorySample>& samples);
     Status coverMemory(RankId rank, const MemoryData& data, int level, TimeRange range,
                        std::vector<MemorySample>& samples);
     Status memoryBins(RankId rank, int level, std::int64_t firstBin, std::int64_t lastBin,
                       std::vector<MemorySample>& samples);
+    Result<MemorySample> lastChange(RankId rank, int level, std::int64_t bin);
     Result<std::optional<std::vector<AllocationView>>> storedPeak(RankId rank, Instant at);
     std::optional<RankId> rankOf(TrackId track) const;
     const std::string& string(std::int64_t id) const;

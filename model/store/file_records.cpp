@@ -320,27 +320,49 @@ Result<std::vector<StepSummary>> FileQuery::stepSummaries()
     return summaries;
 }
 
+namespace {
+
+std::optional<MemorySummary> memorySummaryOf(const sqlite::Statement& row)
+{
+    for (int column = 0; column < row.columns(); ++column) {
+        if ((column == 2 || column == 22) && row.isNull(column)) continue;
+        if (!row.asInteger(column)) return std::nullopt;
+    }
+    if (!isId(row.asInteger(0)) || !isTime(row.asInteger(4))) return std::nullopt;
+    MemorySummary s;
+    s.rank = RankId(static_cast<std::int32_t>(row.integer(0)));
+    if (!row.isNull(2)) s.step = StepIndex(static_cast<std::int32_t>(row.integer(2)));
+    s.peakBytes = row.integer(3);
+    s.peakAt = Instant{row.integer(4)};
+    int column = 5;
+    for (std::int64_t& bytes : s.atPeak) bytes = row.integer(column++);
+    for (std::int64_t& bytes : s.categoryPeaks) bytes = row.integer(column++);
+    s.residentBytes = row.integer(column++);
+    if (!row.isNull(column)) s.peakReservedBytes = row.integer(column);
+    return s;
+}
+
+} // namespace
+
 Result<std::vector<MemorySummary>> FileQuery::memorySummaries()
 {
     FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM memory_summary ORDER BY rank, seq"));
     std::vector<MemorySummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
-        for (int column = 0; column < rows->columns(); ++column) {
-            if ((column == 2 || column == 22) && rows->isNull(column)) continue;
-            if (!rows->asInteger(column)) return true;
-        }
-        if (!isId(rows->asInteger(0)) || !isTime(rows->asInteger(4))) return true;
-        MemorySummary s;
-        s.rank = RankId(static_cast<std::int32_t>(rows->integer(0)));
-        if (!rows->isNull(2)) s.step = StepIndex(static_cast<std::int32_t>(rows->integer(2)));
-        s.peakBytes = rows->integer(3);
-        s.peakAt = Instant{rows->integer(4)};
-        int column = 5;
-        for (std::int64_t& bytes : s.atPeak) bytes = rows->integer(column++);
-        for (std::int64_t& bytes : s.categoryPeaks) bytes = rows->integer(column++);
-        s.residentBytes = rows->integer(column++);
-        if (!rows->isNull(column)) s.peakReservedBytes = rows->integer(column);
-        summaries.push_back(s);
+        if (auto summary = memorySummaryOf(*rows)) summaries.push_back(std::move(*summary));
+        return true;
+    }));
+    return summaries;
+}
+
+Result<std::vector<MemorySummary>> FileQuery::memorySummaries(RankId rank, std::size_t limit)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM memory_summary WHERE rank=?1 ORDER BY seq"));
+    rows->bind(1, std::int64_t{rank.value});
+    std::vector<MemorySummary> summaries;
+    FOURWALLS_TRY(forRows(*rows, [&] {
+        if (summaries.size() >= limit) return false;
+        if (auto summary = memorySummaryOf(*rows)) summaries.push_back(std::move(*summary));
         return true;
     }));
     return summaries;

@@ -196,7 +196,8 @@ Result<AllocationList> InMemoryTraceQuery::aliveAt(RankId rank, Instant at, std:
     return list(std::move(items), limit);
 }
 
-Result<AllocationList> InMemoryTraceQuery::allocations(RankId rank, TimeRange range, std::size_t limit)
+Result<AllocationList> InMemoryTraceQuery::allocations(RankId rank, TimeRange range, std::size_t limit,
+                                                        std::int64_t /*mostRows*/)
 {
     std::vector<AllocationView> items;
     const auto found = m_data->allocations.find(rank);
@@ -307,6 +308,14 @@ Status InMemoryTraceQuery::scanFlows(const std::function<bool(const FlowRecord&)
     for (const FlowRecord& flow : m_data->flows)
         if (!visit(flow)) break;
     return {};
+}
+
+Result<std::vector<MemorySummary>> InMemoryTraceQuery::memorySummaries(RankId rank, std::size_t limit)
+{
+    std::vector<MemorySummary> summaries;
+    for (const MemorySummary& summary : m_data->memorySummaries)
+        if (summary.rank == rank && summaries.size() < limit) summaries.push_back(summary);
+    return summaries;
 }
 
 } // namespace fourwalls

@@ -28,7 +28,8 @@ public:
 
     Result<MemoryWindow> memory(RankId rank, TimeRange range, int pixels) override;
     Result<AllocationList> aliveAt(RankId rank, Instant at, std::size_t limit) override;
-    Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit) override;
+    Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit,
+                                       std::int64_t mostRows = std::numeric_limits<std::int64_t>::max()) override;
 
     Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) override;
     Result<std::vector<StepView>> steps(RankId rank) override;
@@ -38,6 +39,7 @@ public:
 
     Result<std::vector<StepSummary>> stepSummaries() override { return m_data->stepSummaries; }
     Result<std::vector<MemorySummary>> memorySummaries() override { return m_data->memorySummaries; }
+    Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) override;
     Result<std::vector<CollectiveSummary>> collectiveSummaries() override { return m_data->collectiveSummaries; }
     Result<std::vector<OpSummary>> opSummaries(std::size_t limit) override;
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -137,6 +138,9 @@ struct AllocationList {
     OpDictionary ops;
     std::int64_t totalCount = 0;        ///< before the limit
     std::int64_t totalBytes = 0;
+    /// Buffers that lived shorter than this were not looked at and are in no total above; 0: all were looked at.
+    Duration shortest;
+    std::int64_t leftOut = 0;           ///< how many those are, give or take a few at the edges
 };
 
 struct CounterSample { Instant at; double min = 0, max = 0, last = 0; };
@@ -193,8 +197,10 @@ public:
 
     virtual Result<MemoryWindow> memory(RankId rank, TimeRange range, int pixels) = 0;
     virtual Result<AllocationList> aliveAt(RankId rank, Instant at, std::size_t limit) = 0;
-    /// Buffers whose life overlaps the range, largest first.
-    virtual Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit) = 0;
+    /// Buffers whose life overlaps the range, largest first. mostRows: how many may be looked at, long lives first
+    /// (a trace may have millions, most of them shorter than a pixel); traces in memory look at all.
+    virtual Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit,
+                                               std::int64_t mostRows = std::numeric_limits<std::int64_t>::max()) = 0;
 
     virtual Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) = 0;
     virtual Result<std::vector<StepView>> steps(RankId rank) = 0;
@@ -204,6 +210,8 @@ public:
     /// Stored when the trace was finished; never computed from rows here.
     virtual Result<std::vector<StepSummary>> stepSummaries() = 0;
     virtual Result<std::vector<MemorySummary>> memorySummaries() = 0;
+    /// The first `limit` of one rank's: over all measured steps, then each step by time. Costs what it returns.
+    virtual Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) = 0;
     virtual Result<std::vector<CollectiveSummary>> collectiveSummaries() = 0;
     virtual Result<std::vector<OpSummary>> opSummaries(std::size_t limit) = 0;   ///< most time first
 

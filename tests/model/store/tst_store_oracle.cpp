@@ -244,8 +244,14 @@ private slots:
     void memoryCurvesAgree()
     {
         for (const RankInfo& rank : m_oracle->info().header.ranks) {
-            for (int i = 0; i < 60; ++i) {
-                const TimeRange range = randomRange(m_oracle->info().range);
+            for (int i = 0; i < 120; ++i) {
+                TimeRange range = randomRange(m_oracle->info().range);
+                if (i % 2 == 1) { // on the edges of bins, where nothing is completed from single buffers
+                    const int shift = 2 * static_cast<int>(m_random() % 10);
+                    const std::int64_t width = std::int64_t{1} << shift;
+                    range.begin.ns = (range.begin.ns >> shift) * width;
+                    range.end.ns = range.begin.ns + std::max<std::int64_t>(width, (range.length().ns >> shift) * width);
+                }
                 const int pixels = 1 + static_cast<int>(m_random() % 800);
                 auto file = m_file->memory(rank.rank, range, pixels);
                 QVERIFY(file.ok());
@@ -294,6 +300,20 @@ private slots:
                 QCOMPARE(file->items.size(), memory->items.size());
                 for (std::size_t k = 0; k < file->items.size(); ++k)
                     QCOMPARE(file->items[k].bytes, memory->items[k].bytes);
+                QCOMPARE(file->leftOut, std::int64_t{0});
+                QCOMPARE(file->shortest.ns, std::int64_t{0});
+            }
+            for (const std::int64_t mostRows : {0, 1, 40, 400, 4000}) {
+                const TimeRange range = randomRange(m_oracle->info().range);
+                auto some = m_file->allocations(rank.rank, range, 1'000'000, mostRows);
+                auto all = m_oracle->allocations(rank.rank, range, 1'000'000);
+                QVERIFY(some.ok() && all.ok());
+                // What lived long enough is all there, and nothing else.
+                std::erase_if(all->items, [&](const AllocationView& a) { return a.end && *a.end - a.start < some->shortest; });
+                if (some->shortest.ns == kLargestTimeNs) all->items.clear(); // not even those that were never freed
+                QCOMPARE(keys(some->items), keys(all->items));
+                QVERIFY(some->totalCount <= mostRows);
+                QVERIFY((some->shortest.ns > 0) == (some->leftOut > 0) || all->items.empty());
             }
         }
         std::vector<AllocationView> file, memory;
@@ -411,6 +431,16 @@ private slots:
             QVERIFY(a == b);
         }
         QVERIFY(*m_file->memorySummaries() == *m_oracle->memorySummaries());
+        std::vector<MemorySummary> byRank;
+        for (const RankInfo& rank : m_oracle->info().header.ranks) {
+            const auto all = m_file->memorySummaries(rank.rank, 1'000'000);
+            QVERIFY(all.ok() && *all == *m_oracle->memorySummaries(rank.rank, 1'000'000));
+            const auto first = m_file->memorySummaries(rank.rank, 1);
+            QVERIFY(first->size() == 1 && first->front() == all->front() && !first->front().step);
+            byRank.insert(byRank.end(), all->begin(), all->end());
+        }
+        QVERIFY(byRank == *m_oracle->memorySummaries());
+        QVERIFY(m_file->memorySummaries(RankId(12345), 10)->empty());
         QVERIFY(*m_file->collectiveSummaries() == *m_oracle->collectiveSummaries());
         for (const std::size_t limit : {std::size_t{5}, std::size_t{1000}}) {
             auto a = m_file->opSummaries(limit), b = m_oracle->opSummaries(limit);
