@@ -48,12 +48,15 @@ double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allFo
     case PipelineSchedule::OneFOneB: return others + 2 * transfers;
     case PipelineSchedule::Interleaved: return others / v + 2 * transfers / v;
     case PipelineSchedule::ZeroBubbleH1:
-        return std::max(0.0, others - 2 * (p - 1) * slowest.weight) + 2 * transfers;
     case PipelineSchedule::ZeroBubble2p:
     case PipelineSchedule::ZeroBubbleV: {
-        // The weight gradients fill what forward and input gradient leave.
-        const double each = slowest.backward - slowest.weight;
-        return std::max(0.0, (p - 1) * (slowest.forward + each - 2 * slowest.weight) / 2) + 2 * transfers;
+        const double oneP = std::max(0.0, others - 2 * (p - 1) * slowest.weight);
+        // More micro-batches in flight fill what is left: half of it under 2p, nearly all in the V shape.
+        const double spare = std::clamp((m - p) / p, 0.0, 1.0);
+        if (cost.shape.schedule == PipelineSchedule::ZeroBubble2p) return oneP * (1 - spare / 2) + 2 * transfers;
+        if (cost.shape.schedule == PipelineSchedule::ZeroBubbleV)
+            return oneP * (1 - spare) * 2 / 3 + 2 * transfers / v;
+        return oneP + 2 * transfers;
     }
     }
     return others;

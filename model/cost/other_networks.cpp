@@ -34,7 +34,8 @@ struct BlockBuilder {
         const double passes = context.fuse ? 3 : 5;
         forward.memory("batch_norm", passes * e * pixels * out, context.fuse ? 2 : 3);
         input.memory("batch_norm.backward", (passes + 3) * e * pixels * out, context.fuse ? 2 : 3);
-        input.gemm("conv.input_gradient", {1, inputPixels, in, out * kernel * kernel}, 8, e);
+        // With a stride only one patch element in stride^2 meets an output pixel.
+        input.gemm("conv.input_gradient", {1, inputPixels, in, out * kernel * kernel * pixels / inputPixels}, 8, e);
         weight.gemm("conv.weight_gradient", {1, out, patch, pixels}, 8, 4);
         cost.parameters += patch * out + 2 * out;
         cost.savedBytes += e * pixels * out * (context.fuse ? 2 : 3);

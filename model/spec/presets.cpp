@@ -65,36 +65,73 @@ Result<Description> findDescription(std::string_view kind, const std::string& th
     return description;
 }
 
+/// The line of a field of a JSON text, by its path ("device.memory_bytes"); of the innermost object on that path if
+/// the field itself is not there. 0 if nothing of it is there.
+std::size_t lineOfField(std::string_view json, std::string_view path)
+{
+    std::size_t at = 0, found = std::string_view::npos;
+    while (!path.empty()) {
+        const std::size_t dot = path.find('.');
+        std::string_view key = path.substr(0, dot);
+        key = key.substr(0, key.find('['));
+        const std::string quoted = "\"" + std::string(key) + "\"";
+        const std::size_t next = json.find(quoted, at);
+        if (next == std::string_view::npos) break;
+        found = next;
+        at = next + quoted.size();
+        path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+    }
+    if (found == std::string_view::npos) return 0;
+    return 1 +
+           static_cast<std::size_t>(std::count(json.begin(), json.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
+}
+
+/// An error about a field says in which line of the file it is.
+Error withLine(Error error, const Description& description)
+{
+    constexpr std::string_view kField = "field \"";
+    const std::size_t begin = error.what.find(kField);
+    if (begin == std::string::npos || error.where != description.where) return error;
+    const std::size_t first = begin + kField.size();
+    const std::string path = error.what.substr(first, error.what.find('"', first) - first);
+    if (const std::size_t line = lineOfField(description.text, path); line > 0)
+        error.where += ", line " + std::to_string(line);
+    return error;
+}
+
+/// Reads a description with `parse`; errors get their line.
+template <class T, class Parse>
+Result<T> readDescription(std::string_view kind, const std::string& thing, const std::string& nameOrFile, Parse parse)
+{
+    FOURWALLS_TRY_ASSIGN(const Description found, findDescription(kind, thing, nameOrFile));
+    Result<T> result = parse(found.text, found.where);
+    if (!result) return withLine(result.error(), found);
+    if constexpr (requires { result->name; }) {
+        if (result->name.empty()) result->name = found.defaultName;
+    }
+    return result;
+}
+
 } // namespace
 
 Result<ModelSpec> loadModel(const std::string& nameOrFile)
 {
-    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("models", "model", nameOrFile));
-    FOURWALLS_TRY_ASSIGN(ModelSpec model, modelSpecFromJson(found.text, found.where));
-    if (model.name.empty()) model.name = found.defaultName;
-    return model;
+    return readDescription<ModelSpec>("models", "model", nameOrFile, modelSpecFromJson);
 }
 
 Result<ClusterSpec> loadCluster(const std::string& nameOrFile)
 {
-    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("clusters", "cluster", nameOrFile));
-    FOURWALLS_TRY_ASSIGN(ClusterSpec cluster, clusterSpecFromJson(found.text, found.where));
-    if (cluster.name.empty()) cluster.name = found.defaultName;
-    return cluster;
+    return readDescription<ClusterSpec>("clusters", "cluster", nameOrFile, clusterSpecFromJson);
 }
 
 Result<FrameworkPreset> loadFramework(const std::string& nameOrFile)
 {
-    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("frameworks", "framework", nameOrFile));
-    FOURWALLS_TRY_ASSIGN(FrameworkPreset framework, frameworkPresetFromJson(found.text, found.where));
-    if (framework.name.empty()) framework.name = found.defaultName;
-    return framework;
+    return readDescription<FrameworkPreset>("frameworks", "framework", nameOrFile, frameworkPresetFromJson);
 }
 
 Result<Calibration> loadCalibration(const std::string& nameOrFile)
 {
-    FOURWALLS_TRY_ASSIGN(const Description found, findDescription("calibration", "calibration", nameOrFile));
-    return calibrationFromJson(found.text, found.where);
+    return readDescription<Calibration>("calibration", "calibration", nameOrFile, calibrationFromJson);
 }
 
 Result<std::string_view> devicePresetJson(std::string_view name, std::string_view where)

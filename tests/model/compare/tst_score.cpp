@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scoring: reading tables, the rule for skipping, and what the model reaches on the published tables. The bounds are the
+// goals of the project; no constant of the model was set on these rows.
+#include <QTest>
+
+#include "model/compare/csv_table.h"
+#include "model/compare/published_row.h"
+#include "model/compare/score.h"
+
+#include <QDir>
+#include <QTemporaryDir>
+
+using namespace fourwalls;
+using namespace fourwalls::compare;
+
+class ScoreTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void csvCells();
+    void skippedRows();
+    void otherTables();
+    void goals_data();
+    void goals();
+    void outOfMemoryOfBloom();
+    void memoryOfKorthikanti();
+};
+
+namespace {
+
+QString table(const QString& name)
+{
+    return QString(FOURWALLS_SOURCE_DIR "/resources/validation/%1.csv").arg(name);
+}
+
+ScoredTable score(const QString& path)
+{
+    const auto calibration = loadCalibration("published");
+    const auto scored = scoreTable(path.toStdString(), *calibration);
+    return scored ? *scored : ScoredTable{};
+}
+
+constexpr const char* kHeader = "id,layers,hidden,seq,gpu,gpus,precision,framework,tp,pp,dp,micro_batch,global_batch,"
+                                "iter_s,tokens_per_s_per_gpu\n";
+
+} // namespace
+
+void ScoreTest::csvCells()
+{
+    const auto t = CsvTable::parse("a,b,c\r\n1,\"x, \"\"y\"\"\nz\",\n2.5e3,,\n", "test");
+    QVERIFY(t.ok());
+    QCOMPARE(t->rows(), std::size_t{2});
+    QCOMPARE(QString::fromStdString(std::string(t->text(0, "b"))), QString("x, \"y\"\nz"));
+    QCOMPARE(t->number(1, "a").value(), 2500.0);
+    QVERIFY(!t->number(0, "c") && !t->number(0, "b") && !t->number(9, "a") && !t->number(0, "d"));
+    QVERIFY(!CsvTable::parse("a\n\"open", "test").ok());
+    QVERIFY(!CsvTable::parse("a\n1,2\n", "test").ok());
+    QVERIFY(!CsvTable::parse("", "test").ok());
+    QVERIFY(!CsvTable::read("/no/such/file.csv").ok());
+}
+
+void ScoreTest::skippedRows()
+{
+    QTemporaryDir folder;
+    QFile file(folder.filePath("rows.csv"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(kHeader);
+    file.write("good,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
+    file.write("tokens,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,9000\n");
+    file.write("no layers,,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
+    file.write("no device,24,2304,2048,abacus,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
+    file.write("no batch,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,,3.5,\n");
+    file.write("no time,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,\n");
+    file.write("nonsense,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,7,1,32,16,512,3.5,\n");
+    file.close();
+    const ScoredTable scored = score(file.fileName());
+    QCOMPARE(scored.rows, std::size_t{7});
+    QCOMPARE(scored.predicted, std::size_t{2});
+    QVERIFY(scored.items[0].skipped.empty() && scored.items[0].errorPercent);
+    QVERIFY(std::abs(*scored.items[1].publishedSeconds - 512 * 2048.0 / (9000 * 32)) < 1e-9);
+    QVERIFY(!scored.items[0].assumed.empty()); // no heads, no vocabulary
+    for (std::size_t i = 2; i < 7; ++i) QVERIFY(!scored.items[i].skipped.empty());
+    QVERIFY(scored.items[2].skipped.find("layers") != std::string::npos);
+    QVERIFY(scored.items[6].skipped.find("tp") != std::string::npos);
+}
+
+void ScoreTest::otherTables()
+{
+    QVERIFY(!score(table("faults")).notScored.empty());
+    QVERIFY(!score(table("gemm-measured")).notScored.empty());
+    QVERIFY(!score(table("gpu-hours")).notScored.empty() || score(table("gpu-hours")).predicted == 0);
+}
+
+void ScoreTest::goals_data()
+{
+    QTest::addColumn<int>("rows");
+    QTest::addColumn<double>("meanError");
+    QTest::addColumn<double>("ranks"); // agreement [%], 0: no sweep
+    QTest::newRow("megatron-2021-table1") << 10 << 5.0 << 0.0;
+    QTest::newRow("korthikanti-2022-time") << 14 << 5.0 << 95.0;
+    QTest::newRow("llm-foundry-mpt") << 78 << 10.0 << 85.0;
+    QTest::newRow("bloom-176b") << 115 << 12.5 << 80.0;
+    QTest::newRow("zero-bubble") << 48 << 12.5 << 85.0;
+    QTest::newRow("mt-nlg-530b") << 3 << 12.5 << 100.0;
+    QTest::newRow("torchtitan-llama3") << 32 << 12.5 << 85.0;
+    QTest::newRow("megatron-bridge") << 66 << 30.0 << 0.0;
+}
+
+void ScoreTest::goals()
+{
+    QFETCH(int, rows);
+    QFETCH(double, meanError);
+    QFETCH(double, ranks);
+    const ScoredTable scored = score(table(QTest::currentDataTag()));
+    QVERIFY(scored.predicted >= static_cast<std::size_t>(rows));
+    QVERIFY2(*scored.timeMaePercent <= meanError, qPrintable(QString::number(*scored.timeMaePercent)));
+    if (ranks > 0 && scored.rankAgreementPercent)
+        QVERIFY2(*scored.rankAgreementPercent >= ranks, qPrintable(QString::number(*scored.rankAgreementPercent)));
+}
+
+void ScoreTest::outOfMemoryOfBloom()
+{
+    const ScoredTable scored = score(table("bloom-176b"));
+    int out = 0, found = 0;
+    for (const ScoredRow& row : scored.items) {
+        if (row.outOfMemory && row.feasible) {
+            ++out;
+            found += *row.feasible ? 0 : 1;
+        }
+        if (row.errorPercent) QVERIFY2(*row.feasible, row.id.c_str()); // what ran, fits
+    }
+    QCOMPARE(out, 6);
+    // bloom-preq-957 fits by the model as its neighbour of equal stages does in the table; docs/accuracy.md.
+    QVERIFY(found >= 5);
+}
+
+void ScoreTest::memoryOfKorthikanti()
+{
+    const ScoredTable scored = score(table("korthikanti-2022-memory"));
+    QVERIFY(scored.memoryMaePercent.has_value());
+    QVERIFY(*scored.memoryMaePercent < 2);
+    for (const ScoredRow& row : scored.items)
+        QVERIFY2(std::abs(*row.predictedMemoryGb / *row.publishedMemoryGb - 1) < 0.02, row.id.c_str());
+}
+
+QTEST_GUILESS_MAIN(ScoreTest)
+#include "tst_score.moc"

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole steps: the closed form against the simulation, physics that must not turn round, nonsense that must not crash.
+#include <QTest>
+
+#include "model/cost/closed_form.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/schedule_simulation.h"
+
+#include <cmath>
+#include <random>
+
+using namespace fourwalls;
+using namespace fourwalls::cost;
+
+class CostModelTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void closedFormAgreesWithTheSimulation();
+    void everyModelIsPriced();
+    void moreOfAnythingIsNeverWorse();
+    void randomPlansAreFiniteOrRefused();
+    void nonsenseNamesTheField();
+    void offloadAndServers();
+    void shardingSavesMemory();
+    void operatorsAddUpToThePass();
+};
+
+namespace {
+
+RunSpec llama(const char* cluster = "dgx-h100")
+{
+    RunSpec spec;
+    spec.model = *loadModel("llama3-70b");
+    spec.cluster = *loadCluster(cluster);
+    spec.framework = "megatron-core";
+    spec.training.precision = Precision::Bf16;
+    spec.training.batch = 1024;
+    return spec;
+}
+
+ParallelPlan plan(const char* text)
+{
+    return *parsePlan(text);
+}
+
+Prediction predict(const RunSpec& spec, const ParallelPlan& p)
+{
+    auto model = *CostModel::create(spec);
+    const StepCost cost = *model.stepCost(p);
+    return closedForm(cost, model.calibration());
+}
+
+} // namespace
+
+void CostModelTest::closedFormAgreesWithTheSimulation()
+{
+    CostModel model = *CostModel::create(llama());
+    for (const char* schedule : {"naive", "gpipe", "1f1b", "interleaved vpp=2", "zb", "zb2p", "zbv"})
+        for (const int stages : {1, 2, 4, 8})
+            for (const int rounds : {1, 2, 8}) {
+                ParallelPlan p = plan((std::string("tp=8 dp=4 sp=1 schedule=") + schedule).c_str());
+                p.pp = stages;
+                p.microbatches = stages * rounds;
+                if (stages == 1 && (p.vpp > 1 || p.schedule != PipelineSchedule::OneFOneB)) continue;
+                const auto cost = model.stepCost(p, std::int64_t{4} * p.microbatches);
+                QVERIFY2(cost.ok(), cost.ok() ? "" : cost.error().message().c_str());
+                const auto simulated = simulateSchedule(*cost);
+                QVERIFY(simulated.ok());
+                const Prediction closed = closedForm(*cost, model.calibration());
+                const double off = closed.seconds / simulated->seconds - 1;
+                // Exact where the schedule has a closed form, within 4 % for the zero-bubble family.
+                const bool zeroBubble = std::string(schedule).starts_with("zb");
+                QVERIFY2(std::abs(off) < (zeroBubble ? 0.04 : 0.01), schedule);
+                QVERIFY(closed.low <= closed.seconds && closed.seconds <= closed.high);
+                QVERIFY(std::abs(closed.parts.total() + closed.bubbleSeconds - closed.seconds) < 1e-9);
+            }
+}
+
+void CostModelTest::everyModelIsPriced()
+{
+    for (const std::string& name : modelPresetNames()) {
+        RunSpec spec;
+        spec.model = *loadModel(name);
+        spec.cluster = *loadCluster("dgx-a100");
+        spec.framework = "megatron-core";
+        spec.training.precision = Precision::Bf16;
+        spec.training.batch = 8;
+        auto model = CostModel::create(spec);
+        QVERIFY(model.ok());
+        const auto cost = model->stepCost({});
+        QVERIFY2(cost.ok(), (name + (cost.ok() ? "" : ": " + cost.error().message())).c_str());
+        const Prediction step = closedForm(*cost, model->calibration());
+        QVERIFY2(std::isfinite(step.seconds) && step.seconds > 0, name.c_str());
+        QVERIFY2(step.mfu > 0 && step.mfu < 1, name.c_str());
+        // What the operators need is what the model's formula says.
+        double flops = 0;
+        for (const ChunkCost& kind : cost->kinds)
+            flops += kind.forward.modelFlops + kind.backwardInput.modelFlops + kind.backwardWeight.modelFlops;
+        const double formula = trainingFlops(spec.model, 8, model->spec().training.sequence);
+        QVERIFY2(std::abs(flops / formula - 1) < 0.06, name.c_str());
+    }
+}
+
+void CostModelTest::moreOfAnythingIsNeverWorse()
+{
+    const ParallelPlan p = plan("tp=8 pp=4 dp=8 sp=1 microbatches=16 zero=1");
+    const RunSpec base = llama();
+    const double seconds = predict(base, p).seconds;
+    const auto quicker = [&](auto&& change) {
+        RunSpec spec = base;
+        change(spec.cluster);
+        return predict(spec, p).seconds <= seconds * (1 + 1e-9);
+    };
+    QVERIFY(quicker([](ClusterSpec& c) { c.device.memoryBytesPerSecond *= 2; }));
+    QVERIFY(quicker([](ClusterSpec& c) { c.device.peakFlops[Precision::Bf16] *= 2; }));
+    QVERIFY(quicker([](ClusterSpec& c) { c.nicLink.bytesPerSecond *= 2; }));
+    QVERIFY(quicker([](ClusterSpec& c) { c.nodeLink.bytesPerSecond *= 2; }));
+    QVERIFY(quicker([](ClusterSpec& c) { c.nicLink.latencySeconds = 0; }));
+    // More memory never makes a plan infeasible.
+    bool fitted = false;
+    for (double gigabytes = 1; gigabytes < 1000; gigabytes *= 1.5) {
+        RunSpec spec = base;
+        spec.cluster.device.memoryBytes = static_cast<std::int64_t>(gigabytes * 1e9);
+        const bool fits = predict(spec, p).feasible;
+        QVERIFY(fits || !fitted);
+        fitted = fits;
+    }
+    QVERIFY(fitted);
+}
+
+void CostModelTest::randomPlansAreFiniteOrRefused()
+{
+    std::mt19937 random(4);
+    const auto pick = [&](std::initializer_list<int> values) {
+        return *(values.begin() + random() % values.size());
+    };
+    int priced = 0;
+    for (const char* name : {"gpt3-175b", "mixtral-8x7b", "deepseek-v3", "bert-large", "resnet50", "dlrm-criteo"}) {
+        RunSpec spec = llama("dgx-a100");
+        spec.model = *loadModel(name);
+        CostModel model = *CostModel::create(spec);
+        for (int i = 0; i < 300; ++i) {
+            ParallelPlan p;
+            p.dp = pick({1, 2, 3, 8, 64});
+            p.tp = pick({1, 1, 2, 8, 7});
+            p.pp = pick({1, 1, 2, 4, 100});
+            p.cp = pick({1, 1, 2});
+            p.ep = pick({1, 1, 2, 8});
+            p.vpp = pick({1, 1, 2});
+            p.microbatches = pick({1, 2, 8, 1000});
+            p.zero = pick({0, 1, 2, 3});
+            p.sequenceParallel = pick({0, 1}) == 1;
+            p.recompute = static_cast<Recompute>(pick({0, 1, 2}));
+            p.offloadOptimizer = pick({0, 1}) == 1;
+            p.offloadActivations = pick({0, 1}) == 1;
+            p.offloadParameters = pick({0, 0, 1}) == 1;
+            p.schedule = static_cast<PipelineSchedule>(pick({0, 1, 2, 3, 4, 5, 6}));
+            p.fusedAttention = pick({0, 1}) == 1;
+            p.overlap = pick({0, 1}) == 1;
+            const auto cost = model.stepCost(p, pick({1, 64, 1024, 1'000'000}));
+            if (!cost) {
+                QVERIFY(!cost.error().where.empty() && !cost.error().what.empty());
+                continue;
+            }
+            ++priced;
+            const Prediction step = closedForm(*cost, model.calibration());
+            QVERIFY(std::isfinite(step.seconds) && step.seconds > 0);
+            QVERIFY(std::isfinite(step.peakBytes) && step.peakBytes > 0);
+            QVERIFY(step.low <= step.seconds && step.seconds <= step.high);
+            QVERIFY(step.feasible || !whyInfeasible(*cost, step).empty());
+        }
+    }
+    QVERIFY(priced > 100);
+}
+
+void CostModelTest::nonsenseNamesTheField()
+{
+    CostModel model = *CostModel::create(llama());
+    const auto refused = [&](const char* text, std::int64_t batch, const char* field) {
+        const auto cost = model.stepCost(plan(text), batch);
+        return !cost.ok() && cost.error().message().find(field) != std::string::npos;
+    };
+    QVERIFY(refused("tp=7", 8, "tp"));
+    QVERIFY(refused("pp=200 microbatches=200", 200, "pp"));
+    QVERIFY(refused("dp=3", 8, "batch"));
+    QVERIFY(refused("ep=2 dp=2", 8, "ep"));
+    QVERIFY(refused("cp=3", 8, "cp"));
+    QVERIFY(refused("pp=4 vpp=2 schedule=interleaved microbatches=6", 6, "microbatches"));
+    RunSpec lonely = llama();
+    lonely.cluster.nicsPerNode = 0;
+    CostModel node = *CostModel::create(lonely);
+    const auto cost = node.stepCost(plan("dp=16"), 16);
+    QVERIFY(!cost.ok());
+    QVERIFY(cost.error().message().find("network") != std::string::npos);
+    RunSpec endless = llama();
+    endless.training.batch = 0;
+    CostModel empty = *CostModel::create(endless);
+    QVERIFY(!empty.stepCost(plan("")).ok());
+}
+
+void CostModelTest::offloadAndServers()
+{
+    const RunSpec spec = llama();
+    const ParallelPlan plain = plan("tp=8 dp=4 microbatches=4 zero=1");
+    ParallelPlan offloaded = plain;
+    offloaded.offloadOptimizer = true;
+    QVERIFY(predict(spec, offloaded).peakBytes < predict(spec, plain).peakBytes);
+    QVERIFY(predict(spec, offloaded).seconds > predict(spec, plain).seconds);
+    offloaded = plain;
+    offloaded.offloadActivations = true;
+    QVERIFY(predict(spec, offloaded).peakBytes < predict(spec, plain).peakBytes);
+    QVERIFY(predict(spec, offloaded).seconds >= predict(spec, plain).seconds);
+    // Servers: half of them take twice as long, and waiting for them asynchronously costs less.
+    const auto server = [&](const char* text) { return predict(spec, plan(text)).parts[CostPart::GradientComm]; };
+    const double two = server("tp=8 dp=8 ps=sync servers=2"), four = server("tp=8 dp=8 ps=sync servers=4");
+    QVERIFY(std::abs(two / four - 2) < 1e-9);
+    QVERIFY(server("tp=8 dp=8 ps=async servers=4") < four);
+}
+
+void CostModelTest::shardingSavesMemory()
+{
+    double last = 1e300;
+    for (const char* zero : {"zero=0", "zero=1", "zero=2", "zero=3"}) {
+        RunSpec spec = llama();
+        spec.framework = "deepspeed";
+        const double bytes = predict(spec, plan((std::string("dp=64 ") + zero).c_str())).peakBytes;
+        QVERIFY(bytes < last);
+        last = bytes;
+    }
+}
+
+void CostModelTest::operatorsAddUpToThePass()
+{
+    CostModel model = *CostModel::create(llama());
+    const ParallelPlan p = plan("tp=8 pp=4 dp=8 sp=1 microbatches=16");
+    const StepCost cost = *model.stepCost(p);
+    for (int position = 0; position < 4; ++position) {
+        const auto list = *model.operators(p, position, PipelinePass::Forward);
+        double flops = 0;
+        for (const OperatorCost& item : list) flops += item.flops;
+        QVERIFY(std::abs(flops / cost.chunk(position).forward.flops - 1) < 1e-9);
+        QVERIFY(!list.empty());
+    }
+    QVERIFY(!model.operators(p, 4, PipelinePass::Forward).ok());
+}
+
+QTEST_GUILESS_MAIN(CostModelTest)
+#include "tst_cost_model.moc"

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of a layer against the formulas of the papers: FLOPs, activation bytes, traffic; lists add up to passes.
+#include <QTest>
+
+#include "model/cost/layer_cost.h"
+
+using namespace fourwalls;
+using namespace fourwalls::cost;
+
+class LayerCostTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void flopsOfAGptLayer();
+    void activationsOfKorthikanti_data();
+    void activationsOfKorthikanti();
+    void trafficOfTensorParallelism();
+    void expertsCostWhatTheirTokensNeed();
+    void listsAddUp();
+};
+
+namespace {
+
+struct Fixture {
+    TransformerSpec model;
+    FrameworkPreset framework;
+    Calibration calibration;
+    DeviceRates rates;
+    CollectiveTimes collectives{[] {
+                                    ClusterSpec c;
+                                    c.devicesPerNode = 8;
+                                    c.nodeLink = {100e9, 1e-6};
+                                    c.nicLink = {10e9, 1e-5};
+                                    c.nicsPerNode = 8;
+                                    return c;
+                                }(),
+                                calibration};
+
+    Fixture()
+    {
+        model.layers = 4;
+        model.hidden = 1024;
+        model.heads = model.kvHeads = 16;
+        model.ffnHidden = 4096;
+        model.vocabulary = 1000;
+        model.sequence = 512;
+        framework.flashAttention = false;
+        framework.dropout = true;
+        rates.peakFlops = rates.gemmFlops = rates.attentionPeak = rates.attentionGemmFlops = 1e14;
+        rates.plainFlops = 1e13;
+        rates.attentionForward = rates.attentionBackward = 5e13;
+        rates.memoryBytes = rates.streamBytes = 1e12;
+        rates.multiprocessors = 100;
+    }
+    CostContext context() const { return {model, framework, calibration, rates, collectives, 8}; }
+    static LayerSetting setting(double batch = 4)
+    {
+        LayerSetting s;
+        s.microBatch = batch;
+        s.sequence = 512;
+        return s;
+    }
+};
+
+} // namespace
+
+void LayerCostTest::flopsOfAGptLayer()
+{
+    const Fixture f;
+    const LayerCost layer = layerCost(f.context(), Fixture::setting());
+    // 24 b s h^2 for the products and 4 b s^2 h for whole attention (arXiv:2205.05198, appendix A).
+    const double products = 24.0 * 4 * 512 * 1024 * 1024, attention = 4.0 * 4 * 512 * 512 * 1024;
+    QCOMPARE(layer.forward.flops, products + attention);
+    QCOMPARE(layer.forward.modelFlops, products + attention / 2); // causal: half
+    QCOMPARE(layer.backwardInput.flops + layer.backwardWeight.flops, 2 * (products + attention));
+    QCOMPARE(layer.recompute.flops, 0.0);
+    QCOMPARE(layer.parameters, 12.0 * 1024 * 1024);
+    LayerSetting full = Fixture::setting();
+    full.recompute = Recompute::Full;
+    const LayerCost again = layerCost(f.context(), full);
+    QCOMPARE(again.recompute.flops, layer.forward.flops);
+    QCOMPARE(again.recompute.modelFlops, 0.0);
+    full.recompute = Recompute::Selective;
+    QCOMPARE(layerCost(f.context(), full).recompute.flops, attention);
+}
+
+void LayerCostTest::activationsOfKorthikanti_data()
+{
+    QTest::addColumn<int>("tp");
+    QTest::addColumn<bool>("sequenceParallel");
+    QTest::addColumn<int>("recompute");
+    QTest::addColumn<double>("perSbh"); // bytes over s b h; a s / h = 16 x 512 / 1024 = 8
+    // arXiv:2205.05198, table 2: s b h (10 + 24/t + 5as/(ht)) and its variants.
+    QTest::newRow("none") << 1 << false << int(Recompute::None) << 34.0 + 5 * 8;
+    QTest::newRow("tp") << 8 << false << int(Recompute::None) << 10 + 24.0 / 8 + 5 * 8 / 8.0;
+    QTest::newRow("tp+sp") << 8 << true << int(Recompute::None) << (34.0 + 5 * 8) / 8;
+    QTest::newRow("tp selective") << 8 << false << int(Recompute::Selective) << 10 + 24.0 / 8;
+    QTest::newRow("tp+sp selective") << 8 << true << int(Recompute::Selective) << 34.0 / 8;
+    QTest::newRow("full") << 8 << false << int(Recompute::Full) << 2.0;
+}
+
+void LayerCostTest::activationsOfKorthikanti()
+{
+    QFETCH(int, tp);
+    QFETCH(bool, sequenceParallel);
+    QFETCH(int, recompute);
+    QFETCH(double, perSbh);
+    const Fixture f;
+    LayerSetting s = Fixture::setting();
+    s.tp = tp;
+    s.sequenceParallel = sequenceParallel;
+    s.recompute = static_cast<Recompute>(recompute);
+    QCOMPARE(layerCost(f.context(), s).savedBytes / (512.0 * 4 * 1024), perSbh);
+}
+
+void LayerCostTest::trafficOfTensorParallelism()
+{
+    const Fixture f;
+    LayerSetting s = Fixture::setting();
+    s.tp = 8;
+    // Two all-reduces of 2 s b h bytes each way, each sends 2 (n-1)/n of it.
+    const double each = 2 * 7.0 / 8 * 2 * 512 * 4 * 1024;
+    QCOMPARE(layerCost(f.context(), s).wire.tensor, 4 * each);
+    s.recompute = Recompute::Full;
+    QCOMPARE(layerCost(f.context(), s).wire.tensor, 6 * each);
+    s.tp = 1;
+    QCOMPARE(layerCost(f.context(), s).wire.tensor, 0.0);
+    QCOMPARE(layerCost(f.context(), s).forward.parts[CostPart::TensorComm], 0.0);
+}
+
+void LayerCostTest::expertsCostWhatTheirTokensNeed()
+{
+    Fixture f;
+    f.model.mixture.experts = 8;
+    f.model.mixture.topK = 2;
+    f.model.mixture.expertHidden = 1024;
+    LayerSetting s = Fixture::setting();
+    s.mixture = true;
+    const LayerCost one = layerCost(f.context(), s);
+    QCOMPARE(one.expertParameters, 8.0 * 2 * 1024 * 1024);
+    // Attention 8 b s h^2 and 4 b s^2 h, router, and two experts of 4 h f per token.
+    const double tokens = 4 * 512;
+    QCOMPARE(one.forward.flops, tokens * (8.0 * 1024 * 1024 + 4.0 * 512 * 1024 + 2.0 * 1024 * 8 + 2 * 4.0 * 1024 * 1024));
+    s.ep = 4;
+    const LayerCost spread = layerCost(f.context(), s);
+    QCOMPARE(spread.expertParameters, 2.0 * 2 * 1024 * 1024);
+    QCOMPARE(spread.forward.flops, one.forward.flops);
+    QVERIFY(spread.forward.parts[CostPart::ExpertComm] > 0);
+    // Dispatch and combine, both ways: 3/4 of each token's two copies leave.
+    QCOMPARE(spread.wire.expert, 4 * 0.75 * 2 * tokens * 2 * 1024);
+    LayerSetting natural = s;
+    natural.naturalRouting = true;
+    QVERIFY(layerCost(f.context(), natural).forward.seconds() > spread.forward.seconds());
+}
+
+void LayerCostTest::listsAddUp()
+{
+    const Fixture f;
+    LayerSetting s = Fixture::setting();
+    s.tp = 4;
+    s.sequenceParallel = true;
+    s.recompute = Recompute::Full;
+    std::vector<OperatorCost> forward, recompute, input, weight;
+    const LayerCost layer = layerCost(f.context(), s, 3, {&forward, &recompute, &input, &weight});
+    const auto sum = [](const std::vector<OperatorCost>& list) {
+        double seconds = 0;
+        for (const OperatorCost& item : list) seconds += item.hidden ? 0 : item.seconds;
+        return seconds;
+    };
+    const auto visible = [](const PassCost& pass) {
+        return pass.seconds() - pass.parts[CostPart::Host] - pass.parts[CostPart::Contention];
+    };
+    QVERIFY(qAbs(sum(forward) - visible(layer.forward)) < 1e-9);
+    QVERIFY(qAbs(sum(recompute) - visible(layer.recompute)) < 1e-9);
+    QVERIFY(qAbs(sum(input) - visible(layer.backwardInput)) < 1e-9);
+    QVERIFY(qAbs(sum(weight) - visible(layer.backwardWeight)) < 1e-9);
+    QCOMPARE(forward.front().layer, std::int64_t{3});
+}
+
+QTEST_GUILESS_MAIN(LayerCostTest)
+#include "tst_layer_cost.moc"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets of frameworks, clusters and the calibration: all load, all are complete, and a wrong file is told by line and
+// field.
+#include <QTest>
+
+#include "model/spec/calibration.h"
+#include "model/spec/framework_preset.h"
+#include "model/spec/preset_data.h"
+#include "model/spec/run_spec.h"
+
+#include <QTemporaryDir>
+
+using namespace fourwalls;
+
+class CostPresetsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void allLoad();
+    void everyFileNamesItsSource();
+    void clustersAreComplete();
+    void linksSurviveTheSpec();
+    void specialModelsSurviveTheSpec();
+    void wrongFiles_data();
+    void wrongFiles();
+    void publishedCalibration();
+};
+
+void CostPresetsTest::allLoad()
+{
+    QVERIFY(frameworkPresetNames().size() >= 12);
+    for (const std::string& name : frameworkPresetNames()) {
+        const auto preset = loadFramework(name);
+        QVERIFY2(preset.ok(), preset.ok() ? "" : preset.error().message().c_str());
+        QVERIFY(!preset->version.empty());
+        QCOMPARE(preset->name, name);
+    }
+    QVERIFY(modelPresetNames().size() >= 60);
+    QVERIFY(clusterPresetNames().size() >= 15);
+}
+
+void CostPresetsTest::everyFileNamesItsSource()
+{
+    for (const PresetFile& file : embeddedPresets())
+        QVERIFY2(file.json.find("\"source\"") != std::string_view::npos, std::string(file.name).c_str());
+}
+
+void CostPresetsTest::clustersAreComplete()
+{
+    for (const std::string& name : clusterPresetNames()) {
+        if (name == "this-machine") continue;
+        const auto c = loadCluster(name);
+        QVERIFY2(c.ok(), c.ok() ? "" : c.error().message().c_str());
+        QVERIFY2(c->nodeLink.bytesPerSecond > 0 && c->nicsPerNode > 0 && c->nicLink.bytesPerSecond > 0, name.c_str());
+        QVERIFY2(!c->device.family.empty() && c->device.multiprocessors > 0, name.c_str());
+        QVERIFY2(c->device.memoryBytesPerSecond > 0 && c->device.hostBytesPerSecond > 0, name.c_str());
+        QVERIFY2(c->networkBytesPerSecondPerDevice() > 0, name.c_str());
+    }
+}
+
+void CostPresetsTest::linksSurviveTheSpec()
+{
+    RunSpec spec;
+    spec.model = *loadModel("gpt-tiny");
+    spec.cluster = *loadCluster("a100-torus");
+    const auto again = runSpecFromJson(toJson(spec));
+    QVERIFY(again.ok());
+    QCOMPARE(again->cluster.nodeLink, spec.cluster.nodeLink);
+    QCOMPARE(again->cluster.nicLink, spec.cluster.nicLink);
+    QVERIFY(again->cluster.topology == Topology::Torus);
+    QCOMPARE(again->cluster.device.family, std::string("ampere"));
+    QCOMPARE(specHash(*again), specHash(spec));
+}
+
+void CostPresetsTest::specialModelsSurviveTheSpec()
+{
+    for (const char* name : {"deepseek-v3", "bert-large", "dlrm-criteo", "switch-base-128", "qwen3-30b-a3b"}) {
+        RunSpec spec;
+        spec.model = *loadModel(name);
+        const auto again = runSpecFromJson(toJson(spec));
+        QVERIFY2(again.ok(), name);
+        QCOMPARE(parameterCount(again->model), parameterCount(spec.model));
+        QCOMPARE(activeParameterCount(again->model), activeParameterCount(spec.model));
+        QCOMPARE(specHash(*again), specHash(spec));
+    }
+    // Published counts.
+    QCOMPARE(parameterCount(*loadModel("deepseek-v3")) / 1'000'000'000, std::int64_t{671});
+    QCOMPARE(activeParameterCount(*loadModel("deepseek-v3")) / 1'000'000'000, std::int64_t{37});
+    QCOMPARE(parameterCount(*loadModel("mixtral-8x7b")) / 100'000'000, std::int64_t{467});
+    QCOMPARE(parameterCount(*loadModel("llama3-8b")), std::int64_t{8'030'261'248});
+}
+
+void CostPresetsTest::wrongFiles_data()
+{
+    QTest::addColumn<QString>("kind");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("line");
+    QTest::addColumn<QString>("field");
+    QTest::newRow("model") << "model" << "{\n \"layers\": 2,\n \"hidden\": \"wide\"\n}" << "line 3" << "hidden";
+    QTest::newRow("broken") << "model" << "{\n \"layers\": 2,,\n}" << "line 2" << "";
+    QTest::newRow("mixture") << "model"
+                             << "{\"layers\": 2, \"hidden\": 8, \"heads\": 2, \"vocabulary\": 256, \"sequence\": 8,\n"
+                                "\"mixture\": {\n\"experts\": 4,\n\"top_k\": 5}}"
+                             << "line 4" << "mixture.top_k";
+    QTest::newRow("cluster") << "cluster"
+                             << "{\n\"device\": {\"name\": \"x\"},\n\"nics_per_node\": 2,\n\"nic_link\": {\n"
+                                "\"bytes_per_second\": -1}}"
+                             << "line 5" << "nic_link.bytes_per_second";
+    QTest::newRow("framework") << "framework" << "{\n\"dropout\": \"yes\"\n}" << "line 2" << "dropout";
+    QTest::newRow("calibration") << "calibration" << "{\n\"contention\": -1,\n\"families\": {}}" << "line 2"
+                                 << "contention";
+}
+
+void CostPresetsTest::wrongFiles()
+{
+    QFETCH(QString, kind);
+    QFETCH(QString, text);
+    QFETCH(QString, line);
+    QFETCH(QString, field);
+    QTemporaryDir folder;
+    const QString path = folder.filePath("mine.json");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(text.toUtf8());
+    file.close();
+    const auto message = [&](const auto& result) {
+        return result.ok() ? QString() : QString::fromStdString(result.error().message());
+    };
+    QString said;
+    if (kind == "model") said = message(loadModel(path.toStdString()));
+    if (kind == "cluster") said = message(loadCluster(path.toStdString()));
+    if (kind == "framework") said = message(loadFramework(path.toStdString()));
+    if (kind == "calibration") said = message(loadCalibration(path.toStdString()));
+    QVERIFY2(said.contains(line), qPrintable(said));
+    QVERIFY2(said.contains(field), qPrintable(said));
+    QVERIFY2(said.contains("mine.json"), qPrintable(said));
+}
+
+void CostPresetsTest::publishedCalibration()
+{
+    const auto c = loadCalibration("published");
+    QVERIFY2(c.ok(), c.ok() ? "" : c.error().message().c_str());
+    QVERIFY(c->curves.size() >= 8);
+    for (const char* family : {"ampere", "hopper", "blackwell", ""}) QVERIFY(c->families.contains(family));
+    const double ceiling = c->family("ampere").gemmCeiling.at(Precision::F16);
+    QVERIFY(ceiling > 0.8 && ceiling < 0.9); // 235 to 255 of 312 TFLOP/s in the measured layers
+    QVERIFY(!loadCalibration("no-such-thing").ok());
+}
+
+QTEST_GUILESS_MAIN(CostPresetsTest)
+#include "tst_cost_presets.moc"
