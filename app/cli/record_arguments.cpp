@@ -38,24 +38,79 @@ Result<std::int64_t> readSteps(const std::string& text)
     return steps;
 }
 
-/// "R:FACTOR". The engine slows ranks down only where there are several.
-Status checkSlowRank(const std::string& text, const ParallelPlan& plan)
+/// The whole text as a number.
+template <class Number>
+bool readNumber(std::string_view text, Number& number)
 {
-    if (text.empty()) return {};
+    const char* end = text.data() + text.size();
+    const auto [last, failure] = std::from_chars(text.data(), end, number);
+    return failure == std::errc{} && last == end && !text.empty();
+}
+
+/// Cuts the text at the first separator; false if there is none.
+bool cut(std::string_view text, char separator, std::string_view& before, std::string_view& after)
+{
+    const std::size_t at = text.find(separator);
+    if (at == std::string_view::npos) return false;
+    before = text.substr(0, at);
+    after = text.substr(at + 1);
+    return true;
+}
+
+Status checkRank(const char* option, int rank, const ParallelPlan& plan)
+{
+    if (rank >= 0 && rank < plan.worldSize()) return {};
+    return usage(option, "there is no rank " + std::to_string(rank), "0 to " + std::to_string(plan.worldSize() - 1));
+}
+
+/// "R:FACTOR".
+Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPlan& plan)
+{
     int rank = -1;
     double factor = 0;
-    const char* end = text.data() + text.size();
-    const auto first = std::from_chars(text.data(), end, rank);
-    const bool colon = first.ec == std::errc{} && first.ptr != end && *first.ptr == ':';
-    const auto second = colon ? std::from_chars(first.ptr + 1, end, factor) : std::from_chars_result{};
-    if (!colon || second.ec != std::errc{} || second.ptr != end || !(factor >= 1) || !std::isfinite(factor))
+    std::string_view first, second;
+    if (!cut(text, ':', first, second) || !readNumber(first, rank) || !readNumber(second, factor) || !(factor >= 1) ||
+        factor > 1e6)
         return usage("--slow-rank", "cannot be '" + text + "'",
                      "R:FACTOR with a factor of 1 or more, for example 1:1.5");
-    if (rank < 0 || rank >= plan.worldSize())
-        return usage("--slow-rank", "there is no rank " + std::to_string(rank),
-                     "0 to " + std::to_string(plan.worldSize() - 1));
-    return Error{ErrorCode::Unsupported, "a rank is slow only beside others, and this version runs one rank",
-                 "--slow-rank", "leave it out"};
+    FOURWALLS_TRY(checkRank("--slow-rank", rank, plan));
+    return engine::SlowRank{RankId{rank}, factor};
+}
+
+/// "A-B:KEY=VALUE,…".
+Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelPlan& plan)
+{
+    const auto wrong = [&text] {
+        return usage("--link-fault", "cannot be '" + text + "'",
+                     "A-B:KEY=VALUE,… with bandwidth (factor above 0), latency_us, loss (share below 1), for example "
+                     "0-1:bandwidth=0.1,loss=0.01");
+    };
+    int a = -1, b = -1;
+    std::string_view pair, faults, first, second;
+    if (!cut(text, ':', pair, faults) || !cut(pair, '-', first, second) || !readNumber(first, a) ||
+        !readNumber(second, b) || a == b)
+        return wrong();
+    FOURWALLS_TRY(checkRank("--link-fault", a, plan));
+    FOURWALLS_TRY(checkRank("--link-fault", b, plan));
+    engine::LinkFault fault;
+    fault.a = RankId{a};
+    fault.b = RankId{b};
+    while (!faults.empty()) {
+        std::string_view one = faults, rest, key, value;
+        if (cut(faults, ',', one, rest) && rest.empty()) return wrong();
+        faults = rest;
+        double number = 0;
+        if (!cut(one, '=', key, value) || !readNumber(value, number) || !std::isfinite(number)) return wrong();
+        if (key == "bandwidth" && number > 0)
+            fault.bandwidthFactor = number;
+        else if (key == "latency_us" && number >= 0 && number <= 1e9)
+            fault.addedLatency = Duration{std::llround(number * 1e3)};
+        else if (key == "loss" && number >= 0 && number < 1)
+            fault.loss = number;
+        else
+            return wrong();
+    }
+    return fault;
 }
 
 } // namespace
@@ -83,7 +138,9 @@ void RecordArguments::declare(CLI::App& app)
     app.add_option("--data", data, "text file to train on (default: the text that ships with the program)");
     app.add_option("--save-weights", saveWeights, "folder for the trained weights (safetensors)");
     app.add_option("--load-weights", loadWeights, "folder with the weights to begin with (safetensors)");
-    app.add_option("--slow-rank", slowRank, "R:FACTOR, makes one rank slower");
+    app.add_option("--slow-rank", slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)");
+    app.add_option("--link-fault", linkFaults,
+                   "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock");
     app.add_flag("--no-trace", noTrace, "run the same without recording and print the step times");
     app.add_option("COMMAND", command, "after --: a program to record instead of the embedded engine");
 }
@@ -97,7 +154,6 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (sequence < 0) return usage("--seq", "must be at least 1", "--seq 128");
     if (learningRate && !(*learningRate > 0 && std::isfinite(*learningRate)))
         return usage("--lr", "must be above 0", "--lr 0.0003");
-    FOURWALLS_TRY(checkSlowRank(slowRank, spec.plan));
 
     TrainingSettings& training = spec.training;
     training.batch = batch;
@@ -114,9 +170,6 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
     FOURWALLS_TRY(resolve(spec));
 
-    if (clock == "device")
-        return Error{ErrorCode::Unsupported, "this version records the wall clock only", "--clock device",
-                     "--clock wall"};
     if (transport != "local")
         return Error{ErrorCode::Unsupported, "this version has no transport between processes",
                      "--transport " + transport, "--transport local"};
@@ -127,6 +180,23 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return Error{ErrorCode::NotFound, "no such folder", "--load-weights '" + loadWeights + "'",
                      "the folder that --save-weights wrote"};
     return spec;
+}
+
+Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) const
+{
+    engine::RunOptions options;
+    options.clock = clock == "device" ? ClockKind::Device : ClockKind::Wall;
+    options.saveWeightsDirectory = saveWeights;
+    options.loadWeightsDirectory = loadWeights;
+    for (const std::string& text : slowRanks) {
+        FOURWALLS_TRY_ASSIGN(const engine::SlowRank slow, readSlowRank(text, spec.plan));
+        options.slowRanks.push_back(slow);
+    }
+    for (const std::string& text : linkFaults) {
+        FOURWALLS_TRY_ASSIGN(const engine::LinkFault fault, readLinkFault(text, spec.plan));
+        options.linkFaults.push_back(fault);
+    }
+    return options;
 }
 
 } // namespace fourwalls::cli

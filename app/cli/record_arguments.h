@@ -4,6 +4,7 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
+#include "profiler/engine/run.h"
 
 #include <CLI/CLI.hpp>
 
@@ -25,7 +26,8 @@ struct RecordArguments {
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
     std::string cluster = "this-machine";
     std::uint64_t seed = 1;
-    std::string data, saveWeights, loadWeights, slowRank;
+    std::string data, saveWeights, loadWeights;
+    std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;
     std::vector<std::string> command; ///< after "--"
 
@@ -34,6 +36,9 @@ struct RecordArguments {
     /// The resolved run. Errors: InvalidArgument is wrong usage; Unsupported what this program cannot do;
     /// NotFound, Io, Format from named files and presets.
     Result<RunSpec> resolveRun() const;
+
+    /// How it is run: clock, weight folders, slow ranks and faulty links. Errors: InvalidArgument is wrong usage.
+    Result<engine::RunOptions> runOptions(const RunSpec& spec) const;
 };
 
 } // namespace fourwalls::cli

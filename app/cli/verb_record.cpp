@@ -70,15 +70,14 @@ public:
                                        "name the trace, or --no-trace to time the steps only"});
         const auto spec = m_arguments.resolveRun();
         if (!spec) return refuse(console, spec.error());
-        const Status runnable = engine::checkRunnable(*spec);
+        auto options = m_arguments.runOptions(*spec);
+        if (!options) return refuse(console, options.error());
+        const Status runnable = engine::checkRunnable(*spec, *options);
         if (!runnable.ok()) return refuse(console, runnable.error());
 
         const StopSignals signals;
-        engine::RunOptions options;
-        options.saveWeightsDirectory = m_arguments.saveWeights;
-        options.loadWeightsDirectory = m_arguments.loadWeights;
-        options.stop = signals.token();
-        return m_arguments.noTrace ? runUntraced(console, *spec, options) : runTraced(console, *spec, options);
+        options->stop = signals.token();
+        return m_arguments.noTrace ? runUntraced(console, *spec, *options) : runTraced(console, *spec, *options);
     }
 
 private:
@@ -117,7 +116,7 @@ private:
         Progress progress("finishing the trace");
         store::WriterOptions writing;
         writing.finishProgress = [&progress](double fraction) { progress(fraction); };
-        auto writer = store::TraceWriter::create(path, engine::describeRun(spec, options.origin), writing);
+        auto writer = store::TraceWriter::create(path, engine::describeRun(spec, options.origin, options.clock), writing);
         if (!writer) return console.fail(writer.error());
         options.sink = writer->get();
 

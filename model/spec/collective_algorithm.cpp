@@ -285,4 +285,48 @@ std::int64_t elementsSent(const CollectiveShape& shape, CollectiveAlgorithm algo
     return (scatters ? elements - own(member) : 0) + (gathers ? elements - own(member + 1) : 0);
 }
 
+double collectiveSeconds(const CollectiveShape& shape, CollectiveAlgorithm algorithm, double elementBytes,
+                         const CollectiveLinks& links)
+{
+    const int n = shape.members, local = shape.membersPerNode;
+    if (n < 2) return 0;
+    const double bytes = static_cast<double>(shape.elements) * elementBytes;
+    const bool together = local <= 0 || local >= n;
+    const LinkSpec& link = together ? links.inside : links.between;
+    const bool broadcast = shape.kind == CollectiveKind::Broadcast;
+    const double phases = shape.kind == CollectiveKind::AllReduce ? 2 : 1;
+    const double others = n - 1, part = bytes / n;
+    switch (effectiveAlgorithm(shape, algorithm)) {
+    case CollectiveAlgorithm::Tree: return phases * levelsOf(n) * link.seconds(bytes);
+    case CollectiveAlgorithm::Direct: return phases * link.seconds(broadcast ? others * bytes : others * part);
+    case CollectiveAlgorithm::Hierarchical: {
+        const int nodes = n / local;
+        if (broadcast)
+            return levelsOf(nodes) * links.between.seconds(bytes) + levelsOf(local) * links.inside.seconds(bytes);
+        return phases * (links.inside.seconds((local - 1) * bytes / local) + (nodes - 1) * links.between.seconds(part));
+    }
+    default: break;
+    }
+    // A chain's members pass a part on while the next one comes.
+    if (broadcast) return others * link.latencySeconds + 2 * (link.seconds(others * part) - link.latencySeconds);
+    return phases * others * link.seconds(part);
+}
+
+CollectiveAlgorithm chooseAlgorithm(const CollectiveShape& shape, double elementBytes, const CollectiveLinks& links)
+{
+    using enum CollectiveAlgorithm;
+    const bool together = shape.membersPerNode <= 0 || shape.membersPerNode >= shape.members;
+    CollectiveAlgorithm best = Ring;
+    double least = collectiveSeconds(shape, Ring, elementBytes, links);
+    for (const CollectiveAlgorithm candidate : {Hierarchical, Tree, Direct}) {
+        if (candidate == Direct && !(together && links.fullyConnected)) continue;
+        if (effectiveAlgorithm(shape, candidate) != candidate) continue;
+        const double seconds = collectiveSeconds(shape, candidate, elementBytes, links);
+        if (seconds > least) continue;
+        best = candidate;
+        least = seconds;
+    }
+    return best;
+}
+
 } // namespace fourwalls

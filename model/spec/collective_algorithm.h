@@ -3,6 +3,7 @@
 // exactly these hops and the cost model prices them, so that both mean the same thing by "ring" or "tree".
 #pragma once
 
+#include "model/spec/cluster_spec.h"
 #include "model/spec/parallel_plan.h"
 
 #include <cstdint>
@@ -55,5 +56,25 @@ std::vector<CollectiveHop> collectiveHops(const CollectiveShape& shape, Collecti
 /// n members, S elements: all-reduce by ring, direct: 2(n-1)/n S up to what does not divide; tree: S per child and S
 /// to the parent. Source: Thakur, Rabenseifner, Gropp 2005; NVIDIA/nccl-tests doc/PERFORMANCE.md.
 std::int64_t elementsSent(const CollectiveShape& shape, CollectiveAlgorithm algorithm, int member);
+
+/// The links that a group's hops take.
+struct CollectiveLinks {
+    LinkSpec inside;            ///< between members on one node
+    LinkSpec between;           ///< between nodes, one member's share
+    bool fullyConnected = true; ///< inside a node everybody reaches everybody at full rate
+};
+
+/// Time of the whole operation when all members arrive together and only links take time: a hop takes latency +
+/// bytes / rate, a member's port carries one message at a time in each direction. S bytes, n members, a latency,
+/// b rate; operations that span nodes without being hierarchical go at the pace of the links between nodes:
+/// ring all-reduce 2(n-1)(a + S/nb), half of it for gather and scatter; tree 2 ceil(log2 n)(a + S/b), exact where n is
+/// a power of two; direct 2a + 2(n-1)S/nb; hierarchical, L members on each of N nodes: direct inside, ring between.
+/// elementBytes: of one element. algorithm: not Auto.
+double collectiveSeconds(const CollectiveShape& shape, CollectiveAlgorithm algorithm, double elementBytes,
+                         const CollectiveLinks& links);
+
+/// What Auto means: the algorithm with the least collectiveSeconds. Direct only where the members share a fully
+/// connected node. Among equals the first of direct, tree, hierarchical, ring.
+CollectiveAlgorithm chooseAlgorithm(const CollectiveShape& shape, double elementBytes, const CollectiveLinks& links);
 
 } // namespace fourwalls

@@ -2,6 +2,8 @@
 // Reading and writing of definitions. Numbers out of their ranges count as damage and become the neutral value.
 #include "model/store/definitions.h"
 
+#include "model/store/traffic_text.h"
+
 #include <charconv>
 #include <limits>
 
@@ -151,6 +153,7 @@ void addClosing(Meta& meta, const TraceClosing& closing)
     add("recorder_overhead_fraction", closing.recorderOverheadFraction);
     add("recorder_overhead_measured", closing.recorderOverheadMeasured);
     if (!closing.peakSource.empty()) meta["peak_source"] = closing.peakSource;
+    if (!closing.traffic.empty()) meta["traffic"] = trafficText(closing.traffic);
 }
 
 void putMeta(RowOutput& out, const Meta& meta)
@@ -304,7 +307,11 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     }
     all.closing = {realOf(meta, "peak_flops_per_device"), textOf(meta, "peak_source"),
                    realOf(meta, "memory_bytes_per_second"), realOf(meta, "recorder_overhead_fraction"),
-                   realOf(meta, "recorder_overhead_measured")};
+                   realOf(meta, "recorder_overhead_measured"), {}};
+    if (const std::string text = textOf(meta, "traffic"); !text.empty()) {
+        if (auto traffic = trafficOf(text)) all.closing.traffic = std::move(*traffic);
+        else ++damaged;
+    }
     all.closed = integerOf(meta, "closed", 0) == 1;
     all.windowBegin = integerOf(meta, "window_begin", 0);
     all.windowEnd = integerOf(meta, "window_end", 0);

@@ -155,6 +155,17 @@ struct TraceHeader {
     std::vector<RankInfo> ranks;
 };
 
+/// What one rank sent to another one within a group, over the whole trace.
+struct TrafficRecord {
+    std::string group;                      ///< as in ProcessGroupInfo
+    RankId from, to;
+    std::int64_t payloadBytes = 0;          ///< buffers handed to operations, shared out by what was sent to whom
+    std::int64_t wireBytes = 0;             ///< really sent
+    std::int64_t messages = 0;
+
+    friend bool operator==(const TrafficRecord&, const TrafficRecord&) = default;
+};
+
 /// What is only known at the end.
 struct TraceClosing {
     std::optional<double> peakFlopsPerDevice;       ///< measured peak used for MFU [FLOP/s]
@@ -162,6 +173,7 @@ struct TraceClosing {
     std::optional<double> memoryBytesPerSecond;     ///< per device
     std::optional<double> recorderOverheadFraction; ///< accounted: calibrated event cost x events + writer, / step
     std::optional<double> recorderOverheadMeasured; ///< paired against untraced runs, where taken
+    std::vector<TrafficRecord> traffic{};           ///< who sent how much to whom; empty: unknown, or one rank
 };
 
 } // namespace fourwalls

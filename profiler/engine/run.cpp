@@ -15,10 +15,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 
 namespace fourwalls::engine {
@@ -128,7 +130,10 @@ public:
         world.memoryLimit = memoryLimit(m_spec);
         world.ranksPerNode = ranksPerNode(m_spec.cluster);
         world.deviceClock = m_options.clock == ClockKind::Device;
-        if (world.deviceClock) world.links = clusterLinks(m_spec.cluster, m_options.linkFaults);
+        if (world.deviceClock) {
+            world.links = clusterLinks(m_spec.cluster, m_options.linkFaults);
+            world.collectiveLinks = collectiveLinks(m_spec.cluster);
+        }
         world.onFailure = [this] { m_failed = true; };
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
         if (!status.ok()) return status.error();
@@ -193,6 +198,7 @@ private:
         report.peakReservedBytes = memory.peakReserved;
         const std::lock_guard lock(m_mutex);
         m_fastest = std::max(m_fastest, recorder.fastestKernel());
+        if (slot.comm) addTraffic(recorder.rank(), slot.comm->traffic);
         recorder.close(); // what is torn down from here on is no part of the run
         return {};
     }
@@ -233,6 +239,13 @@ private:
         if (first && m_options.sink) m_sinkTime = sinkTime() - m_sinkBefore;
     }
 
+    void addTraffic(RankId from, const TrafficLedger& ledger)
+    {
+        for (const auto& [key, sum] : ledger.sums())
+            m_report.closing.traffic.push_back(
+                {key.first, from, key.second, std::llround(sum.payloadBytes), sum.wireBytes, sum.messages});
+    }
+
     Duration sinkTime() const
     {
         const SinkStatistics s = m_options.sink->statistics();
@@ -251,6 +264,8 @@ private:
             m_report.peakBytes = rank.peakBytes;
             m_report.peakBytesByCategory = rank.peakBytesByCategory;
         }
+        std::ranges::sort(m_report.closing.traffic, {},
+                          [](const TrafficRecord& record) { return std::tuple(record.group, record.from, record.to); });
         m_report.parameters =
             m_report.ranks.size() == 1 ? m_report.ranks.front().parameters : parameterCount(m_spec.model);
         if (m_options.sink && stepping.ns > 0)

@@ -30,4 +30,10 @@ LinkTable clusterLinks(const ClusterSpec& cluster, std::span<const LinkFault> fa
     };
 }
 
+CollectiveLinks collectiveLinks(const ClusterSpec& cluster)
+{
+    const bool connected = cluster.fabric == NodeFabric::NvSwitch || cluster.fabric == NodeFabric::Shared;
+    return {cluster.nodeLink, {cluster.networkBytesPerSecondPerDevice(), cluster.nicLink.latencySeconds}, connected};
+}
+
 } // namespace fourwalls::engine

@@ -111,7 +111,8 @@ GroupCommunicator::Operation GroupCommunicator::describe(CollectiveOp kind, cons
     operation.payloadBytes = kind == CollectiveOp::Barrier ? 0 : buffer.bytes();
     CollectiveAlgorithm algorithm = m_group.algorithm;
     if (algorithm == CollectiveAlgorithm::Auto)
-        algorithm = m_group.choose ? m_group.choose(operation.shape, buffer.bytes()) : CollectiveAlgorithm::Direct;
+        algorithm = m_group.choose ? m_group.choose(operation.shape, static_cast<double>(bytesOf(buffer.type())))
+                                   : CollectiveAlgorithm::Direct;
     operation.algorithm = effectiveAlgorithm(operation.shape, algorithm);
     operation.hops = &hopsOf(operation.shape, operation.algorithm);
     return operation;

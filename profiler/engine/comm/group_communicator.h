@@ -32,7 +32,7 @@ struct GroupDescription {
     std::vector<RankId> ranks;
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::Auto;
     ///< what Auto means for a shape; empty: direct, the best where memory is shared
-    std::function<CollectiveAlgorithm(const CollectiveShape&, std::int64_t bytes)> choose;
+    std::function<CollectiveAlgorithm(const CollectiveShape&, double elementBytes)> choose;
     int membersPerNode = 0; ///< neighbours on one node; 0: all
     bool pipeline = false;  ///< sends and receives are between stages
 };

@@ -48,6 +48,10 @@ public:
             description.ranks = ranks;
             description.algorithm = m_options.plan.collective;
             description.membersPerNode = membersPerNode(ranks);
+            if (m_options.collectiveLinks)
+                description.choose = [links = *m_options.collectiveLinks](const CollectiveShape& shape, double width) {
+                    return chooseAlgorithm(shape, width, links);
+                };
             description.pipeline = description.name == "pp";
             auto exchange = std::make_shared<LocalExchange>(ranks, m_failure, m_spins, m_options.patience);
             found = m_groups.emplace(key, SharedGroup{std::move(description), std::move(exchange)}).first;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -30,6 +31,8 @@ struct WorldOptions {
     int ranksPerNode = 0;         ///< neighbouring ranks that share a node; 0: all
     bool deviceClock = false;
     LinkTable links;                 ///< of the device clock; empty: links take no time
+    /// What collective=auto goes by; absent: memory is shared, and direct is best.
+    std::optional<CollectiveLinks> collectiveLinks;
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
 };

@@ -66,6 +66,9 @@ void CliUsageTest::wrongUsage_data()
     row("rate", {"record", "-o", "x", "--lr", "-1"}, "--lr");
     row("slow rank", {"record", "-o", "x", "--slow-rank", "0"}, "--slow-rank");
     row("slow rank that is not", {"record", "-o", "x", "--slow-rank", "4:2"}, "rank 4");
+    row("link", {"record", "-o", "x", "--link-fault", "0-0:loss=0.1"}, "--link-fault");
+    row("link fault", {"record", "-o", "x", "--link-fault", "0-1:loss=1"}, "--link-fault");
+    row("device clock", {"record", "-o", "x", "--clock", "device", "--steps", "2"}, "clock");
     row("trim nothing", {"trim", "x", "-o", "y"}, "--steps");
     row("trim twice", {"trim", "x", "--steps", "1", "--range", "0:1", "-o", "y"}, "--range");
     row("trim steps", {"trim", "x", "--steps", "5-2", "-o", "y"}, "5-2");
@@ -99,8 +102,7 @@ void CliUsageTest::couldNot_data()
     row("folder", {"metrics", "."}, ".");
     row("unknown model", {"record", "-o", "x", "--model", "gpt-huge"}, "gpt-tiny");
     row("unknown cluster", {"record", "-o", "x", "--cluster", "moon"}, "dgx-h100");
-    row("several ranks", {"record", "-o", "x", "--plan", "dp=2", "--batch", "8"}, "one rank");
-    row("device clock", {"record", "-o", "x", "--clock", "device"}, "--clock");
+    row("nothing to shard", {"record", "-o", "x", "--plan", "zero=1"}, "zero");
     row("transport", {"record", "-o", "x", "--transport", "nccl"}, "nccl");
     row("command", {"record", "-o", "x", "--", "true"}, "true");
     row("data", {"record", "-o", "x", "--data", "missing.txt"}, "missing.txt");
