@@ -15,6 +15,17 @@ struct Limit {
     const char* hint;
 };
 
+const TransformerSpec* transformer(const RunSpec& s)
+{
+    return s.model.transformer();
+}
+
+// Tokens of one micro-batch on one context-parallel rank.
+std::int64_t heldTokens(const RunSpec& s)
+{
+    return s.training.batch / s.plan.dp / s.plan.microbatches * s.training.sequence / s.plan.cp;
+}
+
 // In the order in which they are told. What makes no sense for any engine comes first, then what this one lacks.
 constexpr Limit kLimits[] = {
     {"zero", [](const RunSpec& s) { return s.plan.zero > 0 && s.plan.dp * s.plan.cp == 1; },
@@ -27,11 +38,20 @@ constexpr Limit kLimits[] = {
      "the engine cuts only transformers into stages", "pp=1"},
     {"sp", [](const RunSpec& s) { return s.plan.sequenceParallel && s.plan.tp == 1; },
      "there is nothing to split over on one tensor-parallel rank", "sp=0, or tp above 1"},
+    {"tp", [](const RunSpec& s) { return transformer(s) && transformer(s)->kvHeads % s.plan.tp != 0; },
+     "a key/value head would be needed by several tensor-parallel ranks", "tp that divides the key/value heads"},
+    {"tp", [](const RunSpec& s) { return transformer(s) && transformer(s)->vocabulary < s.plan.tp; },
+     "there are more tensor-parallel ranks than tokens in the vocabulary", "a smaller tp"},
+    {"tp", [](const RunSpec& s) { return s.plan.tp > 1 && !transformer(s); },
+     "only transformers are cut over tensor-parallel ranks", "tp=1, and dp instead"},
+    {"cp", [](const RunSpec& s) { return s.plan.cp > 1 && !transformer(s); }, "there is no sequence to cut", "cp=1"},
+    {"sp", [](const RunSpec& s) { return s.plan.sequenceParallel && heldTokens(s) % s.plan.tp != 0; },
+     "the tokens of a micro-batch do not divide by tp", "a longer sequence or larger micro-batches"},
+    {"recompute", [](const RunSpec& s) { return s.plan.recompute != Recompute::None && !transformer(s); },
+     "only transformers recompute their activations", "recompute=none"},
 
     {"ep", [](const RunSpec& s) { return s.plan.ep > 1; }, "the engine of this version has no expert parallelism",
      "ep=1"},
-    {"recompute", [](const RunSpec& s) { return s.plan.recompute != Recompute::None; },
-     "the engine of this version keeps all activations", "recompute=none"},
     {"offload",
      [](const RunSpec& s) { return s.plan.offloadOptimizer || s.plan.offloadActivations || s.plan.offloadParameters; },
      "the engine of this version does not offload", "offload=none"},

@@ -83,6 +83,18 @@ void addTensorPartials(const RankContext& rank, std::span<Parameter* const> para
     forEachPart([&](const Tensor& gradient, const Tensor& part) { rank.device.convert(part, gradient); });
 }
 
+Tensor assembleWhole(const RankContext& rank, const Parameter& p, const Tensor& part)
+{
+    if (p.shard.whole || tensorRanks(rank) == 1) return part;
+    const Tensor whole =
+        Tensor::make(rank.allocator, {p.shard.fullRows, p.shard.fullColumns}, part.type(), MemoryCategory::CommBuffers);
+    // Everybody's part among zeros: the sum has every element as it is.
+    rank.device.zero(whole);
+    for (std::int64_t i = 0; i < part.elements(); ++i) setElement(whole, p.shard.fullIndex(i), element(part, i));
+    rank.tensorGroup()->allReduce(whole);
+    return p.shape.rank() == 1 ? whole.reshaped({p.shard.fullColumns}) : whole;
+}
+
 Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& dy) const
 {
     const Shape full{dy.rows(), x.columns()};

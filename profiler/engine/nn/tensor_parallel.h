@@ -33,6 +33,10 @@ Shard vocabularyShard(const RankContext& rank, std::int64_t vocabulary, std::int
 /// (Parameter::partialOverTensor). Once per step, after the last backward pass; all in one message.
 void addTensorPartials(const RankContext& rank, std::span<Parameter* const> parameters);
 
+/// The whole of which every rank of the tensor group holds the given part (of a weight, gradient or optimizer state of
+/// this parameter), in the part's type; for files and tests. All ranks of the group call it.
+Tensor assembleWhole(const RankContext& rank, const Parameter& parameter, const Tensor& part);
+
 /// y = x W + b with the columns of W cut over the tensor group: every rank needs all of x and has its columns of y.
 struct ColumnLinear {
     Linear linear; ///< the rank's columns

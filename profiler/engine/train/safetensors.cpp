@@ -110,6 +110,12 @@ Result<StoredTensor> readEntry(const std::string& file, const std::string& name,
     return tensor;
 }
 
+// Rows of the whole parameter, of which this rank may hold a part.
+std::int64_t fullRows(const Parameter& p)
+{
+    return p.shard.whole ? p.weight.rows() : p.shard.fullRows;
+}
+
 } // namespace
 
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
@@ -232,9 +238,8 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
             std::int64_t elements = 1;
             for (const auto extent : t.shape) elements *= extent;
             const bool matrix = p->weight.shape().rank() == 2;
-            const std::int64_t first = piece.transposed ? piece.columns : p->weight.rows();
-            if (elements != p->weight.rows() * piece.columns ||
-                (matrix && (t.shape.size() != 2 || t.shape[0] != first)))
+            const std::int64_t first = piece.transposed ? piece.columns : fullRows(*p);
+            if (elements != fullRows(*p) * piece.columns || (matrix && (t.shape.size() != 2 || t.shape[0] != first)))
                 return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" has another shape than the model", file,
                              "weights of the same model"};
             if (t.type != "F32" && t.type != "F64" && t.type != "BF16" && t.type != "F16")
@@ -244,18 +249,21 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
     std::ifstream in(file, std::ios::binary);
     std::vector<char> buffer;
     for (Parameter* p : storedIn(parameters)) {
-        const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
+        const std::int64_t rows = fullRows(*p), columns = p->shard.whole ? p->weight.columns() : p->shard.fullColumns;
         for (const auto& piece : p->pieces) {
             const StoredTensor& t = header->tensors.at(piece.name);
             buffer.resize(t.end - t.begin);
             in.seekg(static_cast<std::streamoff>(header->dataOffset + t.begin));
             if (!in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())))
                 return Error{ErrorCode::Io, "ended while being read", file, "another file"};
-            for (std::int64_t i = 0; i < rows; ++i)
-                for (std::int64_t j = 0; j < piece.columns; ++j)
-                    setElement(
-                        p->weight, i * columns + piece.firstColumn + j,
-                        storedElement(t.type, buffer.data(), piece.transposed ? j * rows + i : i * piece.columns + j));
+            for (std::int64_t i = 0; i < p->weight.elements(); ++i) {
+                const std::int64_t place = p->shard.fullIndex(i);
+                const std::int64_t row = place / columns, column = place % columns - piece.firstColumn;
+                if (column < 0 || column >= piece.columns) continue;
+                setElement(p->weight, i,
+                           storedElement(t.type, buffer.data(),
+                                         piece.transposed ? column * rows + row : row * piece.columns + column));
+            }
         }
         if (p->roundedCopy().defined()) rank.device.convert(p->weight, p->roundedCopy());
     }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole trainings with tensor, sequence and context parallelism and recomputation, alone and with data parallelism,
+// ZeRO and pipelines, against the one-rank run: losses, gradients and weights of five steps in double.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "tests/profiler/engine/parity_fixture.h"
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+using namespace fourwalls::engine::testing;
+
+namespace {
+
+constexpr NumberFormat kDouble{DType::F64, DType::F64};
+
+struct Row {
+    const char* plan;
+    bool llama = false;
+    int layers = 2;
+};
+
+constexpr Row kRows[] = {
+    {"recompute=full"},
+    {"recompute=selective attention=unfused", true},
+    {"tp=2"},
+    {"tp=4", true},
+    {"tp=2 sp=1", true},
+    {"tp=4 sp=1 microbatches=2"},
+    {"tp=2 fuse=0 overlap=0 attention=unfused"},
+    {"tp=4 sp=1 recompute=full", true},
+    {"tp=2 sp=1 recompute=selective attention=unfused"},
+    {"cp=2"},
+    {"cp=4 overlap=0", true},
+    {"cp=2 attention=unfused"},
+    {"cp=2 microbatches=2 recompute=full", true},
+    {"dp=2 tp=2"},
+    {"dp=2 tp=2 sp=1 zero=1 microbatches=2"},
+    {"dp=2 tp=2 sp=1 zero=2", true},
+    {"dp=2 tp=2 sp=1 zero=3 recompute=full"},
+    {"dp=2 tp=2 zero=3 microbatches=2", true},
+    {"dp=2 cp=2"},
+    {"dp=2 cp=2 zero=2 microbatches=2", true},
+    {"cp=2 zero=3"},
+    {"cp=2 tp=2", true},
+    {"cp=2 tp=2 sp=1 recompute=selective"},
+    {"dp=2 cp=2 tp=2 sp=1 zero=1", true},
+    {"tp=2 pp=2 microbatches=4", false, 4},
+    {"tp=2 sp=1 pp=2 microbatches=4 recompute=full", true, 3},
+    {"tp=2 sp=1 pp=2 microbatches=4 schedule=zb", false, 4},
+    {"tp=2 pp=2 microbatches=4 schedule=zbv", true, 5},
+    {"tp=2 sp=1 pp=2 vpp=2 microbatches=2", true, 4},
+    {"cp=2 pp=2 microbatches=2", false, 4},
+    {"cp=2 pp=2 microbatches=2 schedule=zb attention=unfused", true, 4},
+    {"dp=2 tp=2 pp=2 microbatches=2"},
+    {"dp=2 tp=2 sp=1 pp=2 microbatches=4 zero=1", true},
+    {"dp=2 tp=2 sp=1 pp=2 microbatches=2 zero=3"},
+    {"cp=2 tp=2 pp=2 microbatches=2 sp=1 recompute=full"},
+};
+
+} // namespace
+
+class ParityTensor : public QObject {
+    Q_OBJECT
+
+    std::map<std::string, PlanOutcome> m_references;
+
+private slots:
+    void plansEqualOneRank_data()
+    {
+        QTest::addColumn<int>("row");
+        for (int i = 0; i < static_cast<int>(std::size(kRows)); ++i)
+            QTest::addRow("%s, %s, %d layers", kRows[i].plan, kRows[i].llama ? "LLaMA" : "GPT", kRows[i].layers) << i;
+    }
+
+    void plansEqualOneRank()
+    {
+        QFETCH(int, row);
+        const Row& r = kRows[row];
+        RunSpec spec = paritySpec(r.plan, r.layers, 8);
+        auto& t = std::get<TransformerSpec>(spec.model.architecture);
+        t.vocabulary = 257; // divides by nothing
+        if (r.llama) {
+            t.positions = Positions::Rotary;
+            t.activation = Activation::SwiGlu;
+            t.normalization = Normalization::RmsNorm;
+            t.biases = t.tiedEmbeddings = false;
+            if (spec.plan.tp <= 2) t.kvHeads = 2;
+        }
+        const std::string key = std::to_string(r.layers) + (r.llama ? "l" : "g") + std::to_string(t.kvHeads);
+        if (!m_references.count(key)) m_references[key] = runPlan(referenceOf(spec), kDouble);
+        const std::string difference =
+            compareOutcomes(runPlan(spec, kDouble), m_references[key], parityTolerance(kDouble));
+        QVERIFY2(difference.empty(), difference.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(ParityTensor)
+#include "tst_parity_tensor.moc"
