@@ -11,6 +11,7 @@
 #include <QPainterPath>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::views {
@@ -20,11 +21,17 @@ namespace {
 constexpr double kLeft = 54, kRight = 14, kTop = 22, kAxis = 22;
 constexpr double kStripRow = 15;
 constexpr int kTickSpacing = 96;
+constexpr int kHoldMs = 12;
+constexpr double kLeastNamed = 12; ///< a narrower bar has no room for a letter
 
 } // namespace
 
 TimePlot::TimePlot(QWidget* parent) : QWidget(parent)
 {
+    m_hold.setSingleShot(true);
+    m_hold.setTimerType(Qt::PreciseTimer);
+    m_hold.setInterval(kHoldMs);
+    connect(&m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
@@ -42,7 +49,7 @@ void TimePlot::setSelection(Selection* selection)
     followSelection();
 }
 
-void TimePlot::setContext(std::vector<StepSpan> steps, std::vector<PhaseSpan> phases)
+void TimePlot::setContext(std::shared_ptr<const StepSpans> steps, std::vector<PhaseSpan> phases)
 {
     m_steps = std::move(steps);
     m_phases = std::move(phases);
@@ -57,22 +64,36 @@ void TimePlot::followSelection()
     }
     // Our own change comes back here: showing it again would forget the exact zoom.
     if (m_camera.range() != m_selection->range()) m_camera.show(m_selection->range());
-    invalidate();
+    m_pictureValid = false;
     emit shownRangeChanged();
+    repaintMoved();
+}
+
+void TimePlot::repaintMoved()
+{
+    if (!m_awaiting || quality() >= FrameQuality::Coarse) {
+        m_hold.stop();
+        update();
+    } else if (!m_hold.isActive()) {
+        m_hold.start(); // once, not again with every further move
+    }
 }
 
 void TimePlot::pushRange()
 {
-    invalidate();
-    if (m_selection)
+    m_pictureValid = false;
+    if (m_selection) {
+        const TimeRange before = m_selection->range();
         m_selection->setRange(m_camera.range());
-    else
-        emit shownRangeChanged();
+        if (m_selection->range() != before) return; // followSelection did the rest
+    }
+    emit shownRangeChanged();
+    repaintMoved();
 }
 
 double TimePlot::stripHeight() const
 {
-    if (m_steps.empty() && m_phases.empty()) return 0;
+    if (m_steps->empty() && m_phases.empty()) return 0;
     // A low plot keeps its height for the curve.
     return height() < 200 ? kStripRow + 3 : 2 * kStripRow + 4;
 }
@@ -103,6 +124,7 @@ void TimePlot::panBy(double share)
 void TimePlot::invalidate()
 {
     m_pictureValid = false;
+    m_hold.stop();
     update();
 }
 
@@ -183,43 +205,66 @@ void TimePlot::paintStrip(QPainter& painter) const
     if (stripHeight() <= 0) return;
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
-    const QFontMetricsF metrics(painter.font());
     painter.save();
     painter.setClipRect(QRectF(inside.left(), inside.bottom(), inside.width(), stripHeight() + 1));
     painter.setRenderHint(QPainter::Antialiasing, false);
-    const auto bar = [&](const TimeRange& range, double top, const QColor& fill, const QStringList& names) {
-        const double left = std::max(xOf(range.begin), inside.left());
-        const double right = std::min(xOf(range.end), inside.right());
-        if (right <= inside.left() || left >= inside.right()) return;
-        const QRectF box(left, top, std::max(1.0, right - left - 1), kStripRow - 2);
-        painter.fillRect(box, fill);
-        // The longest name that fits; none rather than a cut one.
-        for (const QString& name : names) {
-            if (metrics.horizontalAdvance(name) + 8 > box.width()) continue;
-            painter.setPen(textOn(fill));
-            painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
-            break;
-        }
-    };
     double top = inside.bottom() + 3;
     // Where backward was not recorded in halves, its one phase is not called a half.
     const bool halves = std::any_of(m_phases.begin(), m_phases.end(),
                                     [](const PhaseSpan& p) { return p.phase == Phase::BackwardWeight; });
     for (const PhaseSpan& phase : m_phases) {
         const bool whole = phase.phase == Phase::BackwardInput && !halves;
-        bar(phase.range, top, colourOf(t, phase.phase), {whole ? tr("backward") : words(phase.phase)});
+        QStringList names;
+        if (xOf(phase.range.end) - xOf(phase.range.begin) >= kLeastNamed)
+            names = QStringList{whole ? tr("backward") : words(phase.phase)};
+        paintBar(painter, phase.range, top, colourOf(t, phase.phase), names);
     }
     if (stripHeight() > kStripRow + 4) {
         top += kStripRow;
-        for (const StepSpan& step : m_steps) {
-            const QString name = tr("step %1").arg(step.step.value);
-            const QString length = formatDuration(step.range.length(), 3);
-            const QString longest =
-                step.warmup ? tr("%1 · %2 · warm-up").arg(name, length) : tr("%1 · %2").arg(name, length);
-            bar(step.range, top, t.structure, {longest, name, QString::number(step.step.value)});
-        }
+        paintSteps(painter, top);
     }
     painter.restore();
+}
+
+void TimePlot::paintBar(QPainter& painter, const TimeRange& range, double top, const QColor& fill,
+                        const QStringList& names) const
+{
+    const QRectF inside = plotRect();
+    const double left = std::max(xOf(range.begin), inside.left());
+    const double right = std::min(xOf(range.end), inside.right());
+    if (right <= inside.left() || left >= inside.right()) return;
+    const QRectF box(left, top, std::max(1.0, right - left - 1), kStripRow - 2);
+    painter.fillRect(box, fill);
+    const QFontMetricsF metrics(painter.font());
+    // The longest name that fits; none rather than a cut one.
+    for (const QString& name : names) {
+        if (metrics.horizontalAdvance(name) + 8 > box.width()) continue;
+        painter.setPen(textOn(fill));
+        painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
+        break;
+    }
+}
+
+void TimePlot::paintSteps(QPainter& painter, double top) const
+{
+    // Costs what is seen: of thousands of steps only those in the range, and of steps that share a pixel only one.
+    const TimeRange shown = m_camera.range();
+    const auto endsBefore = [](Instant at) { return [at](const StepSpan& step) { return step.range.end <= at; }; };
+    auto step = std::partition_point(m_steps->begin(), m_steps->end(), endsBefore(shown.begin));
+    while (step != m_steps->end() && step->range.begin < shown.end) {
+        const double width = xOf(step->range.end) - xOf(step->range.begin);
+        QStringList names;
+        if (width >= kLeastNamed) {
+            const QString name = tr("step %1").arg(step->step.value);
+            const QString length = formatDuration(step->range.length(), 3);
+            const QString longest =
+                step->warmup ? tr("%1 · %2 · warm-up").arg(name, length) : tr("%1 · %2").arg(name, length);
+            names = QStringList{longest, name, QString::number(step->step.value)};
+        }
+        paintBar(painter, step->range, top, currentTheme().structure, names);
+        ++step;
+        if (width < 1) step = std::partition_point(step, m_steps->end(), endsBefore(instantAt(xOf(std::prev(step)->range.begin) + 1)));
+    }
 }
 
 void TimePlot::paintMeasure(QPainter& painter) const

@@ -11,9 +11,11 @@
 
 #include <QImage>
 #include <QPointer>
+#include <QTimer>
 #include <QWidget>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -30,14 +32,18 @@ public:
     void setSelection(Selection* selection);
     Selection* selection() const { return m_selection; }
 
-    /// What the strip under the plot shows. Steps and phases by time.
-    void setContext(std::vector<StepSpan> steps, std::vector<PhaseSpan> phases);
+    /// What the strip under the plot shows. Steps (of any number, never null) and phases (of the shown range) by time.
+    void setContext(std::shared_ptr<const StepSpans> steps, std::vector<PhaseSpan> phases);
 
     const TimeCamera& camera() const { return m_camera; }
     /// The inside of the plot, in widget coordinates.
     QRectF plotRect() const;
     /// The plot's pixel columns on the screen.
     int deviceColumns() const;
+
+    /// While on, data for the shown range is on its way: a repaint that would show none waits for it, for less than a
+    /// frame, so that quick answers do not flicker.
+    void setAwaiting(bool awaiting) { m_awaiting = awaiting; }
 
     void zoomBy(int units);   ///< about the middle; camera units
     void panBy(double share); ///< of the visible width, to later times
@@ -97,16 +103,22 @@ private:
 
     void followSelection();
     void pushRange();
+    void repaintMoved();
     void paintStrip(QPainter& painter) const;
+    void paintSteps(QPainter& painter, double top) const;
+    /// names: the longest that fits is written on the bar.
+    void paintBar(QPainter& painter, const TimeRange& range, double top, const QColor& fill,
+                  const QStringList& names) const;
     void paintMeasure(QPainter& painter) const;
     double stripHeight() const;
 
     QPointer<Selection> m_selection;
     TimeCamera m_camera;
-    std::vector<StepSpan> m_steps;
+    std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::vector<PhaseSpan> m_phases;
     QImage m_picture;
-    bool m_pictureValid = false, m_measuring = false;
+    bool m_pictureValid = false, m_measuring = false, m_awaiting = false;
+    QTimer m_hold; ///< runs while a repaint waits for data
     std::optional<QPointF> m_hover;
     Drag m_drag = Drag::None;
     QPointF m_pressed, m_last;

@@ -4,6 +4,10 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 namespace fourwalls::views {
 
 namespace {
@@ -135,6 +139,53 @@ QString words(AuditSeverity severity)
     case AuditSeverity::Dropped: return Vocabulary::tr("dropped");
     }
     return {};
+}
+
+namespace {
+
+struct Word {
+    std::string_view name;
+    const char* text;
+};
+
+QString wordOr(std::string_view name, std::span<const Word> known)
+{
+    const auto found = std::find_if(known.begin(), known.end(), [name](const Word& word) { return word.name == name; });
+    return found != known.end() ? Vocabulary::tr(found->text)
+                                : QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+} // namespace
+
+QString trackName(const TrackInfo& track)
+{
+    static constexpr Word kTracks[] = {
+        {"steps", QT_TRANSLATE_NOOP("Vocabulary", "steps")},
+        {"phases", QT_TRANSLATE_NOOP("Vocabulary", "phases")},
+        {"layers and operators", QT_TRANSLATE_NOOP("Vocabulary", "layers and operators")},
+        {"operators", QT_TRANSLATE_NOOP("Vocabulary", "operators")},
+        {"kernels", QT_TRANSLATE_NOOP("Vocabulary", "kernels")},
+        {"communication", QT_TRANSLATE_NOOP("Vocabulary", "communication")},
+        {"communication thread", QT_TRANSLATE_NOOP("Vocabulary", "communication thread")},
+        {"copies", QT_TRANSLATE_NOOP("Vocabulary", "copies")},
+        {"annotations", QT_TRANSLATE_NOOP("Vocabulary", "annotations")},
+        {"other", QT_TRANSLATE_NOOP("Vocabulary", "other")},
+    };
+    return wordOr(track.name, kTracks);
+}
+
+QString opName(const OpInfo& op)
+{
+    static constexpr Word kPhases[] = {
+        {"step", QT_TRANSLATE_NOOP("Vocabulary", "step")},
+        {"setup", QT_TRANSLATE_NOOP("Vocabulary", "setup")},
+        {"forward", QT_TRANSLATE_NOOP("Vocabulary", "forward")},
+        {"loss", QT_TRANSLATE_NOOP("Vocabulary", "loss")},
+        {"backward", QT_TRANSLATE_NOOP("Vocabulary", "backward")},
+        {"optimizer", QT_TRANSLATE_NOOP("Vocabulary", "optimizer")},
+    };
+    const bool isWord = op.kind == SliceKind::Step || op.kind == SliceKind::Phase;
+    return wordOr(op.name, isWord ? std::span<const Word>(kPhases) : std::span<const Word>());
 }
 
 } // namespace fourwalls::views

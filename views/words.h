@@ -2,6 +2,7 @@
 // The trace's vocabulary in the user's language.
 #pragma once
 
+#include "model/trace/trace_query.h"
 #include "model/trace/vocabulary.h"
 
 #include <QString>
@@ -16,5 +17,10 @@ QString words(Activity activity);
 QString words(MemoryCategory category);
 QString words(CollectiveOp operation);
 QString words(AuditSeverity severity);
+
+/// The name of a track as the screen shows it: the names that Fourwalls itself gives are translated, others stay.
+QString trackName(const TrackInfo& track);
+/// The same for an operator's name: steps and phases are words, all else is a name.
+QString opName(const OpInfo& op);
 
 } // namespace fourwalls::views

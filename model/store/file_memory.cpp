@@ -269,12 +269,13 @@ Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std:
     return {};
 }
 
-/// The last sample in the bins before `bin`; nothing is live when there is none.
+/// The last sample in the bins before `bin`; nothing is live when there is none. Sound tiles are never empty: the first
+/// or second one has it, and damaged ones are not searched without end.
 Result<MemorySample> FileQuery::lastChange(RankId rank, int level, std::int64_t bin)
 {
     FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
                          statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile<=?3 "
-                                   "ORDER BY tile DESC"));
+                                   "ORDER BY tile DESC LIMIT 8"));
     tiles->bind(1, std::int64_t{rank.value});
     tiles->bind(2, std::int64_t{level});
     tiles->bind(3, tileOf(bin - 1, kMemoryBinsPerTile));

@@ -71,8 +71,7 @@ QList<StatusItem> statusOf(const TraceInfo& info)
         items.append({Status::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
     }
     if (info.header.source != TraceSource::Synthetic) {
-        QString clock = Status::tr("clock: %1").arg(words(info.header.clock));
-        items.append({clock, false,
+        items.append({words(info.header.clock), false,
                       Status::tr("compute: %1, communication: %2")
                           .arg(QString::fromStdString(info.header.computeLabel),
                                QString::fromStdString(info.header.communicationLabel))});

@@ -148,7 +148,9 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
         colors[static_cast<std::size_t>(i)] = colourOf(t, static_cast<MemoryCategory>(i)).rgb();
     }
-    const AreaStack stack = stackOf(m_data->window, camera(), m_scale, columns, ratio, inside.top());
+    const double resolution =
+        static_cast<double>(m_data->window.range.length().ns) / static_cast<double>(std::max(1, m_data->pixels));
+    const AreaStack stack = stackOf(m_data->window, camera(), m_scale, columns, ratio, inside.top(), resolution);
     paintStack(image, 0, rows, stack, colors);
 
     const auto line = [&](const std::vector<CurvePoint>& points, Instant end, const ColumnPen& pen) {

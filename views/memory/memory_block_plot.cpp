@@ -52,7 +52,7 @@ FrameQuality MemoryBlockPlot::quality() const
     const TimeRange shown = camera().range();
     if (m_data->range.begin > shown.begin || m_data->range.end < shown.end) return FrameQuality::Stale;
     // A far wider window may have left out buffers that are large enough here.
-    const bool complete = m_data->list->totalCount == static_cast<std::int64_t>(m_data->list->items.size());
+    const bool complete = isComplete(*m_data->list);
     return complete || m_data->range.length().ns <= 4 * shown.length().ns ? FrameQuality::Full : FrameQuality::Coarse;
 }
 
@@ -121,7 +121,8 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
     }
     painter.restore();
 
-    const std::int64_t rest = m_data->list->totalCount - static_cast<std::int64_t>(m_data->list->items.size());
+    const std::int64_t rest =
+        m_data->list->totalCount - static_cast<std::int64_t>(m_data->list->items.size()) + m_data->list->leftOut;
     std::int64_t drawn = 0;
     for (const AllocationView& item : m_data->list->items) drawn += item.bytes;
     QString note = m_data->layout.byAddress ? tr("at recorded addresses; unused address space is left out") : QString();

@@ -24,6 +24,12 @@ struct BlockLayout {
     bool byAddress = false;
 };
 
+/// Whether the list has every buffer of its range.
+inline bool isComplete(const AllocationList& list)
+{
+    return list.leftOut == 0 && list.totalCount == static_cast<std::int64_t>(list.items.size());
+}
+
 /// First fit: static categories first, one on the other, then longest life first (then earlier, then larger). What
 /// stays lies at the bottom as in the stacked areas, and buffers that are freed in the reverse order of their making
 /// pile up like the memory curve itself.

@@ -35,7 +35,7 @@ struct Columns {
 } // namespace
 
 AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const MemoryScale& scale, int columns,
-                  double ratio, double top)
+                  double ratio, double top, double resolution)
 {
     AreaStack stack;
     stack.columns = std::max(0, columns);
@@ -55,6 +55,13 @@ AreaStack stackOf(const MemoryWindow& window, const TimeCamera& camera, const Me
         if (samples[held].at.ns >= end) continue;
         const MemorySample* largest = &samples[held];
         std::int64_t most = largest->total();
+        const std::int64_t back = begin - static_cast<std::int64_t>(resolution);
+        for (std::size_t i = held; i > 0 && samples[i - 1].at.ns > back; --i) {
+            if (const std::int64_t total = samples[i - 1].total(); total > most) {
+                largest = &samples[i - 1];
+                most = total;
+            }
+        }
         for (std::size_t i = held + 1; i < samples.size() && samples[i].at.ns < end; ++i) {
             if (const std::int64_t total = samples[i].total(); total > most) {
                 largest = &samples[i];

@@ -39,6 +39,8 @@ namespace {
 constexpr MemoryGrouping kGroupings[] = {MemoryGrouping::Category, MemoryGrouping::Layer, MemoryGrouping::Operator,
                                          MemoryGrouping::Phase, MemoryGrouping::Buffer};
 
+constexpr int kLeastForAddresses = 780;
+
 QSortFilterProxyModel* exactSorting(QAbstractItemModel* model, QObject* parent)
 {
     auto* proxy = new QSortFilterProxyModel(parent);
@@ -80,7 +82,7 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     prepareTable(*m_table);
     m_table->horizontalHeader()->setSectionResizeMode(MemoryGroupModel::Name, QHeaderView::Stretch);
     m_table->setColumnWidth(MemoryGroupModel::Bytes, 84);
-    m_table->setColumnWidth(MemoryGroupModel::Share, 170);
+    m_table->setColumnWidth(MemoryGroupModel::Share, 150);
     m_table->setColumnWidth(MemoryGroupModel::Count, 86);
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
@@ -161,8 +163,10 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
     using M = MemoryAllocationModel;
-    constexpr int kWidths[M::ColumnCount] = {84, 112, 180, 68, 120, 104, 92, 100, 132};
+    // All of it fits into the panel's half; the operator takes what is left.
+    constexpr int kWidths[M::ColumnCount] = {76, 112, 140, 62, 128, 60, 84, 84, 126};
     for (int column = 0; column < M::ColumnCount; ++column) m_table->setColumnWidth(column, kWidths[column]);
+    m_table->horizontalHeader()->setSectionResizeMode(M::Operator, QHeaderView::Stretch);
     m_table->sortByColumn(M::Bytes, Qt::DescendingOrder);
 
     connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -195,6 +199,10 @@ void MemoryBufferPanel::describe()
     const std::int64_t rest = m_list->totalCount - static_cast<std::int64_t>(m_list->items.size());
     QString text = tr("%1 buffers").arg(formatCount(shown));
     if (rest > 0) text = tr("%1 largest, %2 smaller ones not listed").arg(formatCount(shown), formatCount(rest));
+    if (m_list->leftOut > 0) {
+        text = tr("%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in")
+                   .arg(formatCount(shown), formatDuration(m_list->shortest, 3), formatCount(m_list->leftOut));
+    }
     finding().setText(text);
 }
 
@@ -209,9 +217,21 @@ void MemoryBufferPanel::setList(std::shared_ptr<const AllocationList> list, Inst
     m_table->setColumnHidden(MemoryAllocationModel::Micro, !any([](const AllocationView& item) {
                                  return item.microbatch && item.microbatch->value > 0;
                              }));
-    m_table->setColumnHidden(MemoryAllocationModel::Address,
-                             !any([](const AllocationView& item) { return item.address > 0; }));
+    m_hasAddresses = any([](const AllocationView& item) { return item.address > 0; });
+    showAddresses();
     describe();
+}
+
+void MemoryBufferPanel::showAddresses()
+{
+    // Where there is no room for all columns, the names matter more.
+    m_table->setColumnHidden(MemoryAllocationModel::Address, !m_hasAddresses || width() < kLeastForAddresses);
+}
+
+void MemoryBufferPanel::resizeEvent(QResizeEvent* event)
+{
+    PlotCard::resizeEvent(event);
+    showAddresses();
 }
 
 void MemoryBufferPanel::setByteUnit(ByteUnit unit)

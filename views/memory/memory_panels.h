@@ -72,8 +72,12 @@ signals:
     /// Asks to see a buffer's whole life.
     void bufferActivated(fourwalls::AllocationId id);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void describe();
+    void showAddresses();
 
     std::shared_ptr<const AllocationList> m_list;
     ByteUnit m_unit = ByteUnit::GB;
@@ -81,6 +85,7 @@ private:
     QSortFilterProxyModel* m_sorted;
     QTableView* m_table;
     QLineEdit* m_filter;
+    bool m_hasAddresses = false;
 };
 
 } // namespace fourwalls::views

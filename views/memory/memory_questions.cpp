@@ -3,6 +3,7 @@
 #include "views/memory/memory_questions.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace fourwalls::views {
 
@@ -46,15 +47,6 @@ const MemorySummary* MemoryFacts::summary(std::optional<StepIndex> step) const
     return found == summaries.end() ? nullptr : &*found;
 }
 
-std::int64_t MemoryFacts::highestPeak() const
-{
-    std::int64_t most = 0;
-    for (const MemorySummary& summary : summaries) {
-        most = std::max({most, summary.peakBytes, summary.peakReservedBytes.value_or(0)});
-    }
-    return most;
-}
-
 Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
 {
     MemoryFacts facts;
@@ -62,13 +54,16 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
     for (const RankInfo& info : trace.info().header.ranks) {
         if (info.rank == rank) facts.rank = info;
     }
-    FOURWALLS_TRY_ASSIGN(std::vector<MemorySummary> summaries, trace.memorySummaries());
-    for (MemorySummary& summary : summaries) {
-        if (summary.rank == rank) facts.summaries.push_back(std::move(summary));
-    }
+    FOURWALLS_TRY_ASSIGN(facts.summaries, trace.memorySummaries(rank, std::numeric_limits<std::size_t>::max()));
     std::stable_sort(facts.summaries.begin(), facts.summaries.end(),
                      [](const MemorySummary& a, const MemorySummary& b) { return a.step < b.step; });
-    FOURWALLS_TRY_ASSIGN(facts.steps, trace.steps(rank));
+    for (const MemorySummary& summary : facts.summaries) {
+        facts.highestPeak = std::max({facts.highestPeak, summary.peakBytes, summary.peakReservedBytes.value_or(0)});
+        for (std::size_t i = 0; i < facts.categoryPeaks.size(); ++i)
+            facts.categoryPeaks[i] = std::max(facts.categoryPeaks[i], summary.categoryPeaks[i]);
+    }
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+    facts.steps = stepSpansOf(steps);
     const auto& counters = trace.info().counters;
     for (std::size_t i = 0; i < counters.size(); ++i) {
         if (counters[i].name == "reserved_bytes" && counters[i].rank == rank) {
@@ -95,7 +90,7 @@ Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts&
 
 Result<BlockPicture> askBlocks(TraceQuery& trace, const BlockQuestion& question)
 {
-    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(question.rank, question.range, kBlockLimit));
+    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(question.rank, question.range, kBlockLimit, kMostBuffersRead));
     BlockPicture picture;
     picture.range = question.range;
     picture.placed = question.place != BlockQuestion::Place::None;
@@ -116,9 +111,7 @@ Result<AliveAnswer> askAlive(TraceQuery& trace, const MemoryFacts& facts, Instan
     FOURWALLS_TRY_ASSIGN(answer.list, trace.aliveAt(facts.rank.rank, at, kAliveLimit));
     // The phases of the step around the instant decide "as backward begins".
     TimeRange around{at, at + Duration{1}};
-    for (const StepView& step : facts.steps) {
-        if (step.record.range.contains(at)) around = step.record.range;
-    }
+    if (const StepSpan* step = stepAt(*facts.steps, at)) around = step->range;
     FOURWALLS_TRY_ASSIGN(std::vector<PhaseSpan> phases, phasesIn(trace, facts.phaseTracks, around));
     answer.place = placeIn(phases, at);
     const AllocationView* latest = latestAlive(answer.list, at);

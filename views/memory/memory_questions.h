@@ -16,14 +16,14 @@ namespace fourwalls::views {
 struct MemoryFacts {
     RankInfo rank;
     std::vector<MemorySummary> summaries; ///< of this rank: the whole trace's first, then by step
-    std::vector<StepView> steps;          ///< by time
+    std::shared_ptr<const StepSpans> steps; ///< by time; never null
+    std::int64_t highestPeak = 0;         ///< of any step: what an axis needs room for
+    CategoryBytes categoryPeaks{};        ///< of any step
     std::optional<CounterId> reserved;    ///< counter of reserved bytes
     std::vector<TrackId> phaseTracks;
 
     /// The summary of a step, or of the whole trace; null if there is none.
     const MemorySummary* summary(std::optional<StepIndex> step) const;
-    /// The highest peak of any step: what an axis needs room for.
-    std::int64_t highestPeak() const;
 };
 Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank);
 
@@ -57,6 +57,8 @@ Result<std::optional<SelectedSlice>> askSliceAt(TraceQuery& trace, RankId rank, 
 
 /// Buffers drawn and listed at most; the rest is counted.
 inline constexpr std::size_t kBlockLimit = 6000;
+/// Buffers looked at for them at most: some ten milliseconds.
+inline constexpr std::int64_t kMostBuffersRead = 50'000;
 inline constexpr std::size_t kAliveLimit = 20'000;
 
 } // namespace fourwalls::views

@@ -20,6 +20,8 @@ namespace {
 
 /// How much more than the screen is asked for on either side, as a share of it: a pan has data at once.
 constexpr double kMargin = 0.5;
+/// How much wider than asked for the columns of a picture may be to stand in for it until its own answer is there.
+constexpr double kCoarsest = 4;
 /// Above this share of the capacity the peak is an alarm.
 constexpr double kNearWall = 0.9;
 
@@ -28,6 +30,16 @@ TimeRange widened(const TimeRange& range, double share, const TimeRange& limits)
     const Duration by{static_cast<std::int64_t>(share * static_cast<double>(range.length().ns))};
     const TimeRange wide = TimeRange{range.begin - by, range.end + by}.intersected(limits);
     return wide.empty() ? range : wide;
+}
+
+/// Grown to whole bins of the level that a screen of this resolution is read from, by less than a pixel on either
+/// side: then the store has no edges to complete from single buffers.
+TimeRange aligned(const TimeRange& range, double nsPerPixel)
+{
+    int shift = 0;
+    while (shift < 60 && static_cast<double>(std::int64_t{4} << shift) <= nsPerPixel) shift += 2;
+    const std::int64_t width = std::int64_t{1} << shift;
+    return {Instant{(range.begin.ns >> shift) * width}, Instant{((range.end.ns + width - 1) >> shift) * width}};
 }
 
 /// Whether `have` has the shown range and something to spare wherever the trace goes on.
@@ -79,6 +91,7 @@ void MemoryView::forgetAnswers()
     m_peakKnown.reset();
     m_askedWindow = m_askedBuffers = {};
     m_askedPixels = 0;
+    m_area->setAwaiting(false);
     m_area->setPicture(nullptr);
     m_area->setBuffers(nullptr);
     m_blocks->setPicture(nullptr);
@@ -137,10 +150,17 @@ void MemoryView::onShownRange()
     const int columns = shownPlot().deviceColumns();
     const double wanted = static_cast<double>(shown.length().ns) / columns * 1.01;
     const bool sharp = m_askedPixels > 0 && static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= wanted;
-    if (!sharp || !coversWithRoom(m_askedWindow, shown, whole)) askWindow();
+    if (m_listing->isActive()) m_listing->start(); // the range still moves
+    if (!sharp || !coversWithRoom(m_askedWindow, shown, whole)) {
+        // A question on its way is not given up while its answer would serve: asking anew with every move would
+        // never show anything but what was there before.
+        const bool serves = m_pending.contains("window") && m_askedWindow.begin <= std::max(shown.begin, whole.begin) &&
+                            m_askedWindow.end >= std::min(shown.end, whole.end) &&
+                            static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= kCoarsest * wanted;
+        if (!serves) askWindow();
+    }
 
-    const bool all =
-        m_buffers && m_buffers->list->totalCount == static_cast<std::int64_t>(m_buffers->list->items.size());
+    const bool all = m_buffers && isComplete(*m_buffers->list);
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
     const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
     if (coarse || unplaced || !coversWithRoom(m_askedBuffers, shown, whole)) askBuffers();
@@ -149,7 +169,7 @@ void MemoryView::onShownRange()
 void MemoryView::askWindow()
 {
     const TimeRange shown = shownPlot().camera().range();
-    const TimeRange range = widened(shown, kMargin, selection()->whole());
+    const TimeRange range = aligned(widened(shown, kMargin, selection()->whole()), shownPlot().camera().nsPerPixel());
     const double share =
         static_cast<double>(range.length().ns) / static_cast<double>(std::max<std::int64_t>(1, shown.length().ns));
     const int pixels = std::max(1, static_cast<int>(shownPlot().deviceColumns() * share + 1));
@@ -158,17 +178,16 @@ void MemoryView::askWindow()
     ask<MemoryWindowAnswer>(
         "window",
         [facts = m_facts, range, pixels](TraceQuery& trace) { return askMemoryWindow(trace, *facts, range, pixels); },
-        [this](std::shared_ptr<const MemoryWindowAnswer> answer) {
+        [this, asked = shown](std::shared_ptr<const MemoryWindowAnswer> answer) {
             m_picture = answer->picture;
-            std::vector<StepSpan> steps;
-            for (const StepView& step : m_facts->steps) {
-                steps.push_back({step.record.range, step.record.step, step.record.warmup});
-            }
-            m_area->setContext(steps, answer->phases);
-            m_blocks->setContext(std::move(steps), answer->phases);
+            m_area->setAwaiting(false);
+            m_area->setContext(m_facts->steps, answer->phases);
+            m_blocks->setContext(m_facts->steps, answer->phases);
             m_area->setPicture(m_picture);
-            showLegend();
+            // The range may have moved on meanwhile.
+            if (shownPlot().camera().range() != asked) onShownRange();
         });
+    m_area->setAwaiting(true);
 }
 
 void MemoryView::askBuffers()
@@ -279,9 +298,7 @@ void MemoryView::jumpToTimeline()
     if (!at) return;
     // A twentieth of the step on either side shows what ran around the instant.
     Duration length = selection()->whole().length();
-    for (const StepView& step : m_facts->steps) {
-        if (step.record.range.contains(*at)) length = step.record.range.length();
-    }
+    if (const StepSpan* step = stepAt(*m_facts->steps, *at)) length = step->range.length();
     const Duration side{std::max<std::int64_t>(1000, length.ns / 20)};
     selection()->setRange({*at - side, *at + side});
     selection()->setCursor(*at);
@@ -366,7 +383,7 @@ void MemoryView::showSummary()
     const bool known = peak && m_peakKnown == peak->peakAt;
     m_area->setCapacity(m_facts->rank.memoryBytes, QString::fromStdString(m_facts->rank.device));
     m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(),
-                    m_facts->highestPeak());
+                    m_facts->highestPeak);
     m_area->setMarked(m_marked);
     m_blocks->setMarked(m_marked);
     m_finding.clear();
@@ -425,7 +442,8 @@ void MemoryView::showFigures()
     const ByteUnit unit = selection()->byteUnit();
     const auto text = [unit](std::int64_t bytes) { return formatBytes(static_cast<double>(bytes), unit); };
     const auto share = [](std::int64_t part, std::int64_t whole) {
-        return formatPercent(static_cast<double>(part) / static_cast<double>(whole), 0);
+        const double fraction = static_cast<double>(part) / static_cast<double>(whole);
+        return formatPercent(fraction, fraction < 0.1 ? 1 : 0);
     };
     const std::int64_t capacity = m_facts->rank.memoryBytes;
     const std::int64_t still = staticBytes(peak->atPeak);
@@ -443,8 +461,8 @@ void MemoryView::showFigures()
     QString after = tr("stays at the end");
     if (peak->step)
         after = tr("stays after step %1").arg(peak->step->value);
-    else if (!m_facts->steps.empty())
-        after = tr("stays after step %1").arg(m_facts->steps.back().record.step.value);
+    else if (!m_facts->steps->empty())
+        after = tr("stays after step %1").arg(m_facts->steps->back().step.value);
     figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
     if (peak->peakReservedBytes) {
         figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
@@ -457,12 +475,7 @@ void MemoryView::showLegend()
 {
     const Theme& t = currentTheme();
     std::vector<PlotLegend::Entry> entries;
-    CategoryBytes most{};
-    if (m_facts) {
-        for (const MemorySummary& summary : m_facts->summaries) {
-            for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], summary.categoryPeaks[i]);
-        }
-    }
+    const CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto category = static_cast<MemoryCategory>(i);
         if (most[i] > 0) entries.push_back({PlotLegend::Mark::Area, colourOf(t, category), words(category)});

@@ -23,6 +23,7 @@ class MemoryAlivePanel;
 class MemoryBufferPanel;
 class PlotCard;
 class PlotLegend;
+class StepPicker;
 
 class MemoryView : public View {
     Q_OBJECT
@@ -94,7 +95,8 @@ private:
     FigureStrip* m_figures = nullptr;
     PlotCard* m_card = nullptr;
     PlotLegend* m_legend = nullptr;
-    QComboBox *m_rankPicker = nullptr, *m_stepPicker = nullptr;
+    QComboBox* m_rankPicker = nullptr;
+    StepPicker* m_stepPicker = nullptr;
     QToolButton *m_areas = nullptr, *m_blocksButton = nullptr, *m_gb = nullptr, *m_gib = nullptr, *m_wall = nullptr,
                 *m_address = nullptr;
     QStackedWidget* m_plots = nullptr;

@@ -3,6 +3,7 @@
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/plot_card.h"
+#include "views/step_picker.h"
 
 #include <QAction>
 #include <QButtonGroup>
@@ -71,9 +72,9 @@ void MemoryView::build()
     tables->setChildrenCollapsible(false);
     m_alivePanel = new MemoryAlivePanel(tables);
     m_bufferPanel = new MemoryBufferPanel(tables);
-    tables->setStretchFactor(0, 1);
-    tables->setStretchFactor(1, 1);
-    tables->setSizes({1000, 1000}); // halves, whatever the widgets would like
+    tables->setStretchFactor(0, 2);
+    tables->setStretchFactor(1, 3);
+    tables->setSizes({2000, 3000}); // two to three, whatever the widgets would like: the buffers have more columns
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
     m_splitter->setSizes({600, 360});
@@ -87,9 +88,8 @@ void MemoryView::build()
                 [this](TimeRange range, FrameQuality quality) { reportFrame(range, quality); });
     }
     connect(m_area, &TimePlot::doubleClicked, this, [this](Instant at) {
-        for (const StepView& step : m_facts ? m_facts->steps : std::vector<StepView>()) {
-            if (step.record.range.contains(at)) selection()->setRange(step.record.range);
-        }
+        if (!m_facts) return;
+        if (const StepSpan* step = stepAt(*m_facts->steps, at)) selection()->setRange(step->range);
     });
     connect(m_area, &MemoryAreaPlot::peakClicked, m_alivePanel, &MemoryAlivePanel::backToPeak);
     connect(m_blocks, &MemoryBlockPlot::blockClicked, this, &MemoryView::selectBuffer);
@@ -106,23 +106,15 @@ void MemoryView::build()
 void MemoryView::buildControls()
 {
     m_rankPicker = new QComboBox(m_card);
-    m_stepPicker = new QComboBox(m_card);
+    m_stepPicker = new StepPicker(m_card);
     m_card->addControl(m_rankPicker);
     m_card->addControl(m_stepPicker);
     connect(m_rankPicker, &QComboBox::activated, this,
             [this](int index) { selection()->setRank(RankId(m_rankPicker->itemData(index).toInt())); });
-    connect(m_stepPicker, &QComboBox::activated, this, [this](int index) {
-        const QVariant value = m_stepPicker->itemData(index);
-        if (!value.isValid()) {
-            selection()->setStep(std::nullopt);
-            selection()->setRange(selection()->whole());
-            return;
-        }
-        const StepIndex step(value.toInt());
-        selection()->setStep(step);
-        for (const StepView& view : m_facts->steps) {
-            if (view.record.step == step) selection()->setRange(view.record.range);
-        }
+    connect(m_stepPicker, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> number) {
+        selection()->setStep(number);
+        const StepSpan* step = number ? stepNumbered(*m_facts->steps, *number) : nullptr;
+        selection()->setRange(step ? step->range : selection()->whole());
     });
 
     auto* row = new QWidget(m_card);
@@ -249,9 +241,9 @@ void MemoryView::retranslate()
 void MemoryView::fit()
 {
     if (selection()->measured()) return selection()->setRange(*selection()->measured());
-    for (const StepView& step : m_facts->steps) {
-        if (step.record.step == selection()->step()) return selection()->setRange(step.record.range);
-    }
+    const auto number = selection()->step();
+    if (const StepSpan* step = number ? stepNumbered(*m_facts->steps, *number) : nullptr)
+        return selection()->setRange(step->range);
     fitAll();
 }
 
@@ -280,16 +272,9 @@ void MemoryView::fillPickers()
     m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory")
                                                       : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
 
-    m_stepPicker->clear();
-    m_stepPicker->addItem(tr("all steps"));
-    for (const StepView& step : m_facts->steps) {
-        const int number = step.record.step.value;
-        m_stepPicker->addItem(step.record.warmup ? tr("step %1 (warm-up)").arg(number) : tr("step %1").arg(number),
-                              number);
-    }
-    const auto step = selection()->step();
-    m_stepPicker->setCurrentIndex(step ? std::max(0, m_stepPicker->findData(step->value)) : 0);
-    m_stepPicker->setVisible(!m_facts->steps.empty());
+    m_stepPicker->setSteps(m_facts->steps);
+    m_stepPicker->showStep(selection()->step());
+    m_stepPicker->setVisible(!m_facts->steps->empty());
 }
 
 } // namespace fourwalls::views

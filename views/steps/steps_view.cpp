@@ -66,6 +66,7 @@ void StepsView::build()
     m_tableView->setItemDelegateForColumn(StepsModel::Where, new StepPartsDelegate(m_tableView));
     constexpr int kWidths[StepsModel::ColumnCount] = {116, 92, 84, 110, 118, 92, 260, 88, 88, 84, 84, 84};
     for (int i = 0; i < StepsModel::ColumnCount; ++i) m_tableView->setColumnWidth(i, kWidths[i]);
+    m_tableView->horizontalHeader()->setSectionResizeMode(StepsModel::Where, QHeaderView::Stretch);
     m_tableView->sortByColumn(StepsModel::Step, Qt::AscendingOrder);
 
     connect(m_plot, &StepsPlot::stepClicked, this, &StepsView::chooseStep);

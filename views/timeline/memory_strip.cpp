@@ -73,15 +73,13 @@ void MemoryStrip::askSummary()
     for (const auto& info : m_session->info().header.ranks)
         if (info.rank == m_rank) m_capacity = info.memoryBytes;
     m_session->ask<std::vector<MemorySummary>>(
-        this, kSummaryChannel, [](TraceQuery& trace, std::stop_token) { return trace.memorySummaries(); },
+        this, kSummaryChannel,
+        [rank = m_rank](TraceQuery& trace, std::stop_token) { return trace.memorySummaries(rank, 1); },
         [this](const Answer<std::vector<MemorySummary>>& answer) {
             m_summaryPending = false;
             const bool had = hasMemory();
             m_summary.reset();
-            if (answer.ok()) {
-                for (const auto& summary : *answer)
-                    if (summary.rank == m_rank && !summary.step) m_summary = summary;
-            }
+            if (answer.ok() && !answer->empty()) m_summary = answer->front();
             emit changed(had != hasMemory());
             askCurve();
         },
@@ -157,7 +155,8 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
         }
     }
     if (m_curve) {
-        const AreaStack stack = stackOf(*m_curve, camera, m_scale, size.width(), 1, 0);
+        const double resolution = static_cast<double>(m_curve->range.length().ns) / std::max(1, m_curvePixels);
+        const AreaStack stack = stackOf(*m_curve, camera, m_scale, size.width(), 1, 0, resolution);
         const auto colours = coloursOf(theme);
         paintStack(m_image, 0, static_cast<int>(std::lround(m_scale.linear().bottom())), stack, colours);
     }

@@ -54,12 +54,12 @@ SliceFacts factsOf(const SelectedSlice& selected, const SliceContext& context, B
     const SliceView& slice = selected.slice;
     const OpInfo* op = selected.op.get();
     SliceFacts result;
-    result.title = op ? QString::fromStdString(op->name) : Facts::tr("unknown operator");
+    result.title = op ? opName(*op) : Facts::tr("unknown operator");
     if (op) result.detail = QString::fromStdString(op->detail);
 
     if (context.track) {
         result.chips << Facts::tr("rank %1").arg(context.track->info.rank.value)
-                     << QString::fromStdString(context.track->info.name);
+                     << trackName(context.track->info);
     }
     if (op && op->layer) result.chips << Facts::tr("layer %1").arg(op->layer->value);
     if (slice.microbatch) result.chips << Facts::tr("micro-batch %1").arg(slice.microbatch->value);

@@ -2,6 +2,7 @@
 // Everything that is known about one slice, as texts for the details panel. Rates follow docs/metrics.
 #pragma once
 
+#include "views/plot_context.h"
 #include "views/selection.h"
 
 #include <QString>
@@ -31,7 +32,7 @@ struct SliceFacts {
 struct SliceContext {
     const TraceInfo* trace = nullptr;
     const TrackView* track = nullptr;
-    std::optional<StepRecord> step;             ///< the one that contains the slice's start
+    std::optional<StepSpan> step;               ///< the one that contains the slice's start
     std::optional<CollectiveRecord> collective;
 };
 

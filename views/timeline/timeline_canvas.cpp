@@ -55,7 +55,7 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
 {
     m_tracks = tracks;
     m_ranks = info.header.ranks;
-    m_steps.clear();
+    m_steps = stepSpansOf({});
     m_events.clear();
     m_arrangement = {};
     m_arrangement.collapsed = initiallyCollapsed(m_tracks);
@@ -269,7 +269,7 @@ void TimelineCanvas::setCursor(std::optional<Instant> at)
     repaintSoon();
 }
 
-void TimelineCanvas::setSteps(std::vector<StepView> steps)
+void TimelineCanvas::setSteps(std::shared_ptr<const StepSpans> steps)
 {
     m_steps = std::move(steps);
     invalidate();
@@ -373,7 +373,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         frame.source = &m_source;
         frame.camera = &m_camera;
         frame.ticks = m_ticks;
-        frame.steps = m_steps;
+        frame.steps = *m_steps;
         frame.scroll = m_scroll;
         frame.size = plot.size();
         const Coverage coverage = m_renderer.render(frame, theme);

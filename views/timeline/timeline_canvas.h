@@ -55,7 +55,7 @@ public:
     void setSelected(const std::optional<SelectedSlice>& slice);
     void setFlows(std::vector<FlowRecord> flows);
     void setCursor(std::optional<Instant> at);
-    void setSteps(std::vector<StepView> steps); ///< by begin; they number the slices of steps
+    void setSteps(std::shared_ptr<const StepSpans> steps); ///< they number the slices of steps; never null
     void setEvents(std::vector<EventRecord> events);    ///< by time; marked on the axis
     void setZero(Instant zero);         ///< the axis counts from here
     /// A measured range and what was found in it (text by line; empty while it is being counted).
@@ -139,7 +139,7 @@ private:
     TimelineLayout m_layout;
     std::vector<TrackView> m_tracks;
     std::vector<RankInfo> m_ranks;
-    std::vector<StepView> m_steps;
+    std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::vector<EventRecord> m_events;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;

@@ -2,6 +2,8 @@
 // Wheel, mouse and pointer on the timeline.
 #include "views/timeline/timeline_canvas.h"
 
+#include "views/words.h"
+
 #include <QApplication>
 #include <QHelpEvent>
 #include <QMouseEvent>
@@ -162,7 +164,7 @@ bool TimelineCanvas::event(QEvent* event)
         const auto* help = static_cast<QHelpEvent*>(event);
         const TimelineHit hit = hitAt(help->pos());
         const TrackView* shown = hit.onLabel && hit.row && hit.row->kind == TimelineRow::Kind::Track ? track(*hit.row->track) : nullptr;
-        setToolTip(shown ? QString::fromStdString(shown->info.name) : QString());
+        setToolTip(shown ? trackName(shown->info) : QString());
     }
     return QWidget::event(event);
 }

@@ -235,7 +235,7 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
     QRect place(rect.left() + kIndent, rect.top(), rect.width() - kIndent, firstLane);
     if (row.kind == TimelineRow::Kind::Track) {
         const TrackView* shown = track(*row.track);
-        text = shown ? QString::fromStdString(shown->info.name) : QString();
+        text = shown ? trackName(shown->info) : QString();
         if (row.pinned) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
         painter.setPen(theme.secondaryText);
         if (hovered || row.pinned) {
@@ -380,8 +380,8 @@ QStringList TimelineCanvas::hoverLines() const
     if (m_hover.lanehit.slice) {
         const SliceView& slice = *m_hover.lanehit.slice;
         const auto op = m_source.op(slice.op);
-        lines << (op ? QString::fromStdString(op->name) : tr("unknown operator"));
-        if (const auto number = op ? stepNumberOf(slice, *op, m_steps) : std::nullopt) lines.back() += QLatin1Char(' ') + QString::number(number->value);
+        lines << (op ? opName(*op) : tr("unknown operator"));
+        if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt) lines.back() += QLatin1Char(' ') + QString::number(number->value);
         QStringList facts{formatDuration(slice.duration)};
         if (op && op->phase != Phase::None) facts << words(op->phase);
         if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);
@@ -391,7 +391,7 @@ QStringList TimelineCanvas::hoverLines() const
         const SliceBin& bin = *m_hover.lanehit.bin;
         const auto op = m_source.op(bin.dominant);
         lines << tr("%1 slices, %2 busy").arg(formatCount(bin.count), formatDuration(bin.busy));
-        if (op) lines << tr("mostly %1").arg(QString::fromStdString(op->name));
+        if (op) lines << tr("mostly %1").arg(opName(*op));
         lines << tr("longest %1 \u00b7 zoom in to see them").arg(formatDuration(bin.longest));
     }
     return lines;

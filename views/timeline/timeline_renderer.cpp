@@ -3,6 +3,7 @@
 #include "views/timeline/timeline_renderer.h"
 
 #include "views/format.h"
+#include "views/words.h"
 
 #include <QPainter>
 
@@ -26,13 +27,12 @@ void keepWidest(std::vector<PlacedName>& names, std::size_t limit)
     std::erase_if(names, [&](const auto& name) { return name.width <= narrowest; });
 }
 
-std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepView> steps)
+std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepSpan> steps)
 {
     if (op.kind != SliceKind::Step || op.name.find_first_of("0123456789") != std::string::npos) return std::nullopt;
     const Instant middle = slice.start + Duration{slice.duration.ns / 2};
-    const auto after = std::partition_point(steps.begin(), steps.end(), [&](const StepView& step) { return step.record.range.begin <= middle; });
-    if (after == steps.begin() || !std::prev(after)->record.range.contains(middle)) return std::nullopt;
-    return std::prev(after)->record.step;
+    const StepSpan* step = stepAt(steps, middle);
+    return step ? std::optional(step->step) : std::nullopt;
 }
 
 TimelineRenderer::TimelineRenderer() : m_texts(fontOf(TextRole::Small)) {}
@@ -157,7 +157,7 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const auto x = static_cast<float>(name.x), y = static_cast<float>(name.centreY);
-        QString text = barName(QString::fromStdString(op->name));
+        QString text = barName(opName(*op));
         if (const auto number = stepNumberOf(name.slice, *op, frame.steps)) text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.
         if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > static_cast<float>(name.width)) continue;

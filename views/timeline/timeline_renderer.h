@@ -3,6 +3,7 @@
 // Overlays (selection, pointer, arrows) are not in the image, so that moving the pointer repaints no bars.
 #pragma once
 
+#include "views/plot_context.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/text_cache.h"
 #include "views/timeline/time_camera.h"
@@ -16,7 +17,7 @@
 namespace fourwalls::views {
 
 /// The number of the step that a slice of kind Step stands for; absent when its name tells already or none is known.
-std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepView> steps);
+std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, std::span<const StepSpan> steps);
 
 /// What to render.
 struct TimelineFrame {
@@ -24,7 +25,7 @@ struct TimelineFrame {
     const TimelineSource* source = nullptr;
     const TimeCamera* camera = nullptr;
     TimeTicks ticks;
-    std::span<const StepView> steps;///< to number the slices of steps, by begin
+    std::span<const StepSpan> steps;///< to number the slices of steps, by begin
     int scroll = 0;                 ///< lines of the unpinned rows above the view
     QSize size;                     ///< of the drawing area [pixels]
 };

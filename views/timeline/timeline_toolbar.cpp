@@ -3,6 +3,7 @@
 #include "views/timeline/timeline_toolbar.h"
 
 #include "views/format.h"
+#include "views/step_picker.h"
 #include "views/theme.h"
 
 #include <QAction>
@@ -25,7 +26,7 @@ constexpr int kMostPicked = 5000;       ///< entries of a combo box that a perso
 TimelineToolbar::TimelineToolbar(QWidget* parent)
     : QWidget(parent)
     , m_ranks(new QComboBox(this))
-    , m_steps(new QComboBox(this))
+    , m_steps(new StepPicker(this))
     , m_search(new QLineEdit(this))
     , m_regular(button(QStringLiteral(".*"), QStringLiteral("timeline.search.regular"), true))
     , m_hide(button({}, QStringLiteral("timeline.search.hide"), true))
@@ -38,9 +39,7 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
     row->setContentsMargins(kCardPadding - 4, 6, kCardPadding - 4, 4);
     row->setSpacing(6);
     m_ranks->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_steps->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_ranks->setMaxVisibleItems(24);
-    m_steps->setMaxVisibleItems(24);
     m_search->setObjectName(QStringLiteral("timeline.search"));
     m_search->setClearButtonEnabled(true);
     m_search->setMinimumWidth(96);
@@ -65,14 +64,10 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
         const QVariant rank = m_ranks->itemData(index);
         emit rankChosen(rank.isValid() ? std::optional<RankId>(RankId{rank.toInt()}) : std::nullopt);
     });
-    connect(m_steps, &QComboBox::activated, this, [this](int index) {
-        const QVariant step = m_steps->itemData(index);
-        emit stepChosen(step.isValid() ? std::optional<StepIndex>(StepIndex{step.toInt()}) : std::nullopt);
-    });
+    connect(m_steps, &StepPicker::stepChosen, this, &TimelineToolbar::stepChosen);
     retranslate();
     restyle();
     setRanks({});
-    setSteps({});
 }
 
 void TimelineToolbar::restyle()
@@ -120,7 +115,6 @@ void TimelineToolbar::retranslate()
     m_next->setToolTip(tr("Next match (Enter)"));
     m_next->setAccessibleName(tr("Next match"));
     if (m_ranks->count() > 0) m_ranks->setItemText(0, tr("All ranks"));
-    if (m_steps->count() > 0) m_steps->setItemText(0, tr("All steps"));
 }
 
 void TimelineToolbar::setRanks(const std::vector<RankId>& ranks)
@@ -134,15 +128,9 @@ void TimelineToolbar::setRanks(const std::vector<RankId>& ranks)
     m_ranks->setEnabled(!ranks.empty());
 }
 
-void TimelineToolbar::setSteps(const std::vector<StepView>& steps)
+void TimelineToolbar::setSteps(std::shared_ptr<const StepSpans> steps)
 {
-    m_steps->clear();
-    m_steps->addItem(tr("All steps"));
-    for (const auto& step : steps) {
-        if (m_steps->count() > kMostPicked) break;
-        m_steps->addItem(tr("Step %1 \u00b7 %2").arg(step.record.step.value).arg(formatDuration(step.record.range.length())), step.record.step.value);
-    }
-    m_steps->setEnabled(!steps.empty());
+    m_steps->setSteps(std::move(steps));
 }
 
 void TimelineToolbar::showRank(std::optional<RankId> rank)
@@ -152,7 +140,7 @@ void TimelineToolbar::showRank(std::optional<RankId> rank)
 
 void TimelineToolbar::showStep(std::optional<StepIndex> step)
 {
-    m_steps->setCurrentIndex(step ? std::max(0, m_steps->findData(step->value)) : 0);
+    m_steps->showStep(step);
 }
 
 void TimelineToolbar::showMatches(const TimelineSource& source, std::size_t current)

@@ -2,6 +2,7 @@
 // The line above the timeline: rank and step picker, the search field with its matches, fit and measure.
 #pragma once
 
+#include "views/plot_context.h"
 #include "views/timeline/timeline_source.h"
 
 #include <QWidget>
@@ -15,13 +16,15 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class StepPicker;
+
 class TimelineToolbar : public QWidget {
     Q_OBJECT
 public:
     explicit TimelineToolbar(QWidget* parent = nullptr);
 
     void setRanks(const std::vector<RankId>& ranks);
-    void setSteps(const std::vector<StepView>& steps);
+    void setSteps(std::shared_ptr<const StepSpans> steps);
     /// Shows a choice that was made elsewhere; emits nothing.
     void showRank(std::optional<RankId> rank);
     void showStep(std::optional<StepIndex> step);
@@ -50,7 +53,7 @@ private:
     void restyle();
 
     QComboBox* m_ranks;
-    QComboBox* m_steps;
+    StepPicker* m_steps;
     QLineEdit* m_search;
     QToolButton* m_regular;
     QToolButton* m_hide;

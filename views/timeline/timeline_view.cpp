@@ -119,7 +119,7 @@ void TimelineView::traceChanged()
 {
     m_failed = false;
     m_openError.clear();
-    m_steps.clear();
+    m_steps = stepSpansOf({});
     m_stepsRank.reset();
     m_collective.reset();
     m_contextOf.reset();
@@ -158,7 +158,7 @@ void TimelineView::connectSelection()
     m_canvas->memory().setByteUnit(selection()->byteUnit());
     connect(selection(), &Selection::stepChanged, this, [this] {
         m_toolbar->showStep(selection()->step());
-        const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;
+        const StepSpan* step = selection()->step() ? stepNumbered(*m_steps, *selection()->step()) : nullptr;
         m_canvas->setZero(step ? step->range.begin : selection()->whole().begin);
     });
     connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
@@ -203,15 +203,20 @@ void TimelineView::readSteps()
     if (!session() || !session()->isOpen() || !selection()) return;
     const RankId rank = selection()->rank();
     m_stepsRank = rank;
-    session()->ask<std::vector<StepView>>(
-        this, kStepsChannel, [rank](TraceQuery& trace, std::stop_token) { return trace.steps(rank); },
-        [this](const Answer<std::vector<StepView>>& answer) {
-            m_steps = answer.ok() ? *answer : std::vector<StepView>{};
+    using Steps = std::shared_ptr<const StepSpans>;
+    session()->ask<Steps>(
+        this, kStepsChannel,
+        [rank](TraceQuery& trace, std::stop_token) -> Result<Steps> {
+            FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+            return stepSpansOf(steps);
+        },
+        [this](const Answer<Steps>& answer) {
+            m_steps = answer.ok() ? *answer : stepSpansOf({});
             m_toolbar->setSteps(m_steps);
             m_canvas->setSteps(m_steps);
             if (selection()) {
                 m_toolbar->showStep(selection()->step());
-                const StepRecord* step = selection()->step() ? stepOf(*selection()->step()) : nullptr;
+                const StepSpan* step = selection()->step() ? stepNumbered(*m_steps, *selection()->step()) : nullptr;
                 m_canvas->setZero(step ? step->range.begin : selection()->whole().begin);
             }
             showDetails();
@@ -227,23 +232,11 @@ void TimelineView::setVisibleRange(TimeRange range)
     m_ownRange = false;
 }
 
-const StepRecord* TimelineView::stepAt(Instant at) const
-{
-    const auto found = std::find_if(m_steps.begin(), m_steps.end(), [&](const StepView& step) { return step.record.range.contains(at); });
-    return found == m_steps.end() ? nullptr : &found->record;
-}
-
-const StepRecord* TimelineView::stepOf(StepIndex index) const
-{
-    const auto found = std::find_if(m_steps.begin(), m_steps.end(), [&](const StepView& step) { return step.record.step == index; });
-    return found == m_steps.end() ? nullptr : &found->record;
-}
-
 void TimelineView::chooseStep(std::optional<StepIndex> step)
 {
     if (!selection()) return;
     selection()->setStep(step);
-    const StepRecord* record = step ? stepOf(*step) : nullptr;
+    const StepSpan* record = step ? stepNumbered(*m_steps, *step) : nullptr;
     if (!record) {
         selection()->setRange(selection()->whole());
         return;

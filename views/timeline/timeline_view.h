@@ -3,6 +3,7 @@
 // selection, and asks the session for what belongs to the selected slice.
 #pragma once
 
+#include "views/plot_context.h"
 #include "views/timeline/timeline_source.h"
 #include "views/view.h"
 
@@ -64,15 +65,13 @@ private:
     void chooseRank(std::optional<RankId> rank);
     void measure(TimeRange range, std::optional<TrackId> track, bool finished);
     void askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank);
-    const StepRecord* stepAt(Instant at) const;
-    const StepRecord* stepOf(StepIndex index) const;
     void bringIntoView(const SliceView& slice);
 
     TimelineSource* m_source;
     TimelineToolbar* m_toolbar;
     TimelineCanvas* m_canvas;
     DetailsPanel* m_details;
-    std::vector<StepView> m_steps;          ///< of the selected rank
+    std::shared_ptr<const StepSpans> m_steps = stepSpansOf({}); ///< of the selected rank
     std::optional<RankId> m_stepsRank;
     std::optional<CollectiveRecord> m_collective;
     std::optional<SliceId> m_contextOf;     ///< slice whose details were asked for

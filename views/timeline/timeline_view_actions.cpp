@@ -5,6 +5,7 @@
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
+#include "views/words.h"
 
 #include <QAction>
 #include <QMenu>
@@ -213,7 +214,7 @@ void TimelineView::showDetails()
     SliceContext context;
     context.trace = session() ? &session()->info() : nullptr;
     context.track = m_canvas->track(chosen->slice.track);
-    if (const StepRecord* step = stepAt(chosen->slice.start)) context.step = *step;
+    if (const StepSpan* step = stepAt(*m_steps, chosen->slice.start)) context.step = *step;
     context.collective = m_collective;
     m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
 }
@@ -297,7 +298,7 @@ void TimelineView::measure(TimeRange range, std::optional<TrackId> track, bool f
     const TrackView* measured = track ? m_canvas->track(*track) : nullptr;
     m_canvas->setMeasured(range, measured ? tr("counting\u2026") : QString());
     if (!measured || !session()) return;
-    const QString name = tr("rank %1 \u00b7 %2").arg(measured->info.rank.value).arg(QString::fromStdString(measured->info.name));
+    const QString name = tr("rank %1 \u00b7 %2").arg(measured->info.rank.value).arg(trackName(measured->info));
     session()->ask<Measurement>(
         this, kMeasureChannel,
         [range, id = *track](TraceQuery& trace, std::stop_token stop) -> Result<Measurement> {

@@ -67,6 +67,26 @@ private slots:
         QCOMPARE(height(stack, MemoryCategory::Other, 5), 15.f);
     }
 
+    void aWindowOfOtherColumnsLeavesNoGaps()
+    {
+        // Columns of 100 ns were asked for from -50 on: each has a peak at its begin or at its end, and a low rest.
+        std::vector<MemorySample> samples;
+        for (int i = 0; i < 11; ++i) {
+            const int begin = -50 + 100 * i;
+            samples.push_back(sample(begin + (i % 2 == 0 ? 95 : 2), 10, 80));
+            samples.push_back(sample(begin + (i % 2 == 0 ? 98 : 5), 10, 0));
+        }
+        const auto w = window(samples, {Instant{-50}, Instant{1050}});
+        const AreaStack plain = stackOf(w, camera(10), bytePerPixel(), 10, 1, 0);
+        const AreaStack whole = stackOf(w, camera(10), bytePerPixel(), 10, 1, 0, 100);
+        int gaps = 0;
+        for (int column = 1; column < 10; ++column) {
+            gaps += height(plain, MemoryCategory::Other, column) < 90.f ? 1 : 0;
+            QCOMPARE(height(whole, MemoryCategory::Other, column), 90.f);
+        }
+        QVERIFY(gaps > 0);
+    }
+
     void columnsOutsideTheWindowAreEmpty()
     {
         const auto w = window({sample(300, 50, 0)}, {Instant{300}, Instant{600}});

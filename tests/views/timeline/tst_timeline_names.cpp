@@ -88,11 +88,11 @@ private slots:
 
     void stepsWithoutANumberGetTheirs()
     {
-        std::vector<StepView> steps;
+        StepSpans steps;
         for (int i = 0; i < 3; ++i) {
-            StepView step;
-            step.record.step = StepIndex{10 + i};
-            step.record.range = {Instant{i * 100}, Instant{i * 100 + 90}};
+            StepSpan step;
+            step.step = StepIndex{10 + i};
+            step.range = {Instant{i * 100}, Instant{i * 100 + 90}};
             steps.push_back(step);
         }
         OpInfo op;
