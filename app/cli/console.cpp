@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include <unistd.h>
 
@@ -67,6 +68,7 @@ int Console::wrongUsage(const Error& error)
 Progress::Progress(std::string label)
     : m_label(std::move(label))
     , m_terminal(isatty(STDERR_FILENO) == 1)
+    , m_lines(!m_terminal && std::getenv("FOURWALLS_PROGRESS") != nullptr)
     , m_begin(std::chrono::steady_clock::now())
     , m_last(m_begin)
 {}
@@ -79,10 +81,14 @@ Progress::~Progress()
 void Progress::operator()(double fraction)
 {
     using namespace std::chrono_literals;
-    if (!m_terminal) return;
+    if (!m_terminal && !m_lines) return;
     const auto now = std::chrono::steady_clock::now();
-    if (now - m_begin < 300ms || (m_shown && now - m_last < 100ms)) return;
+    if (now - m_begin < 300ms || ((m_shown || m_lines) && now - m_last < 100ms)) return;
     m_last = now;
+    if (m_lines) {
+        std::fprintf(stderr, "{\"progress\": %.3f, \"message\": \"%s\"}\n", std::clamp(fraction, 0.0, 1.0), m_label.c_str());
+        return;
+    }
     m_shown = true;
     constexpr int kWidth = 30;
     const double share = std::clamp(fraction, 0.0, 1.0);

@@ -58,6 +58,7 @@ public:
 private:
     std::string m_label;
     bool m_terminal = false, m_shown = false;
+    bool m_lines = false; ///< the application that started us asked (FOURWALLS_PROGRESS) for lines that it can read
     std::chrono::steady_clock::time_point m_begin, m_last;
 };
 

@@ -68,7 +68,9 @@ int runWindow(const CommandLine& line, const views::TraceOpener& opener)
     if (line.files.isEmpty()) {
         window.restoreSession();
     } else {
-        for (const QString& file : line.files) window.openFile(QDir::current().absoluteFilePath(file));
+        QStringList files;
+        for (const QString& file : line.files) files.append(QDir::current().absoluteFilePath(file));
+        window.openFiles(files);
     }
     window.show();
     return QApplication::exec();

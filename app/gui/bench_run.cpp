@@ -2,6 +2,7 @@
 // `fourwalls --bench`.
 #include "app/gui/bench_run.h"
 
+#include "app/gui/foreign_files.h"
 #include "app/gui/frame_recorder.h"
 #include "app/gui/main_window.h"
 #include "app/gui/process_figures.h"
@@ -116,7 +117,12 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
     QCoreApplication::processEvents();   // the first, empty paint
     const double startupMs = millisecondsSinceProcessStart();
 
-    TraceDocument* document = window.openFile(line.files.constFirst());
+    const Result<QString> trace = importedTrace(line.files.constFirst());
+    if (!trace.ok()) {
+        std::fprintf(stderr, "fourwalls: %s\n", trace.error().message().c_str());
+        return 1;
+    }
+    TraceDocument* document = window.openFile(*trace);
     waitFor([&] { return document->hasFailed() || document->firstPaintMs(); });
     if (document->hasFailed()) {
         std::fprintf(stderr, "fourwalls: %s\n", document->error()->message().c_str());

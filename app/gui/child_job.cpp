@@ -3,6 +3,8 @@
 #include "app/gui/child_job.h"
 
 #include <QCoreApplication>
+#include <QProcessEnvironment>
+#include <QRegularExpression>
 
 #include <signal.h>
 
@@ -41,6 +43,10 @@ void ChildJob::start(const QStringList& arguments)
     m_cancels = 0;
     m_partLine.clear();
     m_lastLine.clear();
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert(QStringLiteral("FOURWALLS_PROGRESS"), QStringLiteral("1"));
+    m_process.setProcessEnvironment(environment);
+    m_isImport = arguments.value(0) == QLatin1String("import");
     m_process.start(commandLineProgram(), arguments, QIODevice::ReadOnly);
 }
 
@@ -78,11 +84,17 @@ void ChildJob::onFinished(int exitCode, QProcess::ExitStatus status)
     if (m_cancels > 0) {
         emit failed({ErrorCode::Cancelled, tr("Cancelled.").toStdString(), {}, {}});
     } else if (status == QProcess::CrashExit) {
+        if (m_isImport) {
+            emit failed({ErrorCode::Internal, tr("The import ended unexpectedly; the file may be damaged.").toStdString(), {}, {}});
+            return;
+        }
         emit failed({ErrorCode::Internal, tr("The recording program ended unexpectedly.").toStdString(),
                      m_lastLine.toStdString(),
                      tr("Open the file: it holds everything up to the last batch.").toStdString()});
     } else if (exitCode != 0) {
-        emit failed({ErrorCode::Internal, m_lastLine.toStdString(), {}, {}});
+        // The last line is the error; that it came from the command line does not help anybody here.
+        static const QRegularExpression prefix(QStringLiteral("^fourwalls-cli( [a-z]+)?: "));
+        emit failed({ErrorCode::Internal, QString(m_lastLine).remove(prefix).toStdString(), {}, {}});
     } else {
         emit succeeded();
     }

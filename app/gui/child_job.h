@@ -39,6 +39,7 @@ private:
     QByteArray m_partLine;
     QString m_lastLine;
     int m_cancels = 0;
+    bool m_isImport = false;
 };
 
 } // namespace fourwalls::gui

@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace fourwalls::gui {
 
 JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget* parent)
@@ -31,10 +33,14 @@ JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget
     connect(m_cancel, &QPushButton::clicked, this, &JobDialog::reject);
     connect(&m_job, &ChildJob::line, this, [this](const QString& text) {
         const RecordProgress progress = parseProgress(text);
-        m_message->setText(progress.message);
+        m_message->setText(progress.share ? tr("%1 %").arg(static_cast<int>(std::clamp(*progress.share, 0.0, 1.0) * 100))
+                                          : progress.message);
         if (progress.step && progress.steps && *progress.steps > 0) {
             m_progress->setRange(0, *progress.steps);
             m_progress->setValue(*progress.step);
+        } else if (progress.share) {
+            m_progress->setRange(0, 1000);
+            m_progress->setValue(static_cast<int>(std::clamp(*progress.share, 0.0, 1.0) * 1000));
         }
     });
     connect(&m_job, &ChildJob::succeeded, this, &JobDialog::accept);

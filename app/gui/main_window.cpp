@@ -82,7 +82,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     connect(m_header->tabs(), &views::TraceTabs::closeRequested, this, &MainWindow::closeDocument);
     connect(m_welcome, &views::WelcomePage::openRequested, this, &MainWindow::chooseFile);
     connect(m_welcome, &views::WelcomePage::recordRequested, this, &MainWindow::openRecordDialog);
-    connect(m_welcome, &views::WelcomePage::fileRequested, this, &MainWindow::openFile);
+    connect(m_welcome, &views::WelcomePage::fileRequested, this, [this](const QString& path) { openFiles({path}); });
     connect(m_welcome, &views::WelcomePage::sampleRequested, this, &MainWindow::makeSample);
     m_welcome->setRecentFiles(m_settings.recentFiles());
 
@@ -146,7 +146,7 @@ void MainWindow::watch(int key, TraceDocument* document)
         const TraceSource source = document->session()->info().header.source;
         m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
         document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
-        m_settings.addRecentFile(document->path());
+        m_settings.addRecentFile(document->source());
         m_welcome->setRecentFiles(m_settings.recentFiles());
         updateChrome();
     });
@@ -233,7 +233,7 @@ void MainWindow::updateChrome()
     }
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, id == kWelcome || document, reason);
-    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close"}) {
+    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close", "file.audit"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
@@ -267,7 +267,7 @@ void MainWindow::restoreSession()
 {
     if (!m_settings.restoresSession()) return;
     const QString view = m_settings.sessionView();
-    for (const QString& path : m_settings.sessionFiles()) openFile(path);
+    for (const QString& path : m_settings.sessionFiles()) openFiles({path});
     if (!view.isEmpty()) showView(view);
 }
 
@@ -283,7 +283,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
 {
     QStringList files;
     for (const TraceDocument* document : documents())
-        if (!document->hasFailed()) files.append(document->path());
+        if (!document->hasFailed()) files.append(document->source());
     m_settings.setSession(files, m_viewId);
     m_settings.setGeometry(saveGeometry());
     QMainWindow::closeEvent(event);
@@ -302,7 +302,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    for (const QString& file : filesOf(event->mimeData())) openFile(file);
+    openFiles(filesOf(event->mimeData()));
     event->acceptProposedAction();
 }
 

@@ -27,6 +27,7 @@ class WelcomePage;
 namespace fourwalls::gui {
 
 class CommandPalette;
+struct OpenPlan;
 class RecordDialog;
 class TraceDocument;
 
@@ -39,6 +40,9 @@ public:
 
     /// Opens a trace in a tab of its own (or shows the tab that has it) and shows the current view of it.
     TraceDocument* openFile(const QString& path);
+    /// Opens files of any kind: traces in a tab each, what other tools recorded after its import (several such files
+    /// are taken as one run). Looks at them on another thread first.
+    void openFiles(const QStringList& files);
     /// Reopens what was open when the program ended last.
     void restoreSession();
     /// "welcome" or the id of a view.
@@ -68,6 +72,9 @@ private:
     void applyShortcuts(const QList<QAction*>& actions);
 
     void chooseFile();
+    void openPlanned(const OpenPlan& plan);
+    void openImported(const OpenPlan& plan);
+    void showAudit();
     void openRecordDialog();
     void makeSample(const QString& id);
     void exportView();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's actions: everything that the menu, the palette and the shortcuts can do.
 #include "app/gui/appearance.h"
+#include "app/gui/audit_dialog.h"
 #include "app/gui/command_palette.h"
+#include "app/gui/foreign_files.h"
 #include "app/gui/image_export.h"
 #include "app/gui/job_dialog.h"
 #include "app/gui/main_window.h"
@@ -17,6 +19,7 @@
 
 #include <QClipboard>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QMessageBox>
@@ -74,6 +77,10 @@ void MainWindow::buildActions()
         m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height())));
     });
     add("window.shortcuts", {}, [this] { editShortcuts(); });
+    add("file.audit", {}, [this] { showAudit(); });
+    add("file.import_beside", {}, [this] {
+        m_settings.setImportsBesideSource(m_actions.at(QStringLiteral("file.import_beside"))->isChecked());
+    })->setCheckable(true);
     add("file.clear_recent", {}, [this] {
         m_settings.clearRecentFiles();
         m_welcome->setRecentFiles({});
@@ -82,6 +89,7 @@ void MainWindow::buildActions()
     add("window.about", {}, [this] { showAbout(); });
     add("file.quit", QKeySequence::Quit, [this] { close(); });
     m_actions.at(QStringLiteral("window.binary_units"))->setChecked(m_settings.binaryUnits());
+    m_actions.at(QStringLiteral("file.import_beside"))->setChecked(m_settings.importsBesideSource());
     m_actions.at(QStringLiteral("window.restore_session"))->setChecked(m_settings.restoresSession());
     applyShortcuts(actions());
 }
@@ -94,6 +102,8 @@ void MainWindow::buildMenu()
         {QStringLiteral("file.close"), tr("&Close this trace")},
         {QStringLiteral("file.next"), tr("Next trace")},
         {QStringLiteral("file.previous"), tr("Previous trace")},
+        {QStringLiteral("file.audit"), tr("What was dropped or repaired…")},
+        {QStringLiteral("file.import_beside"), tr("Keep imported traces beside their source")},
         {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
         {QStringLiteral("file.quit"), tr("&Quit")},
         {QStringLiteral("view.export_picture"), tr("&Export view as picture…")},
@@ -129,10 +139,10 @@ void MainWindow::buildMenu()
     QMenu* recent = m_menu->addMenu(tr("Recent files"));
     for (const QString& path : m_settings.recentFiles())
         connect(recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered, this,
-                [this, path] { openFile(path); });
+                [this, path] { openFiles({path}); });
     recent->setEnabled(!recent->isEmpty());
     if (!recent->isEmpty()) put(recent, {"-", "file.clear_recent"});
-    put(m_menu, {"file.close", "-"});
+    put(m_menu, {"file.audit", "file.close", "-"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
@@ -140,7 +150,7 @@ void MainWindow::buildMenu()
     put(view, {"-", "window.binary_units", "window.full_screen"});
     put(m_menu, {"view.export_picture", "view.export_table", "view.copy_table", "-", "window.palette", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
-    put(m_menu, {"window.restore_session", "window.shortcuts", "-", "window.about", "file.quit"});
+    put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.about", "file.quit"});
     m_header->setMenu(m_menu);
 }
 
@@ -166,14 +176,65 @@ QList<QAction*> MainWindow::allActions() const
 void MainWindow::chooseFile()
 {
     auto* dialog = new QFileDialog(this, tr("Open a trace"), m_settings.lastFolder(),
-                                   tr("Traces (*.fourwalls);;All files (*)"));
+                                   tr("Traces and profiles (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;"
+                                      "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
     connect(dialog, &QFileDialog::filesSelected, this, [this, dialog](const QStringList& files) {
         m_settings.setLastFolder(dialog->directory().absolutePath());
-        for (const QString& file : files) openFile(file);
+        openFiles(files);
     });
     dialog->open();
+}
+
+void MainWindow::openFiles(const QStringList& files)
+{
+    // A file of our name is opened at once; the others are looked at first.
+    QStringList others;
+    for (const QString& file : files) {
+        if (file.endsWith(QLatin1String(".fourwalls"))) {
+            openFile(file);
+        } else {
+            others.append(file);
+        }
+    }
+    if (others.isEmpty()) return;
+    planOpeningLater(others, m_settings.importsBesideSource(), this, [this](const OpenPlan& plan) { openPlanned(plan); });
+}
+
+void MainWindow::openPlanned(const OpenPlan& plan)
+{
+    for (const QString& file : plan.traces) openFile(file);
+    if (plan.foreign.isEmpty()) return;
+    if (plan.imported) return openImported(plan);
+    const QString first = QFileInfo(plan.foreign.constFirst()).fileName();
+    const QString title = plan.foreign.size() == 1
+                              ? tr("Importing %1").arg(first)
+                              : tr("Importing %1 and %n more file(s) as one run", nullptr,
+                                   static_cast<int>(plan.foreign.size()) - 1).arg(first);
+    auto* dialog = new JobDialog(title, importArguments(plan), this);
+    dialog->setObjectName(QStringLiteral("import"));
+    connect(dialog, &QDialog::accepted, this, [this, plan] { openImported(plan); });
+    dialog->open();
+}
+
+void MainWindow::openImported(const OpenPlan& plan)
+{
+    TraceDocument* document = openFile(plan.target);
+    // A single file is what a person opened and will open again; several are only known by the trace they became.
+    if (plan.foreign.size() == 1) document->setSource(plan.foreign.constFirst());
+    if (plan.imported) return;
+    connect(document, &TraceDocument::opened, this, [this, document] {
+        if (document == currentDocument() && hasLosses(document->session()->info())) showAudit();
+    });
+}
+
+void MainWindow::showAudit()
+{
+    const TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return;
+    auto* dialog = new AuditDialog(document->session()->info(), document->name(), this);
+    dialog->show();     // beside the trace, not in its way
 }
 
 void MainWindow::openRecordDialog()

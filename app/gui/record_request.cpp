@@ -46,6 +46,7 @@ std::optional<RecordProgress> parseJsonProgress(const QString& line)
     progress.step = whole("step");
     progress.steps = whole("steps");
     if (const auto loss = object.find("loss"); loss != object.end() && loss->is_number()) progress.loss = loss->get<double>();
+    if (const auto share = object.find("progress"); share != object.end() && share->is_number()) progress.share = share->get<double>();
     if (const auto text = object.find("message"); text != object.end() && text->is_string())
         progress.message = QString::fromStdString(text->get<std::string>());
     return progress;

@@ -32,6 +32,7 @@ QString shellCommand(const QString& program, const QStringList& arguments);
 struct RecordProgress {
     std::optional<int> step, steps;    ///< "step 3/20": the third of twenty
     std::optional<double> loss;
+    std::optional<double> share;       ///< done so far, 0 to 1, of what is not counted in steps
     QString message;                   ///< for a person
 };
 RecordProgress parseProgress(const QString& line);

@@ -2,6 +2,7 @@
 // `fourwalls --render`. Nothing here waits for a time: each stage starts when the one before it says it is done.
 #include "app/gui/render_run.h"
 
+#include "app/gui/foreign_files.h"
 #include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
@@ -87,7 +88,8 @@ Status applyStep(const CommandLine& line, TraceDocument& document)
 
 Status showTrace(const CommandLine& line, MainWindow& window)
 {
-    TraceDocument* document = window.openFile(line.files.constFirst());
+    FOURWALLS_TRY_ASSIGN(const QString trace, importedTrace(line.files.constFirst()));
+    TraceDocument* document = window.openFile(trace);
     waitFor([&] { return document->isOpen() || document->hasFailed(); });
     if (document->hasFailed()) return *document->error();
     FOURWALLS_TRY(applyRank(line, *document));

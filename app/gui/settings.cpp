@@ -49,6 +49,9 @@ void Settings::removeRecentFile(const QString& path)
 
 void Settings::clearRecentFiles() { write(m_store, "files/recent", QStringList()); }
 
+bool Settings::importsBesideSource() const { return read(m_store, "files/import_beside_source", false).toBool(); }
+void Settings::setImportsBesideSource(bool beside) { write(m_store, "files/import_beside_source", beside); }
+
 QStringList Settings::sessionFiles() const { return read(m_store, "session/files").toStringList(); }
 QString Settings::sessionView() const { return read(m_store, "session/view").toString(); }
 

@@ -28,6 +28,10 @@ public:
     void removeRecentFile(const QString& path);
     void clearRecentFiles();
 
+    /// Whether imported traces may be kept beside the files that they are made of; only with the user's consent.
+    bool importsBesideSource() const;
+    void setImportsBesideSource(bool beside);
+
     QStringList sessionFiles() const;
     QString sessionView() const;
     void setSession(const QStringList& files, const QString& view);

@@ -26,6 +26,9 @@ public:
     ~TraceDocument() override;
 
     const QString& path() const { return m_path; }
+    /// What a person would open to see this trace again: the file that it was imported from, else the trace itself.
+    const QString& source() const { return m_source.isEmpty() ? m_path : m_source; }
+    void setSource(const QString& source) { m_source = source; }
     QString name() const;
     views::TraceSession* session() const { return m_session; }
     views::Selection* selection() const { return m_selection; }
@@ -54,7 +57,7 @@ private:
     void onOpened();
     void onFailed(const Error& error);
 
-    QString m_path;
+    QString m_path, m_source;
     QElapsedTimer m_sinceStart, m_sinceRangeChange;
     views::TraceSession* m_session;
     views::Selection* m_selection;

@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en_US">
 <context>
+    <name>MainWindow</name>
+    <message numerus="yes">
+        <source>Importing %1 and %n more file(s) as one run</source>
+        <translation>
+            <numerusform>Importing %1 and %n more file as one run</numerusform>
+            <numerusform>Importing %1 and %n more files as one run</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>StatusStrip</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

@@ -2,6 +2,45 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN">
 <context>
+    <name>AuditDialog</name>
+    <message>
+        <source>Audit of %1</source>
+        <translation>%1 的审计记录</translation>
+    </message>
+    <message>
+        <source>Not everything could be taken over as it was.</source>
+        <translation>并非所有内容都能原样接收。</translation>
+    </message>
+    <message>
+        <source>Everything was taken over: nothing was dropped, skipped or repaired.</source>
+        <translation>全部内容均已接收：没有丢弃、跳过或修复。</translation>
+    </message>
+    <message>
+        <source>Audit</source>
+        <translation>审计</translation>
+    </message>
+    <message>
+        <source>what</source>
+        <translation>内容</translation>
+    </message>
+    <message>
+        <source>kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>数量</translation>
+    </message>
+    <message>
+        <source>why</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
     <name>ChildJob</name>
     <message>
         <source>The command-line program could not be started.</source>
@@ -22,6 +61,10 @@
     <message>
         <source>Open the file: it holds everything up to the last batch.</source>
         <translation>可打开该文件：其中保存了最后一批写入之前的全部内容。</translation>
+    </message>
+    <message>
+        <source>The import ended unexpectedly; the file may be damaged.</source>
+        <translation>导入意外结束；文件可能已损坏。</translation>
     </message>
 </context>
 <context>
@@ -151,6 +194,10 @@
         <source>Close</source>
         <translation>关闭</translation>
     </message>
+    <message>
+        <source>%1 %</source>
+        <translation>%1 %</translation>
+    </message>
 </context>
 <context>
     <name>LossPlot</name>
@@ -278,10 +325,6 @@
         <translation>打开跟踪文件</translation>
     </message>
     <message>
-        <source>Traces (*.fourwalls);;All files (*)</source>
-        <translation>跟踪文件 (*.fourwalls);;所有文件 (*)</translation>
-    </message>
-    <message>
         <source>Export the view as a picture</source>
         <translation>将视图导出为图片</translation>
     </message>
@@ -328,6 +371,28 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>What was dropped or repaired…</source>
+        <translation>丢弃或修复了什么…</translation>
+    </message>
+    <message>
+        <source>Keep imported traces beside their source</source>
+        <translation>将导入的跟踪保存在源文件旁</translation>
+    </message>
+    <message>
+        <source>Traces and profiles (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation>跟踪与性能剖析文件 (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;Fourwalls 跟踪 (*.fourwalls);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Importing %1</source>
+        <translation>正在导入 %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>Importing %1 and %n more file(s) as one run</source>
+        <translation>
+            <numerusform>正在将 %1 与另外 %n 个文件作为一次运行导入</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -527,6 +592,10 @@
     <message>
         <source>%1 largest, %2 smaller ones not listed</source>
         <translation>最大的 %1 个，另有 %2 个较小的未列出</translation>
+    </message>
+    <message>
+        <source>%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in</source>
+        <translation>%1 个存活不短于 %2 的缓冲区；放大后可见约 %3 个更短的</translation>
     </message>
 </context>
 <context>
@@ -837,16 +906,16 @@ Choose another rank on the timeline.</source>
         <translation>内存 · rank %1</translation>
     </message>
     <message>
-        <source>all steps</source>
-        <translation>所有步</translation>
+        <source>Memory: fit the measured range or step</source>
+        <translation>内存：适应测量范围或训练步</translation>
     </message>
     <message>
-        <source>step %1 (warm-up)</source>
-        <translation>第 %1 步（预热）</translation>
+        <source>Memory: measure by dragging</source>
+        <translation>内存：拖动测量</translation>
     </message>
     <message>
-        <source>step %1</source>
-        <translation>第 %1 步</translation>
+        <source>Memory: clear the marks</source>
+        <translation>内存：清除标记</translation>
     </message>
 </context>
 <context>
@@ -1127,10 +1196,6 @@ Choose another rank on the timeline.</source>
         <translation>录制开销 %1</translation>
     </message>
     <message>
-        <source>clock: %1</source>
-        <translation>时钟：%1</translation>
-    </message>
-    <message>
         <source>compute: %1, communication: %2</source>
         <translation>计算：%1，通信：%2</translation>
     </message>
@@ -1168,6 +1233,21 @@ Choose another rank on the timeline.</source>
     <message>
         <source>idle</source>
         <translation>空闲</translation>
+    </message>
+</context>
+<context>
+    <name>StepPicker</name>
+    <message>
+        <source>All steps</source>
+        <translation>所有训练步</translation>
+    </message>
+    <message>
+        <source>Step %1 · %2 · warm-up</source>
+        <translation>第 %1 步 · %2 · 预热</translation>
+    </message>
+    <message>
+        <source>Step %1 · %2</source>
+        <translation>第 %1 步 · %2</translation>
     </message>
 </context>
 <context>
@@ -1527,16 +1607,8 @@ Fourwalls 录制的跟踪都有标记；在 PyTorch 中，请在每次迭代后�
         <translation>所有 rank</translation>
     </message>
     <message>
-        <source>All steps</source>
-        <translation>所有步</translation>
-    </message>
-    <message>
         <source>Rank %1</source>
         <translation>Rank %1</translation>
-    </message>
-    <message>
-        <source>Step %1 · %2</source>
-        <translation>第 %1 步 · %2</translation>
     </message>
     <message>
         <source>searching…</source>
@@ -1998,6 +2070,54 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>dropped</source>
         <translation>已丢弃</translation>
     </message>
+    <message>
+        <source>steps</source>
+        <translation>训练步</translation>
+    </message>
+    <message>
+        <source>phases</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>layers and operators</source>
+        <translation>层与算子</translation>
+    </message>
+    <message>
+        <source>operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>kernels</source>
+        <translation>内核</translation>
+    </message>
+    <message>
+        <source>communication</source>
+        <translation>通信</translation>
+    </message>
+    <message>
+        <source>communication thread</source>
+        <translation>通信线程</translation>
+    </message>
+    <message>
+        <source>copies</source>
+        <translation>拷贝</translation>
+    </message>
+    <message>
+        <source>annotations</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>损失</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
 </context>
 <context>
     <name>WelcomePage</name>
@@ -2006,16 +2126,8 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>看清训练步的内部</translation>
     </message>
     <message>
-        <source>Record a real step or open one that was recorded. Drop a .fourwalls file anywhere in this window.</source>
-        <translation>录制一个真实的训练步，或打开已录制的文件。可将 .fourwalls 文件拖到窗口任意位置。</translation>
-    </message>
-    <message>
         <source>Open a trace</source>
         <translation>打开跟踪文件</translation>
-    </message>
-    <message>
-        <source>A .fourwalls file (Ctrl+O)</source>
-        <translation>.fourwalls 文件 (Ctrl+O)</translation>
     </message>
     <message>
         <source>Record a training</source>
@@ -2036,6 +2148,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Samples, made on this machine</source>
         <translation>示例（在本机生成）</translation>
+    </message>
+    <message>
+        <source>Record a real step or open one that was recorded. Drop traces and profiles anywhere in this window.</source>
+        <translation>录制一个真实的训练步，或打开已录制的文件。可将跟踪或性能剖析文件拖到窗口任意位置。</translation>
+    </message>
+    <message>
+        <source>Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)</source>
+        <translation>Fourwalls、PyTorch、Chrome、内存快照、Nsight (Ctrl+O)</translation>
     </message>
 </context>
 <context>

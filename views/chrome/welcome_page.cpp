@@ -126,7 +126,7 @@ void WelcomePage::rebuild()
     column->setSpacing(8);
 
     column->addWidget(heading(tr("See inside a training step"), TextRole::Title, 24, m_content));
-    auto* lead = heading(tr("Record a real step or open one that was recorded. Drop a .fourwalls file anywhere in "
+    auto* lead = heading(tr("Record a real step or open one that was recorded. Drop traces and profiles anywhere in "
                             "this window."),
                          TextRole::Body, 14, m_content);
     lead->setForegroundRole(QPalette::PlaceholderText);
@@ -135,7 +135,7 @@ void WelcomePage::rebuild()
 
     auto* actions = new QHBoxLayout;
     actions->setSpacing(kGap);
-    auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"), tr("A .fourwalls file (Ctrl+O)"), true, m_content);
+    auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"), tr("Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)"), true, m_content);
     auto* record = new EntryButton(QStringLiteral("record"), tr("Record a training"),
                                    tr("Train a network here and record every step (Ctrl+R)"), true, m_content);
     connect(open, &QAbstractButton::clicked, this, &WelcomePage::openRequested);

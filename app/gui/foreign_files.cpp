@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See foreign_files.h.
+#include "app/gui/foreign_files.h"
+
+#include "app/gui/child_job.h"
+#include "model/store/schema.h"
+
+#include <QCoreApplication>
+#include <QCryptographicHash>
+#include <QDateTime>
+#include <QDir>
+#include <QEventLoop>
+#include <QFile>
+#include <QFileInfo>
+#include <QPointer>
+#include <QStandardPaths>
+#include <QThreadPool>
+
+#include <algorithm>
+
+namespace fourwalls::gui {
+
+namespace {
+
+const QString kSuffix = QStringLiteral(".fourwalls");
+
+/// Changes when one of the files or the importer does.
+QString fingerprint(const QStringList& files)
+{
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion));
+    for (const QString& file : files) {
+        const QFileInfo info(file);
+        hash.addData(info.absoluteFilePath().toUtf8());
+        hash.addData(QByteArray::number(info.size()) + '/' +
+                     QByteArray::number(info.lastModified().toMSecsSinceEpoch()));
+    }
+    return QString::fromLatin1(hash.result().toHex().left(24));
+}
+
+/// What the trace is called on its tab.
+QString nameFor(const QStringList& files)
+{
+    QString name = QFileInfo(files.constFirst()).fileName();
+    if (files.size() > 1) name += QStringLiteral("+%1").arg(files.size() - 1);
+    return name + kSuffix;
+}
+
+/// A trace beside its source, if that is where it may lie; empty otherwise.
+QString besideOf(const QStringList& files)
+{
+    const QFileInfo source(files.constFirst());
+    const QFileInfo target(source.dir().filePath(nameFor(files)));
+    if (target.exists()) {
+        const bool isFresh = std::all_of(files.begin(), files.end(), [&](const QString& file) {
+            return target.lastModified() >= QFileInfo(file).lastModified();
+        });
+        return isFresh && isOwnTrace(target.filePath()) ? target.filePath() : QString();
+    }
+    return QFileInfo(source.absolutePath()).isWritable() ? target.filePath() : QString();
+}
+
+/// Each import has a folder of its own; the oldest go first.
+void forgetOldest(const QString& cacheFolder, qint64 most, const QString& except)
+{
+    QFileInfoList folders = QDir(cacheFolder).entryInfoList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time);
+    qint64 sum = 0;
+    for (const QFileInfo& folder : folders) { // newest first
+        for (const QFileInfo& file : QDir(folder.filePath()).entryInfoList(QDir::Files | QDir::Hidden))
+            sum += file.size();
+        if (sum > most && folder.fileName() != except) QDir(folder.filePath()).removeRecursively();
+    }
+}
+
+} // namespace
+
+bool isOwnTrace(const QString& path)
+{
+    QFile file(path);
+    if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly)) return true;
+    const QByteArray head = file.read(72);
+    if (head.isEmpty() && path.endsWith(kSuffix)) return true;
+    if (head.size() < 72 || !head.startsWith("SQLite format 3")) return path.endsWith(kSuffix);
+    quint32 id = 0;
+    for (int i = 68; i < 72; ++i) id = id << 8 | static_cast<quint8>(head[i]);
+    return id == static_cast<quint32>(store::kApplicationId) || path.endsWith(kSuffix);
+}
+
+QString importFolder()
+{
+    return QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) +
+           QStringLiteral("/fourwalls/imported");
+}
+
+OpenPlan planOpening(const QStringList& files, bool besideSource, const QString& cacheFolder, qint64 cacheBytes)
+{
+    OpenPlan plan;
+    for (const QString& file : files) (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
+    if (plan.foreign.isEmpty()) return plan;
+    plan.foreign.sort(); // the same run is the same import, however its files were picked
+    if (besideSource) plan.target = besideOf(plan.foreign);
+    if (plan.target.isEmpty()) {
+        const QString key = fingerprint(plan.foreign);
+        forgetOldest(cacheFolder, cacheBytes, key);
+        QDir().mkpath(cacheFolder + QLatin1Char('/') + key);
+        plan.target = cacheFolder + QLatin1Char('/') + key + QLatin1Char('/') + nameFor(plan.foreign);
+    }
+    plan.imported = QFileInfo::exists(plan.target);
+    return plan;
+}
+
+void planOpeningLater(const QStringList& files, bool besideSource, QObject* receiver,
+                      std::function<void(const OpenPlan&)> done)
+{
+    QThreadPool::globalInstance()->start(
+        [files, besideSource, guard = QPointer<QObject>(receiver), done = std::move(done)] {
+            const OpenPlan plan = planOpening(files, besideSource, importFolder());
+            QMetaObject::invokeMethod(
+                qApp,
+                [guard, done, plan] {
+                    if (guard) done(plan);
+                },
+                Qt::QueuedConnection);
+        });
+}
+
+QStringList importArguments(const OpenPlan& plan)
+{
+    QStringList arguments{QStringLiteral("import"), QStringLiteral("--json"), QStringLiteral("-o"), plan.target,
+                          QStringLiteral("--")};
+    return arguments + plan.foreign;
+}
+
+Result<QString> importedTrace(const QString& file)
+{
+    const OpenPlan plan = planOpening({file}, false, importFolder());
+    if (plan.foreign.isEmpty()) return file;
+    if (plan.imported) return plan.target;
+    ChildJob job;
+    QEventLoop loop;
+    Status status;
+    QObject::connect(&job, &ChildJob::succeeded, &loop, &QEventLoop::quit);
+    QObject::connect(&job, &ChildJob::failed, &loop, [&](const Error& error) {
+        status = error;
+        loop.quit();
+    });
+    // Started from the loop: a program that cannot be started fails at once.
+    QMetaObject::invokeMethod(
+        &job, [&job, &plan] { job.start(importArguments(plan)); }, Qt::QueuedConnection);
+    loop.exec();
+    if (!status.ok()) return status.error();
+    return plan.target;
+}
+
+} // namespace fourwalls::gui

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Opening what other tools recorded: what counts as foreign, where its trace is kept, and a whole import through the
+// window with its progress dialog.
+#include "app/gui/audit_dialog.h"
+#include "app/gui/child_job.h"
+#include "app/gui/foreign_files.h"
+#include "app/gui/main_window.h"
+#include "app/gui/trace_document.h"
+#include "model/store/trace_file.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QLabel>
+#include <QTableWidget>
+#include <QTemporaryDir>
+#include <QtTest/QtTest>
+
+using namespace fourwalls;
+using namespace fourwalls::gui;
+
+class TestForeignFiles : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<QTemporaryDir> m_folder;
+
+    QString in(const QString& name) const { return m_folder->filePath(name); }
+    QString made(const QString& name, const QByteArray& bytes) const
+    {
+        QDir().mkpath(QFileInfo(in(name)).path());
+        QFile file(in(name));
+        if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
+        return in(name);
+    }
+    static QByteArray sqliteFile(quint32 applicationId)
+    {
+        QByteArray bytes("SQLite format 3\0", 16);
+        bytes.resize(100, '\0');
+        for (int i = 0; i < 4; ++i) bytes[68 + i] = static_cast<char>(applicationId >> (24 - 8 * i));
+        return bytes;
+    }
+    static views::TraceOpener opener()
+    {
+        return [](const QString& path) { return store::openTrace(QFile::encodeName(path).toStdString()); };
+    }
+
+private slots:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        QVERIFY(m_folder->isValid());
+        qputenv("XDG_CACHE_HOME", in(QStringLiteral("cache")).toUtf8());
+    }
+
+    void tellsOwnFromForeign()
+    {
+        QVERIFY(isOwnTrace(made(QStringLiteral("a.db"), sqliteFile(0x34574c53))));
+        QVERIFY(!isOwnTrace(made(QStringLiteral("nsight.sqlite"), sqliteFile(0))));
+        QVERIFY(!isOwnTrace(made(QStringLiteral("trace.json"), "{\"traceEvents\": []}")));
+        QVERIFY(!isOwnTrace(made(QStringLiteral("empty.json"), "")));
+        // These are not traces, but ours to refuse.
+        QVERIFY(isOwnTrace(made(QStringLiteral("text.fourwalls"), "not a trace")));
+        QVERIFY(isOwnTrace(in(QStringLiteral("missing.json"))));
+        QVERIFY(isOwnTrace(m_folder->path()));
+    }
+
+    void oneRunIsOneImport()
+    {
+        const QString a = made(QStringLiteral("rank1.json"), "[]"), b = made(QStringLiteral("rank0.json"), "[]");
+        const QString own = made(QStringLiteral("own.bin"), sqliteFile(0x34574c53));
+        const QString cache = in(QStringLiteral("imports"));
+        const OpenPlan plan = planOpening({a, own, b}, false, cache);
+        QCOMPARE(plan.traces, QStringList{own});
+        QCOMPARE(plan.foreign, (QStringList{b, a}));
+        QVERIFY(plan.target.startsWith(cache));
+        QVERIFY(plan.target.endsWith(QStringLiteral("rank0.json+1.fourwalls")));
+        QVERIFY(!plan.imported);
+        QVERIFY(QFileInfo(QFileInfo(plan.target).path()).isDir());
+        QCOMPARE(planOpening({b, a}, false, cache).target, plan.target);
+        const QStringList arguments = importArguments(plan);
+        QCOMPARE(arguments.first(), QStringLiteral("import"));
+        QCOMPARE(arguments.mid(arguments.indexOf(QStringLiteral("--")) + 1), plan.foreign);
+
+        QVERIFY(QFile(plan.target).open(QIODevice::WriteOnly));
+        QVERIFY(planOpening({a, b}, false, cache).imported);
+        made(QStringLiteral("rank1.json"), "[{}]");     // changed since
+        const OpenPlan anew = planOpening({a, b}, false, cache);
+        QVERIFY(!anew.imported);
+        QVERIFY(anew.target != plan.target);
+        QVERIFY(planOpening({own}, false, cache).target.isEmpty());
+    }
+
+    void besideTheSourceOnlyWithConsentAndNeverOverAFile()
+    {
+        const QString source = made(QStringLiteral("run/trace.json"), "[]");
+        const QString cache = in(QStringLiteral("imports"));
+        QVERIFY(planOpening({source}, false, cache).target.startsWith(cache));
+        QCOMPARE(planOpening({source}, true, cache).target, source + QStringLiteral(".fourwalls"));
+        made(QStringLiteral("run/trace.json.fourwalls"), "my own notes of 72 bytes or more, which are not a trace at all and stay");
+        // Its name says it is a trace and it is newer: it is what will be opened (and refused), never written over.
+        QVERIFY(planOpening({source}, true, cache).imported);
+        QFile old(source + QStringLiteral(".fourwalls"));
+        QVERIFY(old.open(QIODevice::ReadWrite));
+        QVERIFY(old.setFileTime(QDateTime::currentDateTime().addDays(-3), QFileDevice::FileModificationTime));
+        old.close();
+        QVERIFY(planOpening({source}, true, cache).target.startsWith(cache));
+    }
+
+    void theCacheForgetsTheOldest()
+    {
+        const QString cache = in(QStringLiteral("imports"));
+        QStringList targets;
+        for (int i = 0; i < 3; ++i) {
+            const OpenPlan plan = planOpening({made(QStringLiteral("%1.json").arg(i), "[]")}, false, cache);
+            QFile file(plan.target);
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            QVERIFY(file.write(QByteArray(1000, 'x')) == 1000);
+            targets << plan.target;
+        }
+        QVERIFY(planOpening({made(QStringLiteral("next.json"), "[]")}, false, cache, 10'000).target.startsWith(cache));
+        for (const QString& target : targets) QVERIFY(QFile::exists(target));
+        planOpening({made(QStringLiteral("another.json"), "[]")}, false, cache, 500);
+        int kept = 0;
+        for (const QString& target : targets) kept += QFile::exists(target) ? 1 : 0;
+        QCOMPARE(kept, 0);
+    }
+
+    void theAuditIsShownEntryByEntry()
+    {
+        TraceInfo info;
+        QVERIFY(!hasLosses(info));
+        info.audit = {{"overlapping_slices", AuditSeverity::Info, 3, "on lanes of their own"},
+                      {"events_without_time", AuditSeverity::Skipped, 12'345, "no ts"},
+                      {"nothing", AuditSeverity::Dropped, 0, ""}};
+        QVERIFY(hasLosses(info));
+        QPointer<AuditDialog> dialog = new AuditDialog(info, QStringLiteral("x.json"));
+        const auto* table = dialog->findChild<QTableWidget*>();
+        QCOMPARE(table->rowCount(), 2);     // worst first, nothing that did not happen
+        QCOMPARE(table->item(0, 0)->text(), QStringLiteral("events without time"));
+        QVERIFY(table->item(0, 2)->text().endsWith(QStringLiteral("345")));
+        QCOMPARE(table->item(1, 3)->text(), QStringLiteral("on lanes of their own"));
+        delete dialog;
+    }
+
+    void aForeignFileOpensAfterItsImport()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        const QString source = in(QStringLiteral("simple_trace.json"));
+        QVERIFY(QFile::copy(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/catapult/simple_trace.json"), source));
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        window.openFiles({source});
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument() && window.currentDocument()->isOpen(), 60'000);
+        TraceDocument* document = window.currentDocument();
+        QCOMPARE(document->source(), source);
+        QCOMPARE(document->session()->info().header.source, TraceSource::Imported);
+        QVERIFY(document->session()->info().counts.slices > 0);
+        QVERIFY(document->path().startsWith(importFolder()));
+        QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files), QStringList{QStringLiteral("simple_trace.json")});
+        // A second time nothing is imported.
+        const QDateTime written = QFileInfo(document->path()).lastModified();
+        window.closeDocument(1);
+        window.openFiles({source});
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument() && window.currentDocument()->isOpen(), 60'000);
+        QCOMPARE(QFileInfo(window.currentDocument()->path()).lastModified(), written);
+        QVERIFY(!window.findChild<QDialog*>(QStringLiteral("import")) ||
+                !window.findChild<QDialog*>(QStringLiteral("import"))->isVisible());
+    }
+
+    void whatCannotBeImportedIsOneSentence()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        window.show();
+        window.openFiles({made(QStringLiteral("notes.txt"), "just a text\nwith two lines, long enough to be looked at closely by anybody")});
+        QTRY_VERIFY_WITH_TIMEOUT(window.findChild<QDialog*>(QStringLiteral("import")), 20'000);
+        auto* dialog = window.findChild<QDialog*>(QStringLiteral("import"));
+        const auto said = [dialog] {
+            QString text;
+            for (const QLabel* label : dialog->findChildren<QLabel*>()) text += label->text() + QLatin1Char('\n');
+            return text;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(said().contains(QStringLiteral("none of the formats that can be imported")), 60'000);
+        QVERIFY(!said().contains(QStringLiteral("fourwalls-cli import:")));
+        QVERIFY(window.documents().isEmpty());
+        dialog->reject();
+        const Result<QString> direct = importedTrace(in(QStringLiteral("notes.txt")));
+        QVERIFY(!direct.ok());
+        QVERIFY(direct.error().what.find("none of the formats") != std::string::npos);
+        QCOMPARE(*importedTrace(in(QStringLiteral("missing.json"))), in(QStringLiteral("missing.json")));
+    }
+};
+
+QTEST_MAIN(TestForeignFiles)
+#include "tst_foreign_files.moc"
