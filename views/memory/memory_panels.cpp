@@ -81,9 +81,9 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
     m_table->horizontalHeader()->setSectionResizeMode(MemoryGroupModel::Name, QHeaderView::Stretch);
-    m_table->setColumnWidth(MemoryGroupModel::Bytes, 84);
-    m_table->setColumnWidth(MemoryGroupModel::Share, 150);
-    m_table->setColumnWidth(MemoryGroupModel::Count, 86);
+    m_table->setColumnWidth(MemoryGroupModel::Bytes, 78);
+    m_table->setColumnWidth(MemoryGroupModel::Share, 128);
+    m_table->setColumnWidth(MemoryGroupModel::Count, 68);
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
     connect(m_groupings, &QButtonGroup::idClicked, this,
