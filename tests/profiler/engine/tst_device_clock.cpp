@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs of several ranks on the device clock: steps repeat to the nanosecond once the operators are measured, a
+// slow rank is slower by exactly its factor, and the traffic matrix adds up to the collectives.
+#include <QtTest>
+
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/metrics.h"
+#include "profiler/engine/run.h"
+
+#ifndef Q_MOC_RUN
+#include <cmath>
+#include <map>
+#include <memory>
+#endif
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+
+namespace {
+
+constexpr TimeRange kAlways{Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
+
+RunSpec smallSpec(const char* plan, std::int64_t steps)
+{
+    TransformerSpec t;
+    t.layers = 4;
+    t.hidden = 64;
+    t.heads = 4;
+    t.kvHeads = 4;
+    t.ffnHidden = 128;
+    t.vocabulary = 256;
+    t.sequence = 32;
+    RunSpec spec;
+    spec.model = {"small", t};
+    spec.plan = *parsePlan(plan);
+    spec.training.steps = steps;
+    spec.training.batch = 8;
+    spec.cluster = *loadCluster("dgx-a100");
+    const Status status = resolve(spec);
+    if (!status.ok()) qFatal("%s", status.error().message().c_str());
+    return spec;
+}
+
+struct DeviceRun {
+    RunReport report;
+    std::unique_ptr<InMemoryTraceQuery> query;
+
+    explicit DeviceRun(const char* plan, RunOptions options = {}, std::int64_t steps = 6)
+    {
+        const RunSpec spec = smallSpec(plan, steps);
+        options.measurePeak = false;
+        options.clock = ClockKind::Device;
+        options.origin = ClockOrigin::now();
+        InMemoryTrace trace(describeRun(spec, options.origin, options.clock));
+        options.sink = &trace;
+        auto result = runTraining(spec, options);
+        if (!result.ok()) qFatal("%s", result.error().message().c_str());
+        report = std::move(*result);
+        if (!trace.finish(report.closing).ok()) qFatal("finish");
+        query = std::make_unique<InMemoryTraceQuery>(trace.data());
+    }
+};
+
+} // namespace
+
+class DeviceClockTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void stepsRepeatExactly_data();
+    void stepsRepeatExactly();
+    void slowRank();
+    void trafficAddsUp();
+    void rawTimesStay();
+    void refusals();
+};
+
+void DeviceClockTest::stepsRepeatExactly_data()
+{
+    QTest::addColumn<QString>("plan");
+    for (const char* plan : {"dp=2", "pp=2 microbatches=4", "dp=2 pp=2 microbatches=2 schedule=gpipe"})
+        QTest::newRow(plan) << plan;
+}
+
+void DeviceClockTest::stepsRepeatExactly()
+{
+    QFETCH(QString, plan);
+    const DeviceRun run(qPrintable(plan));
+    QCOMPARE(run.query->info().header.clock, ClockKind::Device);
+    QCOMPARE(run.query->info().header.computeLabel, std::string("measured"));
+    QCOMPARE(run.query->info().header.communicationLabel, std::string("modelled"));
+    QCOMPARE(run.report.steps.size(), std::size_t{6});
+    for (std::size_t i = 0; i < 6; ++i) QCOMPARE(run.report.steps[i].warmup, i < 2);
+    const Duration step = run.report.steps[3].duration;
+    QVERIFY(step.ns > 0);
+    for (std::size_t i = 4; i < 6; ++i) QCOMPARE(run.report.steps[i].duration.ns, step.ns);
+    const auto metrics = computeMetrics(*run.query);
+    QVERIFY(metrics.ok());
+    double sum = 0;
+    for (const auto& [name, share] : metrics->waterfall) sum += share;
+    QVERIFY(std::abs(sum - 1) < 1e-6);
+    if (plan.contains("pp")) QVERIFY(metrics->bubbleFraction && *metrics->bubbleFraction > 0.05);
+}
+
+void DeviceClockTest::slowRank()
+{
+    RunOptions options;
+    options.slowRanks = {{RankId{1}, 3.0}};
+    const DeviceRun run("dp=2", options);
+    const auto summaries = run.query->stepSummaries();
+    QVERIFY(summaries.ok());
+    // Forward and backward: the norm of the gradient is taken on one rank only.
+    std::map<int, double> compute;
+    for (const StepSummary& summary : *summaries) {
+        if (summary.warmup) continue;
+        for (const Phase phase : {Phase::Forward, Phase::BackwardInput, Phase::BackwardWeight})
+            compute[summary.rank.value] +=
+                static_cast<double>(summary.computeByPhase[static_cast<std::size_t>(phase)].ns);
+    }
+    QVERIFY(compute[0] > 0);
+    // Both ranks run the same kernels, rounded to nanoseconds each.
+    QVERIFY2(std::abs(compute[1] / compute[0] - 3.0) < 0.01, qPrintable(QString::number(compute[1] / compute[0])));
+    // The fast rank waits for the slow one.
+    double waiting = 0;
+    for (const StepSummary& summary : *summaries)
+        if (!summary.warmup && summary.rank.value == 0) waiting += static_cast<double>(summary.collectiveWait.ns);
+    QVERIFY(waiting > compute[0]);
+}
+
+void DeviceClockTest::trafficAddsUp()
+{
+    const DeviceRun run("dp=2 pp=2 microbatches=2");
+    const auto collectives = run.query->collectives(std::nullopt, kAlways, 1'000'000);
+    QVERIFY(collectives.ok());
+    std::map<int, std::int64_t> sent, recorded;
+    for (const CollectiveView& view : *collectives) recorded[view.rank.value] += view.record.wireBytes;
+    QVERIFY(!run.query->info().closing.traffic.empty());
+    for (const TrafficRecord& record : run.query->info().closing.traffic) {
+        QVERIFY(record.from != record.to && record.messages > 0 && record.wireBytes > 0 && !record.group.empty());
+        sent[record.from.value] += record.wireBytes;
+    }
+    QCOMPARE(sent.size(), std::size_t{4});
+    QVERIFY(sent == recorded);
+}
+
+void DeviceClockTest::rawTimesStay()
+{
+    const DeviceRun run("dp=2");
+    int found = 0;
+    const auto& counters = run.query->info().counters;
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+        if (counters[i].name != "step_wall_ms" && counters[i].name != "step_cpu_ms") continue;
+        ++found;
+        const auto samples = run.query->counter(CounterId(static_cast<std::int32_t>(i)), kAlways, 1000);
+        QVERIFY(samples.ok() && !samples->empty());
+        for (const CounterSample& sample : *samples) QVERIFY(sample.last > 0);
+    }
+    QCOMPARE(found, 4); // two of each rank
+    for (const RankReport& rank : run.report.ranks) QVERIFY(rank.stepWall.ns > 0 && rank.stepCpu.ns > 0);
+}
+
+void DeviceClockTest::refusals()
+{
+    RunOptions options;
+    options.clock = ClockKind::Device;
+    const auto refused = [&](const RunOptions& asked, std::int64_t steps, const char* field) {
+        const Status status = checkRunnable(smallSpec("dp=2", steps), asked);
+        return !status.ok() && status.error().code == ErrorCode::InvalidArgument && status.error().where == field;
+    };
+    QVERIFY(refused(options, 2, "clock"));
+    QVERIFY(checkRunnable(smallSpec("dp=2", 3), options).ok());
+    options.slowRanks = {{RankId{2}, 2.0}};
+    QVERIFY(refused(options, 3, "slow rank"));
+    options.slowRanks = {{RankId{1}, 0.5}};
+    QVERIFY(refused(options, 3, "slow rank"));
+    options.slowRanks.clear();
+    LinkFault fault;
+    fault.a = RankId{0};
+    fault.b = RankId{1};
+    options.linkFaults = {fault};
+    QVERIFY(checkRunnable(smallSpec("dp=2", 3), options).ok());
+    options.clock = ClockKind::Wall;
+    QVERIFY(refused(options, 3, "link"));
+    options.clock = ClockKind::Device;
+    options.linkFaults.front().loss = 1;
+    QVERIFY(refused(options, 3, "link"));
+    options.linkFaults.front() = fault;
+    options.linkFaults.front().a = RankId{1};
+    QVERIFY(refused(options, 3, "link"));
+}
+
+QTEST_GUILESS_MAIN(DeviceClockTest)
+#include "tst_device_clock.moc"
