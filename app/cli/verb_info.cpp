@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `info`: what a trace says about itself.
 #include "app/cli/open_input.h"
+#include "app/cli/trace_clocks_report.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
+#include "model/trace/inferred_spec.h"
 
 #include <fmt/format.h>
 
@@ -93,6 +95,11 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
     object["peak_source"] = info.closing.peakSource;
     object["memory_bytes_per_second"] = orNull(info.closing.memoryBytesPerSecond);
     object["recorder_overhead_fraction"] = orNull(info.closing.recorderOverheadFraction);
+    object["inferred"] = json::array();
+    for (const InferredField& field : inferredFields(info.audit))
+        object["inferred"].push_back(
+            {{"field", field.field}, {"value", field.value}, {"confidence", name(field.confidence)}, {"why", field.why}});
+    object["clocks"] = clocksJson(info);
     object["audit"] = json::array();
     for (const AuditRecord& record : info.audit)
         object["audit"].push_back({{"name", record.name},
@@ -117,6 +124,7 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("communication", header.communicationLabel + (info.groups.empty() ? "" : " by " + joined(transportsOf(info))));
     line("device", joined(devicesOf(info)));
     line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())));
+    for (const std::string& clock : clocksText(info)) line("clock of", clock);
     line("duration", formatDuration(info.range.length()));
     line("steps", formatCount(info.stepCount));
     if (header.spec) {
@@ -138,9 +146,14 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("counter samples", formatCount(info.counts.counterSamples));
     line("flows", formatCount(info.counts.flows));
     line("events", formatCount(info.counts.events));
-    for (const AuditRecord& record : info.audit)
+    for (const InferredField& field : inferredFields(info.audit))
+        line("inferred",
+             fmt::format("{} {} ({}: {})", field.field, field.value, name(field.confidence), field.why));
+    for (const AuditRecord& record : info.audit) {
+        if (record.name.starts_with("inferred_")) continue;
         line("audit", fmt::format("{} ({}): {} {}", record.name, name(record.severity), formatCount(record.count),
                                   record.detail));
+    }
     text.pop_back(); // the console ends the last line
     return text;
 }

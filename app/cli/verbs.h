@@ -16,6 +16,7 @@ std::unique_ptr<Verb> makeTrimVerb();
 std::unique_ptr<Verb> makeExportVerb();
 std::unique_ptr<Verb> makeImportVerb();
 std::unique_ptr<Verb> makeFactsVerb();
+std::unique_ptr<Verb> makeMergeVerb();
 std::unique_ptr<Verb> makeBenchVerb();
 
 } // namespace fourwalls::cli

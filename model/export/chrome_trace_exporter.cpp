@@ -30,10 +30,14 @@ public:
 
     Status write(const std::function<void(double)>& progress, std::stop_token stop)
     {
-        m_out << "{\"displayTimeUnit\":\"ns\",\"otherData\":" << otherData() << ",\"traceEvents\":[";
+        // The first key tells our own importer that nothing need be guessed; viewers pass over what they do not know.
+        m_out << "{\"fourwalls_export\":1,\"displayTimeUnit\":\"ns\",\"otherData\":" << otherData() << ",\"fourwalls\":";
+        FOURWALLS_TRY(writeDefinitions());
+        m_out << ",\"traceEvents\":[";
         writeProcesses();
         FOURWALLS_TRY(readCollectives());
         FOURWALLS_TRY(writeSlices(progress, stop));
+        writeCollectivesWithoutSlice();
         FOURWALLS_TRY(writeFlows(stop));
         FOURWALLS_TRY(writeCounters(stop));
         FOURWALLS_TRY(writeMemory(stop));
@@ -67,6 +71,56 @@ private:
         return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
 
+    /// What no event carries: ranks, tracks, groups, counters, steps, closing figures and the audit.
+    Status writeDefinitions()
+    {
+        using nlohmann::json;
+        const TraceInfo& info = m_trace.info();
+        const auto orNull = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+        json data;
+        data["ranks"] = json::array();
+        std::set<RankId> ranks;
+        for (const RankInfo& rank : info.header.ranks) {
+            ranks.insert(rank.rank);
+            data["ranks"].push_back({{"rank", rank.rank.value}, {"device", rank.device}, {"host", rank.host},
+                                     {"stage", rank.pipelineStage}, {"memory_bytes", rank.memoryBytes}, {"multiplicity", rank.multiplicity}});
+        }
+        data["tracks"] = json::array();
+        for (const TrackView& track : m_trace.tracks()) {
+            ranks.insert(track.info.rank);
+            data["tracks"].push_back({{"rank", track.info.rank.value}, {"kind", name(track.info.kind)}, {"name", track.info.name}, {"order", track.info.order}});
+        }
+        data["groups"] = json::array();
+        for (const ProcessGroupInfo& group : info.groups) {
+            json members = json::array();
+            for (const RankId rank : group.ranks) members.push_back(rank.value);
+            data["groups"].push_back({{"name", group.name}, {"transport", group.transport}, {"ranks", members}});
+        }
+        data["counters"] = json::array();
+        for (const CounterInfo& counter : info.counters)
+            data["counters"].push_back({{"name", counter.name}, {"unit", name(counter.unit)}, {"rank", counter.rank ? json(counter.rank->value) : json(nullptr)}});
+        data["steps"] = json::array();
+        for (const RankId rank : ranks) {
+            FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, m_trace.steps(rank));
+            for (const StepView& view : steps) {
+                const StepRecord& step = view.record;
+                data["steps"].push_back({{"rank", rank.value}, {"step", step.step.value}, {"begin_ns", step.range.begin.ns}, {"end_ns", step.range.end.ns},
+                                         {"loss", orNull(step.loss)}, {"learning_rate", orNull(step.learningRate)}, {"gradient_norm", orNull(step.gradientNorm)},
+                                         {"samples", step.samples}, {"tokens", step.tokens}, {"warmup", step.warmup ? 1 : 0}});
+            }
+        }
+        const TraceClosing& closing = info.closing;
+        data["closing"] = {{"peak_flops_per_device", orNull(closing.peakFlopsPerDevice)}, {"peak_source", closing.peakSource},
+                           {"memory_bytes_per_second", orNull(closing.memoryBytesPerSecond)},
+                           {"recorder_overhead_fraction", orNull(closing.recorderOverheadFraction)},
+                           {"recorder_overhead_measured", orNull(closing.recorderOverheadMeasured)}};
+        data["audit"] = json::array();
+        for (const AuditRecord& record : info.audit)
+            data["audit"].push_back({{"name", record.name}, {"severity", name(record.severity)}, {"count", record.count}, {"detail", record.detail}});
+        m_out << data.dump(-1, ' ', false, json::error_handler_t::replace);
+        return {};
+    }
+
     void metadata(RankId rank, std::optional<int> thread, const char* what, const std::string& argument)
     {
         event('M', rank);
@@ -94,7 +148,8 @@ private:
         const auto [found, isNew] = m_threads.emplace(key, static_cast<int>(m_threads.size()) + 1);
         if (isNew) {
             const TrackInfo& info = m_trace.tracks()[static_cast<std::size_t>(key.track.value)].info;
-            metadata(info.rank, found->second, "thread_name", "\"name\":" + jsonText(info.name));
+            metadata(info.rank, found->second, "thread_name",
+                     "\"name\":" + jsonText(info.name) + ",\"track\":" + std::to_string(key.track.value));
             metadata(info.rank, found->second, "thread_sort_index", "\"sort_index\":" + std::to_string(info.order));
         }
         return found->second;
@@ -128,6 +183,7 @@ private:
                 .first->second;
         }
         const OpInfo& op = **info;
+        m_kinds[id] = op.kind;
         std::string part = "\"name\":" + jsonText(op.name) + ",\"cat\":\"" + std::string(name(op.kind)) +
                            "\",\"args\":{\"activity\":\"" + std::string(name(op.activity)) + '"';
         if (op.phase != Phase::None) part += ",\"phase\":\"" + std::string(name(op.phase)) + '"';
@@ -142,7 +198,8 @@ private:
     {
         const auto group = static_cast<std::size_t>(record.group.value);
         const auto& groups = m_trace.info().groups;
-        m_out << ",\"operation\":\"" << name(record.operation) << "\",\"payload_bytes\":" << record.payloadBytes
+        m_out << ",\"operation\":\"" << name(record.operation) << "\",\"group_id\":" << record.group.value
+              << ",\"payload_bytes\":" << record.payloadBytes
               << ",\"wire_bytes\":" << record.wireBytes << ",\"sequence\":" << record.sequence
               << ",\"wait_us\":" << microseconds((record.lastArrival - record.start).ns);
         if (record.group.value >= 0 && group < groups.size())
@@ -151,6 +208,21 @@ private:
         if (record.peer) m_out << ",\"peer\":" << record.peer->value;
         if (!record.algorithm.empty()) m_out << ",\"algorithm\":" << jsonText(record.algorithm);
         if (!record.protocol.empty()) m_out << ",\"protocol\":" << jsonText(record.protocol);
+    }
+
+    /// Collectives that no slice stands for: instants, so that nothing is lost.
+    void writeCollectivesWithoutSlice()
+    {
+        for (const auto& [key, record] : m_collectives) {
+            if (!isTrack(record.track)) continue;
+            const RankId rank = m_trace.tracks()[static_cast<std::size_t>(record.track.value)].info.rank;
+            const int tid = thread({record.track, 0});
+            event('i', rank) << ",\"tid\":" << tid << ",\"ts\":" << microseconds(record.start.ns) << ",\"s\":\"t\",\"cat\":\"collective\",\"name\":\""
+                             << name(record.operation) << "\",\"args\":{\"collective_us\":" << microseconds((record.end - record.start).ns);
+            writeCollectiveArguments(record);
+            m_out << "}}";
+        }
+        m_collectives.clear();
     }
 
     void writeSlice(const SliceView& slice, int extra)
@@ -162,8 +234,14 @@ private:
                          << ",\"dur\":" << microseconds(slice.duration.ns) << ',' << part;
         if (slice.microbatch) m_out << ",\"microbatch\":" << slice.microbatch->value;
         if (slice.correlation) m_out << ",\"correlation\":" << slice.correlation->value;
-        const auto collective = m_collectives.find({slice.track, slice.start});
-        if (collective != m_collectives.end()) writeCollectiveArguments(collective->second);
+        // Of slices that begin together, the collective's own one.
+        const auto collective = m_kinds[slice.op] == SliceKind::Collective ? m_collectives.find({slice.track, slice.start}) : m_collectives.end();
+        if (collective != m_collectives.end()) {
+            writeCollectiveArguments(collective->second);
+            const Duration length = collective->second.end - slice.start;
+            if (length != slice.duration) m_out << ",\"collective_us\":" << microseconds(length.ns);
+            m_collectives.erase(collective);
+        }
         m_out << "}}";
     }
 
@@ -237,7 +315,7 @@ private:
                 const std::string value = shortestNumber(sample.value);
                 if (sample.counter.value < 0 || index >= counters.size() || value.empty()) return true;
                 event('C', counters[index].rank.value_or(RankId{0}))
-                    << ",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":" << jsonText(counters[index].name)
+                    << ",\"cat\":\"counter:" << index << "\",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":" << jsonText(counters[index].name)
                     << ",\"args\":{\"value\":" << value << "}}";
                 return m_out.good();
             },
@@ -247,12 +325,30 @@ private:
     void writeMemoryOf(RankId rank, const std::vector<AllocationView>& allocations)
     {
         for (const MemorySample& sample : memoryCurve(memoryEvents(allocations))) {
-            event('C', rank) << ",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":\"memory\",\"args\":{";
+            event('C', rank) << ",\"cat\":\"memory\",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":\"memory\",\"args\":{";
             for (int c = 0; c < kMemoryCategoryCount; ++c)
                 m_out << (c > 0 ? "," : "") << '"' << name(static_cast<MemoryCategory>(c))
                       << "\":" << sample.bytes[static_cast<std::size_t>(c)];
             m_out << "}}";
         }
+    }
+
+    /// A buffer is an object of the format: created and deleted. What asked for it is announced when it is met first.
+    void writeBuffer(const AllocationView& buffer)
+    {
+        if (buffer.op && m_announcedOps.insert(*buffer.op).second) {
+            const std::string& part = opPart(*buffer.op);
+            event('M', buffer.rank) << ",\"name\":\"fourwalls_op\",\"args\":{\"id\":" << buffer.op->value << ",\"op\":{" << part << "}}}}";
+        }
+        const auto begin = [&](char phase, Instant at) -> std::ostream& {
+            return event(phase, buffer.rank) << ",\"tid\":0,\"ts\":" << microseconds(at.ns) << ",\"id\":" << buffer.id.value
+                                             << ",\"cat\":\"buffer\",\"name\":\"" << name(buffer.category) << '"';
+        };
+        begin('N', buffer.start) << ",\"args\":{\"bytes\":" << buffer.bytes << ",\"address\":" << buffer.address;
+        if (buffer.op) m_out << ",\"op\":" << buffer.op->value;
+        if (buffer.microbatch) m_out << ",\"microbatch\":" << buffer.microbatch->value;
+        m_out << "}}";
+        if (buffer.end) begin('D', *buffer.end) << '}';
     }
 
     Status writeMemory(std::stop_token stop)
@@ -264,7 +360,10 @@ private:
                 return true;
             },
             stop));
-        for (const auto& [rank, allocations] : byRank) writeMemoryOf(rank, allocations);
+        for (const auto& [rank, allocations] : byRank) {
+            writeMemoryOf(rank, allocations);
+            for (const AllocationView& buffer : allocations) writeBuffer(buffer);
+        }
         return {};
     }
 
@@ -285,7 +384,9 @@ private:
     bool m_first = true;
     std::map<ThreadKey, int> m_threads;
     std::unordered_map<OpId, std::string> m_opParts;
-    std::map<std::pair<TrackId, Instant>, CollectiveRecord> m_collectives;
+    std::unordered_map<OpId, SliceKind> m_kinds;
+    std::set<OpId> m_announcedOps;
+    std::multimap<std::pair<TrackId, Instant>, CollectiveRecord> m_collectives;
     Status m_failure;
 };
 

@@ -2,6 +2,8 @@
 // Plain files and gzip. ISA-L inflates about three times as fast as zlib and needs no whole-file buffer.
 #include "model/import/byte_source.h"
 
+#include "model/import/tar_archive.h"
+
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
@@ -124,7 +126,50 @@ private:
     std::atomic<std::size_t> m_at{0};
 };
 
+/// Two bytes that were looked at, and the rest.
+class PeekedSource final : public ByteSource {
+public:
+    PeekedSource(std::string first, std::unique_ptr<ByteSource> rest) : m_first(std::move(first)), m_rest(std::move(rest)) {}
+    Result<std::size_t> read(char* to, std::size_t size) override
+    {
+        if (m_first.empty()) return m_rest->read(to, size);
+        const std::size_t got = std::min(size, m_first.size());
+        std::memcpy(to, m_first.data(), got);
+        m_first.erase(0, got);
+        return got;
+    }
+    std::int64_t position() const override { return m_rest->position(); }
+    std::string damage() const override { return m_rest->damage(); }
+
+private:
+    std::string m_first;
+    std::unique_ptr<ByteSource> m_rest;
+};
+
 bool isGzip(const unsigned char* bytes, std::size_t size) { return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
+
+} // namespace
+
+namespace {
+
+/// A file in an archive, which may be packed itself.
+Result<std::unique_ptr<ByteSource>> openMember(const std::string& archive, const std::string& member, const std::string& path)
+{
+    FOURWALLS_TRY_ASSIGN(auto bytes, openByteSource(archive));
+    FOURWALLS_TRY_ASSIGN(auto source, openTarMember(std::move(bytes), member, path));
+    std::string first(2, '\0');
+    std::size_t size = 0;
+    while (size < first.size()) {
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(first.data() + size, first.size() - size));
+        if (got == 0) break;
+        size += got;
+    }
+    first.resize(size);
+    const bool packed = isGzip(reinterpret_cast<const unsigned char*>(first.data()), first.size());
+    source = std::make_unique<PeekedSource>(std::move(first), std::move(source));
+    if (packed) source = std::make_unique<GzipSource>(std::move(source));
+    return source;
+}
 
 } // namespace
 
@@ -132,6 +177,8 @@ Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
 {
     // Non-blocking, so that a pipe in the file's place is refused below instead of being waited for.
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno == ENOTDIR)
+        if (const auto parts = splitMemberPath(path)) return openMember(parts->first, parts->second, path);
     if (file < 0) {
         const bool missing = errno == ENOENT || errno == ENOTDIR;
         return Error{missing ? ErrorCode::NotFound : ErrorCode::Io,
@@ -161,7 +208,9 @@ std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece)
 std::int64_t fileBytes(const std::string& path)
 {
     struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
+    if (::stat(path.c_str(), &status) == 0) return static_cast<std::int64_t>(status.st_size);
+    const auto parts = splitMemberPath(path);
+    return parts && ::stat(parts->first.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
 } // namespace fourwalls::importers

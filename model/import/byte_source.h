@@ -23,13 +23,13 @@ public:
     virtual std::string damage() const { return {}; }
 };
 
-/// Opens a regular file. Errors: NotFound, Io (directory, device, no permission).
+/// Opens a regular file, or a file in a tar archive (see tar_archive.h). Errors: NotFound, Io (directory, device, no permission).
 Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path);
 
 /// The same bytes from memory, at most `piece` per read: for tests.
 std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece);
 
-/// Size of a file [bytes]; 0 if it cannot be read.
+/// Size of a file (of the archive, for a file in one) [bytes]; 0 if it cannot be read.
 std::int64_t fileBytes(const std::string& path);
 
 } // namespace fourwalls::importers

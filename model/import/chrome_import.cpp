@@ -5,6 +5,7 @@
 #include "model/import/clock_alignment.h"
 #include "model/import/device_rates.h"
 #include "model/import/import_format.h"
+#include "model/import/parallel_groups.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,6 +73,8 @@ public:
             }
         }
         RunCollectives collectives(backend, world);
+        SpecEvidence evidence;
+        describeRun(evidence);
         double total = 1, done = 0;
         for (const RunFile& file : m_files) total += static_cast<double>(file.bytes);
         std::vector<TraceFacts> facts;
@@ -79,6 +82,8 @@ public:
             FilePlacement placement;
             placement.rank = file.rank;
             placement.shiftNs = file.shiftNs;
+            placement.pipelined = m_pipelined;
+            if (&file == m_files.data()) placement.evidence = &evidence;
             placement.progress = [&](double fraction) {
                 if (options.progress)
                     options.progress(kSurveyShare + (1 - kSurveyShare) * (done + fraction * static_cast<double>(file.bytes)) / total);
@@ -93,12 +98,26 @@ public:
         }
         collectives.finish(sink);
         auditRun(sink, collectives);
+        for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
         // The facts are defined on one file.
         if (facts.size() == 1) sink.audit(toAudit(facts.front()));
         return {};
     }
 
 private:
+    void describeRun(SpecEvidence& evidence) const
+    {
+        const ChromeHeader& first = m_files.front().survey.header;
+        std::map<Precision, double> flops;
+        for (const RunFile& file : m_files) {
+            evidence.addGroups(file.survey.header.groups);
+            for (const auto& [precision, sum] : file.survey.flopsByPrecision) flops[precision] += sum;
+        }
+        evidence.setWorld(first.worldSize, static_cast<int>(m_files.size()));
+        evidence.setDevice(m_header.ranks.front().device);
+        evidence.setFlops(std::move(flops));
+    }
+
     void settleRanks()
     {
         std::set<int> taken;
@@ -181,6 +200,8 @@ private:
                 info.memoryBytes = header.devices[index].memoryBytes;
             }
             if (info.device.empty()) info.device = file.survey.deviceWork ? "accelerator" : "CPU";
+            if (const auto stage = pipelineStage(header.groups, file.rank.value)) info.pipelineStage = *stage;
+            m_pipelined = m_pipelined || info.pipelineStage > 0;
             m_header.ranks.push_back(std::move(info));
         }
         m_header.producer = kineto ? "PyTorch Kineto" : "Chrome trace";
@@ -191,6 +212,7 @@ private:
     {
         for (const RunFile& file : m_files) {
             const std::string rank = "rank_" + std::to_string(file.rank.value);
+            if (file.rankAssumed) sink.audit({"rank_unknown", AuditSeverity::Info, 1, "neither the file nor its name says which rank it is"});
             if (file.rankAssumed && m_files.size() > 1)
                 sink.audit({"rank_assumed", AuditSeverity::Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
             if (!file.clock) continue;
@@ -224,6 +246,7 @@ private:
     std::vector<RunFile> m_files;
     TraceHeader m_header;
     TraceClosing m_closing;
+    bool m_pipelined = false;   ///< ranks of several stages
 };
 
 class FactsVisitor final : public ChromeVisitor {

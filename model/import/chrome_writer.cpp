@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 namespace fourwalls::importers {
 
@@ -28,6 +29,13 @@ std::optional<double> realOf(const JsonToken& token)
     const double value = std::strtod(text, &end);
     if (end != text + token.text.size() || !std::isfinite(value)) return std::nullopt;
     return value;
+}
+
+/// Whether communication goes from one rank to another. NCCL's kernel for that also does all-to-alls.
+bool isMessage(const CollectiveDetail& detail, const NamedWork& work)
+{
+    if (detail.operation) return *detail.operation == CollectiveOp::Send || *detail.operation == CollectiveOp::Receive;
+    return work.info.name.find("SendRecv") != std::string::npos;
 }
 
 } // namespace
@@ -157,7 +165,7 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
     }
     NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
     emit(lane, m_names.id(work), ts, length, correlation);
-    if (work.communication) collective(event, work, lane, ts, length, nullptr);
+    if (work.communication) collective(detailOf(event, nullptr).value_or(CollectiveDetail{}), work, lane, ts, length);
 }
 
 void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
@@ -178,39 +186,51 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     NamedWork& work = m_names.find(category, event[EventKey::Name], m_text);
     const Phase phase = launch ? launch->phase : Phase::None;
     const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
-    emit(lane, m_names.id(work, phase, flops), ts, dur, correlation);
+    std::optional<CollectiveDetail> detail;
+    Activity activity = work.info.activity;
+    if (work.communication) {
+        detail = detailOf(event, launch);
+        if (!detail) detail.emplace();
+        if (m_placement.pipelined && isMessage(*detail, work)) activity = Activity::PipelineTransfer;
+        if (m_placement.evidence && phase == Phase::Forward && m_survey.training && detail->operation == CollectiveOp::AllReduce)
+            m_placement.evidence->addForwardReduction(detail->groupSize);
+    }
+    emit(lane, m_names.id(work, phase, flops, activity), ts, dur, correlation);
     if (launch && inRange(launch->at, 0)) {
         m_producer->flow({"launch", track(launch->lane), at(launch->at), track(lane), at(ts)});
         ++m_launchFlows;
     } else {
         ++m_withoutLaunch;
     }
-    if (work.communication) collective(event, work, lane, ts, dur, launch);
+    if (detail) collective(*detail, work, lane, ts, dur);
 }
 
-void ChromeWriter::collective(const ChromeEvent& event, const NamedWork& work, int lane, std::int64_t ts,
-                              std::int64_t dur, const Launch* launch)
+std::optional<CollectiveDetail> ChromeWriter::detailOf(const ChromeEvent& event, const Launch* launch) const
 {
     std::optional<CollectiveDetail> detail = collectiveDetail(event);
     if (!detail && launch && launch->collective >= 0)
         detail = m_survey.details[static_cast<std::size_t>(launch->collective)];
-    if (!detail) detail.emplace();
+    return detail;
+}
+
+void ChromeWriter::collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur)
+{
     CollectiveMember member;
     member.rank = m_placement.rank;
-    member.groupKey = m_collectives.group(*detail, work.info.name);
+    member.groupKey = m_collectives.group(detail, work.info.name);
     CollectiveRecord& record = member.record;
     record.track = track(lane);
     record.start = at(ts);
     record.end = at(ts + dur);
     record.lastArrival = record.start;
-    record.operation = detail->operation ? *detail->operation : work.collective.value_or(CollectiveOp::Other);
-    record.payloadBytes = detail->payloadBytes;
-    record.wireBytes = wireBytes(record.operation, record.payloadBytes, detail->groupSize);
-    if (detail->peer) record.peer = RankId{*detail->peer};
+    record.operation = detail.operation ? *detail.operation : work.collective.value_or(CollectiveOp::Other);
+    record.payloadBytes = detail.payloadBytes;
+    record.wireBytes = wireBytes(record.operation, record.payloadBytes, detail.groupSize);
+    if (detail.peer) record.peer = RankId{*detail.peer};
     record.algorithm = std::string(algorithmOf(work.info.name));
     record.protocol = std::string(protocolOf(work.info.name));
-    if (detail->sequence) {
-        record.sequence = *detail->sequence;
+    if (detail.sequence) {
+        record.sequence = *detail.sequence;
         member.hasSequence = true;
     }
     m_collectives.add(std::move(member));
@@ -291,8 +311,23 @@ void ChromeWriter::audit(const char* name, AuditSeverity severity, std::int64_t 
     if (count > 0) m_sink.audit({name, severity, count, detail});
 }
 
+void ChromeWriter::tellEvidence() const
+{
+    SpecEvidence& evidence = *m_placement.evidence;
+    m_names.each([&](const NamedWork& work) {
+        const OpInfo& info = work.info;
+        if (info.kind == SliceKind::Operator) evidence.addOperator(info.name, info.detail, work.count);
+        else if (info.kind == SliceKind::Marker || info.kind == SliceKind::Layer) evidence.addName(info.name);
+    });
+    std::set<int> steps;
+    for (const StepMark& mark : m_survey.steps)
+        if (!mark.projected) steps.insert(mark.number);
+    evidence.setSteps(static_cast<std::int64_t>(steps.size()));
+}
+
 TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
 {
+    if (m_placement.evidence) tellEvidence();
     m_pairs.finish(m_survey.lastNs);
     m_flows.finish(*m_producer);
     m_allocator.finish();

@@ -9,6 +9,7 @@
 #include "model/import/flow_pairs.h"
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
+#include "model/import/spec_inference.h"
 #include "model/trace/trace_sink.h"
 
 #include <cstdint>
@@ -24,7 +25,8 @@ namespace fourwalls::importers {
 struct FilePlacement {
     RankId rank;
     std::int64_t shiftNs = 0;        ///< added to the file's times to get the trace's
-    int ranks = 1;                   ///< files of the run
+    bool pipelined = false;          ///< ranks are stages of a pipeline: sends and receives are its transfers
+    SpecEvidence* evidence = nullptr;   ///< collects what tells of the network; may be null
     std::function<void(double)> progress;
 };
 
@@ -45,13 +47,13 @@ public:
 private:
     void slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur);
     void streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur);
-    void collective(const ChromeEvent& event, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur,
-                    const Launch* launch);
+    std::optional<CollectiveDetail> detailOf(const ChromeEvent& event, const Launch* launch) const;
+    void collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur);
     void instant(const ChromeEvent& event, std::int64_t ts);
     void counters(const ChromeEvent& event, std::int64_t ts);
     void flow(const ChromeEvent& event, Category category, std::int64_t ts);
     void async(const ChromeEvent& event, Category category, std::int64_t ts, bool begin);
-    void steps();
+    void tellEvidence() const;
     void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail = {});
     void emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, std::optional<CorrelationId> correlation = {});
     OpId opOf(const ChromeEvent& event, Category category);

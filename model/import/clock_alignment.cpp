@@ -10,9 +10,6 @@ namespace fourwalls::importers {
 
 namespace {
 
-/// Ends of one operation on clocks of one node differ by some ten microseconds.
-constexpr std::int64_t kSameClockNs = 200'000;
-
 std::int64_t median(std::vector<std::int64_t> values)
 {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -51,6 +48,16 @@ std::vector<std::int64_t> overlapping(const std::vector<CommunicationMark>& refe
 
 } // namespace
 
+ClockOffset offsetFromDifferences(const std::vector<std::int64_t>& differences)
+{
+    ClockOffset offset = summarise(differences);
+    if (std::abs(offset.offsetNs) > kSameClockNs) return offset;
+    offset.sameClock = true;
+    offset.residualNs = std::max(offset.residualNs, std::abs(offset.offsetNs));
+    offset.offsetNs = 0;
+    return offset;
+}
+
 std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> reference, std::vector<CommunicationMark> other)
 {
     const auto byBegin = [](const CommunicationMark& a, const CommunicationMark& b) { return a.begin < b.begin; };
@@ -61,13 +68,8 @@ std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> referen
 
     const std::vector<std::int64_t> differences = overlapping(reference, other);
     if (!differences.empty()) {
-        ClockOffset offset = summarise(differences);
-        if (std::abs(offset.offsetNs) <= kSameClockNs && differences.size() * 10 >= fewer * 3) {
-            offset.sameClock = true;
-            offset.residualNs = std::max(offset.residualNs, std::abs(offset.offsetNs));
-            offset.offsetNs = 0;
-            return offset;
-        }
+        const ClockOffset offset = offsetFromDifferences(differences);
+        if (offset.sameClock && differences.size() * 10 >= fewer * 3) return offset;
     }
     // Position is only trusted where both lists have the same operations in the same order and one shift fits all.
     if (reference.size() != other.size() || fewer < 3) return std::nullopt;

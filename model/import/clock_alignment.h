@@ -18,6 +18,12 @@ struct ClockOffset {
     bool sameClock = false;         ///< the ends agree as they are, so that nothing needs adding
 };
 
+/// Ends that differ by no more than this are on one clock (some ten microseconds within a node): nothing is added.
+inline constexpr std::int64_t kSameClockNs = 200'000;
+
+/// The offset that differences of matched ends (reference - other) tell: their median; 0 on the same clock.
+ClockOffset offsetFromDifferences(const std::vector<std::int64_t>& differences);
+
 /// reference, other: communication kernels on the run's clock as far as the files tell it. Absent if too few
 /// operations can be matched to say anything.
 std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> reference, std::vector<CommunicationMark> other);

@@ -24,6 +24,9 @@ const std::vector<ImportFormat>& importFormats();
 Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options);
 
+/// Chrome JSON that Fourwalls exported; its facts are those of Chrome traces.
+Result<std::unique_ptr<TraceImport>> openExports(const std::vector<std::string>& paths, const ImportOptions& options);
+
 Result<std::unique_ptr<TraceImport>> openSnapshots(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions& options);
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths, const ImportOptions& options);

@@ -2,8 +2,11 @@
 // The list of formats, and the choice by a file's first bytes.
 #include "model/import/byte_source.h"
 #include "model/import/import_format.h"
+#include "model/import/joined_import.h"
+#include "model/import/tar_archive.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fourwalls::importers {
 
@@ -23,6 +26,9 @@ bool isJson(std::string_view beginning)
     const std::string_view text = withoutSpace(beginning);
     return !text.empty() && (text[0] == '{' || text[0] == '[');
 }
+
+/// The first key of our own export.
+bool isExport(std::string_view beginning) { return withoutSpace(beginning).substr(0, 19) == "{\"fourwalls_export\""; }
 
 bool isSqlite(std::string_view beginning) { return beginning.substr(0, 15) == "SQLite format 3"; }
 
@@ -81,6 +87,29 @@ Error oneLine(Error error)
     return error;
 }
 
+/// Archives give way to the profiles in them; other files of an archive (notes, logs) are none of the run.
+/// Errors: Unsupported for an archive without profiles, or with databases, which must lie on disk to be read.
+Result<std::vector<std::string>> withoutArchives(const std::vector<std::string>& paths)
+{
+    std::vector<std::string> files;
+    for (const std::string& path : paths) {
+        FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
+        if (!isTar(beginning)) {
+            files.push_back(path);
+            continue;
+        }
+        FOURWALLS_TRY_ASSIGN(const std::vector<std::string> members, tarMembers(path));
+        const std::size_t before = files.size();
+        for (const std::string& member : members) {
+            FOURWALLS_TRY_ASSIGN(const std::string first, beginningOf(member));
+            if (isSqlite(first)) return Error{ErrorCode::Unsupported, "a database in an archive", member, "unpack the archive and import the files"};
+            if (formatOf(first)) files.push_back(member);
+        }
+        if (files.size() == before) return Error{ErrorCode::Unsupported, "an archive without profiles that can be imported", path, "unpack it and look inside"};
+    }
+    return files;
+}
+
 } // namespace
 
 const std::vector<ImportFormat>& importFormats()
@@ -88,35 +117,48 @@ const std::vector<ImportFormat>& importFormats()
     static const std::vector<ImportFormat> kFormats{
         {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
+        {"Fourwalls export", isExport, openExports, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
     };
     return kFormats;
 }
 
-Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& paths, const ImportOptions& options)
+Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& given, const ImportOptions& options)
 {
-    if (paths.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
-    const ImportFormat* common = nullptr;
+    if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
+    FOURWALLS_TRY_ASSIGN(const std::vector<std::string> paths, withoutArchives(given));
+    // By format, in the order given: memory snapshots may come beside files of one other format.
+    std::map<const ImportFormat*, std::vector<std::string>> byFormat;
+    const ImportFormat* kernels = nullptr;
     for (const std::string& path : paths) {
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
         const ImportFormat* format = formatOf(beginning);
         if (!format) return refusal(path, beginning);
-        if (common && common != format)
+        byFormat[format].push_back(path);
+        if (format->open == openSnapshots) continue;
+        if (kernels && kernels != format)
             return Error{ErrorCode::InvalidArgument, "files of different formats cannot become one trace", path,
-                         "import them one by one"};
-        common = format;
+                         "import them one by one; only memory snapshots can be joined with another format"};
+        kernels = format;
     }
-    auto opened = common->open(paths, options);
-    if (!opened.ok()) return oneLine(opened.error());
-    return opened;
+    std::unique_ptr<TraceImport> opened, buffers;
+    for (const auto& [format, files] : byFormat) {
+        auto import = format->open(files, options);
+        if (!import.ok()) return oneLine(import.error());
+        (format == kernels ? opened : buffers) = std::move(*import);
+    }
+    if (opened && buffers) return joinSnapshots(std::move(opened), std::move(buffers));
+    return opened ? std::move(opened) : std::move(buffers);
 }
 
 Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options)
 {
-    FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
+    FOURWALLS_TRY_ASSIGN(const std::vector<std::string> files, withoutArchives({path}));
+    if (files.size() != 1) return Error{ErrorCode::InvalidArgument, "an archive with several profiles", path, "facts are those of one file"};
+    FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(files[0]));
     const ImportFormat* format = formatOf(beginning);
     if (!format) return refusal(path, beginning);
-    auto facts = format->facts(path, options);
+    auto facts = format->facts(files[0], options);
     if (!facts.ok()) return oneLine(facts.error());
     return facts;
 }
@@ -124,7 +166,7 @@ Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& opt
 bool looksImportable(const std::string& path)
 {
     const auto beginning = beginningOf(path);
-    return beginning.ok() && formatOf(*beginning) != nullptr;
+    return beginning.ok() && (isTar(*beginning) || formatOf(*beginning) != nullptr);
 }
 
 } // namespace fourwalls::importers

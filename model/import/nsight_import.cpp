@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nsight Systems exports as traces: processes are ranks, streams and threads are lanes, NVTX ranges are operators.
 #include "model/import/chrome_facts.h"
+#include "model/import/clock_alignment.h"
 #include "model/import/import_format.h"
 #include "model/import/import_steps.h"
 #include "model/import/kernel_class.h"
@@ -9,8 +10,10 @@
 #include "model/import/nsight_tables.h"
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
+#include "model/import/spec_inference.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -138,6 +141,7 @@ struct ProcessRank {
     LaneIndex lanes;
     LaunchLinks links;
     std::vector<StepMark> steps;
+    std::vector<CommunicationMark> communication;   ///< for aligning clocks of several files
     std::vector<TrackId> tracks;
     std::int64_t device = 0;
     bool training = false;
@@ -150,11 +154,12 @@ public:
         auto import = std::make_unique<NsightImport>();
         for (const std::string& path : paths) {
             FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
-            File file{path, std::move(tables), {}, 0};
+            File file{path, std::move(tables), {}, 0, 0, {}};
             FOURWALLS_TRY(import->survey(file, options.stop));
             import->m_files.push_back(std::move(file));
         }
         import->describe();
+        import->settleClocks();
         return std::unique_ptr<TraceImport>(std::move(import));
     }
 
@@ -172,6 +177,12 @@ public:
             if (options.progress) options.progress(done / static_cast<double>(m_files.size()));
         }
         collectives.finish(sink);
+        auditClocks(sink, collectives);
+        SpecEvidence evidence;
+        evidence.setDevice(m_header.ranks.front().device.compare(0, 7, "device ") == 0 ? "" : m_header.ranks.front().device);
+        evidence.setWorld(std::nullopt, static_cast<int>(m_header.ranks.size()));
+        for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
+        sink.audit({"rank_unknown", AuditSeverity::Info, static_cast<std::int64_t>(m_header.ranks.size()), "processes in the order of their devices"});
         return {};
     }
 
@@ -181,6 +192,8 @@ private:
         NsightTables tables;
         std::map<std::int64_t, ProcessRank> ranks;   ///< by globalPid
         std::int64_t lastNs = 0;
+        std::int64_t shiftNs = 0;                    ///< added to its times
+        std::optional<ClockOffset> clock;            ///< how that was found beyond the sessions' own start
     };
 
     /// The rank of a process; processes that only called (and ran nothing) join the first.
@@ -223,6 +236,10 @@ private:
             if (work.kind == NsightWork::Kind::Wait) return;
             const bool copy = work.kind == NsightWork::Kind::Copy || work.kind == NsightWork::Kind::Set;
             const bool communication = !copy && isCommunicationKernel(file.tables.string(work.name));
+            if (communication) {
+                const auto kind = collectiveOf(file.tables.string(work.name));
+                rank.communication.push_back({work.start, work.end, kind ? static_cast<int>(*kind) : -1});
+            }
             rank.lanes.noteWork(lane, copy ? LaneIndex::Work::Copy : communication ? LaneIndex::Work::Communication : LaneIndex::Work::Compute,
                                 work.end - work.start);
         }, stop));
@@ -283,12 +300,56 @@ private:
         std::sort(m_header.ranks.begin(), m_header.ranks.end(), [](const RankInfo& a, const RankInfo& b) { return a.rank < b.rank; });
     }
 
+    /// Files of one run on several nodes have each their own time 0: the sessions' Unix times place them roughly, the
+    /// collectives of their processes exactly. Processes of one file share a clock.
+    void settleClocks()
+    {
+        const auto marks = [](const File& file, const ProcessRank& rank) {
+            std::vector<CommunicationMark> moved;
+            for (const CommunicationMark& mark : rank.communication) {
+                const CommunicationMark each{mark.begin + file.shiftNs, mark.end + file.shiftNs, mark.kind};
+                if (each.begin >= -kLargestTimeNs && each.end <= kLargestTimeNs) moved.push_back(each);
+            }
+            return moved;
+        };
+        for (std::size_t i = 0; i < m_files.size(); ++i) {
+            File& file = m_files[i];
+            const std::int64_t epoch = file.tables.epochNs();
+            if (epoch > 0 && m_header.originUnixNs > 0) file.shiftNs = std::clamp(epoch - m_header.originUnixNs, -kLargestTimeNs / 2, kLargestTimeNs / 2);
+            for (std::size_t other = 0; other < i; ++other)
+                for (const auto& [process, reference] : m_files[other].ranks)
+                    for (const auto& [own, rank] : file.ranks) {
+                        const auto offset = estimateOffset(marks(m_files[other], reference), marks(file, rank));
+                        if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 && (!file.clock || offset->matched > file.clock->matched)) file.clock = offset;
+                    }
+            if (file.clock) file.shiftNs += file.clock->offsetNs;
+        }
+        for (File& file : m_files)
+            for (auto& [process, rank] : file.ranks) rank.communication = {};
+    }
+
+    void auditClocks(TraceSink& sink, const RunCollectives& collectives) const
+    {
+        const std::size_t ranks = m_header.ranks.size();
+        if (ranks > 1) sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(), "operations found on several ranks"});
+        for (std::size_t i = 1; i < m_files.size(); ++i) {
+            const File& file = m_files[i];
+            if (!file.clock) {
+                sink.audit({"clock_not_aligned", AuditSeverity::Info, 1, "files without enough common collectives: the sessions' own clocks"});
+                continue;
+            }
+            for (const auto& [process, rank] : file.ranks) {
+                const std::string name = "rank_" + std::to_string(rank.rank.value);
+                sink.audit({"clock_offset_ns_" + name, AuditSeverity::Info, file.clock->offsetNs, "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
+                sink.audit({"clock_residual_ns_" + name, AuditSeverity::Info, file.clock->residualNs, "median distance of a collective's ends after that"});
+            }
+        }
+    }
+
     Status write(File& file, TraceSink& sink, RunCollectives& collectives, const ImportOptions& options)
     {
         file.tables.restartCounts();
-        // Files of one run on several nodes have each their own time 0.
-        const std::int64_t epoch = file.tables.epochNs();
-        const std::int64_t shift = epoch > 0 && m_header.originUnixNs > 0 ? epoch - m_header.originUnixNs : 0;
+        const std::int64_t shift = file.shiftNs;
         for (auto& [process, rank] : file.ranks) rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
         OpNames names(sink, false);
         NsightFacts facts;

@@ -106,18 +106,26 @@ NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_v
     }
     const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
     if (isNew) m_works.push_back(make(category, name, detail));
-    return m_works[found->second];
+    NamedWork& work = m_works[found->second];
+    ++work.count;
+    return work;
 }
 
 OpId OpNames::id(NamedWork& work, Phase phase, double flops)
 {
+    return id(work, phase, flops, work.info.activity);
+}
+
+OpId OpNames::id(NamedWork& work, Phase phase, double flops, Activity activity)
+{
     for (const NamedWork::Variant& variant : work.variants)
-        if (variant.phase == phase && variant.flops == flops) return variant.id;
+        if (variant.phase == phase && variant.flops == flops && variant.activity == activity) return variant.id;
     OpInfo info = work.info;
     if (phase != Phase::None) info.phase = phase;
     info.flops = flops;
+    info.activity = activity;
     const OpId id = m_sink.defineOp(info);
-    work.variants.push_back({phase, flops, id});
+    work.variants.push_back({phase, activity, flops, id});
     return id;
 }
 

@@ -24,8 +24,10 @@ struct NamedWork {
     bool matrix = false;                    ///< a kernel that can carry the FLOPs of its operator
     std::optional<CollectiveOp> collective; ///< what the name says
     int stepNumber = -1;                    ///< of ProfilerStep#N; -1: none
+    std::int64_t count = 0;                 ///< how often it was asked for
     struct Variant {
         Phase phase;
+        Activity activity;
         double flops;
         OpId id;
     };
@@ -40,6 +42,14 @@ public:
     /// The entry of an event's name; valid while this lives.
     NamedWork& find(Category category, const JsonToken& name, std::string_view detail);
     OpId id(NamedWork& work, Phase phase = Phase::None, double flops = 0);
+    /// The same where the occurrence counts otherwise than its name tells.
+    OpId id(NamedWork& work, Phase phase, double flops, Activity activity);
+
+    template <class Visit>
+    void each(Visit&& visit) const
+    {
+        for (const NamedWork& work : m_works) visit(work);
+    }
 
     /// Details left out because there were too many different ones.
     std::int64_t droppedDetails() const { return m_droppedDetails; }

@@ -32,6 +32,15 @@ int RunCollectives::group(const CollectiveDetail& detail, std::string_view kerne
     return found->second;
 }
 
+int RunCollectives::group(const ProcessGroupInfo& info)
+{
+    std::string key = "\1" + info.name + '\0' + info.transport;
+    for (const RankId rank : info.ranks) key += ' ' + std::to_string(rank.value);
+    const auto [found, isNew] = m_byKey.try_emplace(std::move(key), static_cast<int>(m_groups.size()));
+    if (isNew) m_groups.push_back(info);
+    return found->second;
+}
+
 void RunCollectives::finish(TraceSink& sink)
 {
     const std::unique_ptr<TraceProducer> producer = sink.openProducer();

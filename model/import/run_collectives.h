@@ -31,6 +31,8 @@ public:
 
     /// The group of an operation's metadata (empty metadata: the world), for CollectiveMember::groupKey.
     int group(const CollectiveDetail& detail, std::string_view kernelName);
+    /// A group that is known as a whole.
+    int group(const ProcessGroupInfo& info);
     void add(CollectiveMember member) { m_members.push_back(std::move(member)); }
 
     /// Operations whose members were found on more than one rank.

@@ -208,6 +208,7 @@ public:
                 DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink).write();
                 annotations(snapshot, device, rankOf(file, device, devices), sink);
             }
+            if (!rankFromFileName(file.path)) sink.audit({"rank_unknown", AuditSeverity::Info, 1, "the file's name does not say which rank it is"});
             const TraceFacts facts = snapshotFacts(snapshot);
             sink.audit({"import_entries", AuditSeverity::Info, *facts.memTraceEntries, "entries of the history"});
             sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});

@@ -25,7 +25,8 @@ public:
     virtual ~TraceImport() = default;
 
     /// Looks at the files and finds out which ranks they are. Errors: NotFound, Io; Unsupported naming what a file is
-    /// if it is none of ours; InvalidArgument if the files are not of one run; Cancelled.
+    /// if it is none of ours; InvalidArgument if the files are not of one run; Cancelled. Memory snapshots may stand
+    /// beside files of one other format: see joinSnapshots.
     static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, const ImportOptions& options = {});
 
     virtual const TraceHeader& header() const = 0;

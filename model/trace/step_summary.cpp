@@ -3,6 +3,7 @@
 #include "model/trace/step_summary.h"
 
 #include "model/trace/interval_union.h"
+#include "model/trace/saturating_sum.h"
 
 #include <cmath>
 
@@ -102,17 +103,17 @@ void StepAccumulator::add(const OpInfo& op, Instant start, Duration duration)
     if (!priority) return;
     state.unions[*priority].add(clipped);
     const Duration length = clipped.length();
-    if (op.activity == Activity::CollectiveWait) summary.collectiveWait += length;
+    if (op.activity == Activity::CollectiveWait) addTo(summary.collectiveWait, length);
     if (op.activity != Activity::Compute) return;
 
-    summary.computeSum += length;
-    summary.computeByPhase[static_cast<std::size_t>(op.phase) % kPhaseCount] += length;
+    addTo(summary.computeSum, length);
+    addTo(summary.computeByPhase[static_cast<std::size_t>(op.phase) % kPhaseCount], length);
     // A slice that reaches over the step's end counts with the share that lies inside.
     const double inside = static_cast<double>(length.ns) / static_cast<double>(duration.ns);
     const double flops = std::isfinite(op.flops) && op.flops > 0 ? op.flops * inside : 0.0;
     if (op.phase == Phase::Recompute) {
         summary.recomputeFlops += flops;
-        summary.recomputeTime += length;
+        addTo(summary.recomputeTime, length);
     } else {
         summary.modelFlops += flops;
     }

@@ -2,6 +2,8 @@
 // Folding of slices and collectives into the stored summaries.
 #include "model/trace/summary_builder.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include <algorithm>
 
 namespace fourwalls {
@@ -22,12 +24,23 @@ std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const Trac
 
 bool isPipelined(const TraceHeader& header)
 {
-    return header.spec && header.spec->plan.pp > 1;
+    if (header.spec) return header.spec->plan.pp > 1;
+    // Imports have no specification, but may know the stages of their ranks.
+    return std::any_of(header.ranks.begin(), header.ranks.end(), [](const RankInfo& rank) { return rank.pipelineStage > 0; });
 }
 
 int pipelineOf(const TraceHeader& header, RankId rank)
 {
     if (!isPipelined(header)) return 0;
+    if (!header.spec) {
+        // The n-th rank of every stage belongs to the n-th pipeline.
+        int stage = 0, place = 0;
+        for (const RankInfo& info : header.ranks)
+            if (info.rank == rank) stage = info.pipelineStage;
+        for (const RankInfo& info : header.ranks)
+            if (info.pipelineStage == stage && info.rank < rank) ++place;
+        return place;
+    }
     const int pipelines = header.spec->plan.worldSize() / header.spec->plan.pp;
     return pipelines > 0 ? rank.value % pipelines : 0;
 }
@@ -129,7 +142,7 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     CollectiveSummary& total = m_totals[kind];
     total.operation = member.operation;
     total.group = member.group;
-    total.wait += member.lastArrival - member.start;
+    addTo(total.wait, member.lastArrival - member.start);
 
     const auto key = std::tuple(member.group, member.operation, member.sequence);
     const auto [open, isNew] = m_open.try_emplace(key);
@@ -156,9 +169,9 @@ void CollectiveSummarizer::fold(const Kind& kind, const Operation& operation)
 {
     CollectiveSummary& total = m_totals[kind];
     ++total.count;
-    total.payloadBytes += operation.payloadBytes;
-    total.wireBytes += operation.wireBytes;
-    total.time += operation.end - operation.lastArrival;
+    addTo(total.payloadBytes, operation.payloadBytes);
+    addTo(total.wireBytes, operation.wireBytes);
+    addTo(total.time, operation.end - operation.lastArrival);
 }
 
 std::vector<CollectiveSummary> CollectiveSummarizer::finish()
@@ -177,7 +190,7 @@ void OpSummarizer::add(OpId op, Duration duration)
     while (m_byOp.size() <= index) m_byOp.push_back({OpId{static_cast<std::int32_t>(m_byOp.size())}, 0, {}, {}});
     OpSummary& summary = m_byOp[index];
     ++summary.count;
-    summary.total += duration;
+    addTo(summary.total, duration);
     summary.longest = std::max(summary.longest, duration);
 }
 

@@ -18,7 +18,7 @@ namespace fourwalls {
 std::optional<double> devicePeakFlops(const TraceHeader& header, const TraceClosing& closing);
 /// Memory bandwidth of one device [bytes/s], likewise.
 std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const TraceClosing& closing);
-/// Whether the trace's plan has pipeline stages.
+/// Whether the trace's plan has pipeline stages; without a specification: whether its ranks are of several stages.
 bool isPipelined(const TraceHeader& header);
 /// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline (rank order: pp slowest).
 int pipelineOf(const TraceHeader& header, RankId rank);

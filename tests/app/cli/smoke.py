@@ -48,7 +48,7 @@ def one_line(text):
 def main(folder):
     trace = folder / "run.fourwalls"
     run("--help")
-    for verb in ["record", "info", "metrics", "check", "trim", "export", "bench"]:
+    for verb in ["record", "info", "metrics", "check", "trim", "export", "import", "merge", "facts", "bench"]:
         run(verb, "--help")
 
     run("record", "-o", trace, "--model", "gpt-tiny", "--steps", 3, "--batch", 2, "--seq", 32)
@@ -65,6 +65,16 @@ def main(folder):
 
     run("export", trace, "--format", "chrome", "-o", folder / "chrome.json")
     check(len(json.loads((folder / "chrome.json").read_text())["traceEvents"]) > 0, "the Chrome export has events")
+    # A recorded trace that goes out as Chrome JSON comes back as it was.
+    run("import", folder / "chrome.json", "-o", folder / "back.fourwalls")
+    check(run_json("metrics", folder / "back.fourwalls") == metrics, "the figures survive export and import")
+    counts = run_json("info", trace).get("counts")
+    check(counts and run_json("info", folder / "back.fourwalls").get("counts") == counts, "nothing is lost on that way")
+    _, message = run("merge", trace, trace, "-o", folder / "twice.fourwalls", expect=COULD_NOT)
+    check(one_line(message) and "rank 0" in message, f"one line says that a rank is there twice: {message!r}")
+    run("merge", trace, "-o", folder / "merged.fourwalls")
+    check(run_json("metrics", folder / "merged.fourwalls").get("loss") == metrics.get("loss"), "one part merges to itself")
+    check(run_json("check", folder / "merged.fourwalls").get("sound") is True, "a merged trace is sound")
     run("trim", trace, "--steps", "1-2", "-o", folder / "trimmed.fourwalls")
     check(run_json("check", folder / "trimmed.fourwalls").get("sound") is True, "a trimmed trace is sound")
     run("bench", "generate", "--slices", 1000, "--ranks", 2, "-o", folder / "synthetic.fourwalls")

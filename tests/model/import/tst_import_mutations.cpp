@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged files: every committed profile cut at random places and with random bytes changed ends in a trace with
-// audit counters or in one clear message. The same mutations every time; FOURWALLS_TRACES adds the larger set.
-#include "model/import/byte_source.h"
+// audit counters or in one clear message. tests/slow/tst_damaged_profiles.cpp does the same for all files, and more.
+#include "tests/model/import/damaged_files.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
 
@@ -17,29 +17,6 @@ namespace {
 
 constexpr std::size_t kLargest = 300'000;   ///< unpacked bytes of a file that every run mutates
 
-std::string bytesOf(const std::string& path, bool unpack)
-{
-    std::string bytes;
-    if (!unpack) {
-        std::ifstream in(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
-    const auto source = openByteSource(path);
-    std::vector<char> piece(1 << 16);
-    for (;;) {
-        const auto got = source.ok() ? (*source)->read(piece.data(), piece.size()) : Result<std::size_t>(std::size_t{0});
-        if (!got.ok() || *got == 0) return bytes;
-        bytes.append(piece.data(), *got);
-    }
-}
-
-/// Whether an import ended as it should.
-bool soundOutcome(const Imported& trace)
-{
-    if (!trace.data) return !trace.error.empty() && trace.error.find('\n') == std::string::npos;
-    return trace.error.empty() && trace.audit("invalid_records") == 0;
-}
-
 } // namespace
 
 class ImportMutationsTest : public QObject {
@@ -49,43 +26,15 @@ private slots:
     void damaged_data()
     {
         QTest::addColumn<QString>("path");
-        for (const std::string& folder : {committedFolder(), largerFolder()})
-            if (!folder.empty())
-                for (const FactsRow& row : factsTable(folder))
-                    QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
+        for (const FactsRow& row : factsTable(committedFolder()))
+            QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
     }
     void damaged()
     {
         QFETCH(QString, path);
-        const std::string file = path.toStdString();
-        const std::string packed = bytesOf(file, false), plain = bytesOf(file, true);
-        const bool everyRun = largerFolder().empty();
-        if (everyRun && plain.size() > kLargest) QSKIP("too large for every run");
-        const QTemporaryDir folder;
-        const std::string name = file.substr(file.find_last_of('/') + 1);
-        std::mt19937_64 random(std::hash<std::string>{}(name));
-        const auto check = [&](const std::string& bytes, const char* what) {
-            const Imported trace = importPaths({writeFile(folder, name, bytes)});
-            if (soundOutcome(trace)) return;
-            writeFile(folder, "failed", bytes);
-            QFAIL((std::string(what) + ": " + trace.error).c_str());
-        };
-        const int rounds = everyRun ? 4 : 20;
-        for (int i = 0; i < rounds; ++i) {
-            check(plain.substr(0, random() % (plain.size() + 1)), "cut");
-            check(packed.substr(0, random() % (packed.size() + 1)), "packed and cut");
-            std::string changed = plain;
-            for (std::size_t n = 1 + random() % 1000; n > 0 && !changed.empty(); --n)
-                changed[random() % changed.size()] = static_cast<char>(random());
-            check(changed, "changed");
-            std::string few = plain;
-            for (std::size_t n = 1 + random() % 5; n > 0 && !few.empty(); --n) few[random() % few.size()] ^= static_cast<char>(1 << random() % 8);
-            check(few, "a few bits");
-            std::string damagedPacking = packed;
-            for (std::size_t n = 1 + random() % 5; n > 0 && !damagedPacking.empty(); --n)
-                damagedPacking[random() % damagedPacking.size()] = static_cast<char>(random());
-            check(damagedPacking, "packed and changed");
-        }
+        if (bytesOf(path.toStdString(), true).size() > kLargest) QSKIP("too large for every run");
+        const std::string wrong = importDamagedCopies(path.toStdString(), 4);
+        QVERIFY2(wrong.empty(), wrong.c_str());
     }
 
     /// Text put together from the pieces that such files are made of.
@@ -105,6 +54,19 @@ private slots:
             const Imported trace = importText(text);
             QVERIFY2(soundOutcome(trace), (text + "\n" + trace.error).c_str());
         }
+    }
+
+    /// Found by fuzzing: the longest slices there can be add up to more than 64 bits.
+    void longestSlices()
+    {
+        std::string text = "[";
+        for (int i = 0; i < 9; ++i)
+            text += std::string(i ? "," : "") + "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":-2305843009213692,\"dur\":2305843009213693,"
+                                           "\"args\":{\"stream\":7,\"Collective name\":\"allreduce\",\"In msg nelems\":4398046511103,\"dtype\":\"Double\"}}";
+        const Imported trace = importText(text + "]");
+        QVERIFY2(trace.data && soundOutcome(trace), trace.error.c_str());
+        QCOMPARE(trace.data->slices.size(), std::size_t{9});
+        QCOMPARE(trace.data->opSummaries[0].total.ns, INT64_MAX);
     }
 
     /// Events that are whole, with every field drawn from extremes.

@@ -88,10 +88,17 @@ private slots:
         QCOMPARE(straggler->first, late);
     }
 
+    void exposedCommunication_data()
+    {
+        QTest::addColumn<QString>("folder");
+        QTest::newRow("two ranks") << "Megatron-LM";
+        QTest::newRow("eight ranks") << "param";
+    }
     void exposedCommunication()
     {
         // Rank by rank: the time inside the step covered by NCCL kernels but by no other kernel.
-        const auto files = filesBelow("Megatron-LM");
+        QFETCH(QString, folder);
+        const auto files = filesBelow(folder.toStdString());
         const Imported trace = importPaths(files);
         QVERIFY(!trace.data->stepSummaries.empty());
         for (const StepSummary& summary : trace.data->stepSummaries) {
@@ -117,6 +124,21 @@ private slots:
             }
             QCOMPARE(summary.exposedComm.ns, exposed);
         }
+    }
+
+    /// Two of 128 ranks, thinned by their authors: the n-th operation of one is not the n-th of the other.
+    void thinnedRanks()
+    {
+        if (largerFolder().empty()) QSKIP("FOURWALLS_TRACES does not name the larger set of files");
+        const std::string folder = largerFolder() + "/HolisticTraceAnalysis/trace_filter/sampled_rank-";
+        const std::vector<std::string> files{folder + "0.json.gz", folder + "1.json.gz"};
+        auto raw = rawKernels(files);
+        std::int64_t overlapping = 0;
+        for (const CommunicationMark& a : raw[0])
+            overlapping += std::any_of(raw[1].begin(), raw[1].end(), [&](const auto& b) { return a.begin < b.end && b.begin < a.end; });
+        QVERIFY(overlapping < static_cast<std::int64_t>(raw[0].size()));
+        const std::int64_t matched = importPaths(files).audit("collectives_matched");
+        QVERIFY(matched > 0 && matched <= overlapping);
     }
 
     void movedClocks()
@@ -147,6 +169,46 @@ private slots:
         QCOMPARE(rankFromFileName("a_RANK12.json").value(), 12);
         QVERIFY(!rankFromFileName("/rank-3/trace.json"));
         QVERIFY(!rankFromFileName("ranking.json"));
+    }
+
+    /// An archive of a job's profiles is the profiles; notes beside them are left alone.
+    void archives()
+    {
+        const auto member = [](const std::string& name, const std::string& bytes) {
+            std::string header(512, '\0');
+            const auto put = [&header](std::size_t at, const std::string& text) { header.replace(at, text.size(), text); };
+            const auto octal = [](std::size_t number, int digits) {
+                std::string text;
+                for (int i = 0; i < digits; ++i, number /= 8) text.insert(0, 1, static_cast<char>('0' + number % 8));
+                return text;
+            };
+            put(0, name);
+            put(124, octal(bytes.size(), 11));
+            put(148, "        ");
+            put(156, "0");
+            put(257, std::string("ustar\0" "00", 8));
+            std::size_t sum = 0;
+            for (const char c : header) sum += static_cast<unsigned char>(c);
+            put(148, octal(sum, 6) + '\0');
+            return header + bytes + std::string((512 - bytes.size() % 512) % 512, '\0');
+        };
+        const std::string text = js("[{'ph':'X','pid':1,'tid':1,'ts':5000,'dur':10,'name':'a','cat':'cpu_op'}]");
+        const std::string archive = member("job/README", "not a profile") + member("job/rank4.json", text) + member("job/._rank4.json", text) + member("job/rank2.json", text) + std::string(1024, '\0');
+        const QTemporaryDir folder;
+        const Imported trace = importPaths({writeFile(folder, "job.tar", archive)});
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
+        QCOMPARE(trace.data->info.header.ranks[0].rank.value, 2);
+        QCOMPARE(trace.data->info.header.ranks[1].rank.value, 4);
+        QCOMPARE(trace.audit("rank_assumed"), std::int64_t{0});
+
+        QVERIFY(importPaths({writeFile(folder, "notes.tar", member("README", "nothing here"))}).error.find("archive without profiles") != std::string::npos);
+        QVERIFY(importPaths({writeFile(folder, "db.tar", member("a.sqlite", "SQLite format 3"))}).error.find("unpack the archive") != std::string::npos);
+        const Imported cut = importPaths({writeFile(folder, "cut.tar", archive.substr(0, 512 + 512 + 512 + 60))});
+        QVERIFY(cut.data);
+        QCOMPARE(cut.audit("event_array_not_closed"), std::int64_t{1});
+        QVERIFY(!importPaths({folder.path().toStdString() + "/job.tar//nothing.json"}).data);
+        QVERIFY(factsOfFile(folder.path().toStdString() + "/job.tar//job/rank2.json").ok());
     }
 
     void filesWithoutRanksAreNumbered()

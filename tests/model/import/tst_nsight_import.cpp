@@ -66,12 +66,43 @@ std::string twoProcesses()
     return sql;
 }
 
+/// One process of a two-node run: all-reduces that both end at the same moments, on a clock that shows `wrong` ns.
+std::string oneNode(std::int64_t epochNs, std::int64_t wrong, int late)
+{
+    std::string sql = "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+                      "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
+                      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
+                      " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL);"
+                      "INSERT INTO StringIds VALUES(1,'ncclDevKernel_AllReduce_Sum_f16_RING_LL');"
+                      "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(" + std::to_string(epochNs) + ");";
+    for (int i = 0; i < 6; ++i) {
+        const std::int64_t end = 10'000'000 + i * i * 3'000'000 + wrong;
+        sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(" + std::to_string(end - 1'000'000 + late) + "," + std::to_string(end) + ",0,7," + std::to_string(i) + "," + std::to_string(kFirst) + ",1,1);";
+    }
+    return sql;
+}
+
 } // namespace
 
 class NsightImportTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// Two nodes: the sessions began at different times, and one clock is 5 ms ahead.
+    void clocksOfTwoNodes()
+    {
+        const QTemporaryDir first, second;
+        constexpr std::int64_t kEpoch = 1'779'782'330'000'000'000;
+        const Imported trace = importPaths({database(first, oneNode(kEpoch, 0, 0)), database(second, oneNode(kEpoch + 2'000'000, 3'000'000, 250'000))});
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
+        QCOMPARE(trace.audit("clock_offset_ns_rank_1"), std::int64_t{-5'000'000});
+        QCOMPARE(trace.audit("clock_residual_ns_rank_1"), std::int64_t{0});
+        QCOMPARE(trace.audit("collectives_matched"), std::int64_t{6});
+        for (const CollectiveView& view : trace.data->collectives)
+            QCOMPARE((view.record.lastArrival - view.record.start).ns, view.rank.value == 0 ? std::int64_t{250'000} : std::int64_t{0});
+    }
+
     void processesAreRanks()
     {
         const QTemporaryDir folder;

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks, clocks, then one copy per input; collectives come last, matched over all of them.
+#include "model/import/merge_traces.h"
+
+#include "model/import/placed_sink.h"
+#include "model/import/run_collectives.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr TimeRange kEverything{Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+Error refused(const std::string& where, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), where, std::move(hint)};
+}
+
+bool hasAudit(const TraceInfo& info, std::string_view name)
+{
+    return std::any_of(info.audit.begin(), info.audit.end(), [&](const AuditRecord& record) { return record.name == name; });
+}
+
+/// One input and what becomes of it.
+struct Part {
+    std::string name;
+    TraceQuery* trace = nullptr;
+    std::set<RankId> ranks;                     ///< with data, as numbered there
+    SourcePlacement placement;
+    std::vector<CollectiveView> collectives;    ///< as numbered and timed there
+    std::vector<OperationMark> marks;           ///< on the first guess of the run's clock
+    std::optional<ClockOffset> clock;           ///< beyond that guess; the reference has none
+    bool renumbered = false;
+    bool sameWallClock = false;                 ///< both this and the run have Unix times
+
+    const TraceInfo& info() const { return trace->info(); }
+    /// Sequence numbers and group names are the job's, not one file's.
+    bool numbered() const { return info().header.source != TraceSource::Imported; }
+    bool memoryOnly() const { return info().header.source == TraceSource::Imported && info().header.computeLabel == "none"; }
+};
+
+class Merge final : public TraceMerge {
+public:
+    Status prepare(std::vector<MergeInput> inputs, const std::stop_token& stop)
+    {
+        for (MergeInput& input : inputs) {
+            Part part;
+            part.name = std::move(input.name);
+            part.trace = input.trace;
+            for (const TrackView& track : part.trace->tracks()) part.ranks.insert(track.info.rank);
+            if (part.ranks.empty())
+                for (const RankInfo& rank : part.info().header.ranks) part.ranks.insert(rank.rank);
+            m_parts.push_back(std::move(part));
+        }
+        if (m_parts.empty()) return refused("merge", "no trace to merge", "name the traces of one run");
+        FOURWALLS_TRY(checkOneRun());
+        FOURWALLS_TRY(settleRanks());
+        describe();
+        for (Part& part : m_parts) {
+            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", part.name, ""};
+            FOURWALLS_TRY_ASSIGN(part.collectives, part.trace->collectives(std::nullopt, kEverything, kNoLimit));
+        }
+        settleClocks();
+        return {};
+    }
+
+    const TraceHeader& header() const override { return m_header; }
+
+    /// Peaks of the first input that has them; recording costs are means over the inputs that know theirs.
+    TraceClosing closing() const override
+    {
+        TraceClosing closing;
+        const auto mean = [&](std::optional<double> TraceClosing::*field) {
+            double sum = 0;
+            int count = 0;
+            for (const Part& part : m_parts)
+                if (const auto& value = part.info().closing.*field) sum += *value, ++count;
+            return count > 0 ? std::optional(sum / count) : std::nullopt;
+        };
+        for (const Part& part : m_parts) {
+            const TraceClosing& own = part.info().closing;
+            if (!closing.peakFlopsPerDevice && own.peakFlopsPerDevice) {
+                closing.peakFlopsPerDevice = own.peakFlopsPerDevice;
+                closing.peakSource = own.peakSource;
+            }
+            if (!closing.memoryBytesPerSecond) closing.memoryBytesPerSecond = own.memoryBytesPerSecond;
+            for (TrafficRecord record : own.traffic) {
+                record.from = part.placement.rank(record.from);
+                record.to = part.placement.rank(record.to);
+                closing.traffic.push_back(std::move(record));
+            }
+        }
+        closing.recorderOverheadFraction = mean(&TraceClosing::recorderOverheadFraction);
+        closing.recorderOverheadMeasured = mean(&TraceClosing::recorderOverheadMeasured);
+        return closing;
+    }
+
+    Status write(TraceSink& sink, const std::function<void(double)>& progress, std::stop_token stop) override
+    {
+        double done = 0, total = 1;
+        for (const Part& part : m_parts) total += static_cast<double>(part.info().counts.slices);
+        for (std::size_t i = 0; i < m_parts.size(); ++i) {
+            FOURWALLS_TRY(copy(m_parts[i], i == 0, sink, stop));
+            done += static_cast<double>(m_parts[i].info().counts.slices);
+            if (progress) progress(done / total);
+        }
+        writeCollectives(sink);
+        audit(sink);
+        return {};
+    }
+
+private:
+    using Tracks = std::vector<TrackId>;
+
+    Status checkOneRun() const
+    {
+        const Part* withSpec = nullptr;
+        for (const Part& part : m_parts) {
+            const TraceHeader& header = part.info().header;
+            const TraceHeader& first = m_parts.front().info().header;
+            const bool alike = header.source == first.source || part.memoryOnly() || m_parts.front().memoryOnly();
+            if (!alike || header.clock != first.clock)
+                return refused(part.name, std::string("is ") + std::string(fourwalls::name(header.source)) + " on a " + std::string(fourwalls::name(header.clock)) +
+                                   " clock, " + m_parts.front().name + " is " + std::string(fourwalls::name(first.source)) + " on a " + std::string(fourwalls::name(first.clock)) + " clock",
+                               "merge traces of one run");
+            if (!header.spec) continue;
+            if (withSpec && specHash(*withSpec->info().header.spec) != specHash(*header.spec))
+                return refused(part.name, "its specification is not that of " + withSpec->name, "merge traces of one run");
+            withSpec = &part;
+        }
+        return {};
+    }
+
+    Status settleRanks()
+    {
+        std::map<RankId, const Part*> kernels, buffers;
+        std::vector<Part*> unsure;
+        for (Part& part : m_parts) {
+            if (hasAudit(part.info(), "rank_unknown")) {
+                unsure.push_back(&part);
+                continue;
+            }
+            auto& taken = part.memoryOnly() ? buffers : kernels;
+            for (const RankId rank : part.ranks) {
+                const auto [found, isNew] = taken.try_emplace(rank, &part);
+                if (!isNew)
+                    return refused(part.name, "rank " + std::to_string(rank.value) + " is also in " + found->second->name, "give every rank of the run once");
+            }
+        }
+        for (Part* part : unsure) {
+            auto& taken = part->memoryOnly() ? buffers : kernels;
+            const auto& partners = part->memoryOnly() ? kernels : buffers;
+            for (const RankId rank : part->ranks) {
+                RankId place = rank;
+                // A snapshot without a rank goes to the first rank that has kernels but no buffers.
+                if (taken.contains(place) || (!partners.empty() && !partners.contains(place)))
+                    for (const auto& [candidate, partner] : partners)
+                        if (!taken.contains(candidate)) {
+                            place = candidate;
+                            break;
+                        }
+                while (!taken.try_emplace(place, part).second) place = RankId{place.value + 1};
+                if (place != rank) part->placement.ranks[rank] = place;
+                part->renumbered = part->renumbered || place != rank;
+            }
+        }
+        for (Part& part : m_parts)
+            if (!part.memoryOnly())
+                for (const auto& [rank, owner] : buffers) part.placement.buffersElsewhere.push_back(rank);
+        return {};
+    }
+
+    void describe()
+    {
+        const Part* main = &m_parts.front();
+        for (const Part& part : m_parts)
+            if (main->memoryOnly() && !part.memoryOnly()) main = &part;
+        m_header = main->info().header;
+        m_header.ranks.clear();
+        std::map<RankId, RankInfo> ranks;
+        std::vector<std::string> producers{m_header.producer};
+        for (const Part& part : m_parts) {
+            const TraceHeader& header = part.info().header;
+            if (!m_header.spec) m_header.spec = header.spec;
+            if (m_header.communicationLabel == "none") m_header.communicationLabel = header.communicationLabel;
+            if (std::find(producers.begin(), producers.end(), header.producer) == producers.end()) producers.push_back(header.producer);
+            for (const RankId rank : part.ranks) {
+                RankInfo info;
+                for (const RankInfo& known : header.ranks)
+                    if (known.rank == rank) info = known;
+                info.rank = part.placement.rank(rank);
+                const auto [found, isNew] = ranks.try_emplace(info.rank, info);
+                if (!isNew && !part.memoryOnly()) found->second = info;
+            }
+        }
+        for (std::size_t i = 1; i < producers.size(); ++i) m_header.producer += " and " + producers[i];
+        for (auto& [rank, info] : ranks) m_header.ranks.push_back(std::move(info));
+    }
+
+    /// Every input is placed relative to one that is placed already, through the one with most operations in common.
+    void settleClocks()
+    {
+        Part* const first = &*std::find_if(m_parts.begin(), m_parts.end() - 1, [](const Part& part) { return !part.memoryOnly(); });
+        const std::int64_t origin = m_header.originUnixNs;
+        for (Part& part : m_parts) {
+            const std::int64_t own = part.info().header.originUnixNs;
+            part.sameWallClock = &part == first || (m_header.clock == ClockKind::Wall && origin != 0 && own != 0);
+            if (part.sameWallClock)
+                part.placement.shift = Duration{std::clamp(own - origin, -kLargestTimeNs / 2, kLargestTimeNs / 2)};
+            part.marks = operationMarks(part.info(), part.collectives, part.numbered());
+            for (OperationMark& mark : part.marks) {
+                mark.begin = mark.begin + part.placement.shift;
+                mark.end = mark.end + part.placement.shift;
+            }
+        }
+        std::vector<Part*> placed{first}, waiting;
+        for (Part& part : m_parts)
+            if (&part != first && !part.memoryOnly()) waiting.push_back(&part);
+        m_reference = first;
+        for (bool found = true; found && !waiting.empty();) {
+            found = false;
+            for (auto it = waiting.begin(); it != waiting.end();) {
+                Part& part = **it;
+                for (const Part* reference : placed) {
+                    const auto offset = alignClocks(reference->marks, part.marks);
+                    if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 && (!part.clock || offset->matched > part.clock->matched)) part.clock = offset;
+                }
+                if (!part.clock) {
+                    ++it;
+                    continue;
+                }
+                // Virtual and predicted clocks are common by construction: only the residual says something.
+                if (m_header.clock != ClockKind::Wall) part.clock->offsetNs = 0;
+                const Duration offset{part.clock->offsetNs};
+                part.placement.shift += offset;
+                for (OperationMark& mark : part.marks) {
+                    mark.begin = mark.begin + offset;
+                    mark.end = mark.end + offset;
+                }
+                placed.push_back(&part);
+                it = waiting.erase(it);
+                found = true;
+            }
+        }
+    }
+
+    Status copy(Part& part, bool first, TraceSink& target, const std::stop_token& stop)
+    {
+        PlacedSink sink(target, part.placement);
+        const auto producer = sink.openProducer();
+        TraceQuery& trace = *part.trace;
+        Tracks tracks;
+        for (const TrackView& track : trace.tracks()) tracks.push_back(sink.defineTrack(track.info));
+        const auto track = [&](TrackId id) {
+            const auto index = static_cast<std::size_t>(id.value);
+            return id.value >= 0 && index < tracks.size() ? std::optional(tracks[index]) : std::nullopt;
+        };
+        std::map<OpId, OpId> ops;
+        Status failure;
+        const auto op = [&](OpId id) {
+            const auto found = ops.find(id);
+            if (found != ops.end()) return found->second;
+            const auto info = trace.op(id);
+            if (!info.ok() && failure.ok()) failure = info.error();
+            return ops.emplace(id, info.ok() ? sink.defineOp(**info) : OpId{}).first->second;
+        };
+        FOURWALLS_TRY(trace.scanSlices([&](const SliceView& slice) {
+            if (const auto at = track(slice.track))
+                producer->slice({*at, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
+            return failure.ok();
+        }, stop));
+        FOURWALLS_TRY(trace.scanAllocations([&](const AllocationView& view) {
+            AllocationRecord record{view.id, view.start, view.bytes, view.address, view.category, std::nullopt, view.microbatch};
+            if (view.op) record.op = op(*view.op);
+            producer->allocated(view.rank, record);
+            if (view.end) producer->freed(view.rank, view.id, *view.end);
+            return failure.ok();
+        }, stop));
+        FOURWALLS_TRY(failure);
+        std::map<CounterId, CounterId> counters;
+        FOURWALLS_TRY(trace.scanCounters([&](const CounterRecord& sample) {
+            const auto index = static_cast<std::size_t>(sample.counter.value);
+            if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
+            const CounterInfo& info = part.info().counters[index];
+            // Every rank's file repeats what belongs to the whole job.
+            if (!info.rank && !first && m_jobCounters.contains(info.name)) return true;
+            auto found = counters.find(sample.counter);
+            if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
+            producer->counter({found->second, sample.at, sample.value});
+            return true;
+        }, stop));
+        for (const CounterInfo& info : part.info().counters)
+            if (!info.rank) m_jobCounters.insert(info.name);
+        FOURWALLS_TRY(trace.scanFlows([&](const FlowRecord& flow) {
+            const auto from = track(flow.fromTrack), to = track(flow.toTrack);
+            if (from && to) producer->flow({flow.kind, *from, flow.from, *to, flow.to});
+            return true;
+        }, stop));
+        for (const RankId rank : part.ranks) {
+            FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+            for (const StepView& step : steps) producer->step(rank, step.record);
+        }
+        FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events, trace.events(kEverything, kNoLimit));
+        for (const EventRecord& event : events) producer->event(event);
+        for (const AuditRecord& record : part.info().audit) {
+            // What every part infers of the same network would add up.
+            const bool inferred = record.name.compare(0, 9, "inferred_") == 0;
+            if (!inferred || &part == m_reference) sink.audit(record);
+        }
+        if (!part.info().complete) sink.audit({"source_incomplete", AuditSeverity::Info, 1, "merged from an interrupted recording"});
+        m_tracks.push_back(std::move(tracks));
+        return {};
+    }
+
+    /// The group with the run's numbers. A file of one rank knows its world as that rank alone.
+    ProcessGroupInfo placedGroup(const Part& part, const ProcessGroupInfo& own) const
+    {
+        ProcessGroupInfo group = own;
+        for (RankId& rank : group.ranks) rank = part.placement.rank(rank);
+        const bool wholeFile = !part.numbered() && own.name == "world" && group.ranks.size() == part.ranks.size();
+        if (!wholeFile) return group;
+        group.ranks.clear();
+        for (const RankInfo& rank : m_header.ranks) group.ranks.push_back(rank.rank);
+        return group;
+    }
+
+    /// Recordings number operations for the whole job; members of imports are found by time.
+    void writeCollectives(TraceSink& sink)
+    {
+        std::vector<RankId> world;
+        for (const RankInfo& rank : m_header.ranks) world.push_back(rank.rank);
+        RunCollectives byTime("", world);
+        using Key = std::tuple<GroupId, CollectiveOp, std::int64_t>;
+        struct Operation {
+            Instant lastArrival{std::numeric_limits<std::int64_t>::min()};
+            std::set<RankId> ranks;
+        };
+        std::map<Key, Operation> operations;
+        std::vector<CollectiveMember> members;
+        for (std::size_t i = 0; i < m_parts.size(); ++i) {
+            Part& part = m_parts[i];
+            std::vector<ProcessGroupInfo> groups;
+            std::vector<GroupId> ids;
+            for (const ProcessGroupInfo& own : part.info().groups) {
+                groups.push_back(placedGroup(part, own));
+                if (part.numbered()) ids.push_back(sink.defineGroup(groups.back()));
+            }
+            for (const CollectiveView& view : part.collectives) {
+                const auto group = static_cast<std::size_t>(view.record.group.value);
+                const auto track = static_cast<std::size_t>(view.record.track.value);
+                if (view.record.group.value < 0 || group >= groups.size() || view.record.track.value < 0 || track >= m_tracks[i].size()) continue;
+                CollectiveMember member;
+                member.rank = part.placement.rank(view.rank);
+                member.record = view.record;
+                member.record.track = m_tracks[i][track];
+                member.record.start = view.record.start + part.placement.shift;
+                member.record.lastArrival = view.record.lastArrival + part.placement.shift;
+                member.record.end = view.record.end + part.placement.shift;
+                if (view.record.peer) member.record.peer = part.placement.rank(*view.record.peer);
+                if (!part.numbered()) {
+                    member.groupKey = byTime.group(groups[group]);
+                    byTime.add(std::move(member));
+                    continue;
+                }
+                member.record.group = ids[group];
+                const bool message = view.record.operation == CollectiveOp::Send || view.record.operation == CollectiveOp::Receive;
+                if (!message) {
+                    Operation& operation = operations[{ids[group], view.record.operation, view.record.sequence}];
+                    operation.lastArrival = std::max(operation.lastArrival, member.record.start);
+                    operation.ranks.insert(member.rank);
+                }
+                members.push_back(std::move(member));
+            }
+            part.collectives = {};
+        }
+        const auto producer = sink.openProducer();
+        for (CollectiveMember& member : members) {
+            const auto found = operations.find({member.record.group, member.record.operation, member.record.sequence});
+            if (found != operations.end() && found->second.ranks.size() > 1)
+                member.record.lastArrival = std::clamp(std::max(found->second.lastArrival, member.record.lastArrival), member.record.start, member.record.end);
+            producer->collective(member.record);
+        }
+        m_matched = std::count_if(operations.begin(), operations.end(), [](const auto& entry) { return entry.second.ranks.size() > 1; });
+        byTime.finish(sink);
+        m_matched += byTime.matchedOperations();
+    }
+
+    void audit(TraceSink& sink) const
+    {
+        using enum AuditSeverity;
+        sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()), "traces of one run"});
+        sink.audit({"collectives_matched", Info, m_matched, "operations found on several ranks"});
+        for (const Part& part : m_parts) {
+            if (part.renumbered) sink.audit({"rank_assumed", Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
+            const bool joined = part.memoryOnly() && part.sameWallClock;
+            if (!part.clock && &part != m_reference && !joined)
+                sink.audit({"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
+            if (!part.clock) continue;
+            for (const RankId own : part.ranks) {
+                const std::string rank = "rank_" + std::to_string(part.placement.rank(own).value);
+                sink.audit({"clock_offset_ns_" + rank, Info, part.clock->offsetNs,
+                            "added to this rank's times, from " + std::to_string(part.clock->matched) + " collectives"});
+                sink.audit({"clock_residual_ns_" + rank, Info, part.clock->residualNs, "median distance of a collective's ends after that"});
+            }
+        }
+    }
+
+    std::vector<Part> m_parts;
+    const Part* m_reference = nullptr;          ///< whose clock is the run's
+    TraceHeader m_header;
+    std::vector<Tracks> m_tracks;               ///< of the run, by part and its own TrackId
+    std::set<std::string> m_jobCounters;
+    std::int64_t m_matched = 0;
+};
+
+} // namespace
+
+Result<std::unique_ptr<TraceMerge>> TraceMerge::create(std::vector<MergeInput> inputs, std::stop_token stop)
+{
+    auto merge = std::make_unique<Merge>();
+    FOURWALLS_TRY(merge->prepare(std::move(inputs), stop));
+    return std::unique_ptr<TraceMerge>(std::move(merge));
+}
+
+} // namespace fourwalls::importers
