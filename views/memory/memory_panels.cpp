@@ -82,8 +82,8 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     prepareTable(*m_table);
     m_table->horizontalHeader()->setSectionResizeMode(MemoryGroupModel::Name, QHeaderView::Stretch);
     m_table->setColumnWidth(MemoryGroupModel::Bytes, 78);
-    m_table->setColumnWidth(MemoryGroupModel::Share, 128);
-    m_table->setColumnWidth(MemoryGroupModel::Count, 68);
+    m_table->setColumnWidth(MemoryGroupModel::Share, 120);
+    m_table->setColumnWidth(MemoryGroupModel::Count, 80);
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
     connect(m_groupings, &QButtonGroup::idClicked, this,
