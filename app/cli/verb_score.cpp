@@ -77,11 +77,11 @@ std::string tableText(const ScoredTable& table, bool rows)
                                       number(row.publishedSeconds, 3), number(row.predictedSeconds, 3),
                                       number(row.errorPercent), row.dominant)
                         : fmt::format("  {:<40} skipped: {}\n", row.id, row.skipped);
-    text += fmt::format("{:<28} {:>4} of {:>4} rows, time: mean error {} %, bias {} %, largest {} %; memory: mean error "
-                        "{} %; ranks agree {} %\n",
-                        table.file, table.predicted, table.rows, number(table.timeMaePercent),
-                        number(table.timeBiasPercent), number(table.timeMaxPercent), number(table.memoryMaePercent),
-                        number(table.rankAgreementPercent));
+    text += fmt::format(
+        "{:<28} {:>4} of {:>4} rows, time: mean error {} %, bias {} %, largest {} %; memory: mean error "
+        "{} %; ranks agree {} %\n",
+        table.file, table.predicted, table.rows, number(table.timeMaePercent), number(table.timeBiasPercent),
+        number(table.timeMaxPercent), number(table.memoryMaePercent), number(table.rankAgreementPercent));
     return text;
 }
 
@@ -111,8 +111,10 @@ public:
         for (const std::string& file : m_files) {
             const auto table = compare::scoreTable(file, *calibration);
             if (!table) return console.fail(table.error());
-            if (console.json()) files.push_back(tableJson(*table));
-            else text += tableText(*table, m_rows);
+            if (console.json())
+                files.push_back(tableJson(*table));
+            else
+                text += tableText(*table, m_rows);
         }
         if (console.json()) return console.answerJson({{"files", std::move(files)}});
         if (!text.empty()) text.pop_back();

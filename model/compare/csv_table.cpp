@@ -21,9 +21,12 @@ bool readRecord(std::string_view text, std::size_t& at, std::size_t& line, std::
         const char c = text[at];
         if (c == '\n') ++line;
         if (quoted) {
-            if (c != '"') cells.back() += c;
-            else if (at + 1 < text.size() && text[at + 1] == '"') cells.back() += text[++at];
-            else quoted = false;
+            if (c != '"')
+                cells.back() += c;
+            else if (at + 1 < text.size() && text[at + 1] == '"')
+                cells.back() += text[++at];
+            else
+                quoted = false;
         } else if (c == '"' && cells.back().empty()) {
             quoted = true;
         } else if (c == ',') {

@@ -103,7 +103,8 @@ void readNetwork(const std::string& text, ClusterSpec& cluster)
         std::size_t end = unit;
         while (end > 0 && text[end - 1] == ' ') --end;
         std::size_t begin = end;
-        while (begin > 0 && (std::isdigit(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '.')) --begin;
+        while (begin > 0 && (std::isdigit(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '.'))
+            --begin;
         if (begin == end) continue;
         const double rate = std::atof(text.substr(begin, end - begin).c_str()) / 8 * 1e9;
         if (!(rate > 0)) continue;
@@ -249,11 +250,16 @@ void readMemory(const Cells& cells, PublishedRow& row)
     if (!row.memoryGb) return;
     // "GB" of tools that divide by 2^30 (PyTorch's and nvidia-smi's MiB / 1024) is GiB.
     row.bytesPerGb = 1024.0 * 1024 * 1024;
-    if (has(kind, "smi")) row.memoryKind = MemoryKind::Device;
-    else if (has(kind, "percent")) row.memoryKind = MemoryKind::ActivationPercent;
-    else if (has(kind, "params+optimizer plus activations")) row.memoryKind = MemoryKind::StatesAndActivations;
-    else if (has(kind, "analytic")) row.memoryKind = MemoryKind::Other;
-    else row.memoryKind = MemoryKind::Allocator;
+    if (has(kind, "smi"))
+        row.memoryKind = MemoryKind::Device;
+    else if (has(kind, "percent"))
+        row.memoryKind = MemoryKind::ActivationPercent;
+    else if (has(kind, "params+optimizer plus activations"))
+        row.memoryKind = MemoryKind::StatesAndActivations;
+    else if (has(kind, "analytic"))
+        row.memoryKind = MemoryKind::Other;
+    else
+        row.memoryKind = MemoryKind::Allocator;
 }
 
 /// The plan, once the model and the framework are known. The reason why not, if the row lacks something.
@@ -263,8 +269,10 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     TrainingSettings& training = row.spec.training;
     const auto degree = [&](const char* column, int& target, bool silent) {
         const auto value = cells.count(column);
-        if (value) target = static_cast<int>(std::min<std::int64_t>(*value, 1'000'000));
-        else if (!silent) assume.note(std::string(column) + "=1");
+        if (value)
+            target = static_cast<int>(std::min<std::int64_t>(*value, 1'000'000));
+        else if (!silent)
+            assume.note(std::string(column) + "=1");
     };
     if (!cells.count("tp") && !cells.count("pp") && !cells.count("dp")) return "degrees";
     degree("tp", plan.tp, false);
@@ -304,8 +312,10 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     if (plan.schedule == PipelineSchedule::Interleaved && plan.vpp == 1) {
         const std::int64_t layers = row.spec.model.transformer()->layers;
         plan.vpp = layers % (2 * plan.pp) == 0 || (layers + 2) % (2 * plan.pp) == 0 ? 2 : 1;
-        if (plan.vpp == 1) plan.schedule = PipelineSchedule::OneFOneB;
-        else assume.note("vpp=2");
+        if (plan.vpp == 1)
+            plan.schedule = PipelineSchedule::OneFOneB;
+        else
+            assume.note("vpp=2");
     }
     if (plan.schedule == PipelineSchedule::OneFOneB && plan.vpp > 1) plan.vpp = 1;
 
@@ -363,8 +373,8 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     }
     FOURWALLS_TRY_ASSIGN(row.framework, loadFramework(framework));
     FOURWALLS_TRY_ASSIGN(row.spec.cluster, loadCluster(cluster));
-    if (const auto perNode = cells.count("gpus_per_node"); perNode && row.spec.cluster.fabric != NodeFabric::Shared &&
-                                                           *perNode < row.spec.cluster.devicesPerNode)
+    if (const auto perNode = cells.count("gpus_per_node");
+        perNode && row.spec.cluster.fabric != NodeFabric::Shared && *perNode < row.spec.cluster.devicesPerNode)
         row.spec.cluster.devicesPerNode = static_cast<int>(*perNode);
     readNetwork(cells.text("network"), row.spec.cluster);
     row.spec.framework = framework;

@@ -22,15 +22,15 @@ struct PublishedRow {
     std::string id;
     RunSpec spec;
     FrameworkPreset framework;
-    std::vector<std::string> assumed;     ///< fields that the row leaves blank, as "field=value"
-    std::optional<double> seconds;        ///< of an iteration (or of one layer)
-    bool oneLayer = false;                ///< the row measures one transformer layer, not an iteration
-    std::optional<double> memoryGb;       ///< in the row's own unit
-    double bytesPerGb = 1e9;              ///< of that unit
+    std::vector<std::string> assumed; ///< fields that the row leaves blank, as "field=value"
+    std::optional<double> seconds;    ///< of an iteration (or of one layer)
+    bool oneLayer = false;            ///< the row measures one transformer layer, not an iteration
+    std::optional<double> memoryGb;   ///< in the row's own unit
+    double bytesPerGb = 1e9;          ///< of that unit
     MemoryKind memoryKind = MemoryKind::None;
     bool outOfMemory = false;
-    std::string sweep;                    ///< model, device and precision: rows that are ranked against each other
-    std::string skipped;                  ///< why it cannot be predicted; empty if it can
+    std::string sweep;   ///< model, device and precision: rows that are ranked against each other
+    std::string skipped; ///< why it cannot be predicted; empty if it can
 };
 
 /// Whether a table has the columns of published training steps.

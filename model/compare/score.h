@@ -17,12 +17,12 @@ struct ScoredRow {
     std::optional<double> publishedSeconds, predictedSeconds, errorPercent;
     std::optional<double> lowSeconds, highSeconds;
     std::optional<double> publishedMemoryGb, predictedMemoryGb; ///< in the row's unit
-    bool outOfMemory = false;             ///< as published
-    std::optional<bool> feasible;         ///< as predicted
+    bool outOfMemory = false;                                   ///< as published
+    std::optional<bool> feasible;                               ///< as predicted
     std::vector<std::string> assumed;
     std::string skipped;
-    std::string dominant;                 ///< part of the step that takes most of it
-    cost::PartSeconds parts;              ///< of the slowest stage, for one step
+    std::string dominant;    ///< part of the step that takes most of it
+    cost::PartSeconds parts; ///< of the slowest stage, for one step
     std::string sweep;
     double deviceSecondsPerToken = 0, predictedDeviceSecondsPerToken = 0;
 };
@@ -32,7 +32,7 @@ struct ScoredTable {
     std::size_t rows = 0, predicted = 0;
     std::optional<double> timeMaePercent, timeBiasPercent, timeMaxPercent, memoryMaePercent, rankAgreementPercent;
     std::vector<ScoredRow> items;
-    std::string notScored;                ///< why a table of another kind is left out
+    std::string notScored; ///< why a table of another kind is left out
 };
 
 /// Scores one table. Definitions: docs/metrics.md, "Scores". Errors: of reading the file and of the presets; rows that

@@ -54,8 +54,7 @@ double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allFo
         // More micro-batches in flight fill what is left: half of it under 2p, nearly all in the V shape.
         const double spare = std::clamp((m - p) / p, 0.0, 1.0);
         if (cost.shape.schedule == PipelineSchedule::ZeroBubble2p) return oneP * (1 - spare / 2) + 2 * transfers;
-        if (cost.shape.schedule == PipelineSchedule::ZeroBubbleV)
-            return oneP * (1 - spare) * 2 / 3 + 2 * transfers / v;
+        if (cost.shape.schedule == PipelineSchedule::ZeroBubbleV) return oneP * (1 - spare) * 2 / 3 + 2 * transfers / v;
         return oneP + 2 * transfers;
     }
     }
@@ -91,8 +90,8 @@ double highFactor(CostPart part, const Calibration& c)
 std::string_view name(CostPart part)
 {
     constexpr std::array<std::string_view, kCostParts> kNames{
-        "gemm",        "attention",      "memory_bound",  "host",          "tensor_comm", "context_comm", "expert_comm",
-        "parameter_comm", "gradient_comm", "pipeline_comm", "copy",        "contention",  "optimizer"};
+        "gemm",           "attention",     "memory_bound",  "host", "tensor_comm", "context_comm", "expert_comm",
+        "parameter_comm", "gradient_comm", "pipeline_comm", "copy", "contention",  "optimizer"};
     const auto index = static_cast<std::size_t>(part);
     return index < kCostParts ? kNames[index] : "unknown";
 }
@@ -176,14 +175,21 @@ std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)
 {
     if (prediction.feasible) return {};
     const MemoryTerms& m = cost.stages[static_cast<std::size_t>(prediction.peakStage)].memory;
-    const std::array<std::pair<const char*, double>, 10> terms{
-        {{"weights", m.weights}, {"gradients", m.gradients}, {"optimizer states", m.optimizer},
-         {"activations", m.activations}, {"logits", m.logits}, {"temporaries", m.transient},
-         {"communication buffers", m.communication}, {"library buffers", m.library}, {"context", m.context}, {"allocator slack", m.slack}}};
+    const std::array<std::pair<const char*, double>, 10> terms{{{"weights", m.weights},
+                                                                {"gradients", m.gradients},
+                                                                {"optimizer states", m.optimizer},
+                                                                {"activations", m.activations},
+                                                                {"logits", m.logits},
+                                                                {"temporaries", m.transient},
+                                                                {"communication buffers", m.communication},
+                                                                {"library buffers", m.library},
+                                                                {"context", m.context},
+                                                                {"allocator slack", m.slack}}};
     const auto largest =
         std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     char text[200];
-    std::snprintf(text, sizeof text, "stage %d needs %.1f GB and the device has %.1f GB; the largest term is %s (%.1f GB)",
+    std::snprintf(text, sizeof text,
+                  "stage %d needs %.1f GB and the device has %.1f GB; the largest term is %s (%.1f GB)",
                   prediction.peakStage, prediction.peakBytes * 1e-9, cost.usableMemoryBytes * 1e-9, largest->first,
                   largest->second * 1e-9);
     return text;

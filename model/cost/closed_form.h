@@ -19,12 +19,12 @@ struct Prediction {
     CostPart dominant = CostPart::Gemm;    ///< the part that takes most of the step
     bool bubbleDominates = false;          ///< waiting for the pipeline takes more than any part
     double tokensPerSecond = 0;
-    double mfu = 0;                        ///< 0: the peak is unknown
-    double wireBytes = 0;                  ///< sent by the busiest rank in one step
-    double peakBytes = 0;                  ///< of the fullest stage, everything counted
-    double peakReservedBytes = 0;          ///< of it, what an allocator reports as reserved
+    double mfu = 0;               ///< 0: the peak is unknown
+    double wireBytes = 0;         ///< sent by the busiest rank in one step
+    double peakBytes = 0;         ///< of the fullest stage, everything counted
+    double peakReservedBytes = 0; ///< of it, what an allocator reports as reserved
     int peakStage = 0;
-    bool feasible = true;                  ///< peakBytes fits the device
+    bool feasible = true; ///< peakBytes fits the device
 };
 
 /// Errors cannot happen: `cost` comes from CostModel. Sources of the bubbles: docs/metrics.md, "bubble_fraction".

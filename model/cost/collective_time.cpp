@@ -53,7 +53,8 @@ GroupPlacement placeGroup(int ranks, int stride, int devicesPerNode)
 }
 
 CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& calibration)
-    : m_calibration(&calibration), m_cluster(cluster)
+    : m_calibration(&calibration)
+    , m_cluster(cluster)
 {
     m_networkShare = cluster.networkBytesPerSecondPerDevice() * calibration.networkFraction;
     m_nodeRate = cluster.nodeLink.bytesPerSecond * calibration.nodeLinkFraction;
@@ -86,16 +87,16 @@ double CollectiveTimes::insideNode(Collective collective, double bytes, int rank
     const double sent = wireBytes(collective, bytes, ranks);
     if (const CollectiveCurve* curve = curveFor(collective, ranks)) {
         // A gather or scatter is half an all-reduce of the same buffer.
-        const double scale = m_cluster.nodeLink.bytesPerSecond > 0
-                                 ? m_cluster.nodeLink.bytesPerSecond / curve->linkBytesPerSecond
-                                 : 1;
+        const double scale =
+            m_cluster.nodeLink.bytesPerSecond > 0 ? m_cluster.nodeLink.bytesPerSecond / curve->linkBytesPerSecond : 1;
         const double rate = busRate(*curve, bytes * std::min(1.0, 1 / scale)) * scale;
         return sent / rate;
     }
     const double rate = std::max(m_nodeRate, 1.0);
     const double ring = kBaseSeconds + ringSteps(collective, n) * m_cluster.nodeLink.latencySeconds + sent / rate;
     if (collective != Collective::AllReduce) return ring;
-    const double tree = kBaseSeconds + 2 * std::ceil(std::log2(n)) * m_cluster.nodeLink.latencySeconds + 2 * bytes / rate;
+    const double tree =
+        kBaseSeconds + 2 * std::ceil(std::log2(n)) * m_cluster.nodeLink.latencySeconds + 2 * bytes / rate;
     return std::min(ring, tree);
 }
 
@@ -153,8 +154,7 @@ double CollectiveTimes::seconds(Collective collective, double bytes, const Group
 
 double CollectiveTimes::pointToPoint(double bytes, bool sameNode) const
 {
-    if (sameNode)
-        return kBaseSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
+    if (sameNode) return kBaseSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
     return kBaseSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
 }
 

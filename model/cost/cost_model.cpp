@@ -70,7 +70,7 @@ struct CostModel::State {
     Calibration calibration;
     DeviceRates rates;
     std::optional<CollectiveTimes> collectives;
-    std::vector<std::pair<LayerSetting, LayerCost>> layers;     ///< priced so far
+    std::vector<std::pair<LayerSetting, LayerCost>> layers; ///< priced so far
     std::vector<std::pair<LayerSetting, LayerCost>> embeddings, heads;
     std::vector<std::pair<double, std::vector<LayerCost>>> blocks; ///< of residual networks, by images
 
@@ -126,9 +126,18 @@ Result<CostModel> CostModel::create(const RunSpec& spec)
     return create(spec, framework, calibration);
 }
 
-const RunSpec& CostModel::spec() const { return m_state->spec; }
-const FrameworkPreset& CostModel::framework() const { return m_state->framework; }
-const Calibration& CostModel::calibration() const { return m_state->calibration; }
+const RunSpec& CostModel::spec() const
+{
+    return m_state->spec;
+}
+const FrameworkPreset& CostModel::framework() const
+{
+    return m_state->framework;
+}
+const Calibration& CostModel::calibration() const
+{
+    return m_state->calibration;
+}
 
 LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBatch) const
 {
@@ -175,8 +184,10 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
     const TransformerSpec* t = spec.model.transformer();
     const int positions = shape.positions();
     std::int64_t units = 1;
-    if (t) units = t->layers;
-    else if (const ResNetSpec* r = spec.model.resnet()) units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
+    if (t)
+        units = t->layers;
+    else if (const ResNetSpec* r = spec.model.resnet())
+        units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
     const std::vector<std::int64_t> split =
         splitLayers(units, positions, t ? framework.stageSplit : StageSplit::Layers);
     std::vector<ChunkContents> result(static_cast<std::size_t>(positions));
@@ -220,8 +231,7 @@ LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost lay
         pass.parts[CostPart::ParameterComm] += seconds - hidden;
     };
     beside(layer.forward, gather, layer.forward.seconds());
-    const double backward =
-        layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
+    const double backward = layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
     beside(layer.backwardInput, gather + scatter, backward);
     const auto wire = [&](double parameters, int ranks) {
         return 2 * CollectiveTimes::wireBytes(Collective::AllGather, w * parameters, ranks) +
@@ -268,8 +278,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     LayerSetting s = setting(plan, microBatch);
     if (const TransformerSpec* t = spec.model.transformer()) {
         const CostContext c = context();
-        if (what.dense > 0)
-            take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.dense));
+        if (what.dense > 0) take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.dense));
         if (what.mixture > 0) {
             s.mixture = true;
             take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.mixture));
@@ -288,7 +297,8 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
         if (const RecommendationSpec* r = spec.model.recommendation()) {
             take(recommendationCost(c, *r, microBatch, plan.ep, 1), 1);
         } else {
-            auto found = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == microBatch; });
+            auto found =
+                std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == microBatch; });
             if (found == blocks.end())
                 found = blocks.insert(blocks.end(), {microBatch, resnetBlocks(c, *spec.model.resnet(), microBatch)});
             for (std::int64_t i = 0; i < what.dense; ++i) {
@@ -367,13 +377,14 @@ Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan,
     const PipelineShape shape = pipelineShape(plan);
     if (position < 0 || position >= shape.positions())
         return misfit("position", "there is no position " + std::to_string(position), "0 to the last position");
-    const double microBatch =
-        static_cast<double>(state.spec.training.batch) / plan.dp / plan.microbatches;
+    const double microBatch = static_cast<double>(state.spec.training.batch) / plan.dp / plan.microbatches;
     std::vector<OperatorCost> list;
     OperatorLists lists;
     const bool both = pass == PipelinePass::Backward;
-    if (recompute) lists.recompute = &list;
-    else if (pass == PipelinePass::Forward) lists.forward = &list;
+    if (recompute)
+        lists.recompute = &list;
+    else if (pass == PipelinePass::Forward)
+        lists.forward = &list;
     if (!recompute && (both || pass == PipelinePass::BackwardInput)) lists.backwardInput = &list;
     if (!recompute && (both || pass == PipelinePass::BackwardWeight)) lists.backwardWeight = &list;
 
@@ -400,9 +411,9 @@ Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan,
         if (here.embedding && !forward) embeddingCost(c, ends, lists);
         return list;
     }
-    const PlainContext c{state.framework,      state.calibration,
-                         state.rates,          *state.collectives,
-                         state.spec.cluster.devicesPerNode, plan.fuse};
+    const PlainContext c{
+        state.framework, state.calibration, state.rates, *state.collectives, state.spec.cluster.devicesPerNode,
+        plan.fuse};
     if (const RecommendationSpec* r = state.spec.model.recommendation()) {
         recommendationCost(c, *r, microBatch, plan.ep, 1, lists);
         return list;

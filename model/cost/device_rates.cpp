@@ -113,8 +113,8 @@ double slowestDevice(int devices, double spread)
     // Inverse of the normal distribution at (n - 0.375) / (n + 0.25), tail form (Abramowitz and Stegun 26.2.23).
     const double tail = 0.625 / (devices + 0.25);
     const double t = std::sqrt(-2 * std::log(tail));
-    const double deviate = t - (2.515517 + 0.802853 * t + 0.010328 * t * t) /
-                                   (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+    const double deviate =
+        t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
     return 1 + spread * std::max(0.0, deviate);
 }
 

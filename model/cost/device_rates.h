@@ -10,19 +10,19 @@ namespace fourwalls::cost {
 
 /// Rates of a device under one precision. All positive.
 struct DeviceRates {
-    double peakFlops = 0;       ///< data sheet, of matrix products [FLOP/s]
-    double plainFlops = 0;      ///< data sheet, without tensor cores: of products whose rows are not aligned
-    double gemmFlops = 0;       ///< sustained, of large aligned matrix products
-    double attentionPeak = 0;   ///< data sheet, of the precision that attention runs in (never fp8)
+    double peakFlops = 0;          ///< data sheet, of matrix products [FLOP/s]
+    double plainFlops = 0;         ///< data sheet, without tensor cores: of products whose rows are not aligned
+    double gemmFlops = 0;          ///< sustained, of large aligned matrix products
+    double attentionPeak = 0;      ///< data sheet, of the precision that attention runs in (never fp8)
     double attentionGemmFlops = 0; ///< sustained, of attention's products where they are separate
     double attentionForward = 0, attentionBackward = 0; ///< of the fused kernel [FLOP/s]
-    double memoryBytes = 0;     ///< that element-wise kernels reach [bytes/s]
-    double streamBytes = 0;     ///< that matrix products stream operands at [bytes/s]
-    double rampSeconds = 0;     ///< of one wave of the largest tiles
-    double kernelSeconds = 0;   ///< of every kernel, on top
-    int multiprocessors = 0;    ///< 0: no tiles
-    double elementBytes = 2;    ///< of activations and weights as computed with
-    bool fp8 = false;           ///< linear layers run in fp8: operands are cast first
+    double memoryBytes = 0;                             ///< that element-wise kernels reach [bytes/s]
+    double streamBytes = 0;                             ///< that matrix products stream operands at [bytes/s]
+    double rampSeconds = 0;                             ///< of one wave of the largest tiles
+    double kernelSeconds = 0;                           ///< of every kernel, on top
+    int multiprocessors = 0;                            ///< 0: no tiles
+    double elementBytes = 2;                            ///< of activations and weights as computed with
+    bool fp8 = false;                                   ///< linear layers run in fp8: operands are cast first
 };
 
 /// precision: of the linear layers; attention and activations are bf16 under fp8. A limit below the power at which the

@@ -89,11 +89,13 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
         l.mixtureBackwardWeight(pass, c, output);
     } else {
         pass.gemm("mlp.down.weight_gradient", {1, l.hidden, l.inner, l.rows}, l.linearAlignment(l.inner), output);
-        pass.gemm("mlp.up.weight_gradient", {1, l.gates * l.inner, l.hidden, l.rows}, l.linearAlignment(l.inner), output);
+        pass.gemm("mlp.up.weight_gradient", {1, l.gates * l.inner, l.hidden, l.rows}, l.linearAlignment(l.inner),
+                  output);
     }
     pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
               output);
-    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.linearAlignment(l.qkvWidth), output);
+    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.linearAlignment(l.qkvWidth),
+              output);
     // Sums over the rows of what passes a bias: of the QKV product and of the activation.
     if (c.model.biases)
         pass.memory("bias.gradient", l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)), 2);
@@ -133,7 +135,14 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t la
     LayerCost cost;
     cost.forward = build(lists.forward, forwardPass);
     if (s.recompute == Recompute::Full) {
-        cost.recompute = build(lists.recompute, forwardPass);
+        // Random states are kept in the forward and put back, twice, around the recomputation.
+        constexpr int kRandomStates = 6;
+        const auto again = [](PassBuilder& pass, const CostContext& context, const LayerSetting& setting,
+                              const LayerShape& l) {
+            if (context.framework.dropout) pass.launches(kRandomStates);
+            forwardPass(pass, context, setting, l);
+        };
+        cost.recompute = build(lists.recompute, again);
         cost.recompute.modelFlops = 0;
     } else if (s.recompute == Recompute::Selective) {
         cost.recompute = build(lists.recompute, selectiveRecompute);
@@ -161,7 +170,8 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     if (c.model.embeddingNorm) forward.memory("norm", 2 * e * activations);
     if (s.tp > 1)
         forward.communicate("embedding.all_reduce", CostPart::TensorComm,
-                            tensorCollective(c, s, s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce,
+                            tensorCollective(c, s,
+                                             s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce,
                                              e * activations),
                             e * activations);
     cost.forward = forward.finish();

@@ -15,16 +15,16 @@ namespace fourwalls::cost {
 
 /// What a layer's costs depend on: equal ones have equal costs.
 struct LayerSetting {
-    double microBatch = 1;          ///< sequences
-    double sequence = 0;            ///< [tokens], whole
+    double microBatch = 1; ///< sequences
+    double sequence = 0;   ///< [tokens], whole
     int tp = 1, cp = 1, ep = 1;
-    int stride = 1;                 ///< devices from one member of the expert or context group to the next
+    int stride = 1; ///< devices from one member of the expert or context group to the next
     bool sequenceParallel = false;
     bool fusedAttention = true;
     bool overlap = true;
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
-    bool mixture = false;           ///< the layer holds a mixture of experts
+    bool mixture = false; ///< the layer holds a mixture of experts
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
     friend bool operator==(const LayerSetting&, const LayerSetting&) = default;
 };
@@ -43,11 +43,11 @@ struct CostContext {
 struct LayerCost {
     PassCost forward, recompute, backwardInput, backwardWeight;
     WireBytes wire;
-    double parameters = 0;        ///< on this rank, experts left out
-    double expertParameters = 0;  ///< of experts, on this rank
-    double savedBytes = 0;        ///< from forward to backward
-    double savedForWeight = 0;    ///< of them, until the weight gradient
-    double workingBytes = 0;      ///< at the peak inside the backward pass, on top of what is saved
+    double parameters = 0;       ///< on this rank, experts left out
+    double expertParameters = 0; ///< of experts, on this rank
+    double savedBytes = 0;       ///< from forward to backward
+    double savedForWeight = 0;   ///< of them, until the weight gradient
+    double workingBytes = 0;     ///< at the peak inside the backward pass, on top of what is saved
 };
 
 /// Lists of operators to fill, by pass; null where nobody wants them.

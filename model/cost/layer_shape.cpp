@@ -48,8 +48,8 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     if (isLatent) { // low-rank products stand for the full ones
         const auto query = static_cast<double>(latent.queryRank), key = static_cast<double>(latent.keyValueRank);
         parameters = (query > 0 ? query * (hidden + queryWidth) : hidden * queryWidth) +
-                     hidden * (key + static_cast<double>(latent.rotaryWidth)) +
-                     key * heads * (width + headValueWidth) + hidden * valueWidth;
+                     hidden * (key + static_cast<double>(latent.rotaryWidth)) + key * heads * (width + headValueWidth) +
+                     hidden * valueWidth;
         qkvWidth = parameters / hidden - valueWidth; // a product of equal work
     }
     if (s.mixture) {
@@ -119,7 +119,11 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
     pass.attentionGemm("attention.scores", {m_batch * heads, m_queries, m_keys, scoreWidth}, align, half);
     pass.memory("attention.softmax", (c.framework.fusedSoftmax ? 2 * e : 7 * e) * scores,
                 c.framework.fusedSoftmax ? 1 : 4, CostPart::MemoryBound);
-    if (c.framework.dropout) pass.memory("attention.dropout", (2 * e + 1) * scores);
+    // Around it the tracker of random states reads and sets the device's state, twice each.
+    if (c.framework.dropout) {
+        pass.memory("attention.dropout", (2 * e + 1) * scores);
+        pass.launches(4);
+    }
     pass.attentionGemm("attention.values", {m_batch * heads, m_queries, headValueWidth, m_keys}, align, half);
     exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
     pass.memory("attention.transpose", 2 * e * rows * valueWidth);
@@ -343,7 +347,8 @@ double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) con
                  e * rows * valueWidth;
     if (s.mixture)
         own += e * expertRows * (hidden + (gates + 1) * expertInner) + e * rows * (gates + 1) * sharedInner;
-    else own += e * rows * (gates + 1) * inner;
+    else
+        own += e * rows * (gates + 1) * inner;
     if (!c.framework.fusedNorm && normPasses > 1) split += 2 * 4 * rowsSplit * hidden; // the norms' float copies
     if (!c.framework.fusedActivation && gates > 1) own += e * rows * inner;            // the gate's activation
     return split + own;

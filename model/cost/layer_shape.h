@@ -11,16 +11,16 @@ namespace fourwalls::cost {
 struct LayerShape {
     LayerShape(const CostContext& context, const LayerSetting& setting);
 
-    double e = 2;               ///< bytes per element
-    double rows = 0;            ///< tokens of a micro-batch on this rank (cut by context parallelism)
-    double rowsSplit = 0;       ///< of them in the parts that sequence parallelism cuts
+    double e = 2;         ///< bytes per element
+    double rows = 0;      ///< tokens of a micro-batch on this rank (cut by context parallelism)
+    double rowsSplit = 0; ///< of them in the parts that sequence parallelism cuts
     double hidden = 0;
-    double qkvWidth = 0, keyWidth = 0, valueWidth = 0, queryWidth = 0; ///< on this rank
-    double inner = 0;           ///< feed-forward width on this rank
-    double gates = 1;           ///< 2 for gated feed-forward blocks
-    double heads = 0, scoreWidth = 0, headValueWidth = 0; ///< heads on this rank, widths of one
+    double qkvWidth = 0, keyWidth = 0, valueWidth = 0, queryWidth = 0;    ///< on this rank
+    double inner = 0;                                                     ///< feed-forward width on this rank
+    double gates = 1;                                                     ///< 2 for gated feed-forward blocks
+    double heads = 0, scoreWidth = 0, headValueWidth = 0;                 ///< heads on this rank, widths of one
     double experts = 0, expertInner = 0, sharedInner = 0, expertRows = 0; ///< of a mixture, on this rank
-    double normPasses = 1;      ///< bytes of the normalisation against a fused one
+    double normPasses = 1; ///< bytes of the normalisation against a fused one
     bool fusedAttention = true;
     double parameters = 0, expertParameters = 0;
 

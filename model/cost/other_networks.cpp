@@ -16,9 +16,11 @@ namespace {
 /// Builds the four passes of one block.
 struct BlockBuilder {
     BlockBuilder(const PlainContext& c, std::int64_t layer, const OperatorLists& lists)
-        : context(c), forward(c.rates, c.framework, c.calibration, lists.forward)
+        : context(c)
+        , forward(c.rates, c.framework, c.calibration, lists.forward)
         , input(c.rates, c.framework, c.calibration, lists.backwardInput)
-        , weight(c.rates, c.framework, c.calibration, lists.backwardWeight), e(c.rates.elementBytes)
+        , weight(c.rates, c.framework, c.calibration, lists.backwardWeight)
+        , e(c.rates.elementBytes)
     {
         forward.setLayer(layer);
         input.setLayer(layer);

@@ -15,7 +15,7 @@ struct PlainContext {
     const DeviceRates& rates;
     const CollectiveTimes& collectives;
     int devicesPerNode = 1;
-    bool fuse = true;       ///< convolution, normalisation and activation in one kernel
+    bool fuse = true; ///< convolution, normalisation and activation in one kernel
 };
 
 /// The blocks of a residual network in order: stem, bottleneck blocks, pooling and classifier. images: per micro-batch.

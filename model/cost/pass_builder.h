@@ -20,11 +20,15 @@ class PassBuilder {
 public:
     PassBuilder(const DeviceRates& rates, const FrameworkPreset& framework, const Calibration& calibration,
                 std::vector<OperatorCost>* list = nullptr)
-        : m_rates(rates), m_framework(framework), m_calibration(calibration), m_list(list)
-    {
-    }
+        : m_rates(rates)
+        , m_framework(framework)
+        , m_calibration(calibration)
+        , m_list(list)
+    {}
 
     void setLayer(std::int64_t layer) { m_layer = layer; }
+    /// Small kernels and copies whose own time does not count, only their launches.
+    void launches(int count) { m_kernels += count; }
 
     /// A product of a linear layer. modelShare: of its FLOPs, what the model needs. The batch is that of the experts on
     /// this rank: one kernel, or one each.

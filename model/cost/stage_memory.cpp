@@ -59,19 +59,22 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
                                 : kind.activationBytes * held;
         memory.activations += kept;
         const double own = std::max(kind.transientForwardBytes, kind.transientBackwardBytes);
-        if (kind.holdsHead) head = std::max(head, own);
-        else working = std::max(working, own);
+        if (kind.holdsHead)
+            head = std::max(head, own);
+        else
+            working = std::max(working, own);
     }
     memory.logits = head;
     memory.transient = head > 0 ? 0 : working;
 
     // Gathered weights of the layer at work and the next, and their gradient before it is scattered.
     if (plan.zero >= 3 && shape.stages == 1 && contents.shards > 1)
-        memory.communication += 2 * std::min(weightBytes, 2.0) * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
+        memory.communication +=
+            2 * std::min(weightBytes, 2.0) * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
     // With a pipeline the weights stay gathered and the gradients whole through the step (see step_traffic.h).
     if (plan.zero >= 3 && shape.stages > 1 && contents.shards > 1)
-        memory.communication += (std::min(weightBytes, 2.0) + framework.reduceBytes) *
-                                (contents.parameters + contents.expertParameters);
+        memory.communication +=
+            (std::min(weightBytes, 2.0) + framework.reduceBytes) * (contents.parameters + contents.expertParameters);
     if (shape.stages > 1) memory.communication += 4 * cost.boundaries.front().bytes;
     memory.library = framework.libraryBytes;
     memory.context = framework.contextBytes;

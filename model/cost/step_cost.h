@@ -60,10 +60,10 @@ struct PartSeconds {
 
 /// One pass of one micro-batch through one position of the pipeline.
 struct PassCost {
-    PartSeconds parts;             ///< adds up to the time that the stage is occupied
-    double hiddenCommSeconds = 0;  ///< communication that runs beside computation (not in parts)
-    double flops = 0;              ///< matrix products and convolutions on this rank, as executed
-    double modelFlops = 0;         ///< of them, what the model needs (causal attention half, no recomputation)
+    PartSeconds parts;            ///< adds up to the time that the stage is occupied
+    double hiddenCommSeconds = 0; ///< communication that runs beside computation (not in parts)
+    double flops = 0;             ///< matrix products and convolutions on this rank, as executed
+    double modelFlops = 0;        ///< of them, what the model needs (causal attention half, no recomputation)
     double seconds() const { return parts.total(); }
 };
 
@@ -74,23 +74,23 @@ struct WireBytes {
 
 /// A position of the pipeline (a stage's chunk). Positions that hold the same kinds of layers share one.
 struct ChunkCost {
-    std::int64_t layers = 0;         ///< transformer layers (or blocks) in it
+    std::int64_t layers = 0; ///< transformer layers (or blocks) in it
     bool holdsEmbedding = false, holdsHead = false;
     PassCost forward;
-    PassCost recompute;              ///< before the backward, on the same stage; zero without recomputation
-    PassCost backwardInput;          ///< gradient of the inputs
-    PassCost backwardWeight;         ///< gradient of the weights
-    WireBytes wire;                  ///< of forward, recomputation and backward together
-    double activationBytes = 0;      ///< kept from forward to backward, per micro-batch
+    PassCost recompute;         ///< before the backward, on the same stage; zero without recomputation
+    PassCost backwardInput;     ///< gradient of the inputs
+    PassCost backwardWeight;    ///< gradient of the weights
+    WireBytes wire;             ///< of forward, recomputation and backward together
+    double activationBytes = 0; ///< kept from forward to backward, per micro-batch
     double transientForwardBytes = 0, transientBackwardBytes = 0; ///< on top of that while a pass runs
-    double weightGradientBytes = 0;  ///< of activationBytes: still held between backwardInput and backwardWeight
+    double weightGradientBytes = 0; ///< of activationBytes: still held between backwardInput and backwardWeight
 
     double backwardSeconds() const { return backwardInput.seconds() + backwardWeight.seconds(); }
 };
 
 /// Peak bytes of a rank of a stage, by term; they add up to the peak.
 struct MemoryTerms {
-    double weights = 0;       ///< in the precision that computes (and what a gathered shard adds)
+    double weights = 0; ///< in the precision that computes (and what a gathered shard adds)
     double gradients = 0;
     double optimizer = 0;     ///< states and master weights
     double activations = 0;   ///< of all micro-batches in flight at the peak
@@ -100,10 +100,7 @@ struct MemoryTerms {
     double library = 0;       ///< buffers of the collective library, outside of the allocator
     double context = 0;       ///< the driver's and libraries' context on the device
     double slack = 0;         ///< what the allocator reserves and cannot use
-    double total() const
-    {
-        return reserved() + library + context;
-    }
+    double total() const { return reserved() + library + context; }
     /// What an allocator reports as allocated.
     double allocated() const
     {
@@ -115,53 +112,50 @@ struct MemoryTerms {
 
 /// What belongs to a stage as a whole, once per step.
 struct StageCost {
-    double parameters = 0;               ///< on a rank of this stage, before sharding over data parallelism
-    double gradientCommSeconds = 0;      ///< the whole reduction of gradients (and gathering of parameters) of the step
-    double gradientCommExposed = 0;      ///< of it, after the stage's last backward
-    double gradientWireBytes = 0;        ///< sent by a rank
-    double optimizerSeconds = 0;         ///< gradient norm and update, after the reduction of every stage
-    int inFlight = 1;                    ///< (micro-batch, chunk) activations held at once
+    double parameters = 0;          ///< on a rank of this stage, before sharding over data parallelism
+    double gradientCommSeconds = 0; ///< the whole reduction of gradients (and gathering of parameters) of the step
+    double gradientCommExposed = 0; ///< of it, after the stage's last backward
+    double gradientWireBytes = 0;   ///< sent by a rank
+    double optimizerSeconds = 0;    ///< gradient norm and update, after the reduction of every stage
+    int inFlight = 1;               ///< (micro-batch, chunk) activations held at once
     MemoryTerms memory;
 };
 
 /// The transfer over one boundary of the pipeline, from position i to i + 1 (and the gradient back).
 struct BoundaryCost {
-    double bytes = 0;     ///< per message and rank
-    double seconds = 0;   ///< of one message
+    double bytes = 0;   ///< per message and rank
+    double seconds = 0; ///< of one message
 };
 
 /// Costs of one step under one plan.
 struct StepCost {
     PipelineShape shape;
-    std::vector<ChunkCost> kinds;             ///< the different positions
+    std::vector<ChunkCost> kinds;              ///< the different positions
     std::vector<std::uint32_t> kindOfPosition; ///< by position: index into kinds
-    std::vector<BoundaryCost> boundaries;     ///< by position; one fewer than positions (same stage: 0 seconds)
-    bool blockingTransfers = false;           ///< sender and receiver both wait for a transfer (else it runs beside)
-    std::vector<StageCost> stages;            ///< by stage
-    double fixedSeconds = 0;                  ///< once per step outside of all of these (engine, data, logging)
-    double modelFlopsPerStep = 0;             ///< of the whole job
-    double tokensPerStep = 0;                 ///< or samples, for models without a sequence
-    double peakFlops = 0;                     ///< of one device in the precision that runs [FLOP/s]; 0 unknown
-    double deviceMemoryBytes = 0;             ///< capacity; 0 unknown
-    double usableMemoryBytes = 0;             ///< capacity less what the system keeps; 0 unknown
+    std::vector<BoundaryCost> boundaries;      ///< by position; one fewer than positions (same stage: 0 seconds)
+    bool blockingTransfers = false;            ///< sender and receiver both wait for a transfer (else it runs beside)
+    std::vector<StageCost> stages;             ///< by stage
+    double fixedSeconds = 0;                   ///< once per step outside of all of these (engine, data, logging)
+    double modelFlopsPerStep = 0;              ///< of the whole job
+    double tokensPerStep = 0;                  ///< or samples, for models without a sequence
+    double peakFlops = 0;                      ///< of one device in the precision that runs [FLOP/s]; 0 unknown
+    double deviceMemoryBytes = 0;              ///< capacity; 0 unknown
+    double usableMemoryBytes = 0;              ///< capacity less what the system keeps; 0 unknown
     int devices = 1;
 
-    const ChunkCost& chunk(int position) const
-    {
-        return kinds[kindOfPosition[static_cast<std::size_t>(position)]];
-    }
+    const ChunkCost& chunk(int position) const { return kinds[kindOfPosition[static_cast<std::size_t>(position)]]; }
 };
 
 /// One operator of a pass, for timelines and tables.
 struct OperatorCost {
-    std::string name;       ///< as the engine names them: "attention.qkv", "mlp.up", "all_reduce", …
+    std::string name;        ///< as the engine names them: "attention.qkv", "mlp.up", "all_reduce", …
     std::int64_t layer = -1; ///< in the whole network; -1: embedding or head
     CostPart part = CostPart::Gemm;
     bool communication = false; ///< runs on a communication stream
     bool hidden = false;        ///< beside computation: does not add to the pass
     double seconds = 0;
     double flops = 0;
-    double bytes = 0;           ///< moved in memory, or payload of a collective
+    double bytes = 0; ///< moved in memory, or payload of a collective
 };
 
 } // namespace fourwalls::cost

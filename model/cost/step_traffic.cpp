@@ -25,8 +25,10 @@ GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, d
         traffic.wire += CollectiveTimes::wireBytes(kind, bytes, group.ranks);
         return c.collectives.seconds(kind, bytes, group, plan.collective);
     };
-    if (!sharded || (plan.zero <= 1 && f.reduceWhole)) traffic.gradients = seconds(Collective::AllReduce, reduce);
-    else traffic.gradients = seconds(Collective::ReduceScatter, reduce);
+    if (!sharded || (plan.zero <= 1 && f.reduceWhole))
+        traffic.gradients = seconds(Collective::AllReduce, reduce);
+    else
+        traffic.gradients = seconds(Collective::ReduceScatter, reduce);
     if (sharded) traffic.weights = seconds(Collective::AllGather, weights);
     return traffic;
 }
@@ -72,12 +74,13 @@ double serverSeconds(const TrafficContext& c, const ParallelPlan& plan, double p
 void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const StageContents& contents, StageCost& stage)
 {
     const bool sharded = plan.zero >= 1 || c.framework.shardOptimizer;
-    const double own = sharded ? contents.parameters / contents.shards + contents.expertParameters / contents.expertShards
-                               : contents.parameters + contents.expertParameters;
+    const double own = sharded
+                           ? contents.parameters / contents.shards + contents.expertParameters / contents.expertShards
+                           : contents.parameters + contents.expertParameters;
     constexpr int kKernels = 20;
     if (!plan.offloadOptimizer) {
-        stage.optimizerSeconds = own * c.framework.optimizerBytes / c.rates.memoryBytes +
-                                 kKernels * c.framework.launchSeconds;
+        stage.optimizerSeconds =
+            own * c.framework.optimizerBytes / c.rates.memoryBytes + kKernels * c.framework.launchSeconds;
         return;
     }
     // Gradients down, the update in host memory (its bandwidth shared by the node's devices), weights up.
@@ -85,8 +88,8 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
     const double link = std::max(1.0, cluster.device.hostBytesPerSecond * c.calibration.hostLinkFraction);
     const double host = std::max(1.0, cluster.hostMemoryBytesPerSecond / std::max(1, cluster.devicesPerNode) * 0.8);
     constexpr double kUpdateBytes = 28; // gradient, master weight and two moments read, three of them and fp16 written
-    stage.optimizerSeconds = std::max(own * (c.framework.reduceBytes + c.framework.weightBytes) / link,
-                                      own * kUpdateBytes / host);
+    stage.optimizerSeconds =
+        std::max(own * (c.framework.reduceBytes + c.framework.weightBytes) / link, own * kUpdateBytes / host);
 }
 
 } // namespace
@@ -98,22 +101,23 @@ void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double mic
     cost.boundaries.assign(static_cast<std::size_t>(std::max(0, positions - 1)), {});
     const TransformerSpec* t = c.spec.model.transformer();
     double width = 0;
-    if (t) width = static_cast<double>(t->hidden) * static_cast<double>(c.spec.training.sequence) / plan.cp;
+    if (t)
+        width = static_cast<double>(t->hidden) * static_cast<double>(c.spec.training.sequence) / plan.cp;
     else if (const ResNetSpec* r = c.spec.model.resnet())
         width = 256.0 * static_cast<double>(r->imageSize * r->imageSize) / 16; // the widest boundary, after the stem
     const double whole = c.rates.elementBytes * microBatch * width;
     const bool cut = plan.tp > 1 && (plan.sequenceParallel || c.framework.scatterGatherTransfers);
     const double bytes = cut ? whole / plan.tp : whole;
-    const double again = cut && !plan.sequenceParallel
-                             ? c.collectives.seconds(Collective::AllGather, whole,
-                                                     placeGroup(plan.tp, 1, c.spec.cluster.devicesPerNode))
-                             : 0;
+    const double again =
+        cut && !plan.sequenceParallel
+            ? c.collectives.seconds(Collective::AllGather, whole, placeGroup(plan.tp, 1, c.spec.cluster.devicesPerNode))
+            : 0;
     const int stride = plan.tp * plan.cp * plan.dp, perNode = std::max(1, c.spec.cluster.devicesPerNode);
     for (int i = 0; i + 1 < positions; ++i) {
         const int from = cost.shape.stageOf(i), to = cost.shape.stageOf(i + 1);
         if (from == to) continue;
-        const bool sameNode = static_cast<std::int64_t>(from) * stride / perNode ==
-                              static_cast<std::int64_t>(to) * stride / perNode;
+        const bool sameNode =
+            static_cast<std::int64_t>(from) * stride / perNode == static_cast<std::int64_t>(to) * stride / perNode;
         BoundaryCost& boundary = cost.boundaries[static_cast<std::size_t>(i)];
         boundary.bytes = bytes;
         boundary.seconds = c.collectives.pointToPoint(bytes, sameNode) + again;
@@ -156,8 +160,8 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
                                       ? std::max(traffic.weights / static_cast<double>(layersOf(cost, stage)),
                                                  traffic.weights - forwardSeconds(cost, stage))
                                       : traffic.weights;
-            result.gradientCommExposed = traffic.gradients - hidden + gather +
-                                         c.calibration.contention * (hidden + traffic.weights - gather);
+            result.gradientCommExposed =
+                traffic.gradients - hidden + gather + c.calibration.contention * (hidden + traffic.weights - gather);
         }
     } else {
         // The first gather and the last scatter of the step.

@@ -26,7 +26,7 @@ void addBoundaries(const TrafficContext& context, const ParallelPlan& plan, doub
 /// ZeRO 0 all-reduces gradients; 1 and 2 scatter them and gather weights; 3 with a pipeline gathers and scatters once a
 /// step (without one it happens per layer). A synchronous parameter server takes every worker's gradients and gives
 /// weights, both over its servers' links. Sources: arXiv:1910.02054; Li et al., OSDI 2014.
-void addStageTraffic(const TrafficContext& context, const ParallelPlan& plan, int stage,
-                     const StageContents& contents, StepCost& cost);
+void addStageTraffic(const TrafficContext& context, const ParallelPlan& plan, int stage, const StageContents& contents,
+                     StepCost& cost);
 
 } // namespace fourwalls::cost

@@ -50,8 +50,10 @@ Status readNumbers(JsonFields& fields, const char* key, bool rising, std::vector
     FOURWALLS_TRY(fields.status());
     for (const json& item : *list) {
         const double value = item.is_number() ? item.get<double>() : 0;
-        if (!(value > 0 && value < 1e24)) fields.fail(key, "holds something that is not a positive number");
-        else if (rising && !numbers.empty() && value <= numbers.back()) fields.fail(key, "does not rise");
+        if (!(value > 0 && value < 1e24))
+            fields.fail(key, "holds something that is not a positive number");
+        else if (rising && !numbers.empty() && value <= numbers.back())
+            fields.fail(key, "does not rise");
         FOURWALLS_TRY(fields.status());
         numbers.push_back(value);
     }

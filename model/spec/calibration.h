@@ -16,8 +16,8 @@ namespace fourwalls {
 
 /// A measured curve of a collective inside a node, ordered by size.
 struct CollectiveCurve {
-    std::string family;       ///< of the device it was measured on
-    std::string operation;    ///< "all_reduce", "all_gather", "all_to_all"
+    std::string family;    ///< of the device it was measured on
+    std::string operation; ///< "all_reduce", "all_gather", "all_to_all"
     int ranks = 0;
     double linkBytesPerSecond = 0; ///< data-sheet rate of the device's link there; curves scale with it
     std::vector<double> bytes, busBytesPerSecond;
@@ -39,14 +39,14 @@ struct FamilyCalibration {
 struct Calibration {
     std::map<std::string, FamilyCalibration> families; ///< "" holds for devices of other families
     std::vector<CollectiveCurve> curves;
-    double kernelSeconds = 5e-6;          ///< of a kernel on top of its roofline time
+    double kernelSeconds = 5e-6;             ///< of a kernel on top of its roofline time
     double synchronousLaunchSeconds = 15e-6; ///< on top, when the host waits for every kernel
-    double nodeLinkFraction = 0.78;       ///< of a node link's rate that collectives reach, where no curve was measured
-    double networkFraction = 0.80;        ///< likewise of the network
-    double hostLinkFraction = 0.80;       ///< likewise of the link to the host
-    double contention = 0.189;            ///< slowdown of computation beside communication
-    double deviceSpread = 0;              ///< standard deviation of the compute rate between devices of one kind
-    double routingImbalance = 1.20;       ///< most loaded expert rank against the mean, natural routing
+    double nodeLinkFraction = 0.78; ///< of a node link's rate that collectives reach, where no curve was measured
+    double networkFraction = 0.80;  ///< likewise of the network
+    double hostLinkFraction = 0.80; ///< likewise of the link to the host
+    double contention = 0.189;      ///< slowdown of computation beside communication
+    double deviceSpread = 0;        ///< standard deviation of the compute rate between devices of one kind
+    double routingImbalance = 1.20; ///< most loaded expert rank against the mean, natural routing
     // Ranges for the uncertainty band: factors on seconds.
     double computeLow = 0.97, computeHigh = 1.10;
     double memoryLow = 0.90, memoryHigh = 1.15;

@@ -13,9 +13,9 @@ namespace {
 constexpr WordTable<GradientOverlap, 3> kOverlapWords{{{GradientOverlap::Never, "never"},
                                                        {GradientOverlap::WithoutPipeline, "without_pipeline"},
                                                        {GradientOverlap::Always, "always"}}};
-constexpr WordTable<SelectiveRecompute, 2> kSelectiveWords{{{SelectiveRecompute::AttentionCore, "attention_core"},
-                                                            {SelectiveRecompute::AlternateMatmuls,
-                                                             "alternate_matmuls"}}};
+constexpr WordTable<SelectiveRecompute, 2> kSelectiveWords{
+    {{SelectiveRecompute::AttentionCore, "attention_core"},
+     {SelectiveRecompute::AlternateMatmuls, "alternate_matmuls"}}};
 constexpr WordTable<StageSplit, 3> kSplitWords{
     {{StageSplit::Layers, "layers"}, {StageSplit::EndsCount, "ends_count"}, {StageSplit::Automatic, "automatic"}}};
 

@@ -21,9 +21,9 @@ enum class SelectiveRecompute {
 };
 /// Where the embedding and the head stand when layers are dealt out to stages.
 enum class StageSplit {
-    Layers,     ///< equal numbers of layers; embedding and head come on top of the end stages
-    EndsCount,  ///< embedding and head count as one layer each
-    Automatic   ///< Layers where they divide evenly, else EndsCount where that does, else the fuller stages first
+    Layers,    ///< equal numbers of layers; embedding and head come on top of the end stages
+    EndsCount, ///< embedding and head count as one layer each
+    Automatic  ///< Layers where they divide evenly, else EndsCount where that does, else the fuller stages first
 };
 
 struct FrameworkPreset {
@@ -31,59 +31,59 @@ struct FrameworkPreset {
     std::string version;
 
     // Kernels.
-    bool flashAttention = true;      ///< has a fused attention kernel; else every plan runs unfused
+    bool flashAttention = true;             ///< has a fused attention kernel; else every plan runs unfused
     std::string attentionKernel = "flash2"; ///< whose rates (calibration) the fused kernel has
-    bool fusedSoftmax = true;        ///< scale, mask and softmax in one kernel (of unfused attention)
-    bool fusedActivation = true;     ///< bias and activation (or gate) in one kernel
-    bool fusedDropoutAdd = true;     ///< bias, dropout and residual sum in one kernel
-    bool fusedNorm = true;           ///< normalisation in one kernel
-    bool fusedRotary = true;         ///< rotary positions in one pass
-    bool dropout = false;            ///< trains with dropout: masks are written and kept
-    double attentionCopies = 0;      ///< elements moved around fused attention, per element of its result
-    double lossBytesPerLogit = 16;   ///< moved by loss and its gradient, per logit
-    double eagerFactor = 1;          ///< bytes of unfused element-wise work against the fused ones, for what has no flag
+    bool fusedSoftmax = true;               ///< scale, mask and softmax in one kernel (of unfused attention)
+    bool fusedActivation = true;            ///< bias and activation (or gate) in one kernel
+    bool fusedDropoutAdd = true;            ///< bias, dropout and residual sum in one kernel
+    bool fusedNorm = true;                  ///< normalisation in one kernel
+    bool fusedRotary = true;                ///< rotary positions in one pass
+    bool dropout = false;                   ///< trains with dropout: masks are written and kept
+    double attentionCopies = 0;             ///< elements moved around fused attention, per element of its result
+    double lossBytesPerLogit = 16;          ///< moved by loss and its gradient, per logit
+    double eagerFactor = 1; ///< bytes of unfused element-wise work against the fused ones, for what has no flag
 
     // Execution.
-    double launchSeconds = 5e-6;     ///< of the host per kernel, which limits small kernels
+    double launchSeconds = 5e-6;      ///< of the host per kernel, which limits small kernels
     bool synchronousLaunches = false; ///< the host waits for every kernel (CUDA_LAUNCH_BLOCKING=1)
-    double stepSeconds = 0;          ///< host work once per step that hides nothing
-    double microbatchSeconds = 0;    ///< host work once per micro-batch and stage that hides nothing
+    double stepSeconds = 0;           ///< host work once per step that hides nothing
+    double microbatchSeconds = 0;     ///< host work once per micro-batch and stage that hides nothing
 
     // Gradients.
-    double gradientBytes = 2;        ///< of the buffer they accumulate in, per parameter
-    double reduceBytes = 2;          ///< of what is reduced, per parameter
-    double accumulationBytes = 6;    ///< moved per parameter and micro-batch to accumulate; 0: in the matrix product
+    double gradientBytes = 2;     ///< of the buffer they accumulate in, per parameter
+    double reduceBytes = 2;       ///< of what is reduced, per parameter
+    double accumulationBytes = 6; ///< moved per parameter and micro-batch to accumulate; 0: in the matrix product
     GradientOverlap gradientOverlap = GradientOverlap::Always;
     bool overlapParameterGather = false; ///< gathers of updated shards run beside the next forward
-    bool shardOptimizer = false;     ///< ZeRO-1 unless the plan says more
-    bool reduceWhole = false;        ///< ZeRO-1 all-reduces whole gradients instead of scattering them
+    bool shardOptimizer = false;         ///< ZeRO-1 unless the plan says more
+    bool reduceWhole = false;            ///< ZeRO-1 all-reduces whole gradients instead of scattering them
 
     // Optimizer.
-    double optimizerBytes = 60;      ///< moved per parameter in one update, gradient norm and casts included
-    double weightBytes = 2;          ///< of the weights that compute, per parameter
-    double stateBytes = 12;          ///< master weights and moments, per parameter
+    double optimizerBytes = 60; ///< moved per parameter in one update, gradient norm and casts included
+    double weightBytes = 2;     ///< of the weights that compute, per parameter
+    double stateBytes = 12;     ///< master weights and moments, per parameter
 
     // Tensor and pipeline parallelism.
-    bool overlapTensorBackward = false; ///< collectives of the input gradient run beside the weight gradient
-    bool asyncTensor = false;        ///< products are cut so that gathers and scatters run beside them
-    bool blockingTransfers = false;  ///< a stage waits for its sends
+    bool overlapTensorBackward = false;  ///< collectives of the input gradient run beside the weight gradient
+    bool asyncTensor = false;            ///< products are cut so that gathers and scatters run beside them
+    bool blockingTransfers = false;      ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
-    bool dispatchOncePerNode = false; ///< a token goes to each node once, however many of its experts are there
-    bool groupedExperts = true;      ///< the products of all experts of a rank in one kernel
-    bool overlapExperts = false;     ///< all-to-all of experts beside other computation
+    bool dispatchOncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
+    bool groupedExperts = true;          ///< the products of all experts of a rank in one kernel
+    bool overlapExperts = false;         ///< all-to-all of experts beside other computation
     StageSplit stageSplit = StageSplit::Automatic;
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 
     // What its users leave unsaid (for tables of published runs).
-    std::int64_t defaultHeads = 0;       ///< 0: heads of about 128
+    std::int64_t defaultHeads = 0; ///< 0: heads of about 128
     std::int64_t defaultVocabulary = 51200;
-    bool microbatchesAreStages = false;  ///< as many micro-batches as pipeline stages, unless told
+    bool microbatchesAreStages = false; ///< as many micro-batches as pipeline stages, unless told
 
     // Memory.
-    double logitBytes = 8;           ///< live per logit at the loss
-    double contextBytes = 1.0e9;     ///< of driver and libraries, on the device
-    double libraryBytes = 0.5e9;     ///< buffers of the collective library
-    double slackFraction = 0.05;     ///< of what is allocated: reserved and unusable
+    double logitBytes = 8;       ///< live per logit at the loss
+    double contextBytes = 1.0e9; ///< of driver and libraries, on the device
+    double libraryBytes = 0.5e9; ///< buffers of the collective library
+    double slackFraction = 0.05; ///< of what is allocated: reserved and unusable
 };
 
 /// Reads a framework description. where: file name used in errors. Errors: Format with the field.

@@ -132,9 +132,7 @@ void CostModelTest::moreOfAnythingIsNeverWorse()
 void CostModelTest::randomPlansAreFiniteOrRefused()
 {
     std::mt19937 random(4);
-    const auto pick = [&](std::initializer_list<int> values) {
-        return *(values.begin() + random() % values.size());
-    };
+    const auto pick = [&](std::initializer_list<int> values) { return *(values.begin() + random() % values.size()); };
     int priced = 0;
     for (const char* name : {"gpt3-175b", "mixtral-8x7b", "deepseek-v3", "bert-large", "resnet50", "dlrm-criteo"}) {
         RunSpec spec = llama("dgx-a100");

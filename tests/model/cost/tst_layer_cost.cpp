@@ -140,7 +140,8 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     QCOMPARE(one.expertParameters, 8.0 * 2 * 1024 * 1024);
     // Attention 8 b s h^2 and 4 b s^2 h, router, and two experts of 4 h f per token.
     const double tokens = 4 * 512;
-    QCOMPARE(one.forward.flops, tokens * (8.0 * 1024 * 1024 + 4.0 * 512 * 1024 + 2.0 * 1024 * 8 + 2 * 4.0 * 1024 * 1024));
+    QCOMPARE(one.forward.flops,
+             tokens * (8.0 * 1024 * 1024 + 4.0 * 512 * 1024 + 2.0 * 1024 * 8 + 2 * 4.0 * 1024 * 1024));
     s.ep = 4;
     const LayerCost spread = layerCost(f.context(), s);
     QCOMPARE(spread.expertParameters, 2.0 * 2 * 1024 * 1024);

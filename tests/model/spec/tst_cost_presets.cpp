@@ -96,18 +96,31 @@ void CostPresetsTest::wrongFiles_data()
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("line");
     QTest::addColumn<QString>("field");
-    QTest::newRow("model") << "model" << "{\n \"layers\": 2,\n \"hidden\": \"wide\"\n}" << "line 3" << "hidden";
-    QTest::newRow("broken") << "model" << "{\n \"layers\": 2,,\n}" << "line 2" << "";
+    QTest::newRow("model") << "model"
+                           << "{\n \"layers\": 2,\n \"hidden\": \"wide\"\n}"
+                           << "line 3"
+                           << "hidden";
+    QTest::newRow("broken") << "model"
+                            << "{\n \"layers\": 2,,\n}"
+                            << "line 2"
+                            << "";
     QTest::newRow("mixture") << "model"
                              << "{\"layers\": 2, \"hidden\": 8, \"heads\": 2, \"vocabulary\": 256, \"sequence\": 8,\n"
                                 "\"mixture\": {\n\"experts\": 4,\n\"top_k\": 5}}"
-                             << "line 4" << "mixture.top_k";
+                             << "line 4"
+                             << "mixture.top_k";
     QTest::newRow("cluster") << "cluster"
                              << "{\n\"device\": {\"name\": \"x\"},\n\"nics_per_node\": 2,\n\"nic_link\": {\n"
                                 "\"bytes_per_second\": -1}}"
-                             << "line 5" << "nic_link.bytes_per_second";
-    QTest::newRow("framework") << "framework" << "{\n\"dropout\": \"yes\"\n}" << "line 2" << "dropout";
-    QTest::newRow("calibration") << "calibration" << "{\n\"contention\": -1,\n\"families\": {}}" << "line 2"
+                             << "line 5"
+                             << "nic_link.bytes_per_second";
+    QTest::newRow("framework") << "framework"
+                               << "{\n\"dropout\": \"yes\"\n}"
+                               << "line 2"
+                               << "dropout";
+    QTest::newRow("calibration") << "calibration"
+                                 << "{\n\"contention\": -1,\n\"families\": {}}"
+                                 << "line 2"
                                  << "contention";
 }
 

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/accuracy.md: the cost model against every published table, row by row, with the yardsticks and the reason
+of every miss above 10 %.
+
+    write_accuracy.py path/to/fourwalls-cli
+
+The constant yardstick predicts a row with the median hardware-FLOP utilisation of the other tables' rows
+(megatron-bridge, whose recipes are unknown, is not among them).
+"""
+import csv
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLES = ROOT / "resources/validation"
+GOALS = {"megatron-2021-table1.csv": 10, "korthikanti-2022-time.csv": 10, "llm-foundry-mpt.csv": 10,
+         "torchtitan-llama3.csv": 10, "bloom-176b.csv": 12.5, "zero-bubble.csv": 12.5, "mt-nlg-530b.csv": 12.5}
+# Published with the tables: mean error of llm-analysis and Calculon, each with one global setting, and the rows covered.
+OTHERS = {"bloom-176b.csv": ("10.8 (93)", "25.2 (93)"), "korthikanti-2022-time.csv": ("25.3 (9)", "4.5 (9)"),
+          "llm-foundry-mpt.csv": ("16.4 (78)", "-"), "megatron-2021-table1.csv": ("5.8 (10)", "10.3 (10)"),
+          "mt-nlg-530b.csv": ("17.1 (3)", "29.4 (3)"), "zero-bubble.csv": ("35.4 (12)", "12.2 (24)")}
+PEAKS = {"A100": {16: 312e12, 8: 312e12}, "H100": {16: 989e12, 8: 1979e12}, "H200": {16: 989e12, 8: 1979e12},
+         "B200": {16: 2250e12, 8: 4500e12}}
+
+
+def value(row, column, otherwise=0.0):
+    try:
+        return float(row.get(column) or otherwise)
+    except ValueError:
+        return otherwise
+
+
+def rate_of_hardware(row):
+    """Hardware FLOPs of a step over the peak of all devices [s]: the step's time at full utilisation."""
+    layers, hidden, tokens = value(row, "layers"), value(row, "hidden"), value(row, "seq")
+    sequences, vocabulary = value(row, "global_batch"), value(row, "vocab", 51200)
+    inner, heads = value(row, "ffn", 4 * hidden), value(row, "heads", 1)
+    key = hidden * value(row, "kv_heads", heads) / heads
+    matrices = 3 if value(row, "gated_ffn") else 2
+    block = matrices * hidden * inner
+    if value(row, "experts"):
+        block = matrices * hidden * value(row, "moe_ffn", inner) * value(row, "top_k", 1)
+    products = layers * (2 * hidden * hidden + 2 * hidden * key + block) + vocabulary * hidden
+    flops = 6 * sequences * tokens * (products + layers * tokens * hidden)
+    if "full" in (row.get("recompute") or ""):
+        flops *= 4 / 3
+    bits = 8 if "8" in row["precision"].replace("bf16", "").replace("fp16", "") else 16
+    peak = next((rates[bits] for name, rates in PEAKS.items() if name in row["gpu"]), 0)
+    return flops / (peak * value(row, "gpus", 1)) if peak else None
+
+
+def why(file, row, item):
+    """The term that makes a miss. Each reason is about the inputs or a term that the model does not have."""
+    notes, error = row.get("notes", ""), item["error_pct"]
+    heads = value(row, "heads") or 1
+    if file == "bloom-176b.csv":
+        if "outlier" in notes:
+            return "an outlier by the source's own note: the same time for 23 % fewer samples as the next row"
+        if item["id"].endswith("-830"):
+            return "an outlier: its neighbours at micro-batches 2 and 4 are within 3 %; micro-batch 1 elsewhere as well"
+        if item["id"].endswith("-658"):
+            return "the same configuration as row 659, which the source measured 9 % quicker"
+        if value(row, "hidden") / heads == 128 or value(row, "hidden") / heads == 112:
+            return "gemm/attention: the batched products of heads of this width are erratic in the table (-3 to -19 % " \
+                   "between neighbours); the choice of kernels is not modelled"
+        if value(row, "hidden") / heads % 8:
+            return "attention: unaligned heads, priced without tensor cores, are slower still"
+        if value(row, "dp") >= 12:
+            return "gradient_comm: reduction over Omni-Path; the model gives the adapters the share of their rate that " \
+                   "links inside a node reach"
+        if value(row, "tp") == 8 and value(row, "micro_batch") <= 2:
+            return "host: blocking launches with eight ranks waiting for each other at every all-reduce; only the " \
+                   "launches are modelled"
+        return "gemm/host: eight tensor-parallel ranks before the host fix of 25 February, which moved equal rows by 5 %"
+    if file == "llm-foundry-mpt.csv":
+        if item["id"] in ("llmfoundry-272",):
+            return "an outlier: 18 % below its neighbours on half and twice as many devices"
+        if value(row, "params_b") > 12 and value(row, "gpus") <= 64:
+            return "memory: states alone fill most of the 40 GB, and the allocator's retries are not modelled"
+        return "memory_bound/host: small layers in separate kernels"
+    if file == "torchtitan-llama3.csv":
+        if "rowwise" in row["precision"]:
+            return "gemm: row-wise scaled fp8 products and their scaling kernels are priced like tensor-wise ones"
+        if not row.get("micro_batch"):
+            return "bubble: the pipeline's micro-batch is not published; as many micro-batches as stages are assumed"
+        if value(row, "cp") > 1:
+            return "attention: ring attention in unfused steps over long sequences is slower than one fused kernel"
+        return "gemm/attention: rates of a 500 W part come from the 700 W one by the power law"
+    if file == "megatron-bridge.csv":
+        if value(row, "experts"):
+            return "expert_comm/host: dispatcher, recomputation, CUDA graphs and overlap of the recipe are not on the " \
+                   "page; the same layout moved by up to 2x between releases"
+        return "gemm: recomputation, fp8 granularity and overlap of the recipe are not on the page"
+    if file == "zero-bubble.csv":
+        return "pipeline_comm: interleaving sends three times as often and the batched transfers' own wait is not modelled"
+    if file == "mt-nlg-530b.csv":
+        return "the micro-batch is not published (1 assumed); gradients over the network at this scale"
+    return f"{item.get('dominant_term', 'gemm')}: no separate reason found" + (" (too slow)" if error > 0 else "")
+
+
+def number(x, digits=1):
+    return "-" if x is None else f"{x:.{digits}f}"
+
+
+def main():
+    program = sys.argv[1]
+    files = sorted(TABLES.glob("*.csv"))
+    answer = subprocess.run([program, "score", "--json", *map(str, files)], check=True, capture_output=True, text=True)
+    scored = json.loads(answer.stdout)["files"]
+    rows = {}
+    for path in files:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows[path.name] = list(csv.DictReader(file))
+    ideal = {}  # seconds at full utilisation, by table and row
+    for table in scored:
+        for row, item in zip(rows[table["file"]], table.get("items", [])):
+            if item.get("published_s") and item.get("error_pct") is not None and "PER-LAYER" not in row.get("notes", ""):
+                seconds = rate_of_hardware(row)
+                if seconds:
+                    ideal[table["file"], item["id"]] = seconds / item["published_s"], seconds
+
+    def constant(file, item):
+        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv")]
+        if (file, item["id"]) not in ideal or not others:
+            return None
+        return ideal[file, item["id"]][1] / statistics.median(others)
+
+    text = ["# Accuracy of the cost model", "",
+            "Written by `resources/validation/write_accuracy.py` from `fourwalls-cli score`. Errors are in seconds per",
+            "step, 100 (predicted - published) / published. No constant of the model was set on these rows: they come from",
+            "`resources/calibration/derive_constants.py`, which reads two tables of micro-benchmarks and data sheets. But",
+            "the choice of terms and framework flags was made with these tables at hand, each with its own reason in the",
+            "preset; read the figures as in-sample.", "",
+            "| table | rows | mean error % | bias % | largest % | goal % | memory % | ranks % | constant % | llm-analysis % | "
+            "Calculon % |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    everything, signed = [], []
+    for table in scored:
+        name = table["file"]
+        if "not_scored" in table:
+            continue
+        errors = [item["error_pct"] for item in table["items"] if item.get("error_pct") is not None]
+        flat = [abs(constant(name, item) / item["published_s"] - 1) * 100 for item in table["items"]
+                if item.get("error_pct") is not None and constant(name, item)]
+        if name in GOALS:
+            chosen = [item["error_pct"] for row, item in zip(rows[name], table["items"])
+                      if item.get("error_pct") is not None and "PER-LAYER" not in row.get("notes", "")
+                      and (name != "torchtitan-llama3.csv" or row["precision"] == "bf16")]
+            everything += [abs(e) for e in chosen]
+            signed += chosen
+            if name == "torchtitan-llama3.csv":
+                text.append(f"| {name}, bf16 | {len(chosen)} | {statistics.mean(map(abs, chosen)):.1f} | "
+                            f"{statistics.mean(chosen):.1f} | {max(map(abs, chosen)):.1f} | 10 | | | | | |")
+        llm, calculon = OTHERS.get(name, ("-", "-"))
+        goal = "" if name == "torchtitan-llama3.csv" else GOALS.get(name, "")
+        text.append(f"| {name} | {len(errors)} of {table['rows']} | {number(table['time_mae_pct'])} | "
+                    f"{number(table['time_bias_pct'])} | {number(table['time_max_pct'])} | {goal} | "
+                    f"{number(table['mem_mae_pct'])} | {number(table['rank_agreement_pct'])} | "
+                    f"{number(statistics.mean(flat) if flat else None)} | {llm} | {calculon} |")
+    text += ["", f"All rows with a goal ({len(everything)}): mean error {statistics.mean(everything):.1f} %, bias "
+             f"{statistics.mean(signed):.1f} %.", "",
+             "Memory compares like with like: reserved bytes of an allocator, everything on the device, or the layers'",
+             "analytic figures. GB of tools that divide by 2^30 are read as GiB.", ""]
+    text += ["## What falls short", "",
+             "- Out of memory in BLOOM: row 957 fits by the model (and by the table's row 939, whose stages hold as many",
+             "  parameters and which ran in 67 GB); the other five are infeasible, and no row that ran is.",
+             "- Rank agreement in the BLOOM sweep stays under 85 %: most wrong pairs hold one of five rows (775, 727, 847,",
+             "  830, 792) or two rows on the two sides of the host fix of 25 February, which moved equal rows by 5 %.",
+             "- Peaks of sharded runs with long or tensor-parallel sequences (torchtitan) are 15-35 % short: what the fp8",
+             "  casts and the compiler keep is not modelled.", ""]
+    for table in scored:
+        name = table["file"]
+        text += [f"## {name}", ""]
+        if "not_scored" in table:
+            text += [f"Not scored: {table['not_scored']}.", ""]
+            continue
+        text += ["| row | published s | predicted s | band s | error % | constant % | memory GB | predicted GB | why |",
+                 "|---|---|---|---|---|---|---|---|---|"]
+        for row, item in zip(rows[name], table["items"]):
+            error = item.get("error_pct")
+            if item.get("skipped"):
+                reason = "skipped: " + item["skipped"]
+            elif error is not None and abs(error) > 10:
+                reason = why(name, row, item)
+            elif item.get("out_of_memory"):
+                reason = "out of memory; predicted " + ("feasible" if item.get("feasible") else "infeasible")
+            else:
+                reason = ""
+            flat = constant(name, item)
+            flat = number((flat / item["published_s"] - 1) * 100) if flat else "-"
+            band = f"{item['low_s']:.4g}-{item['high_s']:.4g}" if item.get("low_s") else "-"
+            text.append(f"| {item['id']} | {number(item.get('published_s'), 3)} | {number(item.get('predicted_s'), 3)} | "
+                        f"{band} | {number(error)} | {flat} | {number(item.get('published_mem_gb'))} | "
+                        f"{number(item.get('predicted_mem_gb'))} | {reason.replace('|', '/')} |")
+        text.append("")
+    (ROOT / "docs/accuracy.md").write_text("\n".join(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
