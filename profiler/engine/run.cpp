@@ -55,9 +55,9 @@ std::int64_t memoryLimit(const RunSpec& spec)
     return machine > 0 ? std::min(machine, capacityOf(spec)) : capacityOf(spec);
 }
 
-// Bytes that the run needs in any case: parameters with gradients and optimizer state, and the widest of what every
-// layer keeps for its backward pass. A lower bound, so that what is refused could not have run. In double, because a
-// model file may ask for anything.
+// Bytes that all ranks together need in any case: parameters with gradients and optimizer state, and the widest of what
+// every layer keeps for its backward pass. A lower bound, so that what is refused could not have run. In double, because
+// a model file may ask for anything.
 double leastMemory(const RunSpec& spec)
 {
     const TrainingSettings& training = spec.training;
@@ -69,9 +69,12 @@ double leastMemory(const RunSpec& spec)
         const double parameters = layers * hidden * (2 * hidden + 2 * static_cast<double>(t->ffnHidden)) +
                                   hidden * static_cast<double>(t->vocabulary);
         const double rows = samples * static_cast<double>(training.sequence);
-        const double scores =
-            spec.plan.fusedAttention ? 0 : static_cast<double>(t->heads) * static_cast<double>(training.sequence);
-        const double kept = layers * rows * (6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores);
+        const bool keepsScores = !spec.plan.fusedAttention && spec.plan.recompute == Recompute::None;
+        const double scores = keepsScores ? static_cast<double>(t->heads) * static_cast<double>(training.sequence) : 0;
+        const double perToken = spec.plan.recompute == Recompute::Full
+                                    ? hidden
+                                    : 6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores;
+        const double kept = layers * rows * perToken;
         return states * parameters + element * kept;
     }
     const ResNetSpec* resnet = spec.model.resnet();
@@ -85,11 +88,13 @@ double leastMemory(const RunSpec& spec)
 Status checkMemory(const RunSpec& spec)
 {
     const double needed = leastMemory(spec);
-    const std::int64_t capacity = memoryLimit(spec);
-    if (capacity == 0 || needed <= static_cast<double>(capacity)) return {};
+    const auto machine = static_cast<double>(machineMemoryBytes());
+    double capacity = static_cast<double>(capacityOf(spec)) * spec.plan.worldSize();
+    if (machine > 0) capacity = std::min(capacity, machine); // the ranks are threads of one process
+    if (capacity <= 0 || needed <= capacity) return {};
     char text[160];
     std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and there are %.1f GB", needed * 1e-9,
-                  static_cast<double>(capacity) * 1e-9);
+                  capacity * 1e-9);
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }

@@ -16,7 +16,7 @@ namespace fourwalls::engine {
 /// Switches that change how a network is computed but not what it computes.
 struct ComputeOptions {
     bool fusedAttention = true;
-    bool fuse = true; ///< residuals inside products; loss in chunks that never hold all logits
+    bool fuse = true; ///< biases and residuals inside products; loss in chunks that never hold all logits
     Recompute recompute = Recompute::None;
 };
 

@@ -9,9 +9,10 @@ namespace fourwalls::engine {
 void Linear::forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor* residual) const
 {
     MatmulOptions options;
-    if (bias) options.bias = &bias->weight;
+    if (bias && fuse) options.bias = &bias->weight;
     if (fuse) options.residual = residual;
     rank.device.matmul(matrix(x), matrix(weight->compute), matrix(y), options);
+    if (bias && !fuse) rank.device.addBias(y, bias->weight, {});
     if (residual && !fuse) rank.device.add(y, *residual, y);
 }
 

@@ -10,7 +10,7 @@ namespace fourwalls::engine {
 struct Linear {
     Parameter* weight = nullptr;
     Parameter* bias = nullptr; ///< may be null
-    bool fuse = true;          ///< residuals are added inside the product, not by a pass of their own
+    bool fuse = true;          ///< bias and residual are added inside the product, not by passes of their own
 
     /// y = x W + b (+ residual). x: [n, in]; y, residual: [n, out].
     void forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor* residual = nullptr) const;

@@ -4,8 +4,6 @@
 
 #include "profiler/engine/nn/deferred_work.h"
 
-#include <vector>
-
 namespace fourwalls::engine {
 
 namespace {
@@ -59,40 +57,6 @@ Tensor gatherRows(const RankContext& rank, const Tensor& x)
 Shard vocabularyShard(const RankContext& rank, std::int64_t vocabulary, std::int64_t width)
 {
     return Shard::ofRows(vocabulary, width, splitEvenly(vocabulary, tensorRanks(rank), tensorIndex(rank)));
-}
-
-void addTensorPartials(const RankContext& rank, std::span<Parameter* const> parameters)
-{
-    if (tensorRanks(rank) == 1) return;
-    std::int64_t elements = 0;
-    for (const Parameter* p : parameters)
-        if (p->partialOverTensor && !p->gradientEmpty) elements += p->gradient.elements();
-    if (elements == 0) return;
-    const Scope op(rank.recorder, SliceKind::Operator, "sums over row shards", Phase::GradientSync);
-    const Tensor all = Tensor::make(rank.allocator, {elements, 1}, rank.format.master, MemoryCategory::CommBuffers);
-    const auto forEachPart = [&](auto f) {
-        std::int64_t first = 0;
-        for (const Parameter* p : parameters) {
-            if (!p->partialOverTensor || p->gradientEmpty) continue;
-            f(p->gradient, all.rowRange(first, p->gradient.elements()));
-            first += p->gradient.elements();
-        }
-    };
-    forEachPart([&](const Tensor& gradient, const Tensor& part) { rank.device.convert(gradient, part); });
-    rank.tensorGroup()->allReduce(all);
-    forEachPart([&](const Tensor& gradient, const Tensor& part) { rank.device.convert(part, gradient); });
-}
-
-Tensor assembleWhole(const RankContext& rank, const Parameter& p, const Tensor& part)
-{
-    if (p.shard.whole || tensorRanks(rank) == 1) return part;
-    const Tensor whole =
-        Tensor::make(rank.allocator, {p.shard.fullRows, p.shard.fullColumns}, part.type(), MemoryCategory::CommBuffers);
-    // Everybody's part among zeros: the sum has every element as it is.
-    rank.device.zero(whole);
-    for (std::int64_t i = 0; i < part.elements(); ++i) setElement(whole, p.shard.fullIndex(i), element(part, i));
-    rank.tensorGroup()->allReduce(whole);
-    return p.shape.rank() == 1 ? whole.reshaped({p.shard.fullColumns}) : whole;
 }
 
 Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& dy) const

@@ -7,7 +7,6 @@
 #include "profiler/engine/nn/linear.h"
 
 #include <cstdint>
-#include <span>
 
 namespace fourwalls::engine {
 
@@ -28,14 +27,6 @@ Tensor gatherRows(const RankContext& rank, const Tensor& x);
 /// Rows of the vocabulary that the rank has, as a shard of a matrix [vocabulary, width]. Lengths differ by one where
 /// the vocabulary does not divide.
 Shard vocabularyShard(const RankContext& rank, std::int64_t vocabulary, std::int64_t width);
-
-/// Adds up, over the tensor group, the gradients of those parameters of which every rank has seen its own rows only
-/// (Parameter::partialOverTensor). Once per step, after the last backward pass; all in one message.
-void addTensorPartials(const RankContext& rank, std::span<Parameter* const> parameters);
-
-/// The whole of which every rank of the tensor group holds the given part (of a weight, gradient or optimizer state of
-/// this parameter), in the part's type; for files and tests. All ranks of the group call it.
-Tensor assembleWhole(const RankContext& rank, const Parameter& parameter, const Tensor& part);
 
 /// y = x W + b with the columns of W cut over the tensor group: every rank needs all of x and has its columns of y.
 struct ColumnLinear {

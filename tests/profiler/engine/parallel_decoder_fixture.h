@@ -7,6 +7,7 @@
 #include "profiler/engine/nn/decoder.h"
 #include "profiler/engine/nn/deferred_work.h"
 #include "profiler/engine/nn/sequence_split.h"
+#include "profiler/engine/nn/tensor_parallel.h"
 #include "tests/profiler/engine/engine_fixture.h"
 
 #include <map>
@@ -132,7 +133,8 @@ inline DecoderDifference compareDecoder(const ParallelPlan& plan, const DecoderC
         const double own = runDecoder(rank, model, c, truth);
         std::vector<Parameter*> parameters;
         for (const auto& p : model.parameters().all()) parameters.push_back(p.get());
-        addTensorPartials(rank, parameters);
+        for (const Parameter* p : parameters) // as the trainer does
+            if (p->partialOverTensor) rank.tensorGroup()->allReduce(p->gradient);
         const Tensor loss = Tensor::make(rank.allocator, {1}, DType::F64, MemoryCategory::Other);
         setElement(loss, 0, own / sizeOf(rank.contextGroup()));
         if (sizeOf(rank.contextGroup()) > 1) {

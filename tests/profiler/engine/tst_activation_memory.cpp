@@ -5,6 +5,7 @@
 // the other way round (statistics per row), and are equal to the byte once both are accounted for.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
+#include "profiler/engine/run.h"
 #include "tests/profiler/engine/parallel_decoder_fixture.h"
 
 using namespace fourwalls;
@@ -27,14 +28,10 @@ TransformerSpec specOf(std::int64_t layers)
     return s;
 }
 
-struct Held {
-    std::int64_t activations = 0, weights = 0, gradients = 0;
-};
-
-// What rank 0 holds after the forward pass.
-Held heldAfterForward(const ParallelPlan& plan, const TransformerSpec& spec, NumberFormat format)
+// Activations that rank 0 holds after the forward pass [bytes].
+std::int64_t heldAfterForward(const ParallelPlan& plan, const TransformerSpec& spec, NumberFormat format)
 {
-    Held held;
+    std::int64_t held = 0;
     const Status status = runRanks(plan, format, [&](RankContext& rank) {
         const ComputeOptions options{plan.fusedAttention, plan.fuse, plan.recompute};
         Decoder model(rank, spec, kSequence, 1, options);
@@ -45,13 +42,10 @@ Held heldAfterForward(const ParallelPlan& plan, const TransformerSpec& spec, Num
         truth.tokens.assign(kBatch * kSequence, 1.0);
         truth.targets = truth.tokens;
         const auto state = model.forward(rank, batchOf(rank, c, truth, 0), {});
-        const auto& current = rank.allocator.statistics().current;
         if (tensorIndex(rank) != 0 || indexIn(rank.contextGroup()) != 0) return;
-        held.activations = current[static_cast<std::size_t>(MemoryCategory::Activations)];
-        held.weights = current[static_cast<std::size_t>(MemoryCategory::Weights)];
-        held.gradients = current[static_cast<std::size_t>(MemoryCategory::Gradients)];
+        held = rank.allocator.statistics().current[static_cast<std::size_t>(MemoryCategory::Activations)];
     });
-    return status.ok() ? held : Held{};
+    return status.ok() ? held : -1;
 }
 
 } // namespace
@@ -82,9 +76,8 @@ private slots:
         const bool half = OneDnnMatmul::supportsBf16();
         const NumberFormat format = half ? NumberFormat{DType::Bf16, DType::F32} : NumberFormat{};
         // One layer: the difference between networks of four and of two.
-        const std::int64_t measured = (heldAfterForward(*parsed, specOf(4), format).activations -
-                                       heldAfterForward(*parsed, specOf(2), format).activations) /
-                                      2;
+        const std::int64_t measured =
+            (heldAfterForward(*parsed, specOf(4), format) - heldAfterForward(*parsed, specOf(2), format)) / 2;
         const double t = parsed->tp, cp = parsed->cp;
         const bool cut = parsed->sequenceParallel;
         const double s = kSequence / cp, b = kBatch, h = kHidden, a = kHeads;
@@ -112,28 +105,46 @@ private slots:
         QCOMPARE(static_cast<double>(measured), expected);
     }
 
-    void weightsAndGradients_data()
+    void states_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"", "tp=2", "tp=4", "tp=4 sp=1", "cp=2", "cp=2 tp=2 sp=1"})
+        for (const char* plan :
+             {"", "recompute=full", "tp=2", "tp=4", "tp=4 sp=1 recompute=full", "cp=2", "cp=2 tp=2 sp=1"})
             QTest::newRow(plan) << plan;
     }
-    void weightsAndGradients()
+    // Weights, gradients and the two moments of AdamW, in a training step.
+    void states()
     {
         QFETCH(QString, plan);
-        const auto parsed = parsePlan(plan.toStdString());
-        QVERIFY(parsed.ok());
-        const TransformerSpec spec = specOf(4);
-        const Held held = heldAfterForward(*parsed, spec, {});
+        RunSpec spec;
+        const TransformerSpec transformer = specOf(4);
+        spec.model = {"gpt", transformer};
+        spec.plan = *parsePlan(plan.toStdString());
+        spec.training.steps = 1;
+        spec.training.batch = kBatch;
+        QVERIFY(resolve(spec).ok());
+        RunOptions options;
+        options.measurePeak = false;
+        const auto report = runTraining(spec, options);
+        QVERIFY2(report.ok(), report.ok() ? "" : report.error().message().c_str());
         // Everything is cut by tp but norms, biases behind the sums and positions.
-        const double t = parsed->tp, h = kHidden, layers = 4;
+        const double t = spec.plan.tp, h = kHidden, layers = 4;
         const double whole = layers * 6 * h + 2 * h + kSequence * h;
-        const double all = static_cast<double>(parameterCount({"gpt", spec}));
+        const double all = static_cast<double>(parameterCount(spec.model));
         const double expected = 4 * (whole + (all - whole) / t);
-        qInfo("%-16s weights %lld B, gradients %lld B, theory %.0f B", qPrintable(plan),
-              static_cast<long long>(held.weights), static_cast<long long>(held.gradients), expected);
-        QVERIFY(std::abs(static_cast<double>(held.weights) - expected) <= 0.02 * expected);
-        QVERIFY(std::abs(static_cast<double>(held.gradients) - expected) <= 0.02 * expected);
+        for (const RankReport& rank : report->ranks) {
+            const auto peak = [&](MemoryCategory category) {
+                return static_cast<double>(rank.peakBytesByCategory[static_cast<std::size_t>(category)]);
+            };
+            const double weights = peak(MemoryCategory::Weights), gradients = peak(MemoryCategory::Gradients),
+                         moments = peak(MemoryCategory::OptimizerState);
+            if (rank.rank.value == 0)
+                qInfo("%-26s weights %.0f B, gradients %.0f B, optimizer %.0f B, theory %.0f, %.0f, %.0f B",
+                      qPrintable(plan), weights, gradients, moments, expected, expected, 2 * expected);
+            QVERIFY(std::abs(weights - expected) <= 0.02 * expected);
+            QVERIFY(std::abs(gradients - expected) <= 0.02 * expected);
+            QVERIFY(std::abs(moments - 2 * expected) <= 0.02 * 2 * expected);
+        }
     }
 };
 
