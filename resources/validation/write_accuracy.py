@@ -129,7 +129,7 @@ def main():
             return None
         return ideal[file, item["id"]][1] / statistics.median(others)
 
-    text = ["# Accuracy of the cost model", "",
+    text = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Accuracy of the cost model", "",
             "Written by `resources/validation/write_accuracy.py` from `fourwalls-cli score`. Errors are in seconds per",
             "step, 100 (predicted - published) / published. No constant of the model was set on these rows: they come from",
             "`resources/calibration/derive_constants.py`, which reads two tables of micro-benchmarks and data sheets. But",
