@@ -8,6 +8,7 @@
 #include <charconv>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace fourwalls::importers {
 
@@ -351,7 +352,8 @@ private:
     bool buffer(const ChromeEvent& event, Instant at)
     {
         const auto id = integerFromText(event[EventKey::Id].text);
-        if (!id) return false;
+        // A buffer comes into being once, and only then can it go.
+        if (!id || !m_buffers[rankOf(event)].insert(*id).second) return false;
         const Fields args(event[EventKey::Args]);
         AllocationRecord record;
         record.id = AllocationId{*id};
@@ -371,8 +373,9 @@ private:
     bool release(const ChromeEvent& event, Instant at)
     {
         const auto id = integerFromText(event[EventKey::Id].text);
-        if (id) m_producer->freed(rankOf(event), AllocationId{*id}, at);
-        return id.has_value();
+        if (!id || !m_buffers[rankOf(event)].contains(*id)) return false;
+        m_producer->freed(rankOf(event), AllocationId{*id}, at);
+        return true;
     }
 
     const Definitions& m_definitions;
@@ -384,6 +387,7 @@ private:
     std::vector<GroupId> m_groups;
     std::vector<CounterId> m_counters;
     std::unordered_map<std::int64_t, OpId> m_ops;   ///< by number in the file
+    std::map<RankId, std::unordered_set<std::int64_t>> m_buffers;   ///< that were met
     FlowRecord m_arrow;
     std::string m_arrowId;
     std::int64_t m_unread = 0;
