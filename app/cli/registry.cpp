@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeImportVerb());
     verbs.push_back(makeFactsVerb());
     verbs.push_back(makeMergeVerb());
+    verbs.push_back(makeScoreVerb());
     verbs.push_back(makeBenchVerb());
     return verbs;
 }
