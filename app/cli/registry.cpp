@@ -11,6 +11,12 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeRecordVerb());
     verbs.push_back(makeInfoVerb());
     verbs.push_back(makeMetricsVerb());
+    verbs.push_back(makePredictVerb());
+    verbs.push_back(makePlanVerb());
+    verbs.push_back(makeCalibrateVerb());
+    verbs.push_back(makeGoodputVerb());
+    verbs.push_back(makeClaimsVerb());
+    verbs.push_back(makeCompareVerb());
     verbs.push_back(makeCheckVerb());
     verbs.push_back(makeTrimVerb());
     verbs.push_back(makeExportVerb());

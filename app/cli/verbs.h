@@ -11,6 +11,12 @@ namespace fourwalls::cli {
 std::unique_ptr<Verb> makeRecordVerb();
 std::unique_ptr<Verb> makeInfoVerb();
 std::unique_ptr<Verb> makeMetricsVerb();
+std::unique_ptr<Verb> makePredictVerb();
+std::unique_ptr<Verb> makePlanVerb();
+std::unique_ptr<Verb> makeCalibrateVerb();
+std::unique_ptr<Verb> makeGoodputVerb();
+std::unique_ptr<Verb> makeClaimsVerb();
+std::unique_ptr<Verb> makeCompareVerb();
 std::unique_ptr<Verb> makeCheckVerb();
 std::unique_ptr<Verb> makeTrimVerb();
 std::unique_ptr<Verb> makeExportVerb();

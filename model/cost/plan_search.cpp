@@ -91,7 +91,7 @@ public:
         }
     }
 
-    Result<SearchResult> run();
+    Result<PlanSearchResult> run();
 
 private:
     void work(CostModel& model);
@@ -118,7 +118,7 @@ private:
     std::atomic<std::int64_t> m_evaluated{0};
     std::mutex m_mutex; ///< guards what follows
     BestPlans m_best;
-    SearchResult m_result;
+    PlanSearchResult m_result;
 };
 
 std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& plan) const
@@ -191,7 +191,7 @@ std::vector<SearchedPlan> Search::simulated(CostModel& model) const
     return plans;
 }
 
-Result<SearchResult> Search::run()
+Result<PlanSearchResult> Search::run()
 {
     const auto begin = std::chrono::steady_clock::now();
     FOURWALLS_TRY_ASSIGN(CostModel first, CostModel::create(m_spec, m_framework, m_calibration));
@@ -232,8 +232,8 @@ Error wrong(const char* field, std::string what, const char* hint)
 
 } // namespace
 
-Result<SearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework, const Calibration& calibration,
-                                 const SearchOptions& options)
+Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,
+                                     const Calibration& calibration, const SearchOptions& options)
 {
     if (options.devices < 1 || options.devices > 1'000'000)
         return wrong("gpus", "cannot be " + std::to_string(options.devices), "1 to 1000000 devices");

@@ -46,7 +46,7 @@ struct SearchOptions {
     std::function<void(const SearchCounts&)> progress;
 };
 
-struct SearchResult {
+struct PlanSearchResult {
     std::vector<SearchedPlan> best; ///< feasible ones first, best first
     std::vector<SearchedPlan> all;  ///< if asked for, in no order
     SearchCounts counts;
@@ -57,7 +57,7 @@ struct SearchResult {
 /// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
 /// and routing are kept. The best plans' times are simulated, so that they agree with `predict`.
 /// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used.
-Result<SearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework, const Calibration& calibration,
-                                 const SearchOptions& options);
+Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,
+                                     const Calibration& calibration, const SearchOptions& options);
 
 } // namespace fourwalls::cost

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of the command line to presets.
+#include "app/cli/predict_arguments.h"
+
+#include "app/cli/this_machine.h"
+#include "model/spec/names.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace fourwalls::cli {
+
+namespace {
+
+constexpr std::int64_t kUsualBatch = 8;
+
+Error usage(const std::string& option, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), option, std::move(hint)};
+}
+
+Result<Precision> precisionOf(const std::string& word, const DeviceSpec& device)
+{
+    if (word.empty()) return device.peak(Precision::Bf16) ? Precision::Bf16 : Precision::F32;
+    if (const auto value = valueOf(kPrecisionWords, word)) return *value;
+    return usage("--precision", "cannot be '" + word + "'", listWords(kPrecisionWords));
+}
+
+/// The calibration of a cluster: what its file measured, or else the published one.
+Result<Calibration> calibrationOf(const std::string& clusterOrFile)
+{
+    std::error_code failure;
+    if (!std::filesystem::is_regular_file(clusterOrFile, failure)) return loadCalibration("published");
+    std::ifstream file(clusterOrFile);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+    if (!object.is_object() || !object.contains("calibration")) return loadCalibration("published");
+    return calibrationFromJson(object["calibration"].dump(), clusterOrFile + ": calibration");
+}
+
+} // namespace
+
+void PredictArguments::declare(CLI::App& app)
+{
+    app.add_option("--model", model, "preset or JSON file of the network")->capture_default_str();
+    app.add_option("--cluster", cluster, "preset or JSON file of the machines, or a file that calibrate wrote")
+        ->capture_default_str();
+    app.add_option("--framework", framework,
+                   "preset or JSON file of how steps are run (default: fourwalls on processors, else megatron-core)");
+    app.add_option("--batch", batch, "sequences or images per step, over all ranks (default: 8 or what divides)");
+    app.add_option("--seq", sequence, "tokens per sequence (default: the model's own)");
+    app.add_option("--precision", precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)");
+    app.add_option("--optimizer", optimizer, "")->check(CLI::IsMember({"adamw", "sgd"}))->capture_default_str();
+    app.add_option("--calibration", calibration,
+                   "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)");
+}
+
+Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
+{
+    PredictionInputs inputs;
+    RunSpec& spec = inputs.spec;
+    FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
+    FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
+    FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
+    if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
+    TrainingSettings& training = spec.training;
+    FOURWALLS_TRY_ASSIGN(training.precision, precisionOf(precision, spec.cluster.device));
+    if (batch < 0) return usage("--batch", "must be at least 1", "--batch 8");
+    if (sequence < 0) return usage("--seq", "must be at least 1", "--seq 2048");
+    const std::int64_t shards = std::int64_t{spec.plan.dp} * spec.plan.microbatches;
+    training.batch = batch > 0 ? batch : kUsualBatch % shards == 0 ? kUsualBatch : shards;
+    training.sequence = sequence;
+    const TransformerSpec* transformer = spec.model.transformer();
+    if (transformer && sequence == 0) training.sequence = transformer->sequence;
+    training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the word
+    const bool isProcessor = spec.cluster.device.family == "cpu";
+    training.device = isProcessor ? DeviceKind::Cpu : DeviceKind::Cuda;
+    FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(!framework.empty() ? framework
+                                                         : isProcessor      ? "fourwalls"
+                                                                            : "megatron-core"));
+    spec.framework = inputs.framework.name;
+    FOURWALLS_TRY_ASSIGN(inputs.calibration,
+                         calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
+    return inputs;
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments that predict, plan and goodput share: what is trained, on what, by which framework.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/calibration.h"
+#include "model/spec/framework_preset.h"
+#include "model/spec/run_spec.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace fourwalls::cli {
+
+/// Everything that a prediction needs.
+struct PredictionInputs {
+    RunSpec spec; ///< plan not yet checked against the model (the cost model does)
+    FrameworkPreset framework;
+    Calibration calibration;
+};
+
+struct PredictArguments {
+    std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
+    std::int64_t batch = 0, sequence = 0;
+
+    /// Declares the options. Neither the plan nor the output belong to them.
+    void declare(CLI::App& app);
+
+    /// Loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
+    /// accelerators), bf16 where the device has a rate for it, else f32, the model's sequence, and where no batch is
+    /// given 8 samples or, if that does not divide, one per replica and micro-batch.
+    /// Errors: NotFound, Format, InvalidArgument naming the option.
+    Result<PredictionInputs> load(const std::string& plan) const;
+};
+
+} // namespace fourwalls::cli

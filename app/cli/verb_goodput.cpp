@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// `goodput`: what failures and checkpoints take from a long training, on top of a predicted step.
+#include "app/cli/predict_arguments.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/cost/goodput.h"
+#include "model/cost/predicted_step.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// Bytes of a checkpoint per parameter: bf16 weights, fp32 master weights and two moments.
+constexpr double kCheckpointBytesPerParameter = 14;
+/// What a node writes to storage, where no time for a checkpoint is given [bytes/s]: 2.3 TB in 40 s from 48 nodes
+/// (BLOOM, arXiv:2211.05100).
+constexpr double kStorageBytesPerNode = 1.2e9;
+
+std::string days(double seconds)
+{
+    return seconds >= 86'400 ? fmt::format("{} days", formatFigure(seconds / 86'400, 4))
+                             : formatDuration(Duration::fromSeconds(seconds));
+}
+
+class GoodputVerb : public Verb {
+public:
+    const char* name() const override { return "goodput"; }
+    const char* summary() const override
+    {
+        return "availability, best checkpoint interval, wasted time, time to train";
+    }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli goodput --model llama3-405b --cluster dgx-h100 --plan \"tp=8 pp=16 dp=128 "
+               "microbatches=16\" --batch 2048 --tokens 15.6e12\n"
+               "  fourwalls-cli goodput --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=8 dp=16 "
+               "microbatches=96\" "
+               "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600";
+    }
+    void declare(CLI::App& app) override
+    {
+        m_arguments.declare(app);
+        app.add_option("--plan", m_plan, "how the step is cut over ranks: space-separated key=value");
+        app.add_option("--mtbf-hours", m_input.deviceMtbfHours,
+                       "mean time between failures of one device; the job's is that divided by the devices")
+            ->capture_default_str();
+        app.add_option("--job-mtbf-hours", m_jobMtbfHours, "of the whole job, instead of --mtbf-hours");
+        app.add_option(
+            "--checkpoint-seconds", m_checkpointSeconds,
+            "training stands still while one is written (default: 14 bytes per parameter at 1.2 GB/s per node)");
+        app.add_option("--restart-seconds", m_input.restartSeconds, "from a failure until training goes on")
+            ->capture_default_str();
+        app.add_option("--interval-seconds", m_input.checkpointIntervalSeconds,
+                       "work between two checkpoints (default: the best)");
+        app.add_option("--tokens", m_tokens, "tokens (or images) to train on")->capture_default_str();
+        app.add_option("--price", m_input.pricePerDeviceHour, "of one device for an hour, for the cost");
+    }
+
+    int run(Console& console) override
+    {
+        const auto inputs = m_arguments.load(m_plan);
+        if (!inputs) return refuse(console, inputs.error());
+        auto model = cost::CostModel::create(inputs->spec, inputs->framework, inputs->calibration);
+        if (!model) return refuse(console, model.error());
+        const auto prediction = cost::predictStep(*model, inputs->spec);
+        if (!prediction) return refuse(console, prediction.error());
+        if (!(m_tokens > 0) || !std::isfinite(m_tokens))
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be above 0", "--tokens", "--tokens 300e9"});
+
+        cost::GoodputInput input = m_input;
+        input.devices = prediction->cost.devices;
+        if (m_jobMtbfHours) input.deviceMtbfHours = *m_jobMtbfHours * input.devices;
+        const double nodes = std::ceil(input.devices / prediction->spec.cluster.devicesPerNode);
+        input.checkpointSeconds = m_checkpointSeconds.value_or(
+            kCheckpointBytesPerParameter * static_cast<double>(parameterCount(prediction->spec.model)) /
+            (kStorageBytesPerNode * nodes));
+        const double steps = std::ceil(m_tokens / prediction->cost.tokensPerStep);
+        input.trainingSeconds = steps * prediction->step.seconds;
+        const auto goodput = cost::computeGoodput(input);
+        if (!goodput) return refuse(console, goodput.error());
+        return tell(console, *prediction, input, *goodput, steps);
+    }
+
+private:
+    static int refuse(Console& console, const Error& error)
+    {
+        return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
+    }
+
+    static int tell(Console& console, const cost::PredictedStep& prediction, const cost::GoodputInput& input,
+                    const cost::Goodput& goodput, double steps)
+    {
+        const double wasted = goodput.secondsToTrain - input.trainingSeconds;
+        if (console.json())
+            return console.answerJson({{"step_time_ms", prediction.step.seconds * 1e3},
+                                       {"steps", steps},
+                                       {"devices", input.devices},
+                                       {"device_mtbf_hours", input.deviceMtbfHours},
+                                       {"job_mtbf_hours", goodput.jobMtbfSeconds / 3600},
+                                       {"availability", goodput.availability},
+                                       {"checkpoint_seconds", input.checkpointSeconds},
+                                       {"restart_seconds", input.restartSeconds},
+                                       {"young_interval_seconds", goodput.youngSeconds},
+                                       {"best_interval_seconds", goodput.dalySeconds},
+                                       {"interval_seconds", goodput.intervalSeconds},
+                                       {"interruptions", goodput.interruptions},
+                                       {"goodput", goodput.goodput},
+                                       {"wasted_fraction", goodput.wasted},
+                                       {"wasted_seconds", wasted},
+                                       {"wasted",
+                                        {{"checkpoints", goodput.checkpointShare},
+                                         {"recovery", goodput.recoveryShare},
+                                         {"recomputation", goodput.recomputationShare}}},
+                                       {"training_seconds", input.trainingSeconds},
+                                       {"time_to_train_seconds", goodput.secondsToTrain},
+                                       {"time_to_train_days", goodput.secondsToTrain / 86'400},
+                                       {"cost", input.pricePerDeviceHour > 0 ? json(goodput.cost) : json(nullptr)},
+                                       {"feasible", prediction.feasible},
+                                       {"why", prediction.why}});
+        std::string text;
+        const auto line = [&text](std::string_view label, const std::string& value) {
+            text += fmt::format("{:<28}{}\n", label, value);
+        };
+        line("step", formatDuration(Duration::fromSeconds(prediction.step.seconds)) + " on " +
+                         formatCount(static_cast<std::int64_t>(input.devices)) + " devices");
+        line("memory", prediction.why);
+        line("time between failures", days(goodput.jobMtbfSeconds));
+        line("availability", formatPercent(goodput.availability, 3));
+        line("a checkpoint takes", formatDuration(Duration::fromSeconds(input.checkpointSeconds)));
+        line("best interval",
+             fmt::format("{} (Daly; Young {})", days(goodput.dalySeconds), days(goodput.youngSeconds)));
+        line("goodput", formatPercent(goodput.goodput, 2));
+        line("  writing checkpoints", formatPercent(goodput.checkpointShare, 2));
+        line("  recovery", formatPercent(goodput.recoveryShare, 2));
+        line("  recomputation", formatPercent(goodput.recomputationShare, 2));
+        line("interruptions", formatFigure(goodput.interruptions, 4));
+        line("time to train", fmt::format("{}, of it {} wasted", days(goodput.secondsToTrain), days(wasted)));
+        if (input.pricePerDeviceHour > 0) line("cost", formatFigure(goodput.cost, 4));
+        text.pop_back(); // the console ends the last line
+        return console.answerText(text);
+    }
+
+    PredictArguments m_arguments;
+    std::string m_plan;
+    cost::GoodputInput m_input;
+    std::optional<double> m_checkpointSeconds, m_jobMtbfHours;
+    double m_tokens = 300e9;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeGoodputVerb()
+{
+    return std::make_unique<GoodputVerb>();
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// `plan`: the search for a parallel plan.
+#include "app/cli/predict_arguments.h"
+#include "app/cli/stop_signals.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/cost/plan_search.h"
+
+#include <fmt/format.h>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+cost::SearchObjective objectiveOf(const std::string& word)
+{
+    if (word == "memory") return cost::SearchObjective::Memory;
+    return word == "cost" ? cost::SearchObjective::Cost : cost::SearchObjective::Time;
+}
+
+class PlanVerb : public Verb {
+public:
+    const char* name() const override { return "plan"; }
+    const char* summary() const override { return "searches parallel plans for a model on a number of devices"; }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli plan --model gpt3-175b --cluster dgx-a100 --gpus 1024 --batch 1536\n"
+               "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 256 --objective cost "
+               "--limit 5";
+    }
+    void declare(CLI::App& app) override
+    {
+        m_arguments.declare(app);
+        app.add_option("--gpus", m_options.devices, "devices to use")->required();
+        app.add_option("--objective", m_objective,
+                       "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
+            ->check(CLI::IsMember({"time", "memory", "cost"}))
+            ->capture_default_str();
+        app.add_option("--limit", m_options.limit, "plans to print")->capture_default_str();
+        app.add_option("--plan", m_plan,
+                       "what all plans have in common: overlap, fuse, attention, collective, routing");
+    }
+
+    int run(Console& console) override
+    {
+        const auto inputs = m_arguments.load(m_plan);
+        if (!inputs) return refuse(console, inputs.error());
+        const StopSignals signals;
+        Progress progress("searching");
+        cost::SearchOptions options = m_options;
+        options.objective = objectiveOf(m_objective);
+        options.stop = signals.token();
+        options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
+        const auto found = cost::searchPlans(inputs->spec, inputs->framework, inputs->calibration, options);
+        if (!found) return refuse(console, found.error());
+        return console.json() ? console.answerJson(jsonOf(*found)) : console.answerText(textOf(*found));
+    }
+
+private:
+    static int refuse(Console& console, const Error& error)
+    {
+        return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
+    }
+
+    static json jsonOf(const cost::PlanSearchResult& found)
+    {
+        json object{{"plans", json::array()},
+                    {"considered", found.counts.considered},
+                    {"evaluated", found.counts.evaluated},
+                    {"feasible", found.counts.feasible},
+                    {"seconds", found.elapsedSeconds},
+                    {"stopped", found.stopped}};
+        for (const cost::SearchedPlan& plan : found.best)
+            object["plans"].push_back({{"plan", formatPlan(plan.plan)},
+                                       {"devices", plan.plan.worldSize()},
+                                       {"step_time_ms", plan.seconds * 1e3},
+                                       {"peak_bytes", plan.peakBytes},
+                                       {"device_seconds", plan.seconds * plan.plan.worldSize()},
+                                       {"feasible", plan.feasible}});
+        return object;
+    }
+
+    static std::string textOf(const cost::PlanSearchResult& found)
+    {
+        std::string text;
+        for (const cost::SearchedPlan& plan : found.best)
+            text += fmt::format("{:>12}  {:>9}  {}{}\n", formatDuration(Duration::fromSeconds(plan.seconds)),
+                                formatBytes(plan.peakBytes), formatPlan(plan.plan),
+                                plan.feasible ? "" : "  (does not fit)");
+        if (found.best.empty()) text += "no plan divides this model and batch over so many devices\n";
+        text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
+                            formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
+                            formatDuration(Duration::fromSeconds(found.elapsedSeconds)));
+        return text;
+    }
+
+    PredictArguments m_arguments;
+    std::string m_plan, m_objective = "time";
+    cost::SearchOptions m_options;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makePlanVerb()
+{
+    return std::make_unique<PlanVerb>();
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// `predict`: the cost model's step as figures and as a trace.
+#include "app/cli/metrics_report.h"
+#include "app/cli/output_file.h"
+#include "app/cli/predict_arguments.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/cost/predicted_step.h"
+#include "model/store/trace_writer.h"
+#include "model/trace/in_memory_query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// Above this many passes of layers a trace without operators is written, unless asked for.
+constexpr double kManyPasses = 20'000;
+
+/// Figures at one end of the band. seconds: of the step.
+json bandJson(const cost::PredictedStep& prediction, const TraceMetrics& metrics, double seconds, double peakBytes)
+{
+    const double ratio = prediction.step.seconds / seconds;
+    const auto times = [ratio](const std::optional<double>& rate) {
+        return rate ? json(*rate * ratio) : json(nullptr);
+    };
+    return {{"step_time_ms", seconds * 1e3},
+            {"tokens_per_s", times(metrics.tokensPerSecond)},
+            {"samples_per_s", times(metrics.samplesPerSecond)},
+            {"mfu", times(metrics.mfu)},
+            {"peak_bytes", peakBytes}};
+}
+
+json partsJson(const cost::PredictedStep& prediction)
+{
+    json parts = json::array();
+    const auto add = [&](std::string_view name, double seconds) {
+        if (seconds > 0)
+            parts.push_back({{"term", name}, {"ms", seconds * 1e3}, {"share", seconds / prediction.step.seconds}});
+    };
+    for (std::size_t i = 0; i < cost::kCostParts; ++i)
+        add(cost::name(static_cast<cost::CostPart>(i)), prediction.parts.seconds[i]);
+    add("pipeline bubble and waits", prediction.waitSeconds);
+    std::sort(parts.begin(), parts.end(), [](const json& a, const json& b) { return a["ms"] > b["ms"]; });
+    return parts;
+}
+
+class PredictVerb : public Verb {
+public:
+    const char* name() const override { return "predict"; }
+    const char* summary() const override
+    {
+        return "the cost model: step time, memory, traffic, as figures and a trace";
+    }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli predict --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=16 dp=8 "
+               "microbatches=192\" "
+               "--batch 1536 -o step.fourwalls\n"
+               "  fourwalls-cli predict --model llama2-7b --cluster dgx-h100 --plan \"dp=8 zero=3\" --framework fsdp "
+               "--json | jq .waterfall";
+    }
+    void declare(CLI::App& app) override
+    {
+        m_arguments.declare(app);
+        app.add_option("--plan", m_plan, "how the step is cut over ranks: space-separated key=value");
+        app.add_option("-o,--output", m_output, "the trace to write");
+        app.add_option("--detail", m_detail, "slices per pass: one per kind of work, or one per operator")
+            ->check(CLI::IsMember({"auto", "parts", "operators"}))
+            ->capture_default_str();
+    }
+
+    int run(Console& console) override
+    {
+        auto inputs = m_arguments.load(m_plan);
+        if (!inputs) return refuse(console, inputs.error());
+        auto model = cost::CostModel::create(inputs->spec, inputs->framework, inputs->calibration);
+        if (!model) return refuse(console, model.error());
+        const auto prediction = cost::predictStep(*model, inputs->spec);
+        if (!prediction) return refuse(console, prediction.error());
+
+        const auto operators =
+            wantsOperators(*prediction) ? cost::operatorsOf(*model, *prediction) : cost::OperatorsOfPass{};
+        const auto data = cost::predictedTrace(prediction->spec, prediction->cost, prediction->step, operators);
+        if (!data) return console.fail(data.error());
+        InMemoryTraceQuery query(*data);
+        const auto metrics = computeMetrics(query);
+        if (!metrics) return console.fail(metrics.error());
+        if (!m_output.empty()) {
+            const Status written = write(*prediction, operators);
+            if (!written.ok()) return console.fail(written.error());
+        }
+        return tell(console, *prediction, *metrics);
+    }
+
+private:
+    static int refuse(Console& console, const Error& error)
+    {
+        return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
+    }
+
+    bool wantsOperators(const cost::PredictedStep& prediction) const
+    {
+        if (m_detail != "auto") return m_detail == "operators";
+        double layers = 0;
+        for (int i = 0; i < prediction.cost.shape.positions(); ++i)
+            layers += static_cast<double>(prediction.cost.chunk(i).layers) + 1;
+        return layers * prediction.cost.shape.microbatches <= kManyPasses;
+    }
+
+    Status write(const cost::PredictedStep& prediction, const cost::OperatorsOfPass& operators) const
+    {
+        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output));
+        {
+            FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
+                                 store::TraceWriter::create(output.temporaryPath(),
+                                                            cost::predictedHeader(prediction.spec, prediction.cost)));
+            FOURWALLS_TRY(
+                cost::writePredictedTrace(prediction.spec, prediction.cost, prediction.step, *writer, operators));
+        }
+        return output.commit();
+    }
+
+    int tell(Console& console, const cost::PredictedStep& prediction, const TraceMetrics& metrics) const
+    {
+        const cost::MemoryTerms& memory =
+            prediction.cost.stages[static_cast<std::size_t>(prediction.fullestStage)].memory;
+        if (console.json()) {
+            json object = metricsJson(metrics);
+            object["low"] = bandJson(prediction, metrics, prediction.lowSeconds, prediction.peakBytes - memory.slack);
+            object["high"] = bandJson(prediction, metrics, prediction.highSeconds, prediction.peakBytes + memory.slack);
+            // The ends of a rate's band lie the other way round than those of a time.
+            for (const char* rate : {"tokens_per_s", "samples_per_s", "mfu"})
+                std::swap(object["low"][rate], object["high"][rate]);
+            object["dominant_term"] = prediction.dominantTerm;
+            object["terms"] = partsJson(prediction);
+            object["feasible"] = prediction.feasible;
+            object["why"] = prediction.why;
+            object["framework"] = prediction.spec.framework;
+            object["plan"] = formatPlan(prediction.spec.plan);
+            object["file"] = m_output.empty() ? json(nullptr) : json(m_output);
+            return console.answerJson(std::move(object));
+        }
+        std::string text = metricsText(metrics);
+        text += fmt::format("\n\n{:<26}{} to {}\n", "step time between",
+                            formatDuration(Duration::fromSeconds(prediction.lowSeconds)),
+                            formatDuration(Duration::fromSeconds(prediction.highSeconds)));
+        text += fmt::format("{:<26}{}\n{:<26}{}", "largest term", prediction.dominantTerm, "memory", prediction.why);
+        if (!m_output.empty()) text += "\npredicted step in " + m_output;
+        return console.answerText(text);
+    }
+
+    PredictArguments m_arguments;
+    std::string m_plan, m_output, m_detail = "auto";
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makePredictVerb()
+{
+    return std::make_unique<PredictVerb>();
+}
+
+} // namespace fourwalls::cli

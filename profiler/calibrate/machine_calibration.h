@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Micro-benchmarks of this machine: what the engine's operators reach at the sizes of small networks, as a cluster
+// description and a calibration that the cost model can use. No training step is looked at.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/calibration.h"
+#include "model/spec/cluster_spec.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fourwalls::calibrate {
+
+/// One measured operator, for the report.
+struct MeasuredOperator {
+    std::string name, shape;
+    double seconds = 0; ///< median of the repetitions
+    double flops = 0;   ///< of one call; 0: bound by memory
+    double bytes = 0;   ///< that one call must move
+};
+
+struct MachineCalibration {
+    ClusterSpec cluster;     ///< named after the processor, one rank per hardware thread
+    Calibration calibration; ///< family "cpu"
+    std::vector<MeasuredOperator> operators;
+};
+
+struct CalibrateOptions {
+    double secondsPerOperator = 0.03;     ///< at least three repetitions in any case
+    std::function<void(double)> progress; ///< 0..1; may be empty
+};
+
+/// Measures in one thread of its own; takes a few seconds. base: name, memory and number of devices of the machine.
+/// Errors: Internal when memory runs out.
+Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
+
+} // namespace fourwalls::calibrate

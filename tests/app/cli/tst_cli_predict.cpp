@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs of the cost model: figures, traces, searches, claims and comparisons with the fields of the contract.
+#include "tests/app/cli/program.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace fourwalls::test;
+
+class CliPredictTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void predictPrintsWhatTheTraceSays();
+    void predictRefuses_data();
+    void predictRefuses();
+    void outOfMemoryIsAnAnswer();
+    void planSearches();
+    void goodputAddsUp();
+    void claimsHaveVerdicts();
+    void compareAndItsGate();
+
+private:
+    QStringList gpt3() const
+    {
+        return {"--model", "gpt3-175b", "--cluster", "dgx-a100", "--batch", "64", "--seq", "2048"};
+    }
+    QTemporaryDir m_folder;
+};
+
+void CliPredictTest::predictPrintsWhatTheTraceSays()
+{
+    const QString file = m_folder.filePath("step.fourwalls");
+    const Answer answer =
+        run(QStringList{"predict", "--plan", "tp=8 pp=8 dp=2 microbatches=8 recompute=full", "-o", file, "--json"} +
+            gpt3());
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject predicted = answer.json();
+    for (const char* field : {"schema_version", "low", "high", "dominant_term", "feasible", "why"})
+        QVERIFY2(predicted.contains(field), field);
+    QVERIFY(predicted["low"].toObject()["step_time_ms"].toDouble() <= predicted["step_time_ms"].toDouble());
+    QVERIFY(predicted["high"].toObject()["step_time_ms"].toDouble() >= predicted["step_time_ms"].toDouble());
+    QVERIFY(predicted["low"].toObject()["mfu"].toDouble() <= predicted["mfu"].toDouble());
+    QVERIFY(predicted["feasible"].toBool());
+    const QJsonObject read = run({"metrics", file, "--json"}).json();
+    QCOMPARE(read["source"].toString(), QString("predicted"));
+    for (const QString& field : read.keys()) QVERIFY2(read[field] == predicted[field], qPrintable(field));
+    QVERIFY(run({"check", file, "--json"}).json()["sound"].toBool());
+}
+
+void CliPredictTest::predictRefuses_data()
+{
+    QTest::addColumn<QString>("plan");
+    QTest::addColumn<QString>("named");
+    QTest::newRow("unknown key") << "foo=1"
+                                 << "foo";
+    QTest::newRow("heads") << "tp=7"
+                           << "tp";
+    QTest::newRow("more stages than layers") << "pp=97 microbatches=64"
+                                             << "pp";
+    QTest::newRow("batch") << "dp=3"
+                           << "batch";
+    QTest::newRow("interleaved") << "pp=8 vpp=2 microbatches=4"
+                                 << "microbatches";
+    QTest::newRow("experts") << "dp=2 ep=2"
+                             << "ep";
+}
+
+void CliPredictTest::predictRefuses()
+{
+    QFETCH(QString, plan);
+    QFETCH(QString, named);
+    const QString file = m_folder.filePath("none.fourwalls");
+    const Answer answer = run(QStringList{"predict", "--plan", plan, "-o", file} + gpt3());
+    QCOMPARE(answer.exitCode, 2);
+    QVERIFY2(answer.saysOneLine(), answer.err.constData());
+    QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
+    QVERIFY(!QFile::exists(file));
+}
+
+void CliPredictTest::outOfMemoryIsAnAnswer()
+{
+    const Answer answer = run(QStringList{"predict", "--plan", "tp=8 pp=1 microbatches=1", "--json"} + gpt3());
+    QCOMPARE(answer.exitCode, 0);
+    QVERIFY(!answer.json()["feasible"].toBool());
+    QVERIFY(answer.json()["why"].toString().contains("out of memory"));
+}
+
+void CliPredictTest::planSearches()
+{
+    const Answer answer = run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "16", "--batch", "32",
+                               "--limit", "3", "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject found = answer.json();
+    QCOMPARE(found["plans"].toArray().size(), 3);
+    QVERIFY(found["considered"].toDouble() >= found["evaluated"].toDouble());
+    QVERIFY(found["evaluated"].toDouble() >= found["feasible"].toDouble());
+    const QJsonObject best = found["plans"].toArray().first().toObject();
+    QVERIFY(best["feasible"].toBool());
+    // What plan says is what predict says.
+    const QJsonObject predicted = run({"predict", "--model", "llama2-7b", "--cluster", "dgx-h100", "--batch", "32",
+                                       "--plan", best["plan"].toString(), "--json"})
+                                      .json();
+    QVERIFY(qAbs(predicted["step_time_ms"].toDouble() / best["step_time_ms"].toDouble() - 1) < 1e-5);
+    QCOMPARE(run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "0"}).exitCode, 2);
+}
+
+void CliPredictTest::goodputAddsUp()
+{
+    const Answer answer =
+        run(QStringList{"goodput", "--plan", "tp=8 pp=8 dp=2 microbatches=8 recompute=full", "--mtbf-hours", "10000",
+                        "--checkpoint-seconds", "60", "--restart-seconds", "300", "--json"} +
+            gpt3());
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject goodput = answer.json();
+    const double mtbf = 10000.0 / 128;
+    QVERIFY(qAbs(goodput["job_mtbf_hours"].toDouble() - mtbf) < 1e-9);
+    QVERIFY(qAbs(goodput["availability"].toDouble() - mtbf * 3600 / (mtbf * 3600 + 300)) < 1e-9);
+    const QJsonObject wasted = goodput["wasted"].toObject();
+    QVERIFY(qAbs(goodput["goodput"].toDouble() + wasted["checkpoints"].toDouble() + wasted["recovery"].toDouble() +
+                 wasted["recomputation"].toDouble() - 1) < 1e-9);
+    QCOMPARE(run(QStringList{"goodput", "--mtbf-hours", "-1"} + gpt3()).exitCode, 2);
+}
+
+void CliPredictTest::claimsHaveVerdicts()
+{
+    const QJsonArray claims = run({"claims", "--json"}).json()["claims"].toArray();
+    QVERIFY(claims.size() >= 50);
+    for (const QJsonValue& value : claims) {
+        const QJsonObject claim = value.toObject();
+        for (const char* field : {"id", "statement", "claimed", "computed", "unit", "verdict", "because"})
+            QVERIFY2(claim.contains(field), field);
+    }
+    QCOMPARE(run({"claims", "--id", "no-such-claim"}).exitCode, 2);
+}
+
+void CliPredictTest::compareAndItsGate()
+{
+    const QString quick = m_folder.filePath("a.fourwalls"), slow = m_folder.filePath("b.fourwalls");
+    const auto predict = [](const QString& cluster, const QString& file) {
+        return run({"predict", "--model", "gpt2-124m", "--cluster", cluster, "--batch", "8", "-o", file}).exitCode;
+    };
+    QCOMPARE(predict("dgx-h100", quick), 0);
+    QCOMPARE(predict("dgx-a100", slow), 0);
+    const Answer compared = run({"compare", quick, slow, "--json"});
+    QVERIFY2(compared.exitCode == 0, compared.err.constData());
+    const QJsonObject first = compared.json()["differences"].toArray().first().toObject();
+    QCOMPARE(first["figure"].toString(), QString("step_time_ms"));
+    QVERIFY(first["percent"].toDouble() > 10);
+    QVERIFY(!compared.json()["layers"].toArray().isEmpty());
+    QCOMPARE(run({"compare", quick, slow, "--fail-over", "5"}).exitCode, 1);
+    QCOMPARE(run({"compare", slow, quick, "--fail-over", "5"}).exitCode, 0);
+    QCOMPARE(run({"compare", quick, quick, "--fail-over", "0"}).exitCode, 0);
+}
+
+QTEST_GUILESS_MAIN(CliPredictTest)
+#include "tst_cli_predict.moc"
