@@ -263,7 +263,7 @@ void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder)
     record.sequence = operation.sequence;
     record.payloadBytes = operation.payloadBytes;
     record.algorithm = algorithmName(operation.algorithm);
-    run.record(std::move(record), m_hopNames);
+    run.record(std::move(record), m_hopNames, m_group.acrossStages);
 }
 
 void GroupCommunicator::send(const Tensor& tensor, int to)

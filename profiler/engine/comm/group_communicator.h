@@ -33,8 +33,9 @@ struct GroupDescription {
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::Auto;
     ///< what Auto means for a shape; empty: direct, the best where memory is shared
     std::function<CollectiveAlgorithm(const CollectiveShape&, double elementBytes)> choose;
-    int membersPerNode = 0; ///< neighbours on one node; 0: all
-    bool pipeline = false;  ///< sends and receives are between stages
+    int membersPerNode = 0;    ///< neighbours on one node; 0: all
+    bool pipeline = false;     ///< sends and receives are between stages
+    bool acrossStages = false; ///< its members are on several pipeline stages
 };
 
 class GroupCommunicator final : public Communicator {

@@ -191,17 +191,22 @@ void OperationRun::finish(std::int64_t sequence)
     m_latest = std::min(m_latest, m_end);
 }
 
-void OperationRun::record(CollectiveRecord record, std::span<const char* const> hopNames)
+void OperationRun::record(CollectiveRecord record, std::span<const char* const> hopNames, bool acrossStages)
 {
     record.track = m_recorder.communicationTrack();
     record.start = arrival;
     record.lastArrival = m_latest;
     record.end = m_end;
     record.wireBytes = wireBytes;
-    m_recorder.communication(nameOf(record.operation), SliceKind::Collective, Activity::Transfer, record.payloadBytes,
-                             arrival, m_end);
+    // Between stages the slice itself must not count: waiting and transfer count differently.
+    m_recorder.communication(nameOf(record.operation), SliceKind::Collective,
+                             acrossStages ? Activity::None : Activity::Transfer, record.payloadBytes, arrival, m_end);
     if (m_latest > arrival)
-        m_recorder.communication("wait", SliceKind::Wait, Activity::CollectiveWait, 0, arrival, m_latest);
+        m_recorder.communication("wait", SliceKind::Wait,
+                                 acrossStages ? Activity::PipelineWait : Activity::CollectiveWait, 0, arrival,
+                                 m_latest);
+    if (acrossStages && m_end > m_latest)
+        m_recorder.communication("transfer", SliceKind::Hop, Activity::Transfer, record.payloadBytes, m_latest, m_end);
     for (const Hop& hop : m_hops) {
         m_recorder.communication(hopNames[static_cast<std::size_t>(hop.peer)], SliceKind::Hop, Activity::None,
                                  hop.bytes, hop.begin, hop.end);

@@ -33,8 +33,10 @@ public:
                   std::span<const std::int64_t> receiveElements);
     /// Waits until the others have read everything, and learns when the last one arrived.
     void finish(std::int64_t sequence);
-    /// The collective's slice with its waiting and its hops. record: what does not come from this run. After finish().
-    void record(CollectiveRecord record, std::span<const char* const> hopNames);
+    /// The collective's slice with its waiting and its hops. record: what does not come from this run. acrossStages:
+    /// the members are on several pipeline stages, so that waiting for the last one is part of the bubble. After
+    /// finish().
+    void record(CollectiveRecord record, std::span<const char* const> hopNames, bool acrossStages);
 
     const Instant arrival;
     std::vector<std::int64_t> sentBytes, sentMessages; ///< by member

@@ -53,6 +53,9 @@ public:
                     return chooseAlgorithm(shape, width, links);
                 };
             description.pipeline = description.name == "pp";
+            for (const RankId rank : ranks)
+                if (m_layout.coordinates(rank).stage != m_layout.coordinates(ranks.front()).stage)
+                    description.acrossStages = true;
             auto exchange = std::make_shared<LocalExchange>(ranks, m_failure, m_spins, m_options.patience);
             found = m_groups.emplace(key, SharedGroup{std::move(description), std::move(exchange)}).first;
         }

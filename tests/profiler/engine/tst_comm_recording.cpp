@@ -102,6 +102,7 @@ class CommRecordingTest : public QObject {
 private slots:
     void collectiveWithWaitAndHops();
     void pipelineMessagesAreTransfers();
+    void waitingForOtherStagesIsBubble();
     void startedOperationsHaveTheirOwnTrack();
     void deviceClockFollowsTheFormula_data();
     void deviceClockFollowsTheFormula();
@@ -195,6 +196,30 @@ void CommRecordingTest::pipelineMessagesAreTransfers()
         if (op.kind == SliceKind::Hop) QCOMPARE(op.activity, Activity::PipelineTransfer);
     }
     QCOMPARE(recorded.flows.size(), std::size_t{3});
+}
+
+void CommRecordingTest::waitingForOtherStagesIsBubble()
+{
+    RecordedWorld world("dp=2 pp=2", true);
+    world.options.links = uniform(1e-6, 1e9);
+    const auto query = world.run([](RankContext& rank) {
+        const Tensor t = zeros(rank, 1000);
+        rank.recorder.advanceTo(Instant{rank.recorder.rank().value * 1'000'000});
+        rank.groups->world->allReduce(t);
+        rank.recorder.advanceTo(Instant{(10 + rank.recorder.rank().value) * 1'000'000});
+        rank.groups->gradient->allReduce(t);
+    });
+    std::map<Activity, int> waits, wholes;
+    const Recorded recorded(*query);
+    for (const SliceView& slice : recorded.slices) {
+        const OpInfo& op = recorded.ops.at(slice.op);
+        if (op.kind == SliceKind::Wait) ++waits[op.activity];
+        if (op.kind == SliceKind::Collective) ++wholes[op.activity];
+    }
+    QCOMPARE(waits[Activity::PipelineWait], 3);   // of the world's four ranks all but the last one
+    QCOMPARE(waits[Activity::CollectiveWait], 2); // one in each of the two groups inside a stage
+    QCOMPARE(wholes[Activity::None], 4);
+    QCOMPARE(wholes[Activity::Transfer], 4);
 }
 
 void CommRecordingTest::startedOperationsHaveTheirOwnTrack()
