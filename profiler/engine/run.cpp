@@ -10,7 +10,6 @@
 #include "profiler/engine/device/machine_peak.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/plan_check.h"
-#include "profiler/engine/train/safetensors.h"
 #include "profiler/engine/train/trainer.h"
 
 #include <algorithm>
@@ -184,17 +183,17 @@ private:
             FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
             if (!m_options.loadWeightsDirectory.empty()) {
                 const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
-                FOURWALLS_TRY(loadWeights(rank, m_options.loadWeightsDirectory, trainer->model().parameters()));
+                FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
             }
         }
         RankReport& report = m_report.ranks[static_cast<std::size_t>(recorder.rank().value)];
         report.rank = recorder.rank();
-        report.parameters = trainer->model().parameters().elements();
+        for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
         takeSteps(slot, *trainer, report);
 
         if (!m_options.saveWeightsDirectory.empty()) {
             const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
-            FOURWALLS_TRY(saveWeights(m_options.saveWeightsDirectory, trainer->model().parameters()));
+            FOURWALLS_TRY(trainer->saveWeights(m_options.saveWeightsDirectory));
             recorder.event(EventKind::Checkpoint, "weights saved");
         }
         const MemoryStatistics& memory = rank.allocator.statistics();

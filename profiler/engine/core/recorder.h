@@ -173,14 +173,15 @@ private:
 class Scope {
 public:
     /// A step, phase, layer or operator. flops and bytes: of the whole scope, 0 when its kernels say it.
-    Scope(Recorder& recorder, SliceKind kind, const char* name, Phase phase = Phase::None, std::int32_t layer = -1)
+    Scope(Recorder& recorder, SliceKind kind, const char* name, Phase phase = Phase::None, std::int32_t layer = -1,
+          std::int64_t bytes = 0)
         : m_recorder(recorder)
     {
         m_savedPhase = recorder.m_phase;
         m_savedLayer = recorder.m_layer;
         if (phase != Phase::None) recorder.m_phase = phase;
         if (layer >= 0) recorder.m_layer = layer;
-        if (recorder.on()) begin({name, kind, recorder.m_phase, activityOf(kind), recorder.m_layer, 0, 0, {}});
+        if (recorder.on()) begin({name, kind, recorder.m_phase, activityOf(kind), recorder.m_layer, 0, bytes, {}});
     }
     /// A kernel: the code that really runs. flops, bytes: of this execution. fewerFlops: the algorithm gets by with
     /// fewer operations than `flops` counts (Winograd), so its rate says nothing about the processor's peak.

@@ -12,6 +12,9 @@ class DataSource {
 public:
     virtual ~DataSource() = default;
 
+    /// Bytes that one sample comes to in memory, inputs and targets, before any cut; 0: unknown.
+    virtual std::int64_t sampleBytes() const { return 0; }
+
     /// Samples first .. first + count of the global batch of `step`. What they hold depends on the seed, the step and
     /// the sample's number only, never on how the batch is cut.
     virtual Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,

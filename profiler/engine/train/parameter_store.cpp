@@ -357,6 +357,18 @@ void ParameterStore::finishUpdate()
     }
 }
 
+void ParameterStore::afterEvaluation()
+{
+    for (auto& b : m_buckets) {
+        if (stageOf(b) == 3) dropWeights(b);
+        if (stageOf(b) < 2) continue;
+        b.gradients.reset();
+        b.bindGradients();
+    }
+    for (const ParameterList* list : m_chunks)
+        for (const auto& p : list->all()) p->gradientEmpty = true; // losses were taken without gradients
+}
+
 void ParameterStore::weightsChanged()
 {
     for (const auto& piece : m_pieces)

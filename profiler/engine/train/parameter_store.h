@@ -34,6 +34,8 @@ public:
     void pieceUpdated(std::size_t piece);
     /// After all pieces: returns when the weights are everywhere.
     void finishUpdate();
+    /// After forward passes that no backward pass follows.
+    void afterEvaluation();
     /// Weights were written into the pieces (from a file): refreshes copies and what other ranks hold.
     void weightsChanged();
 

@@ -50,7 +50,22 @@ double PipelineExecutor::run(std::int64_t samples, double lossScale, const Loade
     }
     m_rank.recorder.setMicrobatch(std::nullopt);
     m_batches.clear();
+    flush();
     return m_lossSum;
+}
+
+// Nobody goes on before every stage is through: so the end of the pipeline shows as waiting in the pipeline, not as
+// waiting in whatever collective comes next.
+void PipelineExecutor::flush()
+{
+    if (m_shape.stages == 1) return;
+    Communicator& pipeline = *m_rank.groups->pipeline;
+    const Tensor token = Tensor::make(m_rank.allocator, {1}, DType::I32, MemoryCategory::CommBuffers);
+    token.as<std::int32_t>()[0] = m_stage;
+    for (int stage = 0; stage < m_shape.stages; ++stage)
+        if (stage != m_stage) pipeline.send(token, stage);
+    for (int stage = 0; stage < m_shape.stages; ++stage)
+        if (stage != m_stage) pipeline.receive(token, stage);
 }
 
 double PipelineExecutor::evaluate(std::int64_t samples, int microbatches, const Loader& load)

@@ -54,6 +54,7 @@ private:
     void forward(const PipelineAction& action, const Loader& load);
     void backward(const PipelineAction& action);
     void backwardWeight(const PipelineAction& action);
+    void flush();
     Tensor take(const PipelineTransfer& transfer);
     Tensor receive(const PipelineTransfer& transfer);
     void give(const PipelineTransfer& transfer, const Tensor& tensor);

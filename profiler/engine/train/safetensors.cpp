@@ -73,6 +73,16 @@ std::vector<Parameter*> storedIn(const ParameterList& parameters)
     return stored;
 }
 
+// Of the one-rank parameter, of which this rank may hold a part.
+std::int64_t wholeRows(const Parameter& p)
+{
+    return p.shard.whole ? p.shape.elements() / p.shape.last() : p.shard.fullRows;
+}
+std::int64_t wholeColumns(const Parameter& p)
+{
+    return p.shard.whole ? p.shape.last() : p.shard.fullColumns;
+}
+
 // One tensor's entry of the header.
 Result<StoredTensor> readEntry(const std::string& file, const std::string& name, const nlohmann::json& entry,
                                std::uint64_t dataBytes)
@@ -108,12 +118,6 @@ Result<StoredTensor> readEntry(const std::string& file, const std::string& name,
     if (tensor.begin > tensor.end || tensor.end > dataBytes) return bad("reaches beyond the end of the file");
     if (tensor.end - tensor.begin != bytes) return bad("has a size that does not match its shape");
     return tensor;
-}
-
-// Rows of the whole parameter, of which this rank may hold a part.
-std::int64_t fullRows(const Parameter& p)
-{
-    return p.shard.whole ? p.weight.rows() : p.shard.fullRows;
 }
 
 } // namespace
@@ -222,14 +226,22 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
     return {};
 }
 
-Status loadWeights(RankContext& rank, const std::string& directory, ParameterList& parameters)
+Status loadPieces(RankContext& rank, const std::string& directory, const std::vector<ParameterPiece>& pieces,
+                  const std::vector<Parameter*>& buffers)
 {
     const std::string file = directory + "/" + kFileName;
     auto header = readSafetensorsHeader(file);
     if (!header) return header.error();
+    std::vector<ParameterPiece> all = pieces;
+    for (Parameter* buffer : buffers) {
+        all.emplace_back();
+        all.back().parameter = buffer;
+        all.back().weight = buffer->weight;
+    }
     // Everything is checked before the first weight changes.
-    for (Parameter* p : storedIn(parameters))
-        for (const auto& piece : p->pieces) {
+    for (const ParameterPiece& part : all) {
+        const Parameter& p = *part.parameter;
+        for (const auto& piece : p.pieces) {
             const auto found = header->tensors.find(piece.name);
             if (found == header->tensors.end())
                 return Error{ErrorCode::Format, "has no tensor \"" + piece.name + "\"", file,
@@ -237,37 +249,45 @@ Status loadWeights(RankContext& rank, const std::string& directory, ParameterLis
             const StoredTensor& t = found->second;
             std::int64_t elements = 1;
             for (const auto extent : t.shape) elements *= extent;
-            const bool matrix = p->weight.shape().rank() == 2;
-            const std::int64_t first = piece.transposed ? piece.columns : fullRows(*p);
-            if (elements != fullRows(*p) * piece.columns || (matrix && (t.shape.size() != 2 || t.shape[0] != first)))
+            const std::int64_t rows = wholeRows(p), first = piece.transposed ? piece.columns : rows;
+            if (elements != rows * piece.columns ||
+                (p.shape.rank() == 2 && (t.shape.size() != 2 || t.shape[0] != first)))
                 return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" has another shape than the model", file,
                              "weights of the same model"};
             if (t.type != "F32" && t.type != "F64" && t.type != "BF16" && t.type != "F16")
                 return Error{ErrorCode::Format, "tensor \"" + piece.name + "\" is not floating point", file,
                              "weights of the same model"};
         }
+    }
     std::ifstream in(file, std::ios::binary);
-    std::vector<char> buffer;
-    for (Parameter* p : storedIn(parameters)) {
-        const std::int64_t rows = fullRows(*p), columns = p->shard.whole ? p->weight.columns() : p->shard.fullColumns;
-        for (const auto& piece : p->pieces) {
+    std::vector<char> bytes;
+    for (const ParameterPiece& part : all) {
+        const Parameter& p = *part.parameter;
+        const std::int64_t rows = wholeRows(p), columns = wholeColumns(p);
+        for (const auto& piece : p.pieces) {
             const StoredTensor& t = header->tensors.at(piece.name);
-            buffer.resize(t.end - t.begin);
+            bytes.resize(t.end - t.begin);
             in.seekg(static_cast<std::streamoff>(header->dataOffset + t.begin));
-            if (!in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())))
+            if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
                 return Error{ErrorCode::Io, "ended while being read", file, "another file"};
-            for (std::int64_t i = 0; i < p->weight.elements(); ++i) {
-                const std::int64_t place = p->shard.fullIndex(i);
+            for (std::int64_t i = 0; i < part.weight.elements(); ++i) {
+                const std::int64_t place = p.shard.whole ? part.first + i : p.shard.fullIndex(part.first + i);
                 const std::int64_t row = place / columns, column = place % columns - piece.firstColumn;
                 if (column < 0 || column >= piece.columns) continue;
-                setElement(p->weight, i,
-                           storedElement(t.type, buffer.data(),
-                                         piece.transposed ? column * rows + row : row * piece.columns + column));
+                const std::int64_t stored = piece.transposed ? column * rows + row : row * piece.columns + column;
+                setElement(part.weight, i, storedElement(t.type, bytes.data(), stored));
             }
         }
-        if (p->roundedCopy().defined()) rank.device.convert(p->weight, p->roundedCopy());
+        if (part.compute.defined()) rank.device.convert(part.weight, part.compute);
     }
     return {};
+}
+
+Status loadWeights(RankContext& rank, const std::string& directory, ParameterList& parameters)
+{
+    std::vector<Parameter*> buffers;
+    for (const auto& buffer : parameters.buffers()) buffers.push_back(buffer.get());
+    return loadPieces(rank, directory, wholePieces(parameters), buffers);
 }
 
 } // namespace fourwalls::engine

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "profiler/engine/nn/parameter.h"
+#include "profiler/engine/train/parameter_bucket.h"
 
 #include <cstdint>
 #include <map>
@@ -35,6 +35,12 @@ Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file);
 /// Writes master weights and buffers as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is
 /// created; the file appears complete or not at all. Errors: Io.
 Status saveWeights(const std::string& directory, const ParameterList& parameters);
+
+/// Reads `directory`/model.safetensors into pieces of parameters, whole or shards, and into buffers; refreshes the
+/// pieces' rounded copies. Every tensor must be there with its shape; what else the file holds is ignored. Nothing
+/// changes on failure before the copy begins. Errors: Io, Format.
+Status loadPieces(RankContext& rank, const std::string& directory, const std::vector<ParameterPiece>& pieces,
+                  const std::vector<Parameter*>& buffers);
 
 /// Reads `directory`/model.safetensors into the parameters and refreshes their compute copies. Every parameter must be
 /// there with its shape; what else the file holds is ignored. Nothing changes on failure before the copy begins.

@@ -2,6 +2,8 @@
 // See trainer.h.
 #include "profiler/engine/train/trainer.h"
 
+#include "profiler/engine/train/checkpoint.h"
+
 #include <cmath>
 #include <string>
 
@@ -53,12 +55,49 @@ double Trainer::accumulateGradients(std::int64_t index)
     // Every rank's micro-batch has equally many tokens, so the mean over all is the mean of the means.
     const double share = 1.0 / (static_cast<double>(plan.microbatches) *
                                 sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
-    const double sum = m_executor->run(micro, share, [&](int m) {
-        const Scope scope(m_rank.recorder, SliceKind::DataLoading, "data loading", Phase::DataLoading);
-        return m_network.data->batch(m_rank, index, batch, first + m * micro, micro);
-    });
+    const double sum = m_executor->run(micro, share, [&](int m) { return loadBatch(index, first + m * micro, micro); });
     m_store->finishGradients();
     return share * sum;
+}
+
+double Trainer::evaluate(std::int64_t batches)
+{
+    const Scope phase(m_rank.recorder, SliceKind::Phase, "evaluation", Phase::Evaluation);
+    const ParallelPlan& plan = m_spec.plan;
+    const std::int64_t batch = m_spec.training.batch, own = batch / plan.dp, micro = own / plan.microbatches;
+    const std::int64_t first = own * indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
+    const double share = 1.0 / (static_cast<double>(plan.microbatches * batches) *
+                                sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
+    double loss = 0;
+    for (std::int64_t i = 0; i < batches; ++i) {
+        // Samples are numbered on: those after the last step's are new.
+        const std::int64_t index = m_spec.training.steps + i;
+        loss += share * m_executor->evaluate(micro, plan.microbatches,
+                                             [&](int m) { return loadBatch(index, first + m * micro, micro); });
+    }
+    m_store->afterEvaluation();
+    if (!m_rank.groups) return loss;
+    const Tensor sum = Tensor::make(m_rank.allocator, {1}, DType::F64, MemoryCategory::CommBuffers);
+    sum.as<double>()[0] = m_rank.groups->tensor->index() == 0 ? loss : 0.0;
+    m_rank.groups->world->allReduce(sum);
+    return sum.as<double>()[0];
+}
+
+Status Trainer::saveWeights(const std::string& directory)
+{
+    return saveCheckpoint(m_rank, m_spec, directory, *m_store, m_network.chunks);
+}
+
+Status Trainer::loadWeights(const std::string& directory)
+{
+    return loadCheckpoint(m_rank, directory, *m_store, m_network.chunks);
+}
+
+Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t count)
+{
+    const Scope scope(m_rank.recorder, SliceKind::DataLoading, "data loading", Phase::DataLoading, -1,
+                      count * m_network.data->sampleBytes());
+    return m_network.data->batch(m_rank, step, m_spec.training.batch, first, count);
 }
 
 StepProgress Trainer::step(std::int64_t index)

@@ -30,6 +30,13 @@ public:
     /// rank's share of the mean loss over the global batch.
     double accumulateGradients(std::int64_t index);
 
+    /// The mean loss over `batches` global batches that training does not see, without gradients: an evaluation phase.
+    double evaluate(std::int64_t batches);
+
+    /// All ranks' weights as one file, and back. Errors: see checkpoint.h.
+    Status saveWeights(const std::string& directory);
+    Status loadWeights(const std::string& directory);
+
     /// Called in every step between the reduction of the gradients and the update (tests). May be empty.
     std::function<void(const Trainer&)> onGradients;
 
@@ -44,6 +51,7 @@ public:
 private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
     Status setUp();
+    Batch loadBatch(std::int64_t step, std::int64_t first, std::int64_t count);
     void record(const StepProgress& progress, Instant start, Instant end);
 
     RankContext& m_rank;
