@@ -280,7 +280,10 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     degree("cp", plan.cp, false);
     degree("vpp", plan.vpp, plan.pp == 1);
     if (row.spec.model.transformer()->hasExperts()) degree("ep", plan.ep, false);
-    const std::int64_t devices = *cells.count("gpus");
+    constexpr double kMostDevices = 1e7;
+    const double product = double(plan.tp) * plan.pp * plan.cp * static_cast<double>(cells.count("dp").value_or(1));
+    if (product > kMostDevices || plan.vpp > 10'000) return "degrees within reason";
+    const std::int64_t devices = std::min<std::int64_t>(*cells.count("gpus"), static_cast<std::int64_t>(kMostDevices));
     const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
     const auto replicas = cells.count("dp");
     plan.dp = static_cast<int>(replicas ? *replicas : std::max<std::int64_t>(1, devices / model));
@@ -290,7 +293,7 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
         assume.note("ep=" + std::to_string(plan.ep));
     }
     if (plan.vpp > 1 && plan.pp == 1) plan.vpp = 1;
-    if (const auto zero = cells.number("zero_stage")) plan.zero = std::clamp(static_cast<int>(*zero), 0, 3);
+    if (const auto zero = cells.number("zero_stage")) plan.zero = static_cast<int>(std::clamp(*zero, 0.0, 3.0));
     plan.sequenceParallel = cells.number("seq_parallel").value_or(0) > 0 && plan.tp > 1;
     if (cells.text("seq_parallel").empty() && row.framework.asyncTensor && plan.tp > 1) {
         plan.sequenceParallel = true;

@@ -39,7 +39,7 @@ public:
             gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
         // fp8 operands are made from bf16 ones: read 2, write 1.
         if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
-        if (!m_framework.groupedExperts) m_kernels += static_cast<int>(shape.batch) - 1;
+        if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
     /// A product of unfused attention.
