@@ -76,6 +76,10 @@ Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec)
     predicted.spec = model.spec();
     predicted.spec.plan = spec.plan;
     FOURWALLS_TRY_ASSIGN(predicted.step, simulateSchedule(predicted.cost, true));
+    constexpr double kLongestStep = 1e9; // 32 years; a trace cannot hold much more
+    if (!(predicted.step.seconds <= kLongestStep))
+        return Error{ErrorCode::InvalidArgument, "a step of this model and batch would take longer than 30 years",
+                     spec.model.name.empty() ? "model" : spec.model.name, "a smaller model, batch or sequence"};
     const Prediction band = closedForm(predicted.cost, model.calibration());
     const double scale = band.seconds > 0 ? predicted.step.seconds / band.seconds : 1;
     predicted.lowSeconds = band.low * scale;

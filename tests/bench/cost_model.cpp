@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How quick the cost model is: one closed form, one simulation, one predicted trace, a search. Prints each figure
+// beside its target.
+#include "model/cost/closed_form.h"
+#include "model/cost/plan_search.h"
+#include "model/cost/predicted_step.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+using namespace fourwalls;
+using namespace fourwalls::cost;
+
+namespace {
+
+double seconds(const std::function<void()>& call, int repetitions)
+{
+    std::vector<double> times;
+    for (int i = 0; i < repetitions; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        call();
+        times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+double peakMegabytes()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+} // namespace
+
+int main()
+{
+    RunSpec spec;
+    spec.model = *loadModel("gpt3-175b");
+    spec.cluster = *loadCluster("dgx-a100");
+    spec.plan = *parsePlan("tp=8 pp=16 dp=8 sp=1 recompute=selective microbatches=128");
+    spec.framework = "megatron-core";
+    spec.training.batch = 2048;
+    spec.training.sequence = 2048;
+    spec.training.precision = Precision::Bf16;
+    const FrameworkPreset framework = *loadFramework(spec.framework);
+    const Calibration calibration = *loadCalibration("published");
+    CostModel model = *CostModel::create(spec, framework, calibration);
+
+    constexpr int kPlans = 1000;
+    double sum = 0;
+    const double closed = seconds(
+        [&] {
+            ParallelPlan plan = spec.plan;
+            for (int i = 0; i < kPlans; ++i) {
+                plan.zero = i % 3;
+                plan.pp = i % 2 ? 16 : 8;
+                plan.dp = i % 2 ? 8 : 16;
+                sum += closedForm(*model.stepCost(plan), calibration).seconds;
+            }
+        },
+        9);
+    std::printf("closed form            %8.2f us amortised   (target 20)\n", closed / kPlans * 1e6);
+
+    const StepCost cost = *model.stepCost(spec.plan);
+    std::printf("simulation 16 x 128    %8.3f ms             (target 5)\n",
+                seconds([&] { sum += simulateSchedule(cost)->seconds; }, 51) * 1e3);
+    const PredictedStep predicted = *predictStep(model, spec);
+    std::printf("predicted trace        %8.2f ms             (a frame is 16.7)\n",
+                seconds([&] { sum += static_cast<double>((*traceOf(predicted))->slices.size()); }, 9) * 1e3);
+
+    SearchOptions options;
+    options.devices = 4096;
+    options.threads = 2;
+    spec.training.batch = 4096;
+    spec.plan = {};
+    const PlanSearchResult found = *searchPlans(spec, framework, calibration, options);
+    std::printf("search on 2 threads    %8.1f k evaluated/s  (target 40)\n",
+                static_cast<double>(found.counts.evaluated) / found.elapsedSeconds * 1e-3);
+    std::printf("                       %8.1f k considered/s (target 100)\n",
+                static_cast<double>(found.counts.considered) / found.elapsedSeconds * 1e-3);
+    std::printf("                       %8lld plans in %.2f s\n", static_cast<long long>(found.counts.considered),
+                found.elapsedSeconds);
+
+    options.keepAll = true;
+    options.devices = 55'440; // many divisors
+    options.mostPlans = 1'000'000;
+    spec.training.batch = 55'440;
+    const PlanSearchResult many = *searchPlans(spec, framework, calibration, options);
+    std::printf("%zu plans kept         %8.0f MB peak resident (target 500 for 1 million)\n", many.all.size(),
+                peakMegabytes());
+    return sum > 0 ? 0 : 1;
+}

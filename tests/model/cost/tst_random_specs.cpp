@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random networks, plans and clusters: a sound prediction or a sentence that names the field, never anything else; and
+// what physics says: faster memory is never slower, more memory never makes a plan infeasible.
+#include <QtTest>
+
+#include "model/cost/predicted_step.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/metrics.h"
+
+#include <array>
+#include <cmath>
+#include <random>
+
+using namespace fourwalls;
+using namespace fourwalls::cost;
+
+namespace {
+
+/// Sizes with mean and nonsensical values among them.
+class Chance {
+public:
+    explicit Chance(unsigned seed) : m_random(seed) {}
+
+    template <class T, std::size_t N>
+    T of(const std::array<T, N>& values)
+    {
+        return values[std::uniform_int_distribution<std::size_t>(0, N - 1)(m_random)];
+    }
+    bool oneIn(int n) { return std::uniform_int_distribution<int>(1, n)(m_random) == 1; }
+    int degree() { return of(std::array{1, 1, 1, 2, 2, 4, 8, 3}); }
+
+private:
+    std::mt19937 m_random;
+};
+
+RunSpec randomSpec(Chance& chance)
+{
+    RunSpec spec;
+    TransformerSpec t;
+    t.layers = chance.of(std::array<std::int64_t, 6>{1, 2, 8, 12, 24, 96});
+    t.hidden = chance.of(std::array<std::int64_t, 5>{64, 256, 1024, 12'288, 96});
+    t.heads = chance.of(std::array<std::int64_t, 4>{1, 4, 8, 16});
+    t.kvHeads = chance.oneIn(3) ? 1 : t.heads;
+    t.ffnHidden = 4 * t.hidden;
+    t.vocabulary = chance.of(std::array<std::int64_t, 3>{256, 32'000, 250'880});
+    t.sequence = chance.of(std::array<std::int64_t, 4>{32, 512, 2048, 131'072});
+    t.activation = chance.oneIn(2) ? Activation::Gelu : Activation::SwiGlu;
+    if (chance.oneIn(4)) t.mixture = {8, 2, t.hidden, 0, 1, 0};
+    if (chance.oneIn(25)) t.layers = 0;
+    if (chance.oneIn(25)) t.hidden = -1;
+    if (chance.oneIn(25)) t.vocabulary = std::int64_t{1} << 60;
+    spec.model = {"random", t};
+    spec.cluster = *loadCluster(chance.of(std::array{"dgx-a100", "dgx-h100", "v100-pcie", "rtx4090"}));
+    spec.framework = chance.of(std::array{"megatron-core", "fsdp", "megatron-2021"});
+    spec.training.batch = chance.of(std::array<std::int64_t, 6>{1, 8, 64, 1536, 0, -8});
+    spec.training.sequence = chance.oneIn(5) ? chance.of(std::array<std::int64_t, 3>{0, -1, 1}) : t.sequence;
+    spec.training.precision =
+        chance.of(std::array{Precision::Bf16, Precision::F32, Precision::F16, Precision::Fp8, Precision::Tf32});
+    ParallelPlan& plan = spec.plan;
+    plan.dp = chance.degree();
+    plan.tp = chance.degree();
+    plan.pp = chance.degree();
+    plan.cp = chance.oneIn(3) ? chance.degree() : 1;
+    plan.ep = chance.oneIn(3) ? chance.degree() : 1;
+    plan.microbatches = chance.of(std::array{1, 2, 4, 8, 16, 64});
+    plan.zero = chance.of(std::array{0, 1, 2, 3});
+    plan.sequenceParallel = chance.oneIn(2);
+    plan.recompute = chance.of(std::array{Recompute::None, Recompute::Selective, Recompute::Full});
+    plan.schedule = chance.of(std::array{PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::Naive,
+                                         PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubbleH1,
+                                         PipelineSchedule::ZeroBubble2p, PipelineSchedule::ZeroBubbleV});
+    plan.vpp = plan.schedule == PipelineSchedule::Interleaved ? 2 : 1;
+    plan.offloadOptimizer = chance.oneIn(6);
+    plan.offloadActivations = chance.oneIn(6);
+    plan.overlap = chance.oneIn(2);
+    plan.fusedAttention = chance.oneIn(2);
+    return spec;
+}
+
+} // namespace
+
+class RandomSpecsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void soundOrRefused();
+    void moreIsNeverWorse();
+};
+
+void RandomSpecsTest::soundOrRefused()
+{
+    Chance chance(2024);
+    int predictions = 0;
+    for (int i = 0; i < 1500; ++i) {
+        const RunSpec spec = randomSpec(chance);
+        const auto predicted = predictStep(spec);
+        if (!predicted) {
+            QVERIFY2(!predicted.error().what.empty() && !predicted.error().where.empty(),
+                     qPrintable(QString::number(i)));
+            continue;
+        }
+        ++predictions;
+        const QByteArray what = QByteArray::fromStdString(formatPlan(spec.plan)) + " " + QByteArray::number(i);
+        QVERIFY2(std::isfinite(predicted->step.seconds) && predicted->step.seconds > 0, what.constData());
+        QVERIFY2(std::isfinite(predicted->peakBytes) && predicted->peakBytes > 0, what.constData());
+        QVERIFY2(predicted->lowSeconds <= predicted->step.seconds && predicted->step.seconds <= predicted->highSeconds,
+                 what.constData());
+        QVERIFY2(!predicted->why.empty() && !predicted->dominantTerm.empty(), what.constData());
+        QVERIFY2(predicted->step.bubbleFraction() >= 0 && predicted->step.bubbleFraction() < 1, what.constData());
+        if (i % 10 != 0) continue;
+        const auto data = traceOf(*predicted);
+        QVERIFY2(data.ok(), what.constData());
+        InMemoryTraceQuery query(*data);
+        const auto metrics = computeMetrics(query);
+        QVERIFY2(metrics.ok(), what.constData());
+        double sum = 0;
+        for (const auto& [part, share] : metrics->waterfall) {
+            QVERIFY2(std::isfinite(share), what.constData());
+            sum += share;
+        }
+        QVERIFY2(std::abs(sum - 1) < 1e-6,
+                 (what + " sum " + QByteArray::number(sum) + " seconds " + QByteArray::number(predicted->step.seconds))
+                     .constData());
+    }
+    QVERIFY(predictions > 100);
+}
+
+void RandomSpecsTest::moreIsNeverWorse()
+{
+    Chance chance(7);
+    int compared = 0;
+    for (int i = 0; i < 600; ++i) {
+        const RunSpec spec = randomSpec(chance);
+        const auto before = predictStep(spec);
+        if (!before) continue;
+        ++compared;
+        const QByteArray what = QByteArray::fromStdString(formatPlan(spec.plan)) + " " + QByteArray::number(i);
+        RunSpec faster = spec;
+        faster.cluster.device.memoryBytesPerSecond *= 2;
+        QVERIFY2(predictStep(faster)->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+        RunSpec larger = spec;
+        larger.cluster.device.memoryBytes *= 2;
+        QVERIFY2(predictStep(larger)->feasible || !before->feasible, what.constData());
+    }
+    QVERIFY(compared > 50);
+}
+
+QTEST_GUILESS_MAIN(RandomSpecsTest)
+#include "tst_random_specs.moc"
