@@ -50,13 +50,23 @@ constexpr Limit kLimits[] = {
     {"recompute", [](const RunSpec& s) { return s.plan.recompute != Recompute::None && !transformer(s); },
      "only transformers recompute their activations", "recompute=none"},
 
-    {"ep", [](const RunSpec& s) { return s.plan.ep > 1; }, "the engine of this version has no expert parallelism",
-     "ep=1"},
+    {"ep", [](const RunSpec& s) { return s.plan.ep > 1 && !s.model.transformer(); },
+     "tables are cut over parameter servers, not over expert-parallel ranks", "ps=sync servers=2"},
+    {"ps",
+     [](const RunSpec& s) {
+         const ParallelPlan& p = s.plan;
+         return p.parameterServer != ParameterServer::None && (p.worldSize() != p.dp || p.ep > 1 || p.zero > 0);
+     },
+     "parameter servers serve data-parallel workers that hold whole networks", "dp and microbatches only"},
+    {"ps",
+     [](const RunSpec& s) {
+         return s.plan.parameterServer != ParameterServer::None && s.model.transformer() &&
+                s.model.transformer()->hasExperts();
+     },
+     "the auxiliary loss of a mixture of experts needs to know of all workers' choices", "ps=none"},
     {"offload",
      [](const RunSpec& s) { return s.plan.offloadOptimizer || s.plan.offloadActivations || s.plan.offloadParameters; },
      "the engine of this version does not offload", "offload=none"},
-    {"ps", [](const RunSpec& s) { return s.plan.parameterServer != ParameterServer::None; },
-     "the engine of this version has no parameter servers", "ps=none"},
 };
 
 } // namespace

@@ -10,6 +10,8 @@
 #include "profiler/engine/device/machine_peak.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/plan_check.h"
+#include "profiler/engine/train/parameter_server.h"
+#include "profiler/engine/train/served_worker.h"
 #include "profiler/engine/train/trainer.h"
 
 #include <algorithm>
@@ -117,9 +119,9 @@ public:
         : m_spec(spec)
         , m_options(options)
         , m_callbacks(callbacks)
-        , m_medians(spec.plan.worldSize(), [this] { return m_failed.load(); })
+        , m_medians(ranksOf(spec.plan), [this] { return m_failed.load(); })
     {
-        m_report.ranks.resize(static_cast<std::size_t>(spec.plan.worldSize()));
+        m_report.ranks.resize(static_cast<std::size_t>(ranksOf(spec.plan)));
     }
 
     Result<RunReport> go()
@@ -127,7 +129,7 @@ public:
         const NumberFormat format = formatOf(m_spec.training.precision);
         probe(format);
         WorldOptions world;
-        world.plan = m_spec.plan;
+        world.plan = worldOf(m_spec.plan);
         world.format = format;
         world.sink = m_options.sink;
         world.origin = m_options.origin;
@@ -172,30 +174,17 @@ private:
     {
         RankContext& rank = *slot.context;
         Recorder& recorder = rank.recorder;
-        const bool first = recorder.rank().value == 0;
         for (const SlowRank& slow : m_options.slowRanks)
             if (slow.rank == recorder.rank()) recorder.slowDown(slow.factor);
 
-        std::unique_ptr<Trainer> trainer;
-        {
-            if (first) tell(m_callbacks, "building " + m_spec.model.name);
-            const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
-            FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
-            if (!m_options.loadWeightsDirectory.empty()) {
-                const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
-                FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
-            }
-        }
         RankReport& report = m_report.ranks[static_cast<std::size_t>(recorder.rank().value)];
         report.rank = recorder.rank();
-        for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
-        takeSteps(slot, *trainer, report);
-
-        if (!m_options.saveWeightsDirectory.empty()) {
-            const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
-            FOURWALLS_TRY(trainer->saveWeights(m_options.saveWeightsDirectory));
-            recorder.event(EventKind::Checkpoint, "weights saved");
-        }
+        if (m_spec.plan.parameterServer == ParameterServer::None)
+            FOURWALLS_TRY(train(slot, report));
+        else if (isServer(m_spec.plan, recorder.rank()))
+            FOURWALLS_TRY(serve(slot, report));
+        else
+            FOURWALLS_TRY(trainServed(slot, report));
         const MemoryStatistics& memory = rank.allocator.statistics();
         report.peakBytesByCategory = memory.categoryPeaks;
         report.peakBytes = memory.peakAllocated;
@@ -207,7 +196,73 @@ private:
         return {};
     }
 
-    void takeSteps(RankSlot& slot, Trainer& trainer, RankReport& report)
+    Status train(RankSlot& slot, RankReport& report)
+    {
+        RankContext& rank = *slot.context;
+        Recorder& recorder = rank.recorder;
+        const bool first = recorder.rank().value == 0;
+        std::unique_ptr<Trainer> trainer;
+        {
+            if (first) tell(m_callbacks, "building " + m_spec.model.name);
+            const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
+            FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
+            if (!m_options.loadWeightsDirectory.empty()) {
+                const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
+                FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
+            }
+        }
+        for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
+        takeSteps(
+            slot, [&](std::int64_t i) { return trainer->step(i); }, report);
+
+        if (!m_options.saveWeightsDirectory.empty()) {
+            const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
+            FOURWALLS_TRY(trainer->saveWeights(m_options.saveWeightsDirectory));
+            recorder.event(EventKind::Checkpoint, "weights saved");
+        }
+        return {};
+    }
+
+    // A worker of parameter servers.
+    Status trainServed(RankSlot& slot, RankReport& report)
+    {
+        RankContext& rank = *slot.context;
+        const bool first = rank.recorder.rank().value == 0;
+        std::unique_ptr<ServedWorker> worker;
+        {
+            if (first) tell(m_callbacks, "building " + m_spec.model.name);
+            const Scope setup(rank.recorder, SliceKind::Phase, "setup", Phase::Setup);
+            FOURWALLS_TRY_ASSIGN(worker, ServedWorker::create(rank, m_spec));
+        }
+        report.parameters = worker->parameters().elements();
+        takeSteps(
+            slot, [&](std::int64_t i) { return worker->step(i); }, report);
+        if (first && !m_options.saveWeightsDirectory.empty()) {
+            const Scope save(rank.recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
+            FOURWALLS_TRY(worker->save(m_options.saveWeightsDirectory));
+            rank.recorder.event(EventKind::Checkpoint, "weights saved");
+        }
+        worker->finish();
+        return {};
+    }
+
+    Status serve(RankSlot& slot, RankReport&)
+    {
+        RankContext& rank = *slot.context;
+        Recorder& recorder = rank.recorder;
+        std::unique_ptr<ParameterServerRank> server;
+        {
+            const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
+            FOURWALLS_TRY_ASSIGN(server, ParameterServerRank::create(rank, m_spec, m_options.loadWeightsDirectory));
+        }
+        const std::int64_t warmup = recorder.warmupSteps(m_spec.training.steps);
+        server->serve([&](std::int64_t step) {
+            if (step == warmup && recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
+        });
+        return {};
+    }
+
+    void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report)
     {
         Recorder& recorder = *slot.recorder;
         const bool first = recorder.rank().value == 0;
@@ -227,7 +282,7 @@ private:
             }
             const Instant wall = recorder.wallNow();
             const Duration cpu = threadCpu();
-            const StepProgress progress = trainer.step(i);
+            const StepProgress progress = step(i);
             const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
             recorder.counter(wallCounter, recorder.now(), tookWall.milliseconds());
             recorder.counter(cpuCounter, recorder.now(), tookCpu.milliseconds());
@@ -301,7 +356,7 @@ private:
 
 Status checkOptions(const RunSpec& spec, const RunOptions& options)
 {
-    const int world = spec.plan.worldSize();
+    const int world = ranksOf(spec.plan);
     const auto invalid = [](const char* field, std::string what, std::string hint) {
         return Error{ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
     };
@@ -352,17 +407,15 @@ TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKin
     header.spec = spec;
     header.producer = "fourwalls " FOURWALLS_VERSION;
     header.computeLabel = "measured";
-    header.communicationLabel = spec.plan.worldSize() == 1   ? "none"
-                                : clock == ClockKind::Device ? "modelled"
-                                                             : "measured";
+    header.communicationLabel = ranksOf(spec.plan) == 1 ? "none" : clock == ClockKind::Device ? "modelled" : "measured";
     header.originUnixNs = origin.unixNs;
     const RankLayout layout(spec.plan);
-    for (int r = 0; r < spec.plan.worldSize(); ++r) {
+    for (int r = 0; r < ranksOf(spec.plan); ++r) {
         RankInfo rank;
         rank.rank = RankId{r};
         rank.device = CpuDevice::processorName() + ", one core";
         rank.host = hostName();
-        rank.pipelineStage = layout.coordinates(rank.rank).stage;
+        if (!isServer(spec.plan, rank.rank)) rank.pipelineStage = layout.coordinates(rank.rank).stage;
         rank.memoryBytes = capacityOf(spec);
         header.ranks.push_back(rank);
     }

@@ -34,7 +34,8 @@ struct StepProgress {
     double learningRate = 0;
     double gradientNorm = 0; ///< before clipping
     Duration duration;
-    bool warmup = false; ///< left out of the metrics
+    bool warmup = false;  ///< left out of the metrics
+    double staleness = 0; ///< parameter servers: updates by others between fetching weights and applying the gradients
 };
 
 struct RunCallbacks {

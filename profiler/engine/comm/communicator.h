@@ -85,6 +85,9 @@ public:
     /// messages between two members arrive in the order sent.
     virtual void send(const Tensor& tensor, int to) = 0;
     virtual void receive(const Tensor& tensor, int from) = 0;
+    /// Waits until one of the given members has sent something that was not received yet, and returns it; of several
+    /// the one whose message is the oldest. Throws EngineError where the transport cannot tell.
+    virtual int awaitAny(std::span<const int> members) = 0;
     virtual void barrier() = 0;
 
     /// The same, running on the rank's communication thread beside the computation; started in the same order by all

@@ -54,6 +54,7 @@ public:
                   std::span<const std::int64_t> receiveElements) override;
     void send(const Tensor& tensor, int to) override;
     void receive(const Tensor& tensor, int from) override;
+    int awaitAny(std::span<const int> members) override { return m_transport->awaitLetter(members); }
     void barrier() override;
     CommRequest startAllReduce(const Tensor& buffer, ReduceOp op) override;
     CommRequest startReduceScatter(const Tensor& in, const Tensor& out) override;

@@ -194,6 +194,30 @@ void LocalTransport::sendLetter(int to, const Tensor& tensor, const HopStamp& st
     m_exchange->m_members[static_cast<std::size_t>(to)]->letters.ring();
 }
 
+int LocalTransport::awaitLetter(std::span<const int> members)
+{
+    const auto box = [this](int from) -> auto&
+    {
+        return *m_exchange->m_mailboxes[m_exchange->pair(from, m_index)];
+    };
+    const auto holds = [&](int from) { return box(from).waiting.load(std::memory_order_acquire) > 0; };
+    waitFor(m_exchange->m_members[static_cast<std::size_t>(m_index)]->letters, members.front(),
+            [&] { return std::any_of(members.begin(), members.end(), holds); });
+    int oldest = -1;
+    Instant arrives;
+    for (const int from : members) {
+        if (!holds(from)) continue;
+        const std::lock_guard lock(box(from).mutex);
+        if (box(from).letters.empty()) continue; // its sender has left: receiving says so
+        const Instant at = box(from).letters.front()->stamp.arrives;
+        if (oldest >= 0 && at >= arrives) continue;
+        oldest = from;
+        arrives = at;
+    }
+    if (oldest >= 0) return oldest;
+    return *std::find_if(members.begin(), members.end(), holds);
+}
+
 HopStamp LocalTransport::receiveLetter(int from, const Tensor& tensor)
 {
     auto& box = *m_exchange->m_mailboxes[m_exchange->pair(from, m_index)];

@@ -84,6 +84,7 @@ public:
     std::uint64_t posts(int to) const override;
     void awaitReleased(int to, std::uint64_t count) override;
     void sendLetter(int to, const Tensor& tensor, const HopStamp& stamp, Allocator& allocator) override;
+    int awaitLetter(std::span<const int> members) override;
     HopStamp receiveLetter(int from, const Tensor& tensor) override;
 
 private:

@@ -5,10 +5,13 @@
 
 #include "model/base/ids.h"
 #include "model/base/time.h"
+#include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/core/tensor.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 namespace fourwalls::engine {
 
@@ -58,6 +61,12 @@ public:
 
     /// Sends a copy of the tensor; does not wait for the receiver. Memory comes from `allocator`.
     virtual void sendLetter(int to, const Tensor& tensor, const HopStamp& stamp, Allocator& allocator) = 0;
+    /// One of the given members whose letter is there; the oldest of those. Waits for it.
+    virtual int awaitLetter(std::span<const int>)
+    {
+        throw EngineError(ErrorCode::Unsupported, std::string(name()) + " cannot wait for any of several ranks",
+                          "communication", "the transport local");
+    }
     /// The next letter of a member, copied into the tensor.
     virtual HopStamp receiveLetter(int from, const Tensor& tensor) = 0;
 };

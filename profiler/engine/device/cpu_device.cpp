@@ -162,9 +162,16 @@ void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tenso
 void CpuDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale)
 {
     const std::int64_t v = logits.columns();
-    for (std::int64_t i = 0; i < logits.rows(); ++i)
-        losses.as<float>()[i] = m_kernels->crossEntropyRow(logits.as<float>() + i * v, v, targets.as<std::int32_t>()[i],
-                                                           static_cast<float>(gradientScale));
+    for (std::int64_t i = 0; i < logits.rows(); ++i) {
+        float* row = logits.as<float>() + i * v;
+        const std::int32_t target = targets.as<std::int32_t>()[i];
+        if (target < 0) {
+            losses.as<float>()[i] = 0;
+            std::memset(row, 0, static_cast<std::size_t>(v) * sizeof(float));
+            continue;
+        }
+        losses.as<float>()[i] = m_kernels->crossEntropyRow(row, v, target, static_cast<float>(gradientScale));
+    }
 }
 
 void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)

@@ -5,6 +5,7 @@
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/simd_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -131,6 +132,11 @@ void CpuDevice::doShardCrossEntropy(const Tensor& exponentials, const Tensor& su
     const float scale = static_cast<float>(gradientScale);
     for (std::int64_t i = 0; i < exponentials.rows(); ++i) {
         float* row = exponentials.as<float>() + i * v;
+        if (targets.as<std::int32_t>()[i] < 0) {
+            losses.as<float>()[i] = 0;
+            std::fill_n(row, v, 0.0f);
+            continue;
+        }
         const float sum = sums.as<float>()[2 * i];
         m_kernels->scaleRow(row, v, scale / sum);
         const std::int64_t target = targets.as<std::int32_t>()[i] - firstToken;

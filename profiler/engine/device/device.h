@@ -150,7 +150,7 @@ public:
     void addRows(const Tensor& ids, const Tensor& table, const Tensor& x);
 
     /// losses[i] = -log softmax(logits[i])[targets[i]] (master type), and logits becomes the gradient of
-    /// gradientScale * sum(losses). In place.
+    /// gradientScale * sum(losses). In place. Rows whose target is -1 do not count: their loss and gradient are 0.
     void crossEntropy(const Tensor& logits, const Tensor& targets, const Tensor& losses, double gradientScale);
 
     /// Cross entropy over a vocabulary that is cut over ranks, in three passes with sums over the ranks in between.
@@ -160,7 +160,8 @@ public:
     /// (0 where the target is not among columns firstToken ..).
     void shardExponentials(const Tensor& logits, const Tensor& maxima, const Tensor& targets, std::int64_t firstToken,
                            const Tensor& sums);
-    /// From sums over all ranks: losses[i], and in place the gradient of gradientScale * sum(losses).
+    /// From sums over all ranks: losses[i], and in place the gradient of gradientScale * sum(losses). Targets of -1 as
+    /// in crossEntropy.
     void shardCrossEntropy(const Tensor& exponentials, const Tensor& sums, const Tensor& targets,
                            std::int64_t firstToken, const Tensor& losses, double gradientScale);
 

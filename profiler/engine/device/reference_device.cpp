@@ -4,6 +4,7 @@
 
 #include "profiler/engine/core/engine_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -275,6 +276,11 @@ void ReferenceDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets
     for (std::int64_t i = 0; i < logits.rows(); ++i) {
         double* row = logits.as<double>() + i * v;
         const std::int32_t target = targets.as<std::int32_t>()[i];
+        if (target < 0) {
+            losses.as<double>()[i] = 0;
+            std::fill_n(row, v, 0.0);
+            continue;
+        }
         double largest = row[0], sum = 0;
         for (std::int64_t j = 1; j < v; ++j) largest = std::max(largest, row[j]);
         for (std::int64_t j = 0; j < v; ++j) sum += std::exp(row[j] - largest);

@@ -2,6 +2,7 @@
 // The reference device's operators on rows that are looked up and on layers and sequences that are cut over ranks.
 #include "profiler/engine/device/reference_device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -89,6 +90,11 @@ void ReferenceDevice::doShardCrossEntropy(const Tensor& exponentials, const Tens
     const std::int64_t v = exponentials.columns();
     for (std::int64_t i = 0; i < exponentials.rows(); ++i) {
         double* row = exponentials.as<double>() + i * v;
+        if (targets.as<std::int32_t>()[i] < 0) {
+            losses.as<double>()[i] = 0;
+            std::fill_n(row, v, 0.0);
+            continue;
+        }
         const double sum = sums.as<double>()[2 * i];
         const std::int64_t target = targets.as<std::int32_t>()[i] - firstToken;
         for (std::int64_t j = 0; j < v; ++j) row[j] = gradientScale * (row[j] / sum - (j == target ? 1.0 : 0.0));

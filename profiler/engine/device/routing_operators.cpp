@@ -2,12 +2,11 @@
 // See routing_operators.h. Plain loops over rows: these operators move memory, or touch only a few numbers per token.
 #include "profiler/engine/device/routing_operators.h"
 
-#include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/element_access.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -17,45 +16,6 @@ namespace {
 std::int32_t extent(std::int64_t value)
 {
     return static_cast<std::int32_t>(value);
-}
-
-// Sums are in the master type of the element type: float for f32 and bf16, double for f64.
-inline float load(float x)
-{
-    return x;
-}
-inline float load(Bf16 x)
-{
-    return x.toFloat();
-}
-inline double load(double x)
-{
-    return x;
-}
-inline void store(float& to, float x)
-{
-    to = x;
-}
-inline void store(Bf16& to, float x)
-{
-    to = Bf16::fromFloat(x);
-}
-inline void store(double& to, double x)
-{
-    to = x;
-}
-
-// Calls f(element, master) with values of the tensor's type and of the type of its sums.
-template <class F>
-void dispatch(const Tensor& t, F f)
-{
-    switch (t.type()) {
-    case DType::F32: return f(float{}, float{});
-    case DType::Bf16: return f(Bf16{}, float{});
-    case DType::F64: return f(double{}, double{});
-    case DType::I32: break;
-    }
-    throw EngineError(ErrorCode::Internal, "rows of " + std::string(name(t.type())) + " cannot be routed", "routing");
 }
 
 template <class S>
@@ -156,7 +116,7 @@ void RoutingOperators::combineRows(const Tensor& x, const Tensor& spots, const T
     const Scope scope(m_device.recorder(), "combine rows", 0,
                       n * k * c * bytesOf(x.type()) + y.bytes() + (residual.defined() ? residual.bytes() : 0),
                       {extent(n), extent(k), extent(c), 0});
-    dispatch(y, [&]<class T, class S>(T, S) {
+    dispatchElements(y, [&]<class T, class S>(T, S) {
         std::vector<S> sum(static_cast<std::size_t>(c));
         for (std::int64_t t = 0; t < n; ++t) {
             const T* base = residual.defined() ? residual.as<T>() + t * c : nullptr;
@@ -179,7 +139,7 @@ void RoutingOperators::combineGradient(const Tensor& x, const Tensor& spots, con
     const Scope scope(m_device.recorder(), "combine rows gradient", 0,
                       2 * n * k * c * bytesOf(x.type()) + dy.bytes() + dGates.bytes(),
                       {extent(n), extent(k), extent(c), 0});
-    dispatch(dy, [&]<class T, class S>(T, S) {
+    dispatchElements(dy, [&]<class T, class S>(T, S) {
         for (std::int64_t t = 0; t < n; ++t) {
             const T* up = dy.as<T>() + t * c;
             for (std::int64_t j = 0; j < k; ++j) {

@@ -8,7 +8,8 @@ namespace fourwalls::engine {
 
 struct Decoder::State final : ForwardState {
     std::vector<DecoderLayer::Saved> layers;
-    Tensor last, normed; // input and output of the final norm
+    TokenEmbedding::Saved embedding;
+    Tensor last, normed; // input and output of the final norm; without one they are the same
     Norm::Saved finalNorm;
     Tensor gradient; // with respect to `normed`, from loss()
 };
@@ -36,18 +37,24 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
             m_tiedTable = &addTokenTable(rank, m_parameters, spec, seed);
         }
     }
-    const std::string norm = usesLlamaNames(spec) ? "model.norm" : "transformer.ln_f";
-    m_headUnit = m_parameters.beginUnit("head");
-    m_finalNorm.kind = spec.normalization == Normalization::LayerNorm ? NormKind::LayerNorm : NormKind::RmsNorm;
-    m_finalNorm.gain = &m_parameters.addVector(rank, norm + ".weight", spec.hidden, 1.0);
-    if (m_finalNorm.kind == NormKind::LayerNorm)
-        m_finalNorm.shift = &m_parameters.addVector(rank, norm + ".bias", spec.hidden, 0.0);
-    m_finalNorm.gain->partialOverTensor = rowsAreCut(rank);
-    if (m_finalNorm.shift) m_finalNorm.shift->partialOverTensor = rowsAreCut(rank);
+    // Where every layer ends in a norm there is none behind the last; with tied embeddings nothing is left.
+    if (!spec.postNorm || !m_tiedTable) m_headUnit = m_parameters.beginUnit("head");
+    if (!spec.postNorm) {
+        const std::string norm = usesBertNames(spec)    ? "bert.encoder.LayerNorm"
+                                 : usesLlamaNames(spec) ? "model.norm"
+                                                        : "transformer.ln_f";
+        m_finalNorm.kind = spec.normalization == Normalization::LayerNorm ? NormKind::LayerNorm : NormKind::RmsNorm;
+        m_finalNorm.gain = &m_parameters.addVector(rank, norm + ".weight", spec.hidden, 1.0);
+        if (m_finalNorm.kind == NormKind::LayerNorm)
+            m_finalNorm.shift = &m_parameters.addVector(rank, norm + ".bias", spec.hidden, 0.0);
+        m_finalNorm.gain->partialOverTensor = rowsAreCut(rank);
+        if (m_finalNorm.shift) m_finalNorm.shift->partialOverTensor = rowsAreCut(rank);
+    }
     Parameter* weight = m_tiedTable;
     if (!weight)
-        weight = &m_parameters.addMatrix(rank, seed, "lm_head.weight", spec.vocabulary, spec.hidden, 0.02, {},
-                                         vocabularyShard(rank, spec.vocabulary, spec.hidden));
+        weight = &m_parameters.addMatrix(
+            rank, seed, usesBertNames(spec) ? "cls.predictions.decoder.weight" : "lm_head.weight", spec.vocabulary,
+            spec.hidden, 0.02, {}, vocabularyShard(rank, spec.vocabulary, spec.hidden));
     m_head.emplace(*weight, options.fuse);
 }
 
@@ -64,7 +71,7 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
     Tensor x = input;
     if (m_embedding) {
         rank.enter(m_embeddingUnit, UnitPass::Forward);
-        x = m_embedding->forward(rank, batch.inputs);
+        x = m_embedding->forward(rank, batch.inputs, state->embedding);
         rank.leave(m_embeddingUnit, UnitPass::Forward);
     }
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
@@ -76,10 +83,12 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
         state->output = x;
         return state;
     }
+    state->last = x;
+    state->normed = x;
+    if (!m_finalNorm.gain) return state;
     rank.enter(m_headUnit, UnitPass::Forward);
     {
         const Scope op(rank.recorder, SliceKind::Operator, "final norm");
-        state->last = x;
         state->normed = m_finalNorm.forward(rank, x, state->finalNorm);
     }
     rank.leave(m_headUnit, UnitPass::Forward);
@@ -91,7 +100,7 @@ double Decoder::loss(RankContext& rank, const Batch& batch, ForwardState& forwar
     auto& state = static_cast<State&>(forwardState);
     const ParameterUnit* unit = m_tiedTable ? m_tiedTable->unit : m_headUnit;
     rank.enter(unit, UnitPass::Head);
-    const auto n = static_cast<double>(batch.targets.elements());
+    const double n = static_cast<double>(batch.targets.elements()) * batch.targetShare;
     state.gradient = rank.temporary(state.normed.shape());
     const double sum = m_head->loss(rank, state.normed, batch.targets, state.gradient, lossScale / n);
     state.normed.reset();
@@ -104,16 +113,17 @@ Tensor Decoder::backward(RankContext& rank, const Batch& batch, ForwardState& fo
     auto& state = static_cast<State&>(forwardState);
     Tensor d = dOutput;
     if (m_head) {
-        rank.enter(m_headUnit, UnitPass::Backward);
-        {
+        if (m_headUnit) rank.enter(m_headUnit, UnitPass::Backward);
+        d = state.gradient;
+        if (m_finalNorm.gain) {
             const Scope op(rank.recorder, SliceKind::Operator, "final norm");
             d = rank.temporary(state.last.shape());
             m_finalNorm.backward(rank, state.last, state.finalNorm, state.gradient, d, false);
-            state.gradient.reset();
-            state.last.reset();
             state.finalNorm = {};
         }
-        rank.leave(m_headUnit, UnitPass::Backward);
+        state.gradient.reset();
+        state.last.reset();
+        if (m_headUnit) rank.leave(m_headUnit, UnitPass::Backward);
         if (m_copyUnit) { // the head has added everything
             rank.enter(m_copyUnit, UnitPass::Backward);
             rank.leave(m_copyUnit, UnitPass::Backward);
@@ -126,7 +136,7 @@ Tensor Decoder::backward(RankContext& rank, const Batch& batch, ForwardState& fo
     }
     if (!m_embedding) return d;
     rank.enter(m_embeddingUnit, UnitPass::Backward);
-    m_embedding->backward(rank, batch.inputs, d);
+    m_embedding->backward(rank, batch.inputs, d, state.embedding);
     rank.leave(m_embeddingUnit, UnitPass::Backward);
     return {};
 }

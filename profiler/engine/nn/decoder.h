@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPT/LLaMA-style network, or a chunk of it: embeddings, decoder layers, final norm, output head with cross
+// The GPT-, LLaMA- or BERT-style network, or a chunk of it: embeddings, decoder layers, final norm, output head with cross
 // entropy.
 #pragma once
 

@@ -2,6 +2,9 @@
 // See decoder_layer.h.
 #include "profiler/engine/nn/decoder_layer.h"
 
+#include <cmath>
+#include <string>
+
 namespace fourwalls::engine {
 
 namespace {
@@ -27,7 +30,26 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
     m_norm1 = parameters.norm(parameters.named("attention.output.LayerNorm", "input_layernorm", "ln_1"));
     m_attention = SelfAttention(rank, parameters, options);
     m_norm2 = parameters.norm(parameters.named("output.LayerNorm", "post_attention_layernorm", "ln_2"));
-    m_feedForward = FeedForward(parameters);
+    if (!spec.isMixtureLayer(index)) {
+        m_feedForward = FeedForward(parameters);
+        return;
+    }
+    const std::string prefix = std::string(parameters.named("bert.encoder.layer.", "model.layers.", "transformer.h.")) +
+                               std::to_string(index) + ".block_sparse_moe.";
+    m_mixture.emplace(rank, list, spec, prefix, seed, 0.02, 0.02 / std::sqrt(2.0 * static_cast<double>(spec.layers)),
+                      MixtureOptions{options.routing, 1.0 / options.microbatches, options.fuse});
+}
+
+// The feed-forward block or the mixture of experts, with the residual.
+Tensor DecoderLayer::widen(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& s) const
+{
+    return m_mixture ? m_mixture->forward(rank, x, residual, s.batch, s.mixture)
+                     : m_feedForward.forward(rank, x, residual, s.feedForward);
+}
+
+Tensor DecoderLayer::widenBackward(RankContext& rank, const Tensor& dy, Saved& s) const
+{
+    return m_mixture ? m_mixture->backward(rank, dy, s.mixture) : m_feedForward.backward(rank, dy, s.feedForward);
 }
 
 // s.input and s.batch are set.
@@ -40,11 +62,11 @@ Tensor DecoderLayer::compute(RankContext& rank, const Tensor& x, const RotaryTab
     if (m_postNorm) {
         s.middle = m_attention.forward(rank, x, x, s.batch, rotary, s.attention);
         const Tensor normed = norm("norm1", m_norm1, s.middle, s.norm1);
-        s.last = m_feedForward.forward(rank, normed, normed, s.feedForward);
+        s.last = widen(rank, normed, normed, s);
         return norm("norm2", m_norm2, s.last, s.norm2);
     }
     s.middle = m_attention.forward(rank, norm("norm1", m_norm1, x, s.norm1), x, s.batch, rotary, s.attention);
-    return m_feedForward.forward(rank, norm("norm2", m_norm2, s.middle, s.norm2), s.middle, s.feedForward);
+    return widen(rank, norm("norm2", m_norm2, s.middle, s.norm2), s.middle, s);
 }
 
 Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
@@ -78,7 +100,7 @@ Tensor DecoderLayer::backward(RankContext& rank, Tensor dy, const RotaryTables& 
         dy = writable(rank, dy);
         norm("norm2", m_norm2, s.last, s.norm2, dy, dy, false);
         s.last.reset();
-        Tensor up = m_feedForward.backward(rank, dy, s.feedForward);
+        Tensor up = widenBackward(rank, dy, s);
         dy = writable(rank, dy);
         {
             const Scope op(rank.recorder, SliceKind::Operator, "mlp.residual");
@@ -94,7 +116,7 @@ Tensor DecoderLayer::backward(RankContext& rank, Tensor dy, const RotaryTables& 
         s = {};
         return dy;
     }
-    Tensor up = m_feedForward.backward(rank, dy, s.feedForward);
+    Tensor up = widenBackward(rank, dy, s);
     dy = writable(rank, dy);
     norm("norm2", m_norm2, s.middle, s.norm2, up, dy, true);
     up.reset();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer block: norm, attention, residual, norm, feed-forward, residual; or, in encoders after BERT, with the
+// One transformer block: norm, attention, residual, norm, feed-forward (or mixture of experts), residual; or, in encoders after BERT, with the
 // norms behind the residuals.
 #pragma once
 
 #include "profiler/engine/nn/feed_forward.h"
+#include "profiler/engine/nn/mixture.h"
 #include "profiler/engine/nn/self_attention.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace fourwalls::engine {
 
@@ -23,6 +25,7 @@ public:
         Norm::Saved norm1, norm2;
         SelfAttention::Saved attention;
         FeedForward::Saved feedForward;
+        MixtureOfExperts::Saved mixture;
         std::int64_t batch = 0;
         Instant forward; ///< a moment inside the layer's forward slice
     };
@@ -34,6 +37,8 @@ public:
     Tensor backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& saved) const;
 
 private:
+    Tensor widen(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& saved) const;
+    Tensor widenBackward(RankContext& rank, const Tensor& dy, Saved& saved) const;
     Tensor compute(RankContext& rank, const Tensor& x, const RotaryTables& rotary, Saved& saved) const;
 
     bool m_postNorm;
@@ -42,6 +47,7 @@ private:
     Norm m_norm1, m_norm2;
     SelfAttention m_attention;
     FeedForward m_feedForward;
+    std::optional<MixtureOfExperts> m_mixture; // in place of the feed-forward block
 };
 
 } // namespace fourwalls::engine

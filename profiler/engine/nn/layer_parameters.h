@@ -18,6 +18,8 @@ struct ComputeOptions {
     bool fusedAttention = true;
     bool fuse = true; ///< biases and residuals inside products; loss in chunks that never hold all logits
     Recompute recompute = Recompute::None;
+    MoeRouting routing = MoeRouting::Natural;
+    int microbatches = 1; ///< of a step: auxiliary losses are means over them
 };
 
 /// Prefix of the names in weight files and whether the LLaMA style (rotary models) is used.

@@ -2,6 +2,8 @@
 // See mixture.h. n: tokens of this rank; E: experts; k: experts per token; C: hidden; F: inner width of an expert.
 #include "profiler/engine/nn/mixture.h"
 
+#include "profiler/engine/nn/sequence_split.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -31,13 +33,13 @@ MixtureOfExperts::MixtureOfExperts(const RankContext& rank, ParameterList& list,
                                    const std::string& prefix, std::uint64_t seed, double deviation,
                                    double residualDeviation, const MixtureOptions& options)
     : m_hidden(spec.hidden)
-    , m_inner(spec.mixture.expertHidden)
     , m_experts(spec.mixture.experts)
     , m_topK(spec.mixture.topK)
+    , m_inner(splitEvenly(spec.mixture.expertHidden, tensorRanks(rank), tensorIndex(rank)).count)
     , m_activation(spec.activation)
     , m_options(options)
 {
-    const std::int64_t c = m_hidden, f = m_inner, own = m_experts / sizeOf(rank.expertGroup());
+    const std::int64_t c = m_hidden, f = spec.mixture.expertHidden, own = m_experts / sizeOf(rank.expertGroup());
     m_firstExpert = own * indexIn(rank.expertGroup());
     const std::string router = prefix + "gate.weight";
     m_router.weight = &list.addMatrix(rank, seed, router, c, m_experts, deviation, {{router, 0, m_experts, true}});
@@ -51,13 +53,18 @@ MixtureOfExperts::MixtureOfExperts(const RankContext& rank, ParameterList& list,
             biases.push_back({expert + "w3.bias", f, f, false});
         }
         const std::int64_t width = gated() ? 2 * f : f;
+        const IndexRange inner = splitEvenly(f, tensorRanks(rank), tensorIndex(rank));
+        std::vector<IndexRange> columns{inner};
+        if (gated()) columns.push_back({f + inner.first, inner.count});
         Expert x;
         x.up.fuse = x.down.fuse = options.fuse;
-        x.up.weight = &list.addMatrix(rank, seed, expert + "up.weight", c, width, deviation, pieces);
+        x.up.weight = &list.addMatrix(rank, seed, expert + "up.weight", c, width, deviation, pieces,
+                                      Shard::ofColumns(c, width, columns));
         x.down.weight = &list.addMatrix(rank, seed, expert + "w2.weight", f, c, residualDeviation,
-                                        {{expert + "w2.weight", 0, c, true}});
+                                        {{expert + "w2.weight", 0, c, true}}, Shard::ofRows(f, c, inner));
         if (spec.biases) {
-            x.up.bias = &list.addVector(rank, expert + "up.bias", width, 0.0, biases);
+            x.up.bias =
+                &list.addVector(rank, expert + "up.bias", width, 0.0, biases, Shard::ofColumns(1, width, columns));
             x.down.bias = &list.addVector(rank, expert + "w2.bias", c, 0.0);
         }
         for (Parameter* p : {x.up.weight, x.up.bias, x.down.weight, x.down.bias})
@@ -69,6 +76,7 @@ MixtureOfExperts::MixtureOfExperts(const RankContext& rank, ParameterList& list,
         m_tokenCounters.push_back(
             r.defineCounter(("tokens of expert " + std::to_string(e)).c_str(), CounterUnit::None, true));
     m_imbalance = r.defineCounter("expert imbalance", CounterUnit::None, true);
+    m_auxiliary = r.defineCounter("load balance loss", CounterUnit::None, true);
     m_margin = r.defineCounter("router margin", CounterUnit::None, true);
 }
 
@@ -78,7 +86,7 @@ Tensor MixtureOfExperts::indices(const RankContext& rank, const Shape& shape) co
 }
 
 // Probabilities, choices and gates.
-void MixtureOfExperts::route(RankContext& rank, const Tensor& x, std::int64_t sequence, Saved& s) const
+void MixtureOfExperts::route(RankContext& rank, const Tensor& x, std::int64_t batch, Saved& s) const
 {
     const Scope op(rank.recorder, SliceKind::Operator, "mixture.router");
     const std::int64_t n = x.rows();
@@ -89,10 +97,13 @@ void MixtureOfExperts::route(RankContext& rank, const Tensor& x, std::int64_t se
     s.gates = rank.statistic({n, m_topK});
     const bool forced = m_options.routing == MoeRouting::Balanced;
     if (forced) {
+        // By the position in the sample, so that it does not matter where a token is worked on.
+        const std::int64_t length = n / batch;
+        const SequenceSplit split = SequenceSplit::of(rank, length * sizeOf(rank.contextGroup()));
         std::int32_t* choice = s.choices.as<std::int32_t>();
         for (std::int64_t t = 0; t < n; ++t)
             for (std::int64_t j = 0; j < m_topK; ++j)
-                *choice++ = static_cast<std::int32_t>((t % sequence * m_topK + j) % m_experts);
+                *choice++ = static_cast<std::int32_t>((split.position(t % length) * m_topK + j) % m_experts);
     }
     s.margin = RoutingOperators(rank.device).choose(s.probabilities, forced, s.choices, s.gates);
 }
@@ -123,6 +134,7 @@ void MixtureOfExperts::balance(RankContext& rank, const std::vector<std::int64_t
     if (rank.recorder.phase() == Phase::Recompute) return;
     const Instant now = rank.recorder.now();
     rank.recorder.counter(m_imbalance, now, most * experts / routed);
+    rank.recorder.counter(m_auxiliary, now, s.auxiliaryLoss);
     if (m_options.routing == MoeRouting::Natural) rank.recorder.counter(m_margin, now, s.margin);
 }
 
@@ -211,39 +223,60 @@ void MixtureOfExperts::bringToExperts(RankContext& rank, const Tensor& x, const 
     routing.gatherRows(coming, s.arrival, s.rows);
 }
 
-Tensor MixtureOfExperts::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t sequence,
+// The results of this rank's experts; under tensor parallelism this rank's summands of them.
+Tensor MixtureOfExperts::runExperts(RankContext& rank, Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
+    const std::int64_t rows = s.rows.rows();
+    Tensor out = rank.activation({rows, m_hidden});
+    s.hidden = rank.activation({rows, gated() ? 2 * m_inner : m_inner});
+    s.activated = rank.activation({rows, m_inner});
+    forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+        expert.up.forward(rank, s.rows.rowRange(first, count), s.hidden.rowRange(first, count));
+    });
+    if (gated())
+        rank.device.swigluForward(s.hidden, s.activated);
+    else
+        rank.device.geluForward(s.hidden, s.activated);
+    forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+        Linear down = expert.down;
+        if (tensorIndex(rank) > 0) down.bias = nullptr; // once in the sum
+        down.forward(rank, s.activated.rowRange(first, count), out.rowRange(first, count));
+    });
+    return out;
+}
+
+Tensor MixtureOfExperts::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
                                  Saved& s) const
 {
-    route(rank, x, sequence, s);
+    s.input = x;
+    const Tensor all = gatherRows(rank, x);
+    route(rank, all, batch, s);
     std::vector<std::int64_t> counts(static_cast<std::size_t>(m_experts), 0);
     for (std::int64_t i = 0; i < s.choices.elements(); ++i)
         ++counts[static_cast<std::size_t>(s.choices.as<std::int32_t>()[i])];
     balance(rank, counts, s);
-    bringToExperts(rank, x, counts, s);
+    bringToExperts(rank, all, counts, s);
+    s.results = runExperts(rank, s);
 
-    const std::int64_t rows = s.rows.rows();
-    Tensor out = rank.activation({rows, m_hidden});
-    {
-        const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
-        s.hidden = rank.activation({rows, gated() ? 2 * m_inner : m_inner});
-        s.activated = rank.activation({rows, m_inner});
-        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
-            expert.up.forward(rank, s.rows.rowRange(first, count), s.hidden.rowRange(first, count));
-        });
-        if (gated())
-            rank.device.swigluForward(s.hidden, s.activated);
-        else
-            rank.device.geluForward(s.hidden, s.activated);
-        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
-            expert.down.forward(rank, s.activated.rowRange(first, count), out.rowRange(first, count));
-        });
-    }
     const Scope op(rank.recorder, SliceKind::Operator, "mixture.combine");
     RoutingOperators routing(rank.device);
-    s.results = out;
-    if (s.arrival.defined()) s.results = sendBack(rank, out, s);
+    if (s.arrival.defined()) s.results = sendBack(rank, s.results, s);
     Tensor y = rank.activation(x.shape());
-    routing.combineRows(s.results, s.spots, s.gates, residual, y);
+    if (tensorRanks(rank) == 1) {
+        routing.combineRows(s.results, s.spots, s.gates, residual, y);
+        return y;
+    }
+    if (rowsAreCut(rank)) {
+        const Tensor partial =
+            Tensor::make(rank.allocator, all.shape(), rank.format.compute, MemoryCategory::CommBuffers);
+        routing.combineRows(s.results, s.spots, s.gates, {}, partial);
+        rank.tensorGroup()->reduceScatter(partial, y);
+    } else {
+        routing.combineRows(s.results, s.spots, s.gates, {}, y);
+        rank.tensorGroup()->allReduce(y);
+    }
+    rank.device.add(y, residual, y);
     return y;
 }
 
@@ -281,42 +314,53 @@ Tensor MixtureOfExperts::gradientOfResults(RankContext& rank, const Tensor& dy, 
     return d;
 }
 
-Tensor MixtureOfExperts::backward(RankContext& rank, const Tensor& x, const Tensor& dy, Saved& s) const
+// From the gradient of the experts' results to that of their rows; adds the gradients of their weights.
+Tensor MixtureOfExperts::runExpertsBackward(RankContext& rank, const Tensor& dResults, Saved& s) const
+{
+    const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
+    const Tensor dActivated = rank.temporary(s.activated.shape());
+    forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+        expert.down.backwardInput(rank, dResults.rowRange(first, count), dActivated.rowRange(first, count));
+        expert.down.backwardWeight(rank, s.activated.rowRange(first, count), dResults.rowRange(first, count));
+    });
+    s.activated.reset();
+    Tensor dHidden = dActivated;
+    if (gated()) {
+        dHidden = rank.temporary(s.hidden.shape());
+        rank.device.swigluBackward(s.hidden, dActivated, dHidden);
+    } else {
+        rank.device.geluBackward(s.hidden, dActivated, dHidden);
+    }
+    s.hidden.reset();
+    Tensor dRows = rank.temporary(s.rows.shape());
+    forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
+        expert.up.backwardInput(rank, dHidden.rowRange(first, count), dRows.rowRange(first, count));
+        expert.up.backwardWeight(rank, s.rows.rowRange(first, count), dHidden.rowRange(first, count));
+    });
+    s.rows.reset();
+    return dRows;
+}
+
+Tensor MixtureOfExperts::backward(RankContext& rank, const Tensor& dy, Saved& s) const
 {
     RoutingOperators routing(rank.device);
+    const bool cut = rowsAreCut(rank), several = tensorRanks(rank) > 1;
     const Tensor dGates =
         Tensor::make(rank.allocator, s.gates.shape(), rank.format.master, MemoryCategory::Temporaries);
-    Tensor up = gradientOfResults(rank, dy, dGates, s);
+    const Tensor dResults = gradientOfResults(rank, gatherRows(rank, dy), dGates, s);
+    // Each rank has seen its summands of the experts' results only.
+    if (several) rank.tensorGroup()->allReduce(dGates);
     s.results.reset();
-    {
-        const Scope op(rank.recorder, SliceKind::Operator, "mixture.experts");
-        const Tensor dActivated = rank.temporary(s.activated.shape());
-        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
-            expert.down.backwardInput(rank, up.rowRange(first, count), dActivated.rowRange(first, count));
-            expert.down.backwardWeight(rank, s.activated.rowRange(first, count), up.rowRange(first, count));
-        });
-        s.activated.reset();
-        Tensor dHidden = dActivated;
-        if (gated()) {
-            dHidden = rank.temporary(s.hidden.shape());
-            rank.device.swigluBackward(s.hidden, dActivated, dHidden);
-        } else {
-            rank.device.geluBackward(s.hidden, dActivated, dHidden);
-        }
-        s.hidden.reset();
-        const Tensor dRows = rank.temporary(s.rows.shape());
-        forEachExpert(s, [&](const Expert& expert, std::int64_t first, std::int64_t count) {
-            expert.up.backwardInput(rank, dHidden.rowRange(first, count), dRows.rowRange(first, count));
-            expert.up.backwardWeight(rank, s.rows.rowRange(first, count), dHidden.rowRange(first, count));
-        });
-        s.rows.reset();
-        up = dRows;
-    }
-    Tensor dx = rank.temporary(x.shape());
+    Tensor up = runExpertsBackward(rank, dResults, s);
+
+    const Shape full{s.spots.rows(), m_hidden};
+    Tensor dx = cut ? Tensor::make(rank.allocator, full, rank.format.compute, MemoryCategory::CommBuffers)
+                    : rank.temporary(full);
     {
         const Scope op(rank.recorder, SliceKind::Operator, "mixture.dispatch");
         if (s.arrival.defined()) up = sendBack(rank, up, s);
         routing.combineRows(up, s.spots, {}, {}, dx);
+        up.reset();
     }
     const Scope op(rank.recorder, SliceKind::Operator, "mixture.router");
     routing.routerGradient(s.probabilities, s.choices, s.gates, dGates, s.expertTerm);
@@ -325,10 +369,19 @@ Tensor MixtureOfExperts::backward(RankContext& rank, const Tensor& x, const Tens
         dLogits = rank.temporary(s.probabilities.shape());
         rank.device.convert(s.probabilities, dLogits);
     }
-    MatmulOptions add;
-    add.accumulate = true;
-    rank.device.matmul(matrix(dLogits), matrix(m_router.weight->compute).transposed(), matrix(dx), add);
-    m_router.backwardWeight(rank, x, dLogits);
+    if (tensorIndex(rank) == 0) { // once in the sum
+        MatmulOptions add;
+        add.accumulate = true;
+        rank.device.matmul(matrix(dLogits), matrix(m_router.weight->compute).transposed(), matrix(dx), add);
+    }
+    m_router.backwardWeight(rank, gatherRows(rank, s.input), dLogits);
+    if (cut) {
+        const Tensor held = rank.temporary(s.input.shape());
+        rank.tensorGroup()->reduceScatter(dx, held);
+        dx = held;
+    } else if (several) {
+        rank.tensorGroup()->allReduce(dx);
+    }
     s = {};
     return dx;
 }

@@ -7,7 +7,7 @@
 #include "model/spec/model_spec.h"
 #include "model/spec/parallel_plan.h"
 #include "profiler/engine/device/routing_operators.h"
-#include "profiler/engine/nn/linear.h"
+#include "profiler/engine/nn/tensor_parallel.h"
 
 #include <cstdint>
 #include <memory>
@@ -30,13 +30,15 @@ inline constexpr double kAuxiliaryLossWeight = 0.01;
 
 class MixtureOfExperts {
 public:
-    /// Adds the router and this rank's experts to `list`. prefix: of the names ("model.layers.3.mlp."). deviation, residualDeviation: of the initial entries of the first and of the second matrix.
+    /// Adds the router and this rank's part of its experts to `list`: an expert's inner width is cut over the tensor
+    /// group. prefix: of the names ("model.layers.3.mlp."). deviation, residualDeviation: of the initial entries of the first and of the second matrix.
     MixtureOfExperts(const RankContext& rank, ParameterList& list, const TransformerSpec& spec,
                      const std::string& prefix, std::uint64_t seed, double deviation, double residualDeviation,
                      const MixtureOptions& options);
 
     /// What the backward pass needs.
     struct Saved {
+        Tensor input;                         ///< held rows
         Tensor probabilities, choices, gates; ///< [n, E], [n, k], [n, k]
         Tensor spots;                         ///< [n, k]: where a token's rows lie in `results`
         Tensor expertTerm;                    ///< [E]: gradient of the auxiliary loss by a token's probability
@@ -50,17 +52,18 @@ public:
         double margin = 0;                        ///< see RoutingOperators::choose
     };
 
-    /// x: [n, hidden], samples of `sequence` rows. Returns residual + mixture(x).
-    Tensor forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t sequence,
-                   Saved& saved) const;
-    /// Returns the gradient with respect to x, without the residual's; empties `saved`.
-    Tensor backward(RankContext& rank, const Tensor& x, const Tensor& dy, Saved& saved) const;
+    /// x, residual: held rows of [batch * sequence, hidden]. Returns residual + mixture(x).
+    Tensor forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch, Saved& saved) const;
+    /// Returns the gradient with respect to x (the residual's is dy itself); empties `saved`.
+    Tensor backward(RankContext& rank, const Tensor& dy, Saved& saved) const;
 
 private:
     struct Expert {
         Linear up, down;
     };
-    void route(RankContext& rank, const Tensor& x, std::int64_t sequence, Saved& saved) const;
+    void route(RankContext& rank, const Tensor& x, std::int64_t batch, Saved& saved) const;
+    Tensor runExperts(RankContext& rank, Saved& saved) const;
+    Tensor runExpertsBackward(RankContext& rank, const Tensor& dResults, Saved& saved) const;
     void balance(RankContext& rank, const std::vector<std::int64_t>& counts, Saved& saved) const;
     void bringToExperts(RankContext& rank, const Tensor& x, const std::vector<std::int64_t>& counts,
                         Saved& saved) const;
@@ -78,7 +81,8 @@ private:
     bool gated() const { return m_activation == Activation::SwiGlu; }
     Tensor indices(const RankContext& rank, const Shape& shape) const;
 
-    std::int64_t m_hidden, m_inner, m_experts, m_topK;
+    std::int64_t m_hidden, m_experts, m_topK;
+    std::int64_t m_inner; // this rank's part
     Activation m_activation;
     MixtureOptions m_options;
     std::int64_t m_firstExpert = 0;
@@ -86,6 +90,7 @@ private:
     std::vector<Expert> m_own;
     // One sample per pass through any layer.
     std::vector<CounterId> m_tokenCounters; // of each own expert
+    CounterId m_auxiliary;                  // the auxiliary loss, weighted; it is no part of the reported loss
     CounterId m_imbalance;                  // most loaded expert over the mean, all ranks
     CounterId m_margin;                     // see RoutingOperators::choose
 };

@@ -11,11 +11,14 @@
 namespace fourwalls::engine {
 
 /// One micro-batch. Text: inputs and targets are tokens [samples, sequence] of I32. Images: inputs are
-/// [samples, channels, height, width] in the compute type, targets are classes [samples] of I32. A chunk in the middle
-/// of a pipeline gets neither.
+/// [samples, channels, height, width] in the compute type, targets are classes [samples] of I32. Recommendation: inputs
+/// are dense features [samples, features] in the compute type, rows those that each sample asks of the tables, targets
+/// clicks (0 or 1). A chunk in the middle of a pipeline gets nothing.
 struct Batch {
     Tensor inputs, targets;
     std::int64_t samples = 0;
+    double targetShare = 1; ///< of the targets those that count; the others (masked-token loss) are -1
+    Tensor rows = {}; ///< [samples, tables * look-ups per table] of I32
 };
 
 /// Where a chunk lies in the network.

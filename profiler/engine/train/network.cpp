@@ -3,8 +3,11 @@
 #include "profiler/engine/train/network.h"
 
 #include "profiler/engine/nn/decoder.h"
+#include "profiler/engine/nn/recommendation.h"
 #include "profiler/engine/nn/resnet.h"
+#include "profiler/engine/train/click_data.h"
 #include "profiler/engine/train/image_data.h"
+#include "profiler/engine/train/masked_text_data.h"
 #include "profiler/engine/train/text_data.h"
 
 #include <string>
@@ -20,18 +23,18 @@ Error misfit(const std::string& field, std::string what, std::string hint)
 
 Status checkTransformer(const TransformerSpec& t)
 {
-    if (!t.causal) return Error{ErrorCode::Unsupported, "the engine trains decoders only", "causal", "a causal model"};
     if (t.positions == Positions::Alibi)
         return Error{ErrorCode::Unsupported, "the engine has no ALiBi positions", "positions", "learned or rotary"};
     if (t.activation == Activation::Relu)
         return Error{ErrorCode::Unsupported, "the engine has no ReLU transformer", "activation", "gelu or swiglu"};
-    if (t.hasExperts())
-        return Error{ErrorCode::Unsupported, "the engine has no mixture of experts", "mixture", "a dense model"};
+    if (t.hasExperts() && (t.mixture.topK < 1 || t.mixture.topK > t.mixture.experts || t.mixture.expertHidden < 1))
+        return misfit("mixture", "a token must visit at least one expert and at most all",
+                      "top_k from 1 to the number of experts");
+    if (t.mixture.sharedHidden > 0)
+        return Error{ErrorCode::Unsupported, "the engine has no shared expert", "mixture.shared_hidden", "0"};
     if (t.latent.keyValueRank > 0 || t.headWidth > 0)
         return Error{ErrorCode::Unsupported, "the engine has plain attention only", "latent_attention, head_width",
                      "heads of width hidden / heads"};
-    if (t.embeddingNorm)
-        return Error{ErrorCode::Unsupported, "the engine has no norm after the embedding", "embedding_norm", "false"};
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
         return misfit("model", "layers and widths must be positive", "a complete model description");
     if (t.hidden % t.heads != 0) return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
@@ -53,14 +56,27 @@ Status checkResNet(const ResNetSpec& r)
     return {};
 }
 
+Status checkRecommendation(const RecommendationSpec& r)
+{
+    constexpr std::int64_t kMostRows = std::int64_t{1} << 31; // row numbers have 32 bits
+    if (r.tables < 1 || r.lookupsPerTable < 1 || r.denseFeatures < 1 || r.bottomLayers.empty() || r.topLayers.empty())
+        return misfit("model", "tables, look-ups, dense features and layers must be positive",
+                      "a complete model description");
+    if (r.rowsPerTable < 1 || r.rowsPerTable >= kMostRows)
+        return misfit("rows_per_table", "the engine counts rows with 32 bits", "fewer than 2147483648 rows");
+    if (r.bottomLayers.back() != r.embeddingWidth)
+        return misfit("bottom_layers", "the bottom net must end as wide as a row of a table", "embedding_width");
+    if (r.topLayers.back() != 1) return misfit("top_layers", "the top net must end in one logit", "a last width of 1");
+    return {};
+}
+
 } // namespace
 
 Status checkNetwork(const RunSpec& spec)
 {
     if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(*transformer);
     if (const ResNetSpec* resnet = spec.model.resnet()) return checkResNet(*resnet);
-    return Error{ErrorCode::Unsupported, "the engine has no network of this kind", spec.model.name,
-                 "a transformer or a residual network"};
+    return checkRecommendation(*spec.model.recommendation());
 }
 
 ChunkRange chunkRange(const PipelineShape& shape, int stage, int chunk, std::int64_t layers)
@@ -80,11 +96,22 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
             std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse));
         return network;
     }
-    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recompute};
+    if (const RecommendationSpec* recommendation = spec.model.recommendation()) {
+        network.data = std::make_unique<ClickData>(*recommendation, spec.training.seed);
+        network.chunks.push_back(std::make_unique<Recommendation>(
+            rank, *recommendation, spec.training.seed,
+            RecommendationOptions{spec.plan.fuse, spec.plan.parameterServer != ParameterServer::None}));
+        return network;
+    }
+    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recompute, spec.plan.routing,
+                                 spec.plan.microbatches};
     const TransformerSpec& transformer = *spec.model.transformer();
     FOURWALLS_TRY_ASSIGN(TextData text,
                          TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
-    network.data = std::make_unique<TextData>(std::move(text));
+    if (transformer.causal)
+        network.data = std::make_unique<TextData>(std::move(text));
+    else
+        network.data = std::make_unique<MaskedTextData>(std::move(text), transformer.vocabulary, spec.training.seed);
     const PipelineShape shape = pipelineShape(spec.plan);
     const int stage = indexIn(rank.groups ? rank.groups->pipeline.get() : nullptr);
     Parameter* table = nullptr; // tied embeddings of a V: first and last position are on one rank

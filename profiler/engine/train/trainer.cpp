@@ -50,12 +50,14 @@ Status Trainer::setUp()
 double Trainer::accumulateGradients(std::int64_t index)
 {
     const ParallelPlan& plan = m_spec.plan;
-    const std::int64_t batch = m_spec.training.batch, own = batch / plan.dp, micro = own / plan.microbatches;
-    const std::int64_t first = own * indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
+    const std::int64_t batch = m_spec.training.batch, micro = batch / plan.dp / plan.microbatches;
+    const std::int64_t own = indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
     // Every rank's micro-batch has equally many tokens, so the mean over all is the mean of the means.
     const double share = 1.0 / (static_cast<double>(plan.microbatches) *
                                 sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
-    const double sum = m_executor->run(micro, share, [&](int m) { return loadBatch(index, first + m * micro, micro); });
+    // Micro-batch m of all ranks together is micro-batch m of one rank.
+    const double sum =
+        m_executor->run(micro, share, [&](int m) { return loadBatch(index, (m * plan.dp + own) * micro, micro); });
     m_store->finishGradients();
     return share * sum;
 }

@@ -47,10 +47,7 @@ struct Run {
         weights = rank.random({kTokens, kHidden}, type, 3);
     }
 
-    Tensor forward(MixtureOfExperts::Saved& saved)
-    {
-        return mixture->forward(*rank.context, x, residual, kTokens, saved);
-    }
+    Tensor forward(MixtureOfExperts::Saved& saved) { return mixture->forward(*rank.context, x, residual, 1, saved); }
     double loss()
     {
         MixtureOfExperts::Saved saved;
@@ -61,7 +58,7 @@ struct Run {
     {
         MixtureOfExperts::Saved saved;
         forward(saved);
-        return mixture->backward(*rank.context, x, rank.copy(weights, weights.type()), saved);
+        return mixture->backward(*rank.context, rank.copy(weights, weights.type()), saved);
     }
 };
 
@@ -250,7 +247,7 @@ private slots:
         TestRank source(DType::F64);
         const Tensor x = source.random({kTokens, kHidden}, DType::F64, 1);
         MixtureOfExperts::Saved saved;
-        mixture.forward(rank, x, {}, kTokens, saved);
+        mixture.forward(rank, x, {}, 1, saved);
         saved = {};
         recorder.close();
         QVERIFY(trace.finish({}).ok());

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other kinds of network over ranks against one rank, in double: encoders with masked tokens, mixtures of experts
+// (with equal micro-batches, whose tokens share an auxiliary loss), recommendation.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "tests/profiler/engine/parity_fixture.h"
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+using namespace fourwalls::engine::testing;
+
+namespace {
+
+constexpr NumberFormat kDouble{DType::F64, DType::F64};
+
+RunSpec encoder(const std::string& plan, bool postNorm)
+{
+    RunSpec spec = paritySpec(plan);
+    auto& t = std::get<TransformerSpec>(spec.model.architecture);
+    t.causal = false;
+    t.postNorm = postNorm;
+    t.embeddingNorm = true;
+    t.tokenTypes = 2;
+    t.sequence = 16; // two tokens of each sample are hidden
+    return spec;
+}
+
+RunSpec experts(const std::string& plan)
+{
+    RunSpec spec = paritySpec(plan, 3);
+    auto& t = std::get<TransformerSpec>(spec.model.architecture);
+    t.positions = Positions::Rotary;
+    t.activation = Activation::SwiGlu;
+    t.normalization = Normalization::RmsNorm;
+    t.tiedEmbeddings = false;
+    t.mixture = {4, 2, 12, 0, 1, 1}; // the first layer of three stays dense
+    return spec;
+}
+
+RunSpec clicks(const std::string& plan)
+{
+    RunSpec spec = paritySpec(plan);
+    RecommendationSpec r;
+    r.tables = 3;
+    r.rowsPerTable = 11;
+    r.embeddingWidth = 4;
+    r.lookupsPerTable = 2;
+    r.denseFeatures = 5;
+    r.bottomLayers = {6, 4};
+    r.topLayers = {7, 1};
+    spec.model = {"clicks", r};
+    return spec;
+}
+
+std::string difference(const RunSpec& spec, NumberFormat format, bool equalMicrobatches)
+{
+    RunSpec one = referenceOf(spec, equalMicrobatches);
+    one.plan.routing = spec.plan.routing;
+    if (!equalMicrobatches) one.plan.microbatches = spec.plan.microbatches;
+    return compareOutcomes(runPlan(spec, format), runPlan(one, format), parityTolerance(format));
+}
+
+} // namespace
+
+class ModelParity : public QObject {
+    Q_OBJECT
+
+private slots:
+    void encoders_data()
+    {
+        QTest::addColumn<QString>("plan");
+        QTest::addColumn<bool>("postNorm");
+        for (const char* plan : {"dp=2", "dp=2 zero=3 microbatches=2", "tp=2", "tp=2 sp=1", "cp=2",
+                                 "pp=2 microbatches=2", "pp=4 schedule=zb microbatches=4", "dp=2 tp=2 sp=1",
+                                 "dp=2 tp=2 pp=2 microbatches=2", "tp=2 recompute=full"}) {
+            QTest::addRow("%s, norms behind", plan) << plan << true;
+            if (std::string(plan).size() < 9) QTest::addRow("%s, norms before", plan) << plan << false;
+        }
+    }
+    void encoders()
+    {
+        QFETCH(QString, plan);
+        QFETCH(bool, postNorm);
+        const std::string differs = difference(encoder(plan.toStdString(), postNorm), kDouble, false);
+        QVERIFY2(differs.empty(), differs.c_str());
+    }
+
+    void mixtures_data()
+    {
+        QTest::addColumn<QString>("plan");
+        for (const char* plan :
+             {"dp=2", "dp=2 ep=2", "dp=4 ep=2 microbatches=2", "dp=4 ep=4", "dp=2 ep=2 zero=1", "dp=4 ep=2 zero=2",
+              "dp=4 ep=2 zero=3", "tp=2", "tp=2 sp=1", "dp=2 ep=2 tp=2 sp=1", "cp=2 ep=2", "pp=3 microbatches=2",
+              "dp=2 ep=2 pp=3 microbatches=2", "dp=2 ep=2 recompute=full", "dp=2 ep=2 pp=3 schedule=zb microbatches=4"})
+            for (const char* routing : {"natural", "balanced"})
+                QTest::addRow("%s %s", plan, routing) << QString("%1 routing=%2").arg(plan, routing);
+    }
+    void mixtures()
+    {
+        QFETCH(QString, plan);
+        const std::string differs = difference(experts(plan.toStdString()), kDouble, false);
+        QVERIFY2(differs.empty(), differs.c_str());
+    }
+
+    void recommendation_data()
+    {
+        QTest::addColumn<QString>("plan");
+        for (const char* plan : {"dp=2", "dp=4 microbatches=2", "dp=2 zero=1", "dp=2 zero=3"})
+            QTest::addRow("%s", plan) << plan;
+    }
+    void recommendation()
+    {
+        QFETCH(QString, plan);
+        const std::string differs = difference(clicks(plan.toStdString()), kDouble, false);
+        QVERIFY2(differs.empty(), differs.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(ModelParity)
+#include "tst_model_parity.moc"
