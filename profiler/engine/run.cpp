@@ -179,12 +179,13 @@ private:
 
         RankReport& report = m_report.ranks[static_cast<std::size_t>(recorder.rank().value)];
         report.rank = recorder.rank();
+        std::shared_ptr<void> kept; // what the rank has made, until its recording is closed
         if (m_spec.plan.parameterServer == ParameterServer::None)
-            FOURWALLS_TRY(train(slot, report));
+            FOURWALLS_TRY(train(slot, report, kept));
         else if (isServer(m_spec.plan, recorder.rank()))
-            FOURWALLS_TRY(serve(slot, report));
+            FOURWALLS_TRY(serve(slot, kept));
         else
-            FOURWALLS_TRY(trainServed(slot, report));
+            FOURWALLS_TRY(trainServed(slot, report, kept));
         const MemoryStatistics& memory = rank.allocator.statistics();
         report.peakBytesByCategory = memory.categoryPeaks;
         report.peakBytes = memory.peakAllocated;
@@ -196,16 +197,17 @@ private:
         return {};
     }
 
-    Status train(RankSlot& slot, RankReport& report)
+    Status train(RankSlot& slot, RankReport& report, std::shared_ptr<void>& kept)
     {
         RankContext& rank = *slot.context;
         Recorder& recorder = rank.recorder;
         const bool first = recorder.rank().value == 0;
-        std::unique_ptr<Trainer> trainer;
+        std::shared_ptr<Trainer> trainer;
         {
             if (first) tell(m_callbacks, "building " + m_spec.model.name);
             const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
             FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
+            kept = trainer;
             if (!m_options.loadWeightsDirectory.empty()) {
                 const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
                 FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
@@ -224,15 +226,16 @@ private:
     }
 
     // A worker of parameter servers.
-    Status trainServed(RankSlot& slot, RankReport& report)
+    Status trainServed(RankSlot& slot, RankReport& report, std::shared_ptr<void>& kept)
     {
         RankContext& rank = *slot.context;
         const bool first = rank.recorder.rank().value == 0;
-        std::unique_ptr<ServedWorker> worker;
+        std::shared_ptr<ServedWorker> worker;
         {
             if (first) tell(m_callbacks, "building " + m_spec.model.name);
             const Scope setup(rank.recorder, SliceKind::Phase, "setup", Phase::Setup);
             FOURWALLS_TRY_ASSIGN(worker, ServedWorker::create(rank, m_spec));
+            kept = worker;
         }
         report.parameters = worker->parameters().elements();
         takeSteps(
@@ -246,14 +249,15 @@ private:
         return {};
     }
 
-    Status serve(RankSlot& slot, RankReport&)
+    Status serve(RankSlot& slot, std::shared_ptr<void>& kept)
     {
         RankContext& rank = *slot.context;
         Recorder& recorder = rank.recorder;
-        std::unique_ptr<ParameterServerRank> server;
+        std::shared_ptr<ParameterServerRank> server;
         {
             const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
             FOURWALLS_TRY_ASSIGN(server, ParameterServerRank::create(rank, m_spec, m_options.loadWeightsDirectory));
+            kept = server;
         }
         const std::int64_t warmup = recorder.warmupSteps(m_spec.training.steps);
         server->serve([&](std::int64_t step) {
