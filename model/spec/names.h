@@ -43,6 +43,9 @@ inline constexpr WordTable<ParameterServer, 3> kParameterServerWords{{{Parameter
 inline constexpr WordTable<MoeRouting, 2> kRoutingWords{{{MoeRouting::Balanced, "balanced"},
     {MoeRouting::Natural, "natural"}}};
 
+inline constexpr WordTable<ConvolutionAlgorithm, 3> kConvolutionWords{{{ConvolutionAlgorithm::Auto, "auto"},
+    {ConvolutionAlgorithm::Direct, "direct"}, {ConvolutionAlgorithm::Winograd, "winograd"}}};
+
 inline constexpr WordTable<NodeFabric, 4> kFabricWords{{{NodeFabric::Shared, "shared"}, {NodeFabric::Pcie, "pcie"},
     {NodeFabric::NvLink, "nvlink"}, {NodeFabric::NvSwitch, "nvswitch"}}};
 inline constexpr WordTable<Topology, 3> kTopologyWords{{{Topology::FatTree, "fat_tree"}, {Topology::Torus, "torus"},

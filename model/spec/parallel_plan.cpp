@@ -74,7 +74,7 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
 
 constexpr std::string_view kKeys = "dp, tp, pp, cp, ep, vpp, microbatches, zero, reshard, sp, recompute, offload, "
                                    "schedule, collective, overlap, fuse, "
-                                   "attention, routing, ps, servers";
+                                   "attention, routing, conv, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
 {
@@ -96,6 +96,7 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "overlap") return readSwitch(key, value, plan.overlap);
     if (key == "fuse") return readSwitch(key, value, plan.fuse);
     if (key == "routing") return readWord(key, value, kRoutingWords, plan.routing);
+    if (key == "conv") return readWord(key, value, kConvolutionWords, plan.convolution);
     if (key == "ps") return readWord(key, value, kParameterServerWords, plan.parameterServer);
     if (key == "servers") return readInt(key, value, 0, kLargestDegree, plan.servers);
     if (key == "attention") {
@@ -179,6 +180,7 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("fuse", plan.fuse, defaults.fuse);
     if (plan.fusedAttention != defaults.fusedAttention) add("attention", "unfused");
     if (plan.routing != defaults.routing) add("routing", wordOf(kRoutingWords, plan.routing));
+    if (plan.convolution != defaults.convolution) add("conv", wordOf(kConvolutionWords, plan.convolution));
     if (plan.parameterServer != defaults.parameterServer)
         add("ps", wordOf(kParameterServerWords, plan.parameterServer));
     addInt("servers", plan.servers, defaults.servers);

@@ -14,6 +14,7 @@ enum class PipelineSchedule { Naive, GPipe, OneFOneB, Interleaved, ZeroBubbleH1,
 enum class CollectiveAlgorithm { Auto, Ring, Tree, Direct, Hierarchical };
 enum class ParameterServer { None, Sync, Async };
 enum class MoeRouting { Balanced, Natural };
+enum class ConvolutionAlgorithm { Auto, Direct, Winograd }; ///< Auto: what the library expects to be fastest
 
 /// Degrees and switches of a plan; the defaults are one rank with nothing special.
 struct ParallelPlan {
@@ -31,6 +32,7 @@ struct ParallelPlan {
     bool fuse = true;
     bool fusedAttention = true;
     MoeRouting routing = MoeRouting::Balanced;
+    ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Auto;
     ParameterServer parameterServer = ParameterServer::None;
     int servers = 0;
 

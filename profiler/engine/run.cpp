@@ -78,6 +78,7 @@ double leastMemory(const RunSpec& spec)
         const double kept = layers * rows * perToken;
         return states * parameters + element * kept;
     }
+    if (spec.model.recommendation()) return states * static_cast<double>(parameterCount(spec.model));
     const ResNetSpec* resnet = spec.model.resnet();
     const auto shape = resnet ? ResNetShape::of(*resnet) : std::nullopt;
     if (!shape) return 0;

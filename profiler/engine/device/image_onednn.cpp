@@ -50,16 +50,17 @@ Layout fastestBf16()
 
 } // namespace
 
-OneDnnImageOperators::OneDnnImageOperators(Device& device) : OneDnnImageOperators(device, fastestF32(), fastestBf16())
+OneDnnImageOperators::OneDnnImageOperators(Device& device, ConvolutionAlgorithm algorithm)
+    : OneDnnImageOperators(device, fastestF32(), fastestBf16(), algorithm)
 {}
 
-OneDnnImageOperators::OneDnnImageOperators(Device& device, Layout f32, Layout bf16)
+OneDnnImageOperators::OneDnnImageOperators(Device& device, Layout f32, Layout bf16, ConvolutionAlgorithm algorithm)
     : ImageOperators(device)
     , m_f32Layout(f32)
     , m_bf16Layout(bf16)
 {
     m_primitives = std::make_unique<onednn::ImagePrimitives>(
-        [this](std::int64_t channels, DType type) { return layoutOf(channels, type); });
+        [this](std::int64_t channels, DType type) { return layoutOf(channels, type); }, algorithm);
 }
 
 OneDnnImageOperators::~OneDnnImageOperators() = default;

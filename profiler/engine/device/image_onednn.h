@@ -15,9 +15,10 @@ class ImagePrimitives;
 class OneDnnImageOperators final : public ImageOperators {
 public:
     /// The layouts that this processor's convolutions are fastest with.
-    explicit OneDnnImageOperators(Device& device);
+    explicit OneDnnImageOperators(Device& device, ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
     /// With layouts of the caller's choice.
-    OneDnnImageOperators(Device& device, Layout f32, Layout bf16);
+    OneDnnImageOperators(Device& device, Layout f32, Layout bf16,
+                         ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
     ~OneDnnImageOperators() override;
 
     /// Channels that do not fill whole blocks are kept row-major.

@@ -191,10 +191,11 @@ void ImageOperators::addReluGradient(const Tensor& y, const Tensor& dy, const Te
     doAddReluGradient(y, dy, other);
 }
 
-std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format)
+std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
+                                                   ConvolutionAlgorithm algorithm)
 {
     if (format.compute == DType::F64) return std::make_unique<ReferenceImageOperators>(device);
-    return std::make_unique<OneDnnImageOperators>(device);
+    return std::make_unique<OneDnnImageOperators>(device, algorithm);
 }
 
 } // namespace fourwalls::engine

@@ -7,6 +7,7 @@
 // see layoutOf. Weights, their gradients and statistics are row-major in the master type.
 #pragma once
 
+#include "model/spec/parallel_plan.h"
 #include "profiler/engine/device/device.h"
 
 #include <cstdint>
@@ -141,7 +142,10 @@ private:
     Device& m_device;
 };
 
-/// The operators that belong to the device: plain loops for one that computes in double, else oneDNN.
-std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format);
+/// The operators that belong to the device: plain loops for one that computes in double, else oneDNN. algorithm: of
+/// the convolutions; Winograd's falls back to the direct one where it does not exist (other kernels than 3x3 with
+/// stride 1, bf16, processors without AVX-512).
+std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
+                                                   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
 
 } // namespace fourwalls::engine

@@ -85,7 +85,7 @@ Primitive ImagePrimitives::makeReorder(const memory::desc& from, const memory::d
     return {dnnl::reorder(desc), desc.scratchpad_desc(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, m_engine};
 }
 
-// The algorithm is left to oneDNN: Winograd where it expects that to be faster, else direct.
+// convolution_auto leaves the algorithm to oneDNN: Winograd where it expects that to be faster, else direct.
 ConvolutionPrimitives& ImagePrimitives::convolution(const ConvolutionShape& s, DType type)
 {
     const Key key{{s.images, s.inChannels, s.height, s.width, s.outChannels, s.kernel, s.stride, s.padding,
@@ -95,9 +95,10 @@ ConvolutionPrimitives& ImagePrimitives::convolution(const ConvolutionShape& s, D
         const memory::dims strides{s.stride, s.stride}, padding{s.padding, s.padding};
         ConvolutionPrimitives c;
         auto& d = c.forwardDesc;
-        d = {{prop_kind::forward_training, algorithm::convolution_auto, x, w, y, strides, padding, padding},
-             userScratch(),
-             m_engine};
+        d = withAlgorithm([&](algorithm kind) {
+            return dnnl::convolution_forward::primitive_desc(
+                {prop_kind::forward_training, kind, x, w, y, strides, padding, padding}, userScratch(), m_engine);
+        });
         c.forward = {dnnl::convolution_forward(d),
                      d.scratchpad_desc(),
                      {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, d.weights_desc()}, {DNNL_ARG_DST, y}},
@@ -114,8 +115,10 @@ ConvolutionPrimitives& ImagePrimitives::withInputGradient(const ConvolutionShape
     guarded("convolution input gradient", [&] {
         const memory::desc x = imageDesc(s.input(), type), y = imageDesc(s.output(), type), w = anyWeights(s, type);
         const memory::dims strides{s.stride, s.stride}, padding{s.padding, s.padding};
-        const dnnl::convolution_backward_data::primitive_desc d(
-            {algorithm::convolution_auto, x, w, y, strides, padding, padding}, userScratch(), m_engine, c.forwardDesc);
+        const auto d = withAlgorithm([&](algorithm kind) {
+            return dnnl::convolution_backward_data::primitive_desc({kind, x, w, y, strides, padding, padding},
+                                                                   userScratch(), m_engine, c.forwardDesc);
+        });
         c.input = {dnnl::convolution_backward_data(d),
                    d.scratchpad_desc(),
                    {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_WEIGHTS, d.weights_desc()}, {DNNL_ARG_DIFF_SRC, x}},
@@ -136,8 +139,10 @@ ConvolutionPrimitives& ImagePrimitives::withWeightGradient(const ConvolutionShap
         const memory::desc x = imageDesc(s.input(), type), y = imageDesc(s.output(), type);
         const memory::desc w = anyWeights(s, DType::F32);
         const memory::dims strides{s.stride, s.stride}, padding{s.padding, s.padding};
-        const dnnl::convolution_backward_weights::primitive_desc d(
-            {algorithm::convolution_auto, x, w, y, strides, padding, padding}, userScratch(), m_engine, c.forwardDesc);
+        const auto d = withAlgorithm([&](algorithm kind) {
+            return dnnl::convolution_backward_weights::primitive_desc({kind, x, w, y, strides, padding, padding},
+                                                                      userScratch(), m_engine, c.forwardDesc);
+        });
         c.weight = {dnnl::convolution_backward_weights(d),
                     d.scratchpad_desc(),
                     {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, d.diff_weights_desc()}},

@@ -42,7 +42,10 @@ struct PoolingPrimitives {
 class ImagePrimitives {
 public:
     /// layoutOf: see ImageOperators.
-    explicit ImagePrimitives(std::function<Layout(std::int64_t, DType)> layoutOf) : m_layoutOf(std::move(layoutOf)) {}
+    ImagePrimitives(std::function<Layout(std::int64_t, DType)> layoutOf, ConvolutionAlgorithm algorithm)
+        : m_layoutOf(std::move(layoutOf))
+        , m_algorithm(algorithm)
+    {}
 
     const dnnl::stream& stream() const { return m_stream; }
 
@@ -65,7 +68,22 @@ private:
     PoolingPrimitives& pooling(dnnl::algorithm kind, const Shape& in, const Shape& out,
                                const dnnl::memory::dims& kernel, std::int64_t stride, std::int64_t padding, DType type);
 
+    /// Calls make(algorithm) with the wanted algorithm, and with oneDNN's direct one if it has no other for the shape.
+    template <class Make>
+    auto withAlgorithm(Make make) const
+    {
+        if (m_algorithm == ConvolutionAlgorithm::Auto) return make(dnnl::algorithm::convolution_auto);
+        if (m_algorithm == ConvolutionAlgorithm::Winograd) {
+            try {
+                return make(dnnl::algorithm::convolution_winograd);
+            } catch (const dnnl::error&) { // not for this shape or processor
+            }
+        }
+        return make(dnnl::algorithm::convolution_direct);
+    }
+
     std::function<Layout(std::int64_t, DType)> m_layoutOf;
+    ConvolutionAlgorithm m_algorithm;
     dnnl::engine m_engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream m_stream{m_engine};
     Table<ConvolutionPrimitives> m_convolutions;

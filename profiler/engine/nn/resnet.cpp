@@ -79,9 +79,10 @@ struct ResNet::State final : ForwardState {
     Tensor gradient; // with respect to the features, from loss()
 };
 
-ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse)
+ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse,
+               ConvolutionAlgorithm algorithm)
     : m_shape(shape)
-    , m_images(makeImageOperators(rank.device, rank.format))
+    , m_images(makeImageOperators(rank.device, rank.format, algorithm))
 {
     m_stemUnit = m_parameters.beginUnit("stem");
     m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);

@@ -34,7 +34,8 @@ struct ResNetShape {
 class ResNet final : public TrainingModel {
 public:
     /// fuse: see Bottleneck.
-    ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse = true);
+    ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse = true,
+           ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
 
     ParameterList& parameters() override { return m_parameters; }
     Shape inputShape(const RankContext& rank, std::int64_t samples) const override;

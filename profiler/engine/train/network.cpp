@@ -92,8 +92,8 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
     Network network;
     if (const ResNetSpec* resnet = spec.model.resnet()) {
         network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
-        network.chunks.push_back(
-            std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed, spec.plan.fuse));
+        network.chunks.push_back(std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed,
+                                                          spec.plan.fuse, spec.plan.convolution));
         return network;
     }
     if (const RecommendationSpec* recommendation = spec.model.recommendation()) {
