@@ -11,6 +11,17 @@ namespace fourwalls::cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The process id keeps two commands with the same output apart.
+std::string besides(const fs::path& target, const char* suffix)
+{
+    return (target.parent_path() / ("." + target.filename().string() + "." + std::to_string(getpid()) + suffix))
+        .string();
+}
+
+} // namespace
+
 Result<PendingOutput> PendingOutput::create(const std::string& path)
 {
     const fs::path target(path);
@@ -23,11 +34,9 @@ Result<PendingOutput> PendingOutput::create(const std::string& path)
     if (!fs::is_directory(folder, failure))
         return Error{ErrorCode::Io, "its folder does not exist", "output '" + path + "'",
                      "mkdir -p " + folder.string()};
-    // The process id keeps two commands with the same output apart.
-    const fs::path temporary =
-        folder / ("." + target.filename().string() + "." + std::to_string(getpid()) + ".partial");
+    const std::string temporary = besides(folder / target.filename(), ".partial");
     fs::remove_all(temporary, failure);
-    return PendingOutput(path, temporary.string());
+    return PendingOutput(path, temporary);
 }
 
 PendingOutput::PendingOutput(PendingOutput&& other) noexcept
@@ -52,6 +61,33 @@ Status PendingOutput::commit()
                      "check permissions and free space"};
     m_temporary.clear();
     return {};
+}
+
+KeptFile::KeptFile(const std::string& path) : m_path(path)
+{
+    std::error_code failure;
+    if (!fs::is_regular_file(path, failure)) return;
+    const std::string kept = besides(path, ".previous");
+    fs::remove(kept, failure);
+    fs::create_hard_link(path, kept, failure);
+    if (!failure) m_kept = kept;
+}
+
+bool KeptFile::restore()
+{
+    if (m_kept.empty()) return false;
+    std::error_code failure;
+    fs::rename(m_kept, m_path, failure);
+    if (!failure) m_kept.clear();
+    return !failure;
+}
+
+void KeptFile::letGo()
+{
+    if (m_kept.empty()) return;
+    std::error_code ignored; // nothing can be done about it here
+    fs::remove(m_kept, ignored);
+    m_kept.clear();
 }
 
 } // namespace fourwalls::cli

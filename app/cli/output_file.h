@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs that appear complete or not at all: written beside their place under another name, then renamed.
+// Outputs that appear complete or not at all: written beside their place under another name, then renamed; and the
+// old file of that name, which stays until then.
 #pragma once
 
 #include "model/base/result.h"
@@ -29,6 +30,24 @@ private:
     {}
 
     std::string m_path, m_temporary;
+};
+
+/// Keeps the file that is about to be replaced under a second name until something better has taken its place.
+class KeptFile {
+public:
+    /// path: a file with a journal-free content, or nothing. Where the file system has no second names nothing is kept.
+    explicit KeptFile(const std::string& path);
+    KeptFile(const KeptFile&) = delete;
+    KeptFile& operator=(const KeptFile&) = delete;
+    ~KeptFile() { letGo(); }
+
+    /// Puts the kept file back under its name; false if there was none.
+    bool restore();
+    /// The replacement is good: the old file goes.
+    void letGo();
+
+private:
+    std::string m_path, m_kept;
 };
 
 } // namespace fourwalls::cli

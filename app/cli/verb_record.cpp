@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps.
+#include "app/cli/output_file.h"
 #include "app/cli/record_arguments.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
@@ -116,14 +117,15 @@ private:
         Progress progress("finishing the trace");
         store::WriterOptions writing;
         writing.finishProgress = [&progress](double fraction) { progress(fraction); };
+        KeptFile previous(path); // an older trace of that name, until this one has a step
         auto writer = store::TraceWriter::create(path, engine::describeRun(spec, options.origin, options.clock), writing);
         if (!writer) return console.fail(writer.error());
         options.sink = writer->get();
 
         std::int64_t stepsDone = 0;
         engine::RunCallbacks told = callbacks(console);
-        told.onStep = [&stepsDone, tellStep = told.onStep](const engine::StepProgress& step) {
-            ++stepsDone;
+        told.onStep = [&stepsDone, &previous, tellStep = told.onStep](const engine::StepProgress& step) {
+            if (stepsDone++ == 0) previous.letGo();
             tellStep(step);
         };
         const auto report = engine::runTraining(spec, options, told);
@@ -133,6 +135,7 @@ private:
             std::error_code ignored;
             for (const char* companion : {"", "-wal", "-shm", "-journal"})
                 std::filesystem::remove(path + companion, ignored);
+            previous.restore();
             return console.fail(report.error());
         }
         const Status finished = (*writer)->finish(report ? report->closing : TraceClosing{});

@@ -129,6 +129,21 @@ void CliRecordTest::failureBeforeTheFirstStepLeavesNoFile()
     QCOMPARE(answer.exitCode, 1);
     QVERIFY(answer.err.contains("empty.txt"));
     QCOMPARE(QDir(m_folder.path()).entryList({"d.fourwalls*"}, QDir::AllEntries | QDir::Hidden), QStringList());
+
+    // An older trace of that name stays as it was.
+    QCOMPARE(run(record("old.fourwalls")).exitCode, 0);
+    QFile old(path("old.fourwalls"));
+    QVERIFY(old.open(QIODevice::ReadOnly));
+    const QByteArray before = old.readAll();
+    old.close();
+    QCOMPARE(run(record("old.fourwalls", {"--data", empty})).exitCode, 1);
+    QVERIFY(old.open(QIODevice::ReadOnly));
+    QVERIFY(old.readAll() == before);
+    old.close();
+    // And a successful recording replaces it, leaving nothing else behind.
+    QCOMPARE(run(record("old.fourwalls", {}, 4)).exitCode, 0);
+    QCOMPARE(QDir(m_folder.path()).entryList({"*old.fourwalls*"}, QDir::AllEntries | QDir::Hidden),
+             QStringList{"old.fourwalls"});
 }
 
 void CliRecordTest::modelFromAFile()
