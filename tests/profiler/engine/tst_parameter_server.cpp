@@ -244,7 +244,7 @@ private slots:
         RecommendationSpec& r = std::get<RecommendationSpec>(spec.model.architecture);
         r.rowsPerTable = 50;
         r.lookupsPerTable = 1;
-        spec.training.steps = 120;
+        spec.training.steps = 300;
         spec.training.batch = 128;
         spec.training.learningRate = 1e-2;
         const auto report = runTraining(spec, quick());
@@ -255,7 +255,10 @@ private slots:
             const double p = data.clickProbability(i);
             best -= (p * std::log(p) + (1 - p) * std::log(1 - p)) / 4000;
         }
-        QVERIFY2(endOf(*report, 30) < 0.5 * (std::log(2.0) + best), qPrintable(QString::number(endOf(*report, 30))));
+        // Half way from knowing nothing to knowing the coin: far from both what stale gradients do to single steps and
+        // the start.
+        const double reached = endOf(*report, 60);
+        QVERIFY2(reached < 0.5 * (std::log(2.0) + best), qPrintable(QString("%1 of %2").arg(reached).arg(best)));
     }
 
     void weightsTravelThroughFiles_data()
