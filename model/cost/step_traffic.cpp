@@ -104,7 +104,8 @@ void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double mic
     if (t)
         width = static_cast<double>(t->hidden) * static_cast<double>(c.spec.training.sequence) / plan.cp;
     else if (const ResNetSpec* r = c.spec.model.resnet())
-        width = 256.0 * static_cast<double>(r->imageSize) * static_cast<double>(r->imageSize) / 16; // the widest boundary, after the stem
+        width = 256.0 * static_cast<double>(r->imageSize) * static_cast<double>(r->imageSize) /
+                16; // the widest boundary, after the stem
     const double whole = c.rates.elementBytes * microBatch * width;
     const bool cut = plan.tp > 1 && (plan.sequenceParallel || c.framework.scatterGatherTransfers);
     const double bytes = cut ? whole / plan.tp : whole;
@@ -174,8 +175,8 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     // The two ends of a pipeline add up the gradients of the embedding they share.
     const TransformerSpec* t = c.spec.model.transformer();
     if (t && t->tiedEmbeddings && plan.pp > 1 && (stage == 0 || stage == plan.pp - 1)) {
-        const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary) *
-                             static_cast<double>(t->hidden) / plan.tp;
+        const double bytes =
+            c.framework.reduceBytes * static_cast<double>(t->vocabulary) * static_cast<double>(t->hidden) / plan.tp;
         const double seconds =
             c.collectives.seconds(Collective::AllReduce, bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode));
         result.gradientCommSeconds += seconds;
