@@ -140,11 +140,21 @@ StageScribe::StageScribe(const RunSpec& spec, const StepCost& cost, const Simula
     , m_producer(producer)
 {}
 
-void StageScribe::slice(TrackId track, const OpInfo& op, double start, double end, std::int32_t microbatch)
+void StageScribe::slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch)
 {
     const Instant from = instantOf(start), to = instantOf(end);
     if (to <= from) return;
-    m_producer.slice({track, m_sink.defineOp(op), from, to - from, microbatchOf(microbatch), std::nullopt});
+    m_producer.slice({track, op, from, to - from, microbatchOf(microbatch), std::nullopt});
+}
+
+OpId StageScribe::plainOp(const char* name, SliceKind kind, Phase phase, Activity activity)
+{
+    const PlainOp plain{name, kind, phase, activity};
+    for (const auto& [known, id] : m_plainOps)
+        if (known == plain) return id;
+    const OpId id = m_sink.defineOp(opInfo(name, kind, phase, activity));
+    m_plainOps.emplace_back(plain, id);
+    return id;
 }
 
 GroupId StageScribe::group(GroupKind kind)
@@ -172,31 +182,48 @@ StageScribe::Exchange StageScribe::exchangeOf(CostPart part, double wireBytes) c
     }
 }
 
-void StageScribe::exchange(const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double start, double end,
-                           std::int32_t microbatch)
+CollectiveRecord StageScribe::recordOf(const Exchange& what)
 {
-    if (instantOf(end) <= instantOf(start)) return;
-    OpInfo op = opInfo(what.name, SliceKind::Collective, phase, Activity::Transfer);
-    op.layer = layer;
-    slice(m_own.communication, op, start, end, microbatch);
     const auto members = static_cast<std::size_t>(m_layout.groupSize(what.group));
     CollectiveRecord record;
     record.track = m_own.communication;
-    record.start = record.lastArrival = instantOf(start);
-    record.end = instantOf(end);
     record.operation = what.operation;
     record.group = group(what.group);
-    record.sequence = m_sequences[what.group]++;
     record.wireBytes = std::llround(what.wireBytes);
     // What was handed over follows from what a bandwidth-optimal algorithm sends.
     const bool isExchange = what.operation == CollectiveOp::AllToAll && members > 1;
     const double factor = isExchange ? static_cast<double>(members - 1) / static_cast<double>(members)
                                      : busBandwidthFactor(what.operation, members);
     record.payloadBytes = std::llround(what.wireBytes / factor);
-    m_producer.collective(record);
+    return record;
 }
 
-void StageScribe::allocate(const std::string& what, Phase phase, MemoryCategory category, double bytes, double from,
+void StageScribe::addExchange(Script& script, const Exchange& what, Phase phase, std::optional<LayerIndex> layer,
+                              double begin, double end)
+{
+    OpInfo op = opInfo(what.name, SliceKind::Collective, phase, Activity::Transfer);
+    op.layer = layer;
+    script.lines.push_back(
+        {m_own.communication, m_sink.defineOp(op), begin, end, static_cast<int>(script.exchanges.size())});
+    script.exchanges.emplace_back(what.group, recordOf(what));
+}
+
+void StageScribe::play(const Script& script, const SimulatedInterval& interval)
+{
+    for (const Line& line : script.lines) {
+        const double start = interval.start + line.begin, end = std::min(interval.start + line.end, interval.end);
+        slice(line.track, line.op, start, end, interval.microbatch);
+        if (line.exchange < 0 || instantOf(end) <= instantOf(start)) continue;
+        const auto& [kind, about] = script.exchanges[static_cast<std::size_t>(line.exchange)];
+        CollectiveRecord record = about;
+        record.start = record.lastArrival = instantOf(start);
+        record.end = instantOf(end);
+        record.sequence = m_sequences[kind]++;
+        m_producer.collective(record);
+    }
+}
+
+void StageScribe::allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from,
                            double until, std::int32_t microbatch)
 {
     if (!(bytes >= 1)) return;
@@ -205,7 +232,7 @@ void StageScribe::allocate(const std::string& what, Phase phase, MemoryCategory 
     record.at = instantOf(from);
     record.bytes = std::llround(bytes);
     record.category = category;
-    record.op = m_sink.defineOp(opInfo(what, SliceKind::Operator, phase, Activity::None));
+    record.op = plainOp(what, SliceKind::Operator, phase, Activity::None);
     record.microbatch = microbatchOf(microbatch);
     m_producer.allocated(m_rank, record);
     if (until >= 0) m_producer.freed(m_rank, record.id, instantOf(until));
@@ -236,7 +263,7 @@ void StageScribe::writeStep()
     record.samples = m_spec.training.batch;
     record.tokens = m_spec.training.batch * m_spec.training.sequence;
     m_producer.step(m_rank, record);
-    slice(m_own.steps, opInfo("step", SliceKind::Step, Phase::None, Activity::None), 0, m_stage.end, -1);
+    slice(m_own.steps, plainOp("step", SliceKind::Step, Phase::None, Activity::None), 0, m_stage.end, -1);
 }
 
 std::vector<StageScribe::Pass> StageScribe::passes() const
@@ -260,52 +287,52 @@ std::vector<StageScribe::Pass> StageScribe::passes() const
 }
 
 /// One slice per kind of work, one after the other.
-void StageScribe::writeParts(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk,
-                             Phase phase)
+void StageScribe::addParts(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase)
 {
     const double bandwidth = m_spec.cluster.device.memoryBytesPerSecond;
     const double products = cost.parts[CostPart::Gemm] + cost.parts[CostPart::Attention];
-    double at = interval.start;
+    double at = 0;
     for (const CostPart part : kDrawnParts) {
         const double seconds = cost.parts[part];
         if (seconds <= 0) continue;
-        const double end = std::min(at + seconds, interval.end);
+        const double end = at + seconds;
         if (isCommunication(part)) {
-            exchange(exchangeOf(part, wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end,
-                     interval.microbatch);
+            addExchange(script, exchangeOf(part, wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end);
         } else {
             OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
             if (part == CostPart::MemoryBound) op.bytes = std::llround(seconds * bandwidth);
-            slice(part == CostPart::Copy ? m_own.copies : m_own.kernels, op, at, end, interval.microbatch);
+            script.lines.push_back(
+                {part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op), at, end});
         }
         at = end;
     }
     if (cost.hiddenCommSeconds > 0)
-        slice(m_own.communication,
-              opInfo("communication beside computation", SliceKind::Operator, phase, Activity::Transfer),
-              interval.start, std::min(interval.end, interval.start + cost.hiddenCommSeconds), interval.microbatch);
+        script.lines.push_back(
+            {m_own.communication,
+             plainOp("communication beside computation", SliceKind::Operator, phase, Activity::Transfer), 0,
+             std::min(length, cost.hiddenCommSeconds)});
 }
 
 /// Layers and operators of a pass, stretched to its simulated length.
-void StageScribe::writeOperators(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk,
-                                 Phase phase, const std::vector<OperatorCost>& operators)
+void StageScribe::addOperators(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase,
+                               const std::vector<OperatorCost>& operators)
 {
-    double length = 0;
+    double listed = 0;
     std::array<double, kCostParts> payloads{};
     for (const OperatorCost& op : operators) {
-        if (!op.hidden) length += op.seconds;
+        if (!op.hidden) listed += op.seconds;
         payloads[static_cast<std::size_t>(op.part)] += op.bytes;
     }
-    if (length <= 0) return writeParts(interval, cost, chunk, phase);
-    const double stretch = (interval.end - interval.start) / length;
-    double at = interval.start, layerStart = at;
+    if (listed <= 0) return addParts(script, length, cost, chunk, phase);
+    const double stretch = length / listed;
+    double at = 0, layerStart = 0;
     std::int64_t layer = -1;
     const auto closeLayer = [&] {
         if (layer < 0) return;
         OpInfo op = opInfo("decoder layer", SliceKind::Layer, phase, Activity::None);
         op.layer = LayerIndex{static_cast<std::int32_t>(layer)};
-        slice(m_own.operators, op, layerStart, at, interval.microbatch);
+        script.lines.push_back({m_own.operators, m_sink.defineOp(op), layerStart, at});
     };
     for (const OperatorCost& each : operators) {
         if (each.layer != layer) {
@@ -313,8 +340,7 @@ void StageScribe::writeOperators(const SimulatedInterval& interval, const PassCo
             layer = each.layer;
             layerStart = at;
         }
-        const double end =
-            each.hidden ? std::min(at + each.seconds * stretch, interval.end) : at + each.seconds * stretch;
+        const double end = each.hidden ? std::min(at + each.seconds * stretch, length) : at + each.seconds * stretch;
         const auto layerIndex =
             each.layer < 0 ? std::nullopt : std::optional(LayerIndex{static_cast<std::int32_t>(each.layer)});
         if (each.communication && isCommunication(each.part)) {
@@ -322,20 +348,38 @@ void StageScribe::writeOperators(const SimulatedInterval& interval, const PassCo
             const double share = all > 0 ? each.bytes / all : 0;
             Exchange what = exchangeOf(each.part, share * wireOfPass(chunk, cost, each.part));
             what.name = each.name.c_str();
-            exchange(what, phase, layerIndex, at, end, interval.microbatch);
+            addExchange(script, what, phase, layerIndex, at, end);
         } else {
             OpInfo op = opInfo(each.name, SliceKind::Operator, phase, Activity::None);
             op.layer = layerIndex;
-            slice(m_own.operators, op, at, end, interval.microbatch);
+            script.lines.push_back({m_own.operators, m_sink.defineOp(op), at, end});
             op.kind = SliceKind::Kernel;
             op.activity = activityOf(each.part);
             op.flops = each.flops;
             op.bytes = std::llround(each.bytes);
-            slice(each.part == CostPart::Copy ? m_own.copies : m_own.kernels, op, at, end, interval.microbatch);
+            script.lines.push_back(
+                {each.part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op), at, end});
         }
         if (!each.hidden) at = end;
     }
     closeLayer();
+}
+
+const StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
+                                                 const OperatorsOfPass& operators)
+{
+    const auto place = static_cast<std::size_t>(m_cost.shape.chunkOf(interval.position));
+    if (m_scripts.size() <= place) m_scripts.resize(place + 1);
+    // Forward, BackwardInput, BackwardWeight and Recompute are 1 to 4.
+    std::optional<Script>& script = m_scripts[place][static_cast<std::size_t>(phase) - 1];
+    if (script) return *script;
+    script.emplace();
+    const double length = interval.end - interval.start;
+    if (operators)
+        addOperators(*script, length, costOf(chunk, phase), chunk, phase, operators(interval.position, phase));
+    else
+        addParts(*script, length, costOf(chunk, phase), chunk, phase);
+    return *script;
 }
 
 void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
@@ -346,23 +390,18 @@ void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
     const bool isForward = first.part == SimulatedPart::Forward;
     const bool onlyWeights = first.part == SimulatedPart::BackwardWeight;
     slice(m_own.phases,
-          opInfo(isForward     ? "forward"
-                 : onlyWeights ? "backward of weights"
-                               : "backward",
-                 SliceKind::Phase,
-                 isForward     ? Phase::Forward
-                 : onlyWeights ? Phase::BackwardWeight
-                               : Phase::BackwardInput,
-                 Activity::None),
+          plainOp(isForward     ? "forward"
+                  : onlyWeights ? "backward of weights"
+                                : "backward",
+                  SliceKind::Phase,
+                  isForward     ? Phase::Forward
+                  : onlyWeights ? Phase::BackwardWeight
+                                : Phase::BackwardInput,
+                  Activity::None),
           first.start, last.end, first.microbatch);
     for (std::size_t i = pass.first; i < pass.last; ++i) {
         const SimulatedInterval& interval = m_stage.intervals[i];
-        const Phase phase = phaseOf(interval.part);
-        const PassCost& cost = costOf(chunk, phase);
-        if (operators)
-            writeOperators(interval, cost, chunk, phase, operators(interval.position, phase));
-        else
-            writeParts(interval, cost, chunk, phase);
+        play(scriptOf(interval, chunk, phaseOf(interval.part), operators), interval);
     }
     if (isForward)
         allocate("workspace of a forward", Phase::Forward, MemoryCategory::Temporaries, chunk.transientForwardBytes,
@@ -376,7 +415,7 @@ void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
 void StageScribe::writeOutside(const SimulatedInterval& interval)
 {
     const auto outside = [&](TrackId track, const char* name, SliceKind kind, Activity activity) {
-        slice(track, opInfo(name, kind, phaseOf(interval.part), activity), interval.start, interval.end,
+        slice(track, plainOp(name, kind, phaseOf(interval.part), activity), interval.start, interval.end,
               interval.microbatch);
     };
     switch (interval.part) {
@@ -396,7 +435,7 @@ void StageScribe::writeOutside(const SimulatedInterval& interval)
         outside(m_own.phases, "optimizer", SliceKind::Phase, Activity::None);
         OpInfo op = opInfo("optimizer", SliceKind::Kernel, Phase::Optimizer, Activity::Compute);
         op.bytes = std::llround((interval.end - interval.start) * m_spec.cluster.device.memoryBytesPerSecond);
-        slice(m_own.kernels, op, interval.start, interval.end, -1);
+        slice(m_own.kernels, m_sink.defineOp(op), interval.start, interval.end, -1);
         break;
     }
     default: break;
@@ -412,8 +451,8 @@ void StageScribe::writeTransfers()
         const Instant start = instantOf(transfer.start), end = instantOf(transfer.end);
         if (end <= start) continue;
         slice(m_own.communication,
-              opInfo(isActivation ? "send activation" : "send gradient", SliceKind::Collective,
-                     isActivation ? Phase::Forward : Phase::BackwardInput, Activity::PipelineTransfer),
+              plainOp(isActivation ? "send activation" : "send gradient", SliceKind::Collective,
+                      isActivation ? Phase::Forward : Phase::BackwardInput, Activity::PipelineTransfer),
               transfer.start, transfer.end, transfer.what.microbatch);
         CollectiveRecord record;
         record.track = m_own.communication;
@@ -431,10 +470,14 @@ void StageScribe::writeTransfers()
     // Reduction of gradients: what lies under the backward and what is left after it.
     const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_index)];
     const double hidden = std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed);
-    if (stage.gradientCommSeconds > 0)
-        exchange(exchangeOf(CostPart::GradientComm, stage.gradientWireBytes), Phase::GradientSync, std::nullopt,
-                 std::max(m_stage.firstForward, m_stage.lastBackward - hidden),
-                 m_stage.lastBackward + stage.gradientCommExposed, -1);
+    if (stage.gradientCommSeconds <= 0) return;
+    Script script;
+    SimulatedInterval interval;
+    interval.start = std::max(m_stage.firstForward, m_stage.lastBackward - hidden);
+    interval.end = m_stage.lastBackward + stage.gradientCommExposed;
+    addExchange(script, exchangeOf(CostPart::GradientComm, stage.gradientWireBytes), Phase::GradientSync, std::nullopt,
+                0, interval.end - interval.start);
+    play(script, interval);
 }
 
 void StageScribe::write(const OperatorsOfPass& operators)

@@ -9,8 +9,10 @@
 #include "model/spec/run_spec.h"
 #include "model/trace/trace_sink.h"
 
+#include <array>
 #include <map>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::cost {
@@ -43,22 +45,48 @@ private:
         const char* name = "";
     };
 
+    /// A slice of a pass, relative to its begin [s].
+    struct Line {
+        TrackId track;
+        OpId op;
+        double begin = 0, end = 0;
+        int exchange = -1; ///< of a collective: index into Script::exchanges
+    };
+    /// What a pass through a position writes: the same for every micro-batch, so it is put together once.
+    struct Script {
+        std::vector<Line> lines;
+        std::vector<std::pair<GroupKind, CollectiveRecord>> exchanges; ///< without times and numbers
+    };
+    /// An operator without layer and figures, by the address of its name.
+    struct PlainOp {
+        const char* name = "";
+        SliceKind kind{};
+        Phase phase{};
+        Activity activity{};
+        friend bool operator==(const PlainOp&, const PlainOp&) = default;
+    };
+
     std::vector<Pass> passes() const;
     void writeStep();
     void writePass(const Pass& pass, const OperatorsOfPass& operators);
-    void writeParts(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk, Phase phase);
-    void writeOperators(const SimulatedInterval& interval, const PassCost& cost, const ChunkCost& chunk, Phase phase,
-                        const std::vector<OperatorCost>& operators);
+    const Script& scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
+                           const OperatorsOfPass& operators);
+    void addParts(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase);
+    void addOperators(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase,
+                      const std::vector<OperatorCost>& operators);
+    void addExchange(Script& script, const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double begin,
+                     double end);
+    void play(const Script& script, const SimulatedInterval& interval);
     void writeOutside(const SimulatedInterval& interval);
     void writeTransfers();
     void writeStaticMemory();
-    void allocate(const std::string& what, Phase phase, MemoryCategory category, double bytes, double from,
-                  double until, std::int32_t microbatch);
-
-    void slice(TrackId track, const OpInfo& op, double start, double end, std::int32_t microbatch);
-    /// A collective's slice and record.
-    void exchange(const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double start, double end,
+    void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from, double until,
                   std::int32_t microbatch);
+
+    void slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch);
+    OpId plainOp(const char* name, SliceKind kind, Phase phase, Activity activity);
+    /// A collective's record, but for its times and number.
+    CollectiveRecord recordOf(const Exchange& what);
     Exchange exchangeOf(CostPart part, double wireBytes) const;
     GroupId group(GroupKind kind);
 
@@ -76,6 +104,8 @@ private:
     std::map<GroupKind, GroupId> m_groups;
     std::map<GroupKind, std::int64_t> m_sequences;
     std::int64_t m_nextAllocation = 1;
+    std::vector<std::array<std::optional<Script>, 4>> m_scripts; ///< by chunk of the stage and kind of pass
+    std::vector<std::pair<PlainOp, OpId>> m_plainOps;
 };
 
 } // namespace fourwalls::cost
