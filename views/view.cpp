@@ -2,6 +2,8 @@
 // The base of every view: shared behaviour.
 #include "views/view.h"
 
+#include "views/whatif/what_if.h"
+
 #include <QEvent>
 #include <QPainter>
 
@@ -22,6 +24,23 @@ void View::setTrace(TraceSession* session, Selection* selection)
     m_wasFinal = false;
     traceChanged();
     update();
+}
+
+void View::setWhatIf(WhatIf* whatIf)
+{
+    if (m_whatIf == whatIf) return;
+    if (m_whatIf) m_whatIf->disconnect(this);
+    m_whatIf = whatIf;
+    if (whatIf) {
+        connect(whatIf, &WhatIf::predictionChanged, this, &View::predictionChanged);
+        connect(whatIf, &WhatIf::activeChanged, this, &View::predictionChanged);
+    }
+    predictionChanged();
+}
+
+WhatIf* View::whatIf() const
+{
+    return static_cast<WhatIf*>(m_whatIf.data());
 }
 
 void View::exportTo(QPainter& painter, QSizeF size)

@@ -13,6 +13,8 @@
 
 namespace fourwalls::views {
 
+class WhatIf;
+
 /// How good a painted frame is. Stale: of another range than asked for. Coarse: the right range at a level of detail
 /// of more than a pixel, or still without labels. Full: nothing better will follow.
 enum class FrameQuality { Blank, Stale, Coarse, Full };
@@ -35,6 +37,11 @@ public:
     void setTrace(TraceSession* session, Selection* selection);
     TraceSession* session() const { return m_session; }
     Selection* selection() const { return m_selection; }
+
+    /// Gives the view the predictions of its trace, before the trace itself; null takes them away. They outlive the
+    /// view or are replaced first.
+    void setWhatIf(WhatIf* whatIf);
+    WhatIf* whatIf() const;
 
     /// True when everything that the present range, rank and size ask for was answered and painted.
     virtual bool showsFinalData() const = 0;
@@ -60,6 +67,8 @@ signals:
 protected:
     /// The trace or selection was replaced (either may be null), the theme changed, or the language changed.
     virtual void traceChanged() {}
+    /// What whatIf() predicts, or whether that is to be shown, changed.
+    virtual void predictionChanged() {}
     virtual void themeChanged() { update(); }
     virtual void languageChanged() {}
 
@@ -73,6 +82,7 @@ protected:
 private:
     QPointer<TraceSession> m_session;
     QPointer<Selection> m_selection;
+    QPointer<QObject> m_whatIf;
     bool m_wasFinal = false;
 };
 

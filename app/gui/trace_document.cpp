@@ -2,8 +2,10 @@
 // One open trace with everything that belongs to it.
 #include "app/gui/trace_document.h"
 
+#include "app/gui/demo_library.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
+#include "views/whatif/what_if.h"
 
 #include <QFileInfo>
 #include <QPushButton>
@@ -16,6 +18,7 @@ TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWi
     m_sinceStart.start();
     m_session = new views::TraceSession(std::move(opener), path, this);
     m_selection = new views::Selection(this);
+    m_whatIf = new views::WhatIf(this);
     connect(m_session, &views::TraceSession::opened, this, &TraceDocument::onOpened);
     connect(m_session, &views::TraceSession::failed, this, &TraceDocument::onFailed);
     connect(m_selection, &views::Selection::rangeChanged, this, [this] { m_sinceRangeChange.start(); });
@@ -31,6 +34,8 @@ TraceDocument::~TraceDocument()
 
 QString TraceDocument::name() const { return QFileInfo(m_path).fileName(); }
 
+bool TraceDocument::isCarried() const { return m_path.startsWith(demoFolder() + QLatin1Char('/')); }
+
 views::View* TraceDocument::showView(const QString& id)
 {
     views::View* view = m_views.value(id);
@@ -41,6 +46,7 @@ views::View* TraceDocument::showView(const QString& id)
             m_views.insert(id, view);
             addWidget(view);
             watch(view);
+            view->setWhatIf(m_whatIf);
             view->setTrace(m_session, m_selection);
         }
     }
@@ -71,6 +77,7 @@ void TraceDocument::onOpened()
     m_selection->reset(m_session->info().range);
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
     m_sinceRangeChange.invalidate();   // opening is not a frame
+    m_whatIf->setTrace(m_session->info());
     emit opened();
 }
 

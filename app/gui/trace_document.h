@@ -14,6 +14,7 @@
 
 namespace fourwalls::views {
 class MessagePage;
+class WhatIf;
 }
 
 namespace fourwalls::gui {
@@ -30,8 +31,11 @@ public:
     const QString& source() const { return m_source.isEmpty() ? m_path : m_source; }
     void setSource(const QString& source) { m_source = source; }
     QString name() const;
+    /// A trace that the program carries for its demos: no file of the user, never listed as one.
+    bool isCarried() const;
     views::TraceSession* session() const { return m_session; }
     views::Selection* selection() const { return m_selection; }
+    views::WhatIf* whatIf() const { return m_whatIf; }
     bool isOpen() const { return m_session->isOpen(); }
     bool hasFailed() const { return m_error.has_value(); }
     const std::optional<Error>& error() const { return m_error; }
@@ -61,6 +65,7 @@ private:
     QElapsedTimer m_sinceStart, m_sinceRangeChange;
     views::TraceSession* m_session;
     views::Selection* m_selection;
+    views::WhatIf* m_whatIf;
     QMap<QString, views::View*> m_views;
     views::View* m_current = nullptr;
     views::MessagePage* m_errorPage = nullptr;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a trace says about the run behind it, completed to what the cost model needs: rates of the device that the
+// recorder measured, and guesses where an importer could not know. Every guess is listed, so that a screen can show it.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/run_spec.h"
+#include "model/trace/inferred_spec.h"
+#include "model/trace/trace_query.h"
+
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+struct KnownSpec {
+    std::optional<RunSpec> spec;         ///< absent: the trace says too little
+    std::vector<InferredField> assumed;  ///< what the trace does not say itself, each with its reason
+};
+
+/// The spec of a trace. A recorded or predicted one has it; device rates that it leaves open come from the
+/// measurements in the trace's closing.
+KnownSpec knownSpec(const TraceInfo& info);
+
+} // namespace fourwalls::views

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See what_if.h.
+#include "views/whatif/what_if.h"
+
+#include <QUndoStack>
+
+namespace fourwalls::views {
+
+/// One entry of the history: the specs before and after.
+class WhatIf::SpecCommand : public QUndoCommand {
+public:
+    SpecCommand(WhatIf& whatIf, std::optional<RunSpec> before, RunSpec after, const QString& text)
+        : QUndoCommand(text), m_whatIf(whatIf), m_before(std::move(before)), m_after(std::move(after))
+    {
+    }
+    void undo() override { m_whatIf.apply(m_before); }
+    void redo() override { m_whatIf.apply(m_after); }
+
+private:
+    WhatIf& m_whatIf;
+    std::optional<RunSpec> m_before, m_after;
+};
+
+namespace {
+
+bool equal(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b)
+{
+    if (!a || !b) return a.has_value() == b.has_value();
+    return a->plan == b->plan && toJson(*a) == toJson(*b);
+}
+
+} // namespace
+
+WhatIf::WhatIf(QObject* parent) : QObject(parent), m_history(new QUndoStack(this)) {}
+
+WhatIf::~WhatIf() = default;
+
+void WhatIf::setTrace(const TraceInfo& info)
+{
+    m_known = knownSpec(info);
+    m_history->clear();
+    m_inGesture = false;
+    m_spec = m_known.spec;
+    m_prediction.reset();
+    m_step.reset();
+    m_baseline.reset();
+    m_problem.reset();
+    m_baselineProblem.reset();
+    m_pending = m_baselinePending = 0;
+    emit recordedChanged();
+    emit specChanged();
+    if (m_active) {
+        predictBaseline();
+        predict();
+    }
+    emit predictionChanged();
+}
+
+void WhatIf::setRecorded(const RunSpec& spec, std::vector<InferredField> assumed)
+{
+    const bool follows = equal(m_spec, m_known.spec);
+    m_known.spec = spec;
+    m_known.assumed = std::move(assumed);
+    m_baseline.reset();
+    m_baselineProblem.reset();
+    m_baselinePending = 0;
+    emit recordedChanged();
+    if (follows) apply(spec);
+    if (m_active) predictBaseline();
+    emit predictionChanged();
+}
+
+bool WhatIf::isAsRecorded() const
+{
+    return equal(m_spec, m_known.spec);
+}
+
+void WhatIf::setActive(bool active)
+{
+    if (active == m_active) return;
+    m_active = active;
+    if (active) {
+        predictBaseline();
+        if (!m_step && !m_problem) predict();
+    }
+    emit activeChanged();
+}
+
+void WhatIf::predictBaseline()
+{
+    if (!m_known.spec || m_baseline || m_baselineProblem || m_baselinePending != 0) return;
+    m_baselinePending = predictor().ask(Predictor::Subject::Baseline, {*m_known.spec, m_calibration});
+}
+
+Predictor& WhatIf::predictor()
+{
+    if (!m_predictor) {
+        m_predictor = new Predictor(this);
+        connect(m_predictor, &Predictor::stepKnown, this, &WhatIf::onStep);
+        connect(m_predictor, &Predictor::answered, this, &WhatIf::onAnswer);
+    }
+    return *m_predictor;
+}
+
+void WhatIf::predict()
+{
+    if (m_spec) {
+        m_pending = predictor().ask(Predictor::Subject::Sliders, {*m_spec, m_calibration});
+        return;
+    }
+    m_pending = 0;
+    m_prediction.reset();
+    m_step.reset();
+    m_problem.reset();
+    emit stepChanged();
+    emit predictionChanged();
+}
+
+void WhatIf::apply(const std::optional<RunSpec>& spec)
+{
+    if (equal(m_spec, spec)) return;
+    m_spec = spec;
+    emit specChanged();
+    predict();
+}
+
+void WhatIf::propose(const RunSpec& spec, const QString& text)
+{
+    endGesture();
+    change(spec, text.isEmpty() ? tr("plan from a plot") : text);
+    setActive(true);
+}
+
+void WhatIf::requestShow()
+{
+    emit showRequested();
+}
+
+void WhatIf::beginGesture(const QString& text)
+{
+    if (m_inGesture) return;
+    m_inGesture = true;
+    m_gestureBegin = m_spec;
+    m_gestureText = text;
+}
+
+void WhatIf::change(const RunSpec& spec, const QString& text)
+{
+    if (equal(m_spec, spec)) return;
+    if (m_inGesture)
+        apply(spec);
+    else
+        m_history->push(new SpecCommand(*this, m_spec, spec, text));
+}
+
+void WhatIf::endGesture()
+{
+    if (!m_inGesture) return;
+    m_inGesture = false;
+    if (m_spec && !equal(m_gestureBegin, m_spec))
+        m_history->push(new SpecCommand(*this, m_gestureBegin, *m_spec, m_gestureText));
+}
+
+void WhatIf::setCalibration(std::shared_ptr<const Calibration> calibration)
+{
+    if (calibration == m_calibration) return;
+    m_calibration = std::move(calibration);
+    m_baseline.reset();
+    m_baselineProblem.reset();
+    m_baselinePending = 0;
+    if (m_predictor) {
+        predict();
+        if (m_active) predictBaseline();
+    }
+}
+
+void WhatIf::onStep(Predictor::Subject subject, const PredictionReply& reply)
+{
+    if (subject != Predictor::Subject::Sliders || m_pending == 0) return;
+    m_step = reply.step;
+    m_problem.reset();
+    emit stepChanged();
+}
+
+void WhatIf::onAnswer(Predictor::Subject subject, const PredictionReply& reply)
+{
+    if (subject == Predictor::Subject::Sliders) {
+        if (m_pending == 0) return; // of another trace
+        if (reply.request == m_pending) m_pending = 0;
+        m_prediction = reply.prediction;
+        m_problem = reply.error;
+        if (!m_prediction) {
+            m_step.reset();
+            emit stepChanged();
+        }
+    } else {
+        if (reply.request != m_baselinePending) return; // of a spec that is no longer the recorded one
+        m_baselinePending = 0;
+        m_baseline = reply.prediction;
+        m_baselineProblem = reply.error;
+    }
+    emit predictionChanged();
+    if (!isPredicting()) emit settled();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// "What if": the spec that the sliders say, its prediction beside the recording, and the history of the sliders. One per
+// open trace. Predictions are computed on a thread of their own and arrive through signals.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/spec/calibration.h"
+#include "model/trace/trace_query.h"
+#include "views/whatif/known_spec.h"
+#include "views/whatif/predictor.h"
+
+#include <QObject>
+#include <QString>
+
+#include <memory>
+#include <optional>
+
+class QUndoStack;
+
+namespace fourwalls::views {
+
+/// GUI thread only.
+class WhatIf : public QObject {
+    Q_OBJECT
+public:
+    explicit WhatIf(QObject* parent = nullptr);
+    ~WhatIf() override;
+
+    /// Takes what the trace says of itself; the sliders start there. Nothing is predicted before it is asked for
+    /// (setActive, spec changes, or predictBaseline).
+    void setTrace(const TraceInfo& info);
+
+    /// The trace's own spec, completed (see known_spec.h); absent if it is unknown.
+    const std::optional<RunSpec>& recorded() const { return m_known.spec; }
+    /// What of recorded() the trace does not say itself.
+    const std::vector<InferredField>& assumed() const { return m_known.assumed; }
+    /// Takes a spec for recorded() that a person filled in.
+    void setRecorded(const RunSpec& spec, std::vector<InferredField> assumed);
+
+    /// What the sliders say. Without one there is nothing to predict.
+    const std::optional<RunSpec>& spec() const { return m_spec; }
+    bool isAsRecorded() const;
+
+    /// Whether ghosts are to be drawn.
+    bool isActive() const { return m_active; }
+    void setActive(bool active);
+
+    /// The latest prediction of what the sliders say or, while a hand moves them, said a moment ago. Null: none asked
+    /// for, none finished, or the spec is impossible (see problem). One that does not fit into memory is there and
+    /// says so (step.feasible).
+    std::shared_ptr<const Prediction> prediction() const { return m_prediction; }
+    /// The latest predicted step alone: known some milliseconds before prediction(), which holds its trace.
+    std::shared_ptr<const cost::PredictedStep> step() const { return m_step; }
+    /// The prediction of recorded(): predicted beside recorded. Null as prediction().
+    std::shared_ptr<const Prediction> baseline() const { return m_baseline; }
+    /// Why the spec cannot be predicted; absent while it can.
+    const std::optional<Error>& problem() const { return m_problem; }
+    /// Why recorded() cannot be predicted.
+    const std::optional<Error>& baselineProblem() const { return m_baselineProblem; }
+    /// Whether answers are outstanding.
+    bool isPredicting() const { return m_pending != 0 || m_baselinePending != 0; }
+    /// Asks for baseline() although nothing is shown of it yet (an overview wants it).
+    void predictBaseline();
+
+    /// From a view: loads a spec into the sliders, as one entry of the history, and makes ghosts visible.
+    void propose(const RunSpec& spec, const QString& text = {});
+    /// Asks the window to show the sliders.
+    void requestShow();
+
+    /// A gesture (a slider held down) is one entry of the history, however many specs it goes through.
+    void beginGesture(const QString& text);
+    /// Within a gesture, or as one of its own.
+    void change(const RunSpec& spec, const QString& text);
+    void endGesture();
+    QUndoStack* history() const { return m_history; }
+
+    /// Rates that were measured on this machine, for all predictions; null: the published ones.
+    void setCalibration(std::shared_ptr<const Calibration> calibration);
+    std::shared_ptr<const Calibration> calibration() const { return m_calibration; }
+
+signals:
+    /// The spec of the sliders is another one.
+    void specChanged();
+    /// recorded() is another one.
+    void recordedChanged();
+    /// step() or problem() is another one: what is quick enough for every frame.
+    void stepChanged();
+    /// prediction(), baseline() or problem() is another one.
+    void predictionChanged();
+    void activeChanged();
+    void showRequested();
+    /// No answers are outstanding any more.
+    void settled();
+
+private:
+    class SpecCommand;
+
+    void apply(const std::optional<RunSpec>& spec);
+    Predictor& predictor();
+    void predict();
+    void onStep(Predictor::Subject subject, const PredictionReply& reply);
+    void onAnswer(Predictor::Subject subject, const PredictionReply& reply);
+
+    KnownSpec m_known;
+    std::optional<RunSpec> m_spec, m_gestureBegin;
+    QString m_gestureText;
+    bool m_inGesture = false, m_active = false;
+    Predictor* m_predictor = nullptr; ///< made with the first question
+    std::shared_ptr<const Calibration> m_calibration;
+    std::shared_ptr<const Prediction> m_prediction, m_baseline;
+    std::shared_ptr<const cost::PredictedStep> m_step;
+    std::optional<Error> m_problem, m_baselineProblem;
+    quint64 m_pending = 0, m_baselinePending = 0; ///< numbers of the questions under way; 0: none
+    QUndoStack* m_history;
+};
+
+} // namespace fourwalls::views
