@@ -233,6 +233,24 @@ double zeroBubbleBubble(int stages, int microbatches, double forward, double bac
     return idle / (microbatches * (forward + backwardInput + backwardWeight) + idle);
 }
 
+Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
+{
+    FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> summaries, trace.stepSummaries());
+    std::set<StepIndex> warm;
+    for (StepSummary& summary : summaries) {
+        if (summary.warmup) warm.insert(summary.step);
+        summary.warmup = false; // every step has its utilisation
+    }
+    std::vector<StepUtilisation> steps;
+    for (const JobStep& step : measuredSteps(summaries)) {
+        TraceMetrics figures;
+        const Shares sums = sumShares({step}, trace.info().header);
+        if (sums.total > 0) addFlops(figures, trace.info(), sums, {step});
+        steps.push_back({step.step, warm.count(step.step) > 0, step.range, figures.mfu, figures.hfu});
+    }
+    return steps;
+}
+
 Result<TraceMetrics> computeMetrics(TraceQuery& trace)
 {
     const TraceInfo& info = trace.info();

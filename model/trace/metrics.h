@@ -43,6 +43,16 @@ struct TraceMetrics {
 /// all steps that docs/metrics names. Errors: those of the queries.
 Result<TraceMetrics> computeMetrics(TraceQuery& trace);
 
+/// Utilisation of one step over all ranks, by the definitions of mfu and hfu.
+struct StepUtilisation {
+    StepIndex step;
+    bool warmup = false;
+    TimeRange range;                              ///< first rank's start to last rank's end
+    std::optional<double> mfu, hfu;
+};
+/// Of every recorded step, by number; that of the median measured step is what computeMetrics says. Errors: as there.
+Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace);
+
 /// busbw / algbw of a collective over `ranks` members: 2(n-1)/n for all-reduce, (n-1)/n for all-gather and
 /// reduce-scatter, 1 for the others. Source: NVIDIA/nccl-tests doc/PERFORMANCE.md.
 double busBandwidthFactor(CollectiveOp operation, std::size_t ranks);
