@@ -23,6 +23,7 @@ struct JobStep {
 struct Shares {
     double total = 0; ///< step time x ranks
     double compute = 0, exposedComm = 0, exposedCopy = 0, bubble = 0, idle = 0;
+    double idleDataLoading = 0, idleLaunch = 0, idleSynchronisation = 0; ///< of idle; the rest is other
     double memoryBoundExcess = 0, inefficiencyExcess = 0;
     double modelFlops = 0, recomputeFlops = 0;
 };
@@ -79,6 +80,9 @@ Shares sumShares(const std::vector<JobStep>& steps, const TraceHeader& header)
             add(sums.bubble, summary->bubble);
             // A rank that begins later or ends earlier than the others is idle for the difference.
             add(sums.idle, summary->idle() + step.range.length() - summary->range.length());
+            add(sums.idleDataLoading, summary->idleDataLoading);
+            add(sums.idleLaunch, summary->idleLaunch);
+            add(sums.idleSynchronisation, summary->idleSynchronisation);
             add(sums.memoryBoundExcess, summary->memoryBoundExcess);
             add(sums.inefficiencyExcess, summary->inefficiencyExcess);
             sums.modelFlops += weight * summary->modelFlops;
@@ -278,6 +282,11 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;
+        TraceMetrics::IdleParts& idle = metrics.idleParts.emplace();
+        idle.dataLoading = sums.idleDataLoading / sums.total;
+        idle.launch = sums.idleLaunch / sums.total;
+        idle.synchronisation = sums.idleSynchronisation / sums.total;
+        idle.other = *metrics.idleFraction - idle.dataLoading - idle.launch - idle.synchronisation;
         addFlops(metrics, info, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);

@@ -32,6 +32,11 @@ struct TraceMetrics {
     std::optional<double> bubbleFraction;         ///< mean over stages
     std::vector<double> bubbleByStage;
     std::optional<double> exposedCommFraction, exposedCopyFraction, idleFraction;
+    /// Why idle, as far as it is known: shares of the step time that add up to idleFraction.
+    struct IdleParts {
+        double dataLoading = 0, launch = 0, synchronisation = 0, other = 0;
+    };
+    std::optional<IdleParts> idleParts;
     std::vector<std::pair<std::string, double>> waterfall;  ///< named shares, in drawing order, add up to 1
     std::vector<CollectiveMetrics> collectives;
     std::optional<double> recorderOverheadFraction, recorderOverheadMeasured;
