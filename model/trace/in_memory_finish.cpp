@@ -7,7 +7,11 @@
 #include "model/trace/summary_builder.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace fourwalls {
 
@@ -22,6 +26,59 @@ bool isValid(Instant start, Duration duration)
     return isValid(start) && duration.ns >= 0 && duration.ns <= kLargestTimeNs && isValid(start + duration);
 }
 
+/// Sorts what mostly comes sorted.
+template <class T, class Less>
+void sortIfNeeded(std::vector<T>& items, Less less)
+{
+    if (!std::is_sorted(items.begin(), items.end(), less)) std::stable_sort(items.begin(), items.end(), less);
+}
+
+/// Sorts large records by time, equal times in the order given: keys first, so that each record moves once.
+template <class T, class TimeOf>
+void sortByTime(std::vector<T>& items, TimeOf timeOf)
+{
+    std::vector<std::pair<std::int64_t, std::size_t>> order(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) order[i] = {timeOf(items[i]).ns, i};
+    if (std::is_sorted(order.begin(), order.end())) return;
+    std::sort(order.begin(), order.end());
+    std::vector<T> sorted;
+    sorted.reserve(items.size());
+    for (const auto& [at, index] : order) sorted.push_back(std::move(items[index]));
+    items = std::move(sorted);
+}
+
+/// Where a rank's allocations are, by id. Producers number them up, so most ids need no table.
+class AllocationPlaces {
+public:
+    /// Remembers the place of an id; false if it is known.
+    bool add(AllocationId id, std::size_t place)
+    {
+        if (m_others.empty() && place == m_count && (m_count == 0 || distance(id) == m_count)) {
+            if (m_count == 0) m_first = id.value;
+            ++m_count;
+            return true;
+        }
+        return !find(id) && m_others.emplace(id, place).second;
+    }
+    std::optional<std::size_t> find(AllocationId id) const
+    {
+        if (distance(id) < m_count) return static_cast<std::size_t>(distance(id));
+        const auto found = m_others.find(id);
+        return found == m_others.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    /// From the first id on; ids below it are far away.
+    std::uint64_t distance(AllocationId id) const
+    {
+        return static_cast<std::uint64_t>(id.value) - static_cast<std::uint64_t>(m_first);
+    }
+
+    std::int64_t m_first = 0;
+    std::size_t m_count = 0; ///< ids m_first, m_first + 1, … are at places 0, 1, …
+    std::unordered_map<AllocationId, std::size_t> m_others;
+};
+
 /// Turns collected records into finished data; one object per finish.
 class Finisher {
 public:
@@ -31,25 +88,45 @@ public:
 
     void addSlices(const std::vector<SliceRecord>& records)
     {
+        // Track by track, each in the order of its records: a producer's slices of one track mostly come by time.
+        std::vector<std::size_t> begin(m_data.tracks.size() + 1, 0);
+        const auto sound = [this](const SliceRecord& record) {
+            return isTrack(record.track) && isOp(record.op) && isValid(record.start, record.duration);
+        };
         for (const SliceRecord& record : records) {
-            if (!isTrack(record.track) || !isOp(record.op) || !isValid(record.start, record.duration)) {
+            if (sound(record))
+                ++begin[static_cast<std::size_t>(record.track.value) + 1];
+            else
                 ++m_invalid;
-                continue;
-            }
-            SliceView slice;
+        }
+        for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+        m_data.slices.resize(begin.back());
+        std::vector<std::size_t> next = begin;
+        for (const SliceRecord& record : records) {
+            if (!sound(record)) continue;
+            SliceView& slice = m_data.slices[next[static_cast<std::size_t>(record.track.value)]++];
             slice.track = record.track;
             slice.op = record.op;
             slice.start = record.start;
             slice.duration = record.duration;
             slice.microbatch = record.microbatch;
             slice.correlation = record.correlation;
-            m_data.slices.push_back(slice);
             cover(slice.start);
             cover(slice.end());
         }
-        std::stable_sort(m_data.slices.begin(), m_data.slices.end(), [](const SliceView& a, const SliceView& b) {
-            return a.track != b.track ? a.track < b.track : laneOrder(a.start, a.duration, b.start, b.duration);
-        });
+        const auto less = [](const SliceView& a, const SliceView& b) {
+            return laneOrder(a.start, a.duration, b.start, b.duration);
+        };
+        for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
+            const auto from = m_data.slices.begin() + static_cast<std::ptrdiff_t>(begin[i]);
+            const auto to = m_data.slices.begin() + static_cast<std::ptrdiff_t>(begin[i + 1]);
+            if (!std::is_sorted(from, to, less)) std::stable_sort(from, to, less);
+        }
+        assignLanes();
+    }
+
+    void assignLanes()
+    {
         m_data.firstSlice.assign(m_data.tracks.size() + 1, m_data.slices.size());
         std::size_t next = 0;
         for (TrackView& track : m_data.tracks) {
@@ -67,14 +144,25 @@ public:
 
     void addAllocations(const std::vector<RankAllocation>& records, const std::vector<RankFree>& frees)
     {
-        std::map<RankId, std::unordered_map<AllocationId, std::size_t>> byId;
+        std::map<RankId, AllocationPlaces> byId;
+        std::vector<AllocationView>* own = nullptr; // of the record before: records of a rank come together
+        AllocationPlaces* places = nullptr;
+        RankId last;
         for (const auto& [rank, record] : records) {
-            std::vector<AllocationView>& list = m_data.allocations[rank];
-            const bool isNew = byId[rank].emplace(record.id, list.size()).second;
-            if (!isNew || !isValid(record.at) || record.bytes < 0 || (record.op && !isOp(*record.op))) {
+            if (!own || rank != last) {
+                own = &m_data.allocations[rank];
+                places = &byId[rank];
+                last = rank;
+            }
+            const bool isFine =
+                isValid(record.at) && record.bytes >= 0 && (!record.op || isOp(*record.op)) && !places->find(record.id);
+            if (!isFine) {
+                // An id that was refused stays refused.
+                if (!places->find(record.id)) places->add(record.id, kNowhere);
                 ++m_invalid;
                 continue;
             }
+            places->add(record.id, own->size());
             AllocationView view;
             view.id = record.id;
             view.rank = rank;
@@ -84,23 +172,32 @@ public:
             view.category = record.category;
             view.op = record.op;
             view.microbatch = record.microbatch;
-            list.push_back(view);
+            own->push_back(view);
             cover(view.start);
         }
+        own = nullptr;
         for (const RankFree& free : frees) {
-            const auto found = byId[free.rank].find(free.id);
-            if (found == byId[free.rank].end() || found->second >= m_data.allocations[free.rank].size() ||
-                !isValid(free.at) || m_data.allocations[free.rank][found->second].id != free.id) {
+            if (!own || free.rank != last) {
+                const auto rank = m_data.allocations.find(free.rank);
+                if (rank == m_data.allocations.end()) {
+                    ++m_invalid;
+                    continue;
+                }
+                own = &rank->second;
+                places = &byId[free.rank];
+                last = free.rank;
+            }
+            const auto place = places->find(free.id);
+            if (!place || *place == kNowhere || !isValid(free.at)) {
                 ++m_invalid;
                 continue;
             }
-            AllocationView& view = m_data.allocations[free.rank][found->second];
+            AllocationView& view = (*own)[*place];
             view.end = std::max(view.start, free.at);
             cover(free.at);
         }
         for (auto& [rank, list] : m_data.allocations) {
-            std::stable_sort(list.begin(), list.end(),
-                             [](const AllocationView& a, const AllocationView& b) { return a.start < b.start; });
+            sortIfNeeded(list, [](const AllocationView& a, const AllocationView& b) { return a.start < b.start; });
         }
     }
 
@@ -136,9 +233,7 @@ public:
             m_data.collectives.push_back({trackOf(record.track).info.rank, record});
             cover(record.end);
         }
-        std::stable_sort(
-            m_data.collectives.begin(), m_data.collectives.end(),
-            [](const CollectiveView& a, const CollectiveView& b) { return a.record.start < b.record.start; });
+        sortByTime(m_data.collectives, [](const CollectiveView& view) { return view.record.start; });
     }
 
     void addFlows(std::vector<FlowRecord> records)
@@ -151,8 +246,7 @@ public:
             }
             m_data.flows.push_back(std::move(record));
         }
-        std::stable_sort(m_data.flows.begin(), m_data.flows.end(),
-                         [](const FlowRecord& a, const FlowRecord& b) { return a.from < b.from; });
+        sortByTime(m_data.flows, [](const FlowRecord& flow) { return flow.from; });
     }
 
     void addEvents(std::vector<EventRecord> records)
@@ -240,12 +334,15 @@ private:
         for (const auto& [rank, steps] : m_data.steps)
             ranks.emplace(rank, RankStepSummarizer(rank, records(rank), m_data.info.header, m_data.info.closing));
         OpSummarizer ops;
-        for (const SliceView& slice : m_data.slices) {
-            const RankId rank = trackOf(slice.track).info.rank;
-            if (isMeasured(lookups, rank, slice.start)) ops.add(slice.op, slice.duration);
-            const auto found = ranks.find(rank);
-            if (found == ranks.end()) continue;
-            found->second.add(*m_data.ops[static_cast<std::size_t>(slice.op.value)], slice.start, slice.duration);
+        for (const TrackView& track : m_data.tracks) {
+            const auto found = ranks.find(track.info.rank);
+            const auto at = static_cast<std::size_t>(track.id.value);
+            for (std::size_t i = m_data.firstSlice[at]; i < m_data.firstSlice[at + 1]; ++i) {
+                const SliceView& slice = m_data.slices[i];
+                if (isMeasured(lookups, track.info.rank, slice.start)) ops.add(slice.op, slice.duration);
+                if (found == ranks.end()) continue;
+                found->second.add(*m_data.ops[static_cast<std::size_t>(slice.op.value)], slice.start, slice.duration);
+            }
         }
         m_data.opSummaries = ops.finish();
         std::map<int, std::map<StepIndex, TimeRange>> pipelines;
@@ -274,6 +371,8 @@ private:
             m_data.memorySummaries.insert(m_data.memorySummaries.end(), summaries.begin(), summaries.end());
         }
     }
+
+    static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
     InMemoryTraceData& m_data;
     std::int64_t m_invalid = 0;

@@ -36,6 +36,7 @@ struct InMemoryRecords {
     void take(InMemoryRecords& other)
     {
         const auto append = [](auto& to, auto& from) {
+            if (to.empty()) return to.swap(from);
             to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
             from.clear();
         };

@@ -5,6 +5,7 @@
 #include "model/base/time.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,20 +48,22 @@ template <class Visit>
 void partitionByPriority(std::span<IntervalUnion> byPriority, TimeRange window, Visit&& visit)
 {
     if (window.empty()) return;
-    struct Edge {
-        Instant at;
-        std::uint32_t bit;
+    // The edges of each union come by time; the earliest of all is next.
+    struct Edges {
+        std::span<const TimeRange> ranges;
+        std::uint32_t bit = 0;
+        bool inside = false; ///< the next edge is the end of the first range, else its begin
+        Instant next;
     };
-    std::vector<Edge> edges;
+    std::array<Edges, 31> unions;
+    std::size_t count = 0;
     for (std::size_t p = 0; p < byPriority.size(); ++p) {
-        for (const TimeRange& range : byPriority[p].ranges()) {
-            const TimeRange clipped = range.intersected(window);
-            if (clipped.empty()) continue;
-            edges.push_back({clipped.begin, std::uint32_t{1} << p});
-            edges.push_back({clipped.end, std::uint32_t{1} << p});
-        }
+        std::span<const TimeRange> ranges = byPriority[p].ranges();
+        while (!ranges.empty() && ranges.front().end <= window.begin) ranges = ranges.subspan(1);
+        while (!ranges.empty() && ranges.back().begin >= window.end) ranges = ranges.first(ranges.size() - 1);
+        if (ranges.empty()) continue;
+        unions[count++] = {ranges, std::uint32_t{1} << p, false, std::max(ranges.front().begin, window.begin)};
     }
-    std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
     // Intervals of one union never touch, so an edge simply toggles its bit.
     std::uint32_t covering = 0;
     Instant from = window.begin;
@@ -71,9 +74,25 @@ void partitionByPriority(std::span<IntervalUnion> byPriority, TimeRange window, 
         while ((bits & 1U) == 0) { bits >>= 1; ++index; }
         return index;
     };
-    for (std::size_t i = 0; i < edges.size();) {
-        const Instant at = edges[i].at;
-        for (; i < edges.size() && edges[i].at == at; ++i) covering ^= edges[i].bit;
+    while (count > 0) {
+        Instant at = unions[0].next;
+        for (std::size_t i = 1; i < count; ++i) at = std::min(at, unions[i].next);
+        for (std::size_t i = 0; i < count;) {
+            Edges& edges = unions[i];
+            if (edges.next != at) {
+                ++i;
+                continue;
+            }
+            covering ^= edges.bit;
+            if (edges.inside) edges.ranges = edges.ranges.subspan(1);
+            edges.inside = !edges.inside;
+            if (edges.ranges.empty()) {
+                edges = unions[--count];
+                continue; // the one that took its place has not been looked at
+            }
+            edges.next = edges.inside ? std::min(edges.ranges.front().end, window.end) : edges.ranges.front().begin;
+            ++i;
+        }
         const int next = lowestBit(covering);
         if (next == priority) continue;
         if (from < at) visit(TimeRange{from, at}, priority);

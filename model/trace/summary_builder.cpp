@@ -136,6 +136,14 @@ CollectiveSummarizer::CollectiveSummarizer(std::span<const ProcessGroupInfo> gro
     for (const ProcessGroupInfo& group : groups) m_groupSizes.push_back(group.ranks.size());
 }
 
+std::size_t CollectiveSummarizer::OperationHash::operator()(const OperationKey& key) const noexcept
+{
+    std::uint64_t hash = static_cast<std::uint64_t>(key.sequence) * 0x9e3779b97f4a7c15ULL;
+    hash ^= static_cast<std::uint64_t>(std::get<0>(key.kind).value) << 8;
+    hash ^= static_cast<std::uint64_t>(std::get<1>(key.kind));
+    return static_cast<std::size_t>(hash ^ (hash >> 29));
+}
+
 void CollectiveSummarizer::add(const CollectiveRecord& member)
 {
     const Kind kind{member.group, member.operation};
@@ -144,8 +152,7 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     total.group = member.group;
     addTo(total.wait, member.lastArrival - member.start);
 
-    const auto key = std::tuple(member.group, member.operation, member.sequence);
-    const auto [open, isNew] = m_open.try_emplace(key);
+    const auto [open, isNew] = m_open.try_emplace({kind, member.sequence});
     Operation& operation = open->second;
     if (isNew) {
         operation.lastArrival = member.lastArrival;
@@ -176,7 +183,7 @@ void CollectiveSummarizer::fold(const Kind& kind, const Operation& operation)
 
 std::vector<CollectiveSummary> CollectiveSummarizer::finish()
 {
-    for (const auto& [key, operation] : m_open) fold({std::get<0>(key), std::get<1>(key)}, operation);
+    for (const auto& [key, operation] : m_open) fold(key.kind, operation);
     m_open.clear();
     std::vector<CollectiveSummary> summaries;
     for (const auto& [kind, total] : m_totals) summaries.push_back(total);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace fourwalls {
@@ -85,7 +86,15 @@ private:
 
     std::vector<std::size_t> m_groupSizes;
     std::map<Kind, CollectiveSummary> m_totals;
-    std::map<std::tuple<GroupId, CollectiveOp, std::int64_t>, Operation> m_open;
+    struct OperationKey {
+        Kind kind;
+        std::int64_t sequence = 0;
+        friend bool operator==(const OperationKey&, const OperationKey&) = default;
+    };
+    struct OperationHash {
+        std::size_t operator()(const OperationKey& key) const noexcept;
+    };
+    std::unordered_map<OperationKey, Operation, OperationHash> m_open;
 };
 
 /// Totals per operator of the slices that begin in measured steps (in traces without steps: of all slices).
