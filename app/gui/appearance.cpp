@@ -49,6 +49,18 @@ void applyTheme(bool dark)
     qApp->setStyleSheet(views::styleSheetOf(views::currentTheme()));
 }
 
+namespace {
+
+QString& languageInUse()
+{
+    static QString language = QStringLiteral("en");
+    return language;
+}
+
+} // namespace
+
+QString currentLanguage() { return languageInUse(); }
+
 QString applyLanguage(const QString& language)
 {
     static QTranslator* ours = nullptr;
@@ -56,6 +68,7 @@ QString applyLanguage(const QString& language)
     QString wanted = language;
     if (wanted.isEmpty())
         wanted = QLocale::system().language() == QLocale::Chinese ? QStringLiteral("zh_CN") : QStringLiteral("en");
+    languageInUse() = wanted;   // before the widgets hear of it
     for (QTranslator** each : {&ours, &qts}) {
         if (!*each) continue;
         QCoreApplication::removeTranslator(*each);

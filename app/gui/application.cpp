@@ -36,6 +36,7 @@ QStringList viewIds()
 {
     QStringList ids{QStringLiteral("welcome")};
     for (const views::ViewEntry& entry : views::viewRegistry()) ids.append(entry.id);
+    ids << QStringLiteral("demos") << QStringLiteral("claims");
     return ids;
 }
 
@@ -65,9 +66,10 @@ int runWindow(const CommandLine& line, const views::TraceOpener& opener)
     applyLanguage(line.language.isEmpty() ? settings.language() : line.language);
     applyTheme(line.dark.value_or(settings.dark()));
     MainWindow window(opener, settings);
-    if (line.files.isEmpty()) {
+    if (!line.demo.isEmpty()) window.startDemo(line.demo);
+    if (line.files.isEmpty() && line.demo.isEmpty()) {
         window.restoreSession();
-    } else {
+    } else if (!line.files.isEmpty()) {
         QStringList files;
         for (const QString& file : line.files) files.append(QDir::current().absoluteFilePath(file));
         window.openFiles(files);

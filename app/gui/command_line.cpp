@@ -66,7 +66,7 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
         const QString suffix = line.output.section(QLatin1Char('.'), -1).toLower();
         if (suffix != QLatin1String("png") && suffix != QLatin1String("svg") && suffix != QLatin1String("pdf"))
             return wrong(QStringLiteral("the picture's name must end in .png, .svg or .pdf"), QStringLiteral("-o"), {});
-        if (line.view != QLatin1String("welcome") && line.files.size() != 1)
+        if (needsTrace(line.view) && line.files.size() != 1)
             return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
                          QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
     } else {
@@ -78,12 +78,19 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
     }
     if (line.mode == Mode::Bench && line.files.size() != 1)
         return wrong(QStringLiteral("--bench needs one trace"), {}, QStringLiteral("fourwalls --bench FILE --json"));
+    if (line.mode != Mode::Window && !line.demo.isEmpty())
+        return wrong(QStringLiteral("--demo plays in the window"), {}, QStringLiteral("fourwalls --help"));
     if (line.mode != Mode::Bench && line.json)
         return wrong(QStringLiteral("--json goes with --bench"), {}, QStringLiteral("fourwalls --help"));
     return {};
 }
 
 } // namespace
+
+bool needsTrace(const QString& view)
+{
+    return view != QLatin1String("welcome") && view != QLatin1String("demos") && view != QLatin1String("claims");
+}
 
 Result<TimeRange> parseTimeRange(const QString& text)
 {
@@ -152,6 +159,12 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
              line.language = value;
              return {};
          }},
+        {QStringLiteral("--demo"),
+         [&](const QString& value) -> Status {
+             if (value.isEmpty()) return wrong(QStringLiteral("--demo needs a name or a file"), {}, QStringLiteral("--demo tour"));
+             line.demo = value;
+             return {};
+         }},
         {QStringLiteral("-o"),
          [&](const QString& value) -> Status {
              line.output = value;
@@ -208,6 +221,7 @@ QString usage(const QStringList& views)
                "\n"
                "Opens traces of training steps. Without a file the last session is restored.\n"
                "\n"
+               "  --demo NAME|FILE     play a demo, as the page of demos lists them, or one from a .json file\n"
                "  --theme light|dark   colours\n"
                "  --lang en|zh_CN      language\n"
                "  --render VIEW        draw a view into a file, without a display; VIEW is one of\n"

@@ -27,6 +27,7 @@ struct CommandLine {
     // window and --render
     std::optional<bool> dark;
     QString language;                 ///< "en", "zh_CN"; empty: as set or as the system says
+    QString demo;                     ///< --demo: a carried demo's id, or a file
     // --bench
     bool json = false;
 };
@@ -34,6 +35,9 @@ struct CommandLine {
 /// arguments: without the program's name. views: the ids that --render may name.
 /// Errors: InvalidArgument, naming the option (wrong usage: exit code 2).
 Result<CommandLine> parseCommandLine(const QStringList& arguments, const QStringList& views);
+
+/// Whether --render of that view needs a trace; the pages around the traces do not.
+bool needsTrace(const QString& view);
 
 /// "10ms:25.5ms", "0:1s", "1200us:3ms"; a number without unit is milliseconds.
 Result<TimeRange> parseTimeRange(const QString& text);

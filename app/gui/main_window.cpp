@@ -2,6 +2,9 @@
 // The window: its parts, the open traces, and what is shown when. Its actions are in main_window_actions.cpp.
 #include "app/gui/main_window.h"
 
+#include "app/gui/appearance.h"
+#include "app/gui/demo_library.h"
+#include "app/gui/demo_player.h"
 #include "app/gui/process_figures.h"
 #include "app/gui/samples.h"
 #include "app/gui/trace_document.h"
@@ -10,6 +13,9 @@
 #include "views/chrome/status_strip.h"
 #include "views/chrome/trace_tabs.h"
 #include "views/chrome/welcome_page.h"
+#include "views/demos/claims_page.h"
+#include "views/demos/demo_panel.h"
+#include "views/demos/demos_page.h"
 #include "views/view_registry.h"
 #include "views/words.h"
 
@@ -20,6 +26,8 @@
 #include <QMimeData>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace fourwalls::gui {
 
@@ -64,7 +72,12 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     auto* middle = new QHBoxLayout;
     middle->setSpacing(0);
     middle->addWidget(m_rail);
-    middle->addWidget(m_pages, 1);
+    buildDemos(centre);
+    auto* shown = new QVBoxLayout;
+    shown->setSpacing(0);
+    shown->addWidget(m_pages, 1);
+    shown->addWidget(m_demoPanel);
+    middle->addLayout(shown, 1);
     auto* column = new QVBoxLayout(centre);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -75,6 +88,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
 
     m_rail->addEntry(kWelcome, kWelcome, {});
     for (const views::ViewEntry& entry : views::viewRegistry()) m_rail->addEntry(entry.id, entry.id, {});
+    m_rail->addEntry(QStringLiteral("demos"), QStringLiteral("demos"), {});
 
     connect(m_rail, &views::Rail::chosen, this, &MainWindow::showView);
     connect(m_header, &views::HeaderBar::paletteRequested, this, &MainWindow::openPalette);
@@ -146,7 +160,7 @@ void MainWindow::watch(int key, TraceDocument* document)
         const TraceSource source = document->session()->info().header.source;
         m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
         document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
-        m_settings.addRecentFile(document->source());
+        if (!document->isCarried()) m_settings.addRecentFile(document->source());
         m_welcome->setRecentFiles(m_settings.recentFiles());
         updateChrome();
     });
@@ -176,7 +190,7 @@ void MainWindow::showDocument(int key)
     m_header->tabs()->setCurrent(key);
     m_documents->setCurrentWidget(found->second);
     m_frameMs.reset();
-    showView(m_viewId == kWelcome ? m_lastTraceView : m_viewId);
+    showView(pageOf(m_viewId) ? m_lastTraceView : m_viewId);
 }
 
 void MainWindow::closeDocument(int key)
@@ -201,8 +215,12 @@ void MainWindow::closeDocument(int key)
 void MainWindow::showView(const QString& id)
 {
     TraceDocument* document = currentDocument();
-    const bool isTraceView = id != kWelcome;
-    if (isTraceView && !document) return;
+    QWidget* page = pageOf(id);
+    const bool isTraceView = !page;
+    const auto& known = views::viewRegistry();
+    if (isTraceView && (!document || std::none_of(known.begin(), known.end(),
+                                                  [&](const views::ViewEntry& entry) { return entry.id == id; })))
+        return;
     m_viewId = id;
     if (isTraceView) {
         m_lastTraceView = id;
@@ -213,8 +231,12 @@ void MainWindow::showView(const QString& id)
             view->setFocus();   // keys go to the view, not to the header
         }
     } else {
-        m_pages->setCurrentWidget(m_welcome);
-        m_welcome->setFocus();
+        m_pages->setCurrentWidget(page);
+        page->setFocus();
+        if (page == m_claims && !m_claimsAsked) {
+            m_claimsAsked = true;
+            loadClaimsLater(m_opener, m_claims);
+        }
     }
     m_rail->setCurrent(id);
     updateChrome();
@@ -232,14 +254,14 @@ void MainWindow::updateChrome()
         m_status->setMessage({});
     }
     const QString reason = tr("Open a trace first");
-    for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, id == kWelcome || document, reason);
+    for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, pageOf(id) || document, reason);
     for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close", "file.audit"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
-                                                                          : isOpen && m_viewId != kWelcome);
+                                                                          : isOpen && !pageOf(m_viewId));
     }
-    setWindowTitle(document && m_viewId != kWelcome ? document->name() + QStringLiteral(" – Fourwalls")
+    setWindowTitle(document && !pageOf(m_viewId) ? document->name() + QStringLiteral(" – Fourwalls")
                                                     : QStringLiteral("Fourwalls"));
     updateOwnFigures();
 }
@@ -248,7 +270,7 @@ void MainWindow::updateOwnFigures()
 {
     views::OwnFigures figures;
     const TraceDocument* document = currentDocument();
-    if (document && document->isOpen() && m_viewId != kWelcome) {
+    if (document && document->isOpen() && !pageOf(m_viewId)) {
         figures.openedMs = document->session()->openMilliseconds();
         if (document->firstPaintMs()) figures.openedMs = document->firstPaintMs();
         figures.frameMs = m_frameMs;
@@ -268,7 +290,11 @@ void MainWindow::restoreSession()
     if (!m_settings.restoresSession()) return;
     const QString view = m_settings.sessionView();
     for (const QString& path : m_settings.sessionFiles()) openFiles({path});
-    if (!view.isEmpty()) showView(view);
+    if (view.isEmpty()) return;
+    showView(view);
+    // Files that must be looked at first open a moment later.
+    for (const views::ViewEntry& entry : views::viewRegistry())
+        if (entry.id == view) m_lastTraceView = view;
 }
 
 void MainWindow::setViewOnly(bool viewOnly)
@@ -283,7 +309,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
 {
     QStringList files;
     for (const TraceDocument* document : documents())
-        if (!document->hasFailed()) files.append(document->source());
+        if (!document->hasFailed() && !document->isCarried()) files.append(document->source());
     m_settings.setSession(files, m_viewId);
     m_settings.setGeometry(saveGeometry());
     QMainWindow::closeEvent(event);
@@ -311,12 +337,14 @@ void MainWindow::retranslate()
     m_header->retranslate();
     for (const QString& id : m_rail->ids()) m_rail->setTitle(id, views::viewTitle(id));
     m_welcome->setSamples(samples());
+    m_demos->setDemos(demoEntries(currentLanguage()));
     buildMenu();
     for (const auto& [key, document] : m_byKey) {
         if (!document->isOpen()) continue;
         const TraceSource source = document->session()->info().header.source;
         m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
     }
+    m_player->retranslate();
     updateChrome();
 }
 

@@ -17,6 +17,9 @@
 class QStackedWidget;
 
 namespace fourwalls::views {
+class ClaimsPage;
+class DemoPanel;
+class DemosPage;
 class HeaderBar;
 class Rail;
 class StatusStrip;
@@ -27,6 +30,7 @@ class WelcomePage;
 namespace fourwalls::gui {
 
 class CommandPalette;
+class DemoPlayer;
 struct OpenPlan;
 class RecordDialog;
 class TraceDocument;
@@ -45,11 +49,15 @@ public:
     void openFiles(const QStringList& files);
     /// Reopens what was open when the program ended last.
     void restoreSession();
-    /// "welcome" or the id of a view.
+    /// "welcome", "demos", "claims" or the id of a view.
     void showView(const QString& id);
     QString currentViewId() const { return m_viewId; }
     TraceDocument* currentDocument() const;
     QList<TraceDocument*> documents() const;
+    /// Plays a demo: the id of a carried one, or a file.
+    void startDemo(const QString& idOrFile);
+    DemoPlayer* demoPlayer() const { return m_player; }
+    views::ClaimsPage* claimsPage() const { return m_claims; }
     /// Hides everything around the view.
     void setViewOnly(bool viewOnly);
     /// All actions of the window and of the current view, for the palette and the shortcut editor.
@@ -76,6 +84,10 @@ private:
     void openImported(const OpenPlan& plan);
     void showAudit();
     void openRecordDialog();
+    void buildDemos(QWidget* centre);
+    void chooseDemo();
+    /// Pages that need no trace: welcome, demos, claims. Null for views of a trace.
+    QWidget* pageOf(const QString& id) const;
     void makeSample(const QString& id);
     void exportView();
     void exportTable();
@@ -99,6 +111,11 @@ private:
     views::Rail* m_rail;
     views::StatusStrip* m_status;
     views::WelcomePage* m_welcome;
+    views::DemosPage* m_demos = nullptr;
+    views::ClaimsPage* m_claims = nullptr;
+    views::DemoPanel* m_demoPanel = nullptr;
+    DemoPlayer* m_player = nullptr;
+    bool m_claimsAsked = false;
     QStackedWidget* m_pages;
     QWidget* m_frame;                      ///< gives the documents their margins
     QStackedWidget* m_documents;

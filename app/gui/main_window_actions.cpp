@@ -3,6 +3,7 @@
 #include "app/gui/appearance.h"
 #include "app/gui/audit_dialog.h"
 #include "app/gui/command_palette.h"
+#include "app/gui/demo_player.h"
 #include "app/gui/foreign_files.h"
 #include "app/gui/image_export.h"
 #include "app/gui/job_dialog.h"
@@ -15,6 +16,7 @@
 #include "views/chrome/rail.h"
 #include "views/chrome/trace_tabs.h"
 #include "views/chrome/welcome_page.h"
+#include "views/demos/demo_panel.h"
 #include "views/view_registry.h"
 
 #include <QClipboard>
@@ -52,9 +54,20 @@ void MainWindow::buildActions()
     add("view.welcome", QKeySequence(Qt::CTRL | Qt::Key_1), [this] { showView(QStringLiteral("welcome")); });
     int number = 2;
     for (const views::ViewEntry& entry : views::viewRegistry()) {
-        addWindowAction(QStringLiteral("view.") + entry.id, QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_0 + number++)),
-                        [this, id = entry.id] { showView(id); });
+        // Ctrl+1 to Ctrl+9, then Ctrl+0; there are no more digits.
+        const QKeySequence keys = number <= 10 ? QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_0 + number % 10)) : QKeySequence();
+        ++number;
+        addWindowAction(QStringLiteral("view.") + entry.id, keys, [this, id = entry.id] { showView(id); });
     }
+    add("view.demos", QKeySequence(Qt::CTRL | Qt::Key_D), [this] { showView(QStringLiteral("demos")); });
+    add("view.claims", {}, [this] { showView(QStringLiteral("claims")); });
+    add("demo.next", QKeySequence(Qt::ALT | Qt::Key_Right), [this] { m_player->next(); });
+    add("demo.back", QKeySequence(Qt::ALT | Qt::Key_Left), [this] { m_player->back(); });
+    add("demo.answer", QKeySequence(Qt::ALT | Qt::Key_Down), [this] { m_demoPanel->revealAnswer(); });
+    add("demo.close", {}, [this] { m_player->stop(); });
+    for (const char* name : {"demo.next", "demo.back", "demo.answer", "demo.close"})
+        m_actions.at(QString::fromLatin1(name))->setEnabled(false);   // until one plays
+    add("demo.open", {}, [this] { chooseDemo(); });
     add("view.export_picture", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { exportView(); });
     add("view.export_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] { exportTable(); });
     add("view.copy_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { copyTable(); });
@@ -106,6 +119,11 @@ void MainWindow::buildMenu()
         {QStringLiteral("file.import_beside"), tr("Keep imported traces beside their source")},
         {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
         {QStringLiteral("file.quit"), tr("&Quit")},
+        {QStringLiteral("demo.next"), tr("Demo: next step")},
+        {QStringLiteral("demo.back"), tr("Demo: step before")},
+        {QStringLiteral("demo.answer"), tr("Demo: show the answer")},
+        {QStringLiteral("demo.close"), tr("Demo: end")},
+        {QStringLiteral("demo.open"), tr("Open a demo file…")},
         {QStringLiteral("view.export_picture"), tr("&Export view as picture…")},
         {QStringLiteral("view.export_table"), tr("Export &table as CSV…")},
         {QStringLiteral("view.copy_table"), tr("Copy table as CSV")},
@@ -147,7 +165,7 @@ void MainWindow::buildMenu()
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
-    put(view, {"-", "window.binary_units", "window.full_screen"});
+    put(view, {"view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
     put(m_menu, {"view.export_picture", "view.export_table", "view.copy_table", "-", "window.palette", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
     put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.about", "file.quit"});
@@ -167,7 +185,7 @@ QList<QAction*> MainWindow::allActions() const
 {
     QList<QAction*> list;
     const TraceDocument* document = currentDocument();
-    if (document && m_viewId != QLatin1String("welcome") && document->currentView())
+    if (document && !pageOf(m_viewId) && document->currentView())
         list = document->currentView()->viewActions();
     for (const QString& name : m_order) list.append(m_actions.at(name));
     return list;

@@ -6,6 +6,7 @@
 #include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
+#include "views/demos/claims_page.h"
 #include "views/view.h"
 
 #include <QCoreApplication>
@@ -123,9 +124,12 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
     window.resize(line.size);
     QCursor::setPos(-1, -1);   // nothing lies under the pointer
     window.show();
-    if (line.view != QLatin1String("welcome")) {
+    if (needsTrace(line.view)) {
         const Status shown = showTrace(line, window);
         if (!shown.ok()) return fail(shown.error());
+    } else {
+        window.showView(line.view);
+        if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
     }
     window.updateOwnFigures();
     QCoreApplication::processEvents();   // what was just learned (status bar, chips) reaches its widgets

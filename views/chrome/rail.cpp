@@ -8,6 +8,8 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 namespace {
@@ -24,9 +26,12 @@ public:
         setCursor(Qt::PointingHandCursor);
         setFocusPolicy(Qt::TabFocus);
         setAttribute(Qt::WA_Hover);
+        setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Maximum);
     }
 
     QSize sizeHint() const override { return {78, 62}; }
+    /// In a low window the entries move together rather than out of sight.
+    QSize minimumSizeHint() const override { return {78, 40}; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -42,11 +47,13 @@ protected:
         QColor ink = isChecked() ? theme.accent : theme.secondaryText;
         if (!isEnabled()) painter.setOpacity(0.4);
         const QPixmap icon = iconPixmap(m_icon, ink, 24, devicePixelRatioF());
-        painter.drawPixmap(QPointF((width() - 24) / 2.0, 9), icon);
+        const int spare = std::max(0, height() - 42);   // beside icon and word
+        const double top = spare * 9 / 20.0;
+        painter.drawPixmap(QPointF((width() - 24) / 2.0, top), icon);
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(ink);
         const QString label = painter.fontMetrics().elidedText(text(), Qt::ElideRight, width() - 4);
-        painter.drawText(QRect(0, 37, width(), 18), Qt::AlignCenter, label);
+        painter.drawText(QRectF(0, top + 24 + std::min(4, spare / 4), width(), 18), Qt::AlignCenter, label);
     }
 
 private:

@@ -140,8 +140,11 @@ void WelcomePage::rebuild()
                                    tr("Train a network here and record every step (Ctrl+R)"), true, m_content);
     connect(open, &QAbstractButton::clicked, this, &WelcomePage::openRequested);
     connect(record, &QAbstractButton::clicked, this, &WelcomePage::recordRequested);
+    auto* demos = new EntryButton(QStringLiteral("demos"), tr("See a demo"), tr("Understand one wall in a minute (Ctrl+D)"), true, m_content);
+    connect(demos, &QAbstractButton::clicked, this, &WelcomePage::demosRequested);
     actions->addWidget(open);
     actions->addWidget(record);
+    actions->addWidget(demos);
     column->addLayout(actions);
     column->addSpacing(20);
 

@@ -30,6 +30,7 @@ signals:
     void recordRequested();
     void fileRequested(const QString& path);
     void sampleRequested(const QString& id);
+    void demosRequested();
 
 protected:
     void changeEvent(QEvent* event) override;

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Makes the traces of the demos again: resources/demos/record.sh PATH/TO/fourwalls-cli [NAME...]
+# Each is one measured step of a real training (or a prediction), cut out and stored compressed: NAME.fourwalls.z is four
+# bytes of length and a zlib stream, as Qt's qUncompress reads it. About a minute on two cores.
+set -eu
+cli=${1:?usage: record.sh PATH/TO/fourwalls-cli [NAME...]}
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+wanted=" $* "
+
+pack() { # NAME
+    python3 - "$work/$1.cut.fourwalls" "$here/$1.fourwalls.z" <<'PYTHON'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+with open(sys.argv[2], "wb") as out:
+    out.write(struct.pack(">I", len(data)) + zlib.compress(data, 9))
+print(f"{sys.argv[2].rsplit('/', 1)[1]}: {len(data) / 1e3:.0f} kB, packed {(zlib.compress(data, 9).__len__()) / 1e3:.0f} kB")
+PYTHON
+}
+
+isWanted() { [ "$wanted" = "  " ] || case "$wanted" in *" $1 "*) true ;; *) false ;; esac; }
+
+step() { # NAME STEP record's arguments...: keeps one step
+    name=$1 kept=$2
+    shift 2
+    isWanted "$name" || return 0
+    "$cli" record -o "$work/$name.fourwalls" "$@" 2>/dev/null >/dev/null
+    "$cli" trim "$work/$name.fourwalls" --steps "$kept" --redact -o "$work/$name.cut.fourwalls" >/dev/null
+    pack "$name"
+}
+
+whole() { # NAME command and its arguments...: keeps all of it
+    name=$1
+    shift
+    isWanted "$name" || return 0
+    "$cli" "$@" -o "$work/$name.cut.fourwalls" 2>/dev/null >/dev/null
+    pack "$name"
+}
+
+# Memory
+step resnet 1 --model resnet50 --batch 32 --steps 2 --optimizer sgd
+step gpt 3 --model gpt-tiny --steps 4
+step gpt_selective 3 --model gpt-tiny --steps 4 --plan "recompute=selective attention=unfused"
+step gpt_full 3 --model gpt-tiny --steps 4 --plan "recompute=full"
+for zero in 0 1 2 3; do
+    step zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device
+done
+# Communication
+step straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --slow-rank 2:1.5
+step exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device
+step traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device
+# Performance
+step unfused 3 --model gpt-tiny --steps 4 --plan "fuse=0 attention=unfused"
+for schedule in naive gpipe 1f1b zb; do
+    step pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device
+done
+step pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 vpp=2 schedule=interleaved" --clock device
+# Tuning
+whole spike record --model "$here/one-layer.json" --steps 24 --batch 4 --optimizer sgd --lr 10 --seed 3
+whole llama predict --model llama2-7b --cluster dgx-a100 --plan "dp=4 tp=2 zero=1 microbatches=2" --batch 8 --seq 4096

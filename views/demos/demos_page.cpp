@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See demos_page.h. Few parts that rarely change: rebuilt whole, like the welcome page.
+#include "views/demos/demos_page.h"
+
+#include "views/chrome/icon.h"
+#include "views/theme.h"
+
+#include <QAbstractButton>
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QTextLayout>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// A card that starts a demo: its title and two lines of what one will understand.
+class DemoButton : public QAbstractButton {
+public:
+    DemoButton(const DemoEntry& entry, QWidget* parent) : QAbstractButton(parent), m_summary(entry.summary)
+    {
+        setText(entry.title);
+        setObjectName(QStringLiteral("demo.") + entry.id);
+        setAccessibleName(entry.title);
+        setAccessibleDescription(entry.summary);
+        setToolTip(entry.summary);
+        setCursor(Qt::PointingHandCursor);
+        setAttribute(Qt::WA_Hover);
+        setFocusPolicy(Qt::StrongFocus);
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    }
+
+    QSize sizeHint() const override { return {240, 86}; }
+    QSize minimumSizeHint() const override { return {120, 86}; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        const Theme& theme = currentTheme();
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        const bool active = underMouse() || hasFocus();
+        painter.setPen(QPen(active ? theme.accent : theme.line, 1));
+        painter.setBrush(theme.card);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
+        painter.drawPixmap(QPointF(12, 12), iconPixmap(QStringLiteral("sample"), theme.accent, 18, devicePixelRatioF()));
+        const QRect room = rect().adjusted(38, 9, -12, -8);
+        painter.setFont(fontOf(TextRole::Title));
+        painter.setPen(theme.text);
+        const QFontMetrics heading(painter.font());
+        painter.drawText(room, Qt::AlignTop | Qt::AlignLeft, heading.elidedText(text(), Qt::ElideRight, room.width()));
+        painter.setFont(fontOf(TextRole::Small));
+        painter.setPen(theme.secondaryText);
+        drawLines(painter, room.adjusted(0, heading.height() + 4, 0, 0));
+    }
+
+private:
+    /// As many lines as there is room for, the last one cut with an ellipsis.
+    void drawLines(QPainter& painter, const QRect& room) const
+    {
+        const QFontMetrics metrics(painter.font());
+        const int most = std::max(1, room.height() / metrics.lineSpacing());
+        QTextLayout layout(m_summary, painter.font());
+        layout.beginLayout();
+        int y = room.top();
+        for (int i = 0; i < most; ++i) {
+            QTextLine line = layout.createLine();
+            if (!line.isValid()) break;
+            line.setLineWidth(room.width());
+            QString text = m_summary.mid(line.textStart(), line.textLength()).trimmed();
+            if (i == most - 1) text = metrics.elidedText(m_summary.mid(line.textStart()), Qt::ElideRight, room.width());
+            painter.drawText(QPointF(room.left(), y + metrics.ascent()), text);
+            y += metrics.lineSpacing();
+        }
+        layout.endLayout();
+    }
+
+    QString m_summary;
+};
+
+QLabel* label(const QString& text, TextRole role, int pixels, bool quiet, QWidget* parent)
+{
+    auto* made = new QLabel(text, parent);
+    QFont font = fontOf(role);
+    if (pixels > 0) font.setPixelSize(pixels);
+    made->setFont(font);
+    made->setWordWrap(true);
+    if (quiet) made->setForegroundRole(QPalette::PlaceholderText);
+    return made;
+}
+
+} // namespace
+
+DemosPage::DemosPage(QWidget* parent) : QWidget(parent), m_outer(new QVBoxLayout(this))
+{
+    m_outer->setContentsMargins(0, 0, 0, 0);
+    rebuild();
+}
+
+void DemosPage::setDemos(const QList<DemoEntry>& demos)
+{
+    m_demos = demos;
+    rebuild();
+}
+
+void DemosPage::rebuild()
+{
+    if (m_content) {
+        m_content->hide();
+        m_content->deleteLater(); // a button of it may be on the stack
+        m_outer->removeWidget(m_content);
+    }
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    m_content = scroll;
+    m_outer->addWidget(scroll);
+    auto* page = new QWidget(scroll);
+    scroll->setWidget(page);
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(24, 20, 24, 20);
+    column->setSpacing(10);
+    column->addWidget(label(tr("Demos: one minute each"), TextRole::Title, 22, false, page));
+    column->addWidget(label(tr("Small traces of real training steps, with a question whose answer is on the screen. "
+                               "Every figure in the texts is read from the trace."),
+                            TextRole::Body, 0, true, page));
+    column->addSpacing(6);
+
+    const std::pair<QString, QString> walls[] = {
+        {QStringLiteral("memory"), tr("Memory wall")},
+        {QStringLiteral("communication"), tr("Communication wall")},
+        {QStringLiteral("performance"), tr("Performance wall")},
+        {QStringLiteral("tuning"), tr("Tuning wall")},
+    };
+    auto* all = new QHBoxLayout;
+    all->setSpacing(kGap);
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(kGap);
+    grid->setVerticalSpacing(kGap);
+    const auto button = [this, page](const DemoEntry& entry) {
+        auto* made = new DemoButton(entry, page);
+        connect(made, &QAbstractButton::clicked, this, [this, id = entry.id] { emit demoChosen(id); });
+        return made;
+    };
+    for (const DemoEntry& entry : m_demos)
+        if (entry.wall == QLatin1String("all")) all->addWidget(button(entry));
+    column->addLayout(all);
+    column->addSpacing(4);
+    int wall = 0;
+    for (const auto& [id, title] : walls) {
+        grid->addWidget(label(title, TextRole::Title, 0, false, page), 0, wall);
+        grid->setColumnStretch(wall, 1);
+        int row = 1;
+        for (const DemoEntry& entry : m_demos)
+            if (entry.wall == id) grid->addWidget(button(entry), row++, wall, Qt::AlignTop);
+        ++wall;
+    }
+    column->addLayout(grid);
+    column->addSpacing(4);
+    auto* more = new QHBoxLayout;
+    auto* file = new QPushButton(tr("Open a demo file…"), page);
+    file->setToolTip(tr("A demo is a plain text file: teachers can write their own."));
+    auto* claims = new QPushButton(tr("Check the claims"), page);
+    claims->setToolTip(tr("Published statements about large-model training, recomputed"));
+    connect(file, &QPushButton::clicked, this, &DemosPage::fileRequested);
+    connect(claims, &QPushButton::clicked, this, &DemosPage::claimsRequested);
+    more->addWidget(file);
+    more->addWidget(claims);
+    more->addStretch(1);
+    column->addLayout(more);
+    column->addStretch(1);
+}
+
+void DemosPage::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) rebuild();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The list of demos, wall by wall: where a newcomer starts.
+#pragma once
+
+#include <QList>
+#include <QString>
+#include <QWidget>
+
+class QVBoxLayout;
+
+namespace fourwalls::views {
+
+struct DemoEntry {
+    QString id, wall, title, summary;
+};
+
+class DemosPage : public QWidget {
+    Q_OBJECT
+public:
+    explicit DemosPage(QWidget* parent = nullptr);
+
+    /// In the reader's language, in the order in which they are shown.
+    void setDemos(const QList<DemoEntry>& demos);
+
+signals:
+    void demoChosen(const QString& id);
+    /// Another demo, of a teacher, from a file.
+    void fileRequested();
+    void claimsRequested();
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    void rebuild();
+
+    QList<DemoEntry> m_demos;
+    QWidget* m_content = nullptr;
+    QVBoxLayout* m_outer;
+};
+
+} // namespace fourwalls::views
