@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See cost_words.h.
+#include "views/whatif/cost_words.h"
+
+#include "model/spec/names.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct CostWords {
+    Q_DECLARE_TR_FUNCTIONS(CostWords)
+};
+
+} // namespace
+
+QString words(cost::CostPart part)
+{
+    using cost::CostPart;
+    switch (part) {
+    case CostPart::Gemm: return CostWords::tr("matrix products");
+    case CostPart::Attention: return CostWords::tr("attention");
+    case CostPart::MemoryBound: return CostWords::tr("memory-bound operators");
+    case CostPart::Host: return CostWords::tr("launching");
+    case CostPart::TensorComm: return CostWords::tr("tensor-parallel communication");
+    case CostPart::ContextComm: return CostWords::tr("context-parallel communication");
+    case CostPart::ExpertComm: return CostWords::tr("expert-parallel communication");
+    case CostPart::ParameterComm: return CostWords::tr("gathering of parameters");
+    case CostPart::GradientComm: return CostWords::tr("reduction of gradients");
+    case CostPart::PipelineComm: return CostWords::tr("sending between stages");
+    case CostPart::Copy: return CostWords::tr("copies to and from the host");
+    case CostPart::Contention: return CostWords::tr("computation slowed by communication");
+    case CostPart::Optimizer: return CostWords::tr("optimizer");
+    case CostPart::Count: break;
+    }
+    return {};
+}
+
+QString words(PipelineSchedule schedule)
+{
+    switch (schedule) {
+    case PipelineSchedule::Naive: return CostWords::tr("naive");
+    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
+    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
+    case PipelineSchedule::Interleaved: return CostWords::tr("interleaved");
+    case PipelineSchedule::ZeroBubbleH1: return CostWords::tr("zero-bubble (ZB-1p)");
+    case PipelineSchedule::ZeroBubble2p: return CostWords::tr("zero-bubble (ZB-2p)");
+    case PipelineSchedule::ZeroBubbleV: return CostWords::tr("zero-bubble (ZB-V)");
+    }
+    return {};
+}
+
+QString words(Recompute recompute)
+{
+    switch (recompute) {
+    case Recompute::None: return CostWords::tr("none");
+    case Recompute::Selective: return CostWords::tr("selective");
+    case Recompute::Full: return CostWords::tr("full");
+    }
+    return {};
+}
+
+QString words(Precision precision)
+{
+    const std::string_view word = name(precision);
+    return QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()));
+}
+
+QString dominantWords(const cost::PredictedStep& step)
+{
+    const auto& seconds = step.parts.seconds;
+    const auto largest = std::max_element(seconds.begin(), seconds.end());
+    if (step.waitSeconds > *largest) return CostWords::tr("the pipeline bubble");
+    return words(static_cast<cost::CostPart>(largest - seconds.begin()));
+}
+
+std::vector<MemoryShare> memoryShares(const cost::PredictedStep& step)
+{
+    std::vector<MemoryShare> shares;
+    if (step.cost.stages.empty()) return shares;
+    const auto stage = static_cast<std::size_t>(step.fullestStage);
+    const cost::MemoryTerms& memory = step.cost.stages[stage].memory;
+    const cost::SimulatedStage& simulated = step.step.stages[stage];
+    const auto add = [&shares](const QString& name, MemoryCategory category, double bytes) {
+        if (bytes > 0) shares.push_back({name, category, bytes});
+    };
+    add(CostWords::tr("weights"), MemoryCategory::Weights, memory.weights);
+    add(CostWords::tr("gradients"), MemoryCategory::Gradients, memory.gradients);
+    add(CostWords::tr("optimizer state"), MemoryCategory::OptimizerState, memory.optimizer);
+    add(CostWords::tr("activations"), MemoryCategory::Activations, simulated.peakActivations);
+    add(CostWords::tr("temporaries"), MemoryCategory::Temporaries, simulated.peakTransient);
+    add(CostWords::tr("communication buffers"), MemoryCategory::CommBuffers, memory.communication + memory.library);
+    add(CostWords::tr("driver, libraries and slack"), MemoryCategory::Other, memory.context + memory.slack);
+    return shares;
+}
+
+QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
+{
+    const std::vector<MemoryShare> shares = memoryShares(step);
+    const auto largest = std::max_element(shares.begin(), shares.end(),
+                                          [](const MemoryShare& a, const MemoryShare& b) { return a.bytes < b.bytes; });
+    const QString most = largest == shares.end()
+                             ? QString()
+                             : CostWords::tr("%1 of %2").arg(formatBytes(largest->bytes, unit), largest->name);
+    const QString peak = formatBytes(step.peakBytes, unit);
+    const double capacity = step.cost.usableMemoryBytes;
+    if (!(capacity > 0)) return CostWords::tr("A rank needs %1, with %2. How much the device has is not known.").arg(peak, most);
+    const QString has = formatBytes(capacity, unit);
+    if (step.feasible) return CostWords::tr("Fits: a rank needs %1 of %2, with %3.").arg(peak, has, most);
+    const QString over = formatBytes(step.peakBytes - capacity, unit);
+    return CostWords::tr("Does not fit: a rank needs %1, %2 more than the %3 of the device, with %4.").arg(peak, over, has, most);
+}
+
+QString planSummary(const ParallelPlan& plan)
+{
+    QStringList parts;
+    const auto add = [&parts](const char* key, int value) {
+        if (value > 1) parts << QStringLiteral("%1 %2").arg(QLatin1String(key)).arg(value);
+    };
+    add("dp", plan.dp);
+    add("tp", plan.tp);
+    add("pp", plan.pp);
+    add("cp", plan.cp);
+    add("ep", plan.ep);
+    if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
+    if (plan.pp > 1) parts << words(plan.schedule);
+    add("v", plan.vpp);
+    add("m", plan.microbatches);
+    if (plan.recompute != Recompute::None) parts << CostWords::tr("recompute %1").arg(words(plan.recompute));
+    if (plan.sequenceParallel) parts << QStringLiteral("sp");
+    return parts.isEmpty() ? CostWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
+}
+
+} // namespace fourwalls::views

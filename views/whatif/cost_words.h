@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a prediction says, in the user's language: its parts, whether it fits, and the words of a plan's switches.
+#pragma once
+
+#include "model/cost/predicted_step.h"
+#include "views/format.h"
+
+#include <QString>
+
+#include <vector>
+
+namespace fourwalls::views {
+
+QString words(cost::CostPart part);
+QString words(PipelineSchedule schedule);
+QString words(Recompute recompute);
+QString words(Precision precision);
+
+/// "matrix products": the part that takes most of the step, or waiting for the pipeline.
+QString dominantWords(const cost::PredictedStep& step);
+
+/// One term of a rank's memory, for bars and sentences.
+struct MemoryShare {
+    QString name;
+    MemoryCategory category; ///< whose colour it has
+    double bytes = 0;
+};
+/// The terms at the peak of the fullest stage, static ones first; empty ones left out. They add up to the peak.
+std::vector<MemoryShare> memoryShares(const cost::PredictedStep& step);
+
+/// "Fits: 61.8 GB of 80 GB, most of it activations (30.1 GB)", or what does not fit and by how much.
+QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
+
+/// "dp 4 · tp 2 · pp 2 · ZeRO 1 · m 16": a plan in few words.
+QString planSummary(const ParallelPlan& plan);
+
+} // namespace fourwalls::views

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One slider of the What-if dock: its name, a slider that has only stops that fit, a green tick where the recording
+// stands, the value, and a lock.
+#pragma once
+
+#include <QSlider>
+#include <QWidget>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+class QLabel;
+class QTimer;
+class QToolButton;
+
+namespace fourwalls::views {
+
+/// A slider over a list of values. A drag, a key held down or a turn of the wheel is one gesture.
+class KnobSlider : public QSlider {
+    Q_OBJECT
+public:
+    explicit KnobSlider(QWidget* parent = nullptr);
+
+    /// values: ascending, not empty.
+    void setStops(std::vector<double> values);
+    const std::vector<double>& stops() const { return m_stops; }
+    /// Shows a value that was set elsewhere; between stops if it is none.
+    void show(double value);
+    void setRecorded(std::optional<double> value);
+    double chosen() const;
+    bool isMoving() const { return m_moving; }
+
+    QSize sizeHint() const override { return {120, 20}; }
+    QSize minimumSizeHint() const override { return {60, 20}; }
+
+signals:
+    void gestureBegan();
+    void valueChosen(double value);
+    void gestureEnded();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void keyReleaseEvent(QKeyEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+
+private:
+    void begin();
+    void end();
+    double xOfIndex(double index) const;
+    void chooseAt(double x);
+    double indexOf(double value) const;
+
+    std::vector<double> m_stops{0};
+    std::optional<double> m_recorded;
+    double m_shown = 0; ///< place of the handle, in stops; a fraction where the value is none of them
+    bool m_moving = false;
+    QTimer* m_wheelRest; ///< the wheel's gesture ends when it rests
+};
+
+class KnobRow : public QWidget {
+    Q_OBJECT
+public:
+    /// lockable: has a lock button.
+    KnobRow(bool lockable, QWidget* parent = nullptr);
+
+    void setName(const QString& name, const QString& explanation);
+    /// How a value reads beside the slider.
+    void setFormat(std::function<QString(double)> format) { m_format = std::move(format); }
+    void setStops(std::vector<double> stops);
+    void show(double value);
+    void setRecorded(std::optional<double> value);
+    void setLocked(bool locked);
+    /// Why it cannot be moved; empty: it can.
+    void setBlocked(const QString& reason);
+
+    KnobSlider& slider() { return *m_slider; }
+    QToolButton* lock() { return m_lock; }
+    QString valueText() const;
+
+signals:
+    void lockToggled(bool locked);
+
+private:
+    QLabel *m_name, *m_value;
+    KnobSlider* m_slider;
+    QToolButton* m_lock = nullptr;
+    QString m_explanation;
+    std::function<QString(double)> m_format;
+};
+
+/// The words beside a slider have one width in all rows.
+inline constexpr int kKnobNameWidth = 118;
+inline constexpr int kKnobValueWidth = 66;
+
+} // namespace fourwalls::views

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See prediction_card.h.
+#include "views/whatif/prediction_card.h"
+
+#include "views/theme.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/memory_bar.h"
+#include "views/whatif/what_if.h"
+
+#include <QHelpEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kRowHeight = 21;
+constexpr int kColumn = 98; ///< of figures
+
+QString seconds(double value)
+{
+    return formatDuration(Duration::fromSeconds(value), 3);
+}
+
+QString share(const std::optional<double>& value)
+{
+    return value ? formatPercent(*value) : QString(kDash);
+}
+
+QString signedPercent(double predicted, double measured)
+{
+    const double percent = 100 * (predicted / measured - 1);
+    const QString sign = percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
+    return sign + formatPercent(std::abs(percent) / 100);
+}
+
+} // namespace
+
+std::optional<double> peakOf(const TraceMetrics& metrics)
+{
+    std::optional<double> peak;
+    for (const MemorySummary& rank : metrics.memory)
+        peak = std::max(peak.value_or(0), static_cast<double>(rank.peakBytes));
+    return peak && *peak > 0 ? peak : std::nullopt;
+}
+
+FigureTable::FigureTable(QWidget* parent) : QWidget(parent)
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void FigureTable::setHeadings(const QString& recorded, const QString& predicted)
+{
+    m_recorded = recorded;
+    m_predicted = predicted;
+    update();
+}
+
+void FigureTable::setRows(std::vector<Row> rows)
+{
+    const bool grows = rows.size() != m_rows.size();
+    m_rows = std::move(rows);
+    QStringList spoken;
+    for (const Row& row : m_rows)
+        spoken << QStringLiteral("%1: %2 %3, %4 %5").arg(row.name, m_recorded, row.recorded, m_predicted, row.predicted);
+    setAccessibleName(spoken.join(QStringLiteral("; ")));
+    if (grows) updateGeometry();
+    update();
+}
+
+QSize FigureTable::sizeHint() const
+{
+    return {280, kRowHeight * (static_cast<int>(m_rows.size()) + 1)};
+}
+
+void FigureTable::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setFont(fontOf(TextRole::Small));
+    const int last = width(), middle = last - kColumn - 8;
+    const auto right = [&](int edge, int row, const QString& text) {
+        painter.drawText(QRect(edge - kColumn, row * kRowHeight, kColumn, kRowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
+    };
+    painter.setPen(t.secondaryText);
+    right(middle, 0, m_recorded);
+    painter.setPen(t.prediction);
+    right(last, 0, m_predicted);
+    painter.setFont(fontOf(TextRole::Body));
+    QFont bold = fontOf(TextRole::Body);
+    bold.setWeight(QFont::DemiBold);
+    for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
+        const Row& row = m_rows[static_cast<std::size_t>(i)];
+        painter.fillRect(QRect(0, (i + 1) * kRowHeight, width(), 1), t.line);
+        painter.setFont(fontOf(TextRole::Body));
+        painter.setPen(t.text);
+        const int room = middle - painter.fontMetrics().horizontalAdvance(row.recorded) - 6;
+        painter.drawText(QRect(0, (i + 1) * kRowHeight, room, kRowHeight), Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(row.name, Qt::ElideRight, room));
+        right(middle, i + 1, row.recorded);
+        painter.setFont(bold);
+        painter.setPen(t.prediction);
+        right(last, i + 1, row.predicted);
+    }
+}
+
+bool FigureTable::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const int index = help->pos().y() / kRowHeight - 1;
+    if (index >= 0 && index < static_cast<int>(m_rows.size()))
+        QToolTip::showText(help->globalPos(), m_rows[static_cast<std::size_t>(index)].explanation, this);
+    return true;
+}
+
+PredictionCard::PredictionCard(QWidget* parent)
+    : QWidget(parent)
+    , m_bar(new MemoryBar(this))
+    , m_table(new FigureTable(this))
+    , m_verdict(new QLabel(this))
+    , m_band(new QLabel(this))
+    , m_error(new QLabel(this))
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(kCardPadding, 10, kCardPadding, 10);
+    column->setSpacing(6);
+    column->addWidget(m_bar);
+    column->addWidget(m_verdict);
+    column->addWidget(m_table);
+    column->addWidget(m_band);
+    column->addWidget(m_error);
+    for (QLabel* label : {m_verdict, m_band, m_error}) {
+        label->setWordWrap(true);
+        label->setFont(fontOf(TextRole::Small));
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    refresh();
+}
+
+void PredictionCard::setWhatIf(WhatIf* whatIf)
+{
+    if (m_whatIf) m_whatIf->disconnect(this);
+    m_whatIf = whatIf;
+    m_measured.reset();
+    if (whatIf) {
+        connect(whatIf, &WhatIf::stepChanged, this, &PredictionCard::refresh);
+        connect(whatIf, &WhatIf::predictionChanged, this, &PredictionCard::refresh);
+    }
+    refresh();
+}
+
+void PredictionCard::setMeasured(std::shared_ptr<const TraceMetrics> measured, const QString& heading)
+{
+    m_measured = std::move(measured);
+    m_heading = heading;
+    refresh();
+}
+
+void PredictionCard::setByteUnit(ByteUnit unit)
+{
+    m_unit = unit;
+    m_bar->setByteUnit(unit);
+    refresh();
+}
+
+QString PredictionCard::verdict() const
+{
+    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    if (!whatIf || !whatIf->spec()) return {};
+    if (whatIf->problem()) return tr("Impossible: %1").arg(QString::fromStdString(whatIf->problem()->message()));
+    return whatIf->step() ? memorySentence(*whatIf->step(), m_unit) : QString();
+}
+
+QString PredictionCard::modelError() const
+{
+    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    if (!whatIf) return {};
+    if (whatIf->baselineProblem())
+        return tr("The recorded plan cannot be predicted: %1").arg(QString::fromStdString(whatIf->baselineProblem()->message()));
+    if (!whatIf->baseline() || !m_measured) return {};
+    QStringList parts;
+    const TraceMetrics& predicted = whatIf->baseline()->metrics;
+    if (m_measured->stepTime && predicted.stepTime && m_measured->stepTime->ns > 0)
+        parts << tr("step %1").arg(signedPercent(predicted.stepTime->seconds(), m_measured->stepTime->seconds()));
+    const auto measured = peakOf(*m_measured), model = peakOf(predicted);
+    if (measured && model) parts << tr("memory %1").arg(signedPercent(*model, *measured));
+    if (parts.isEmpty()) return {};
+    return tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", ")));
+}
+
+std::vector<FigureTable::Row> PredictionCard::rows() const
+{
+    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const TraceMetrics* measured = m_measured.get();
+    const cost::PredictedStep* step = whatIf ? whatIf->step().get() : nullptr;
+    const TraceMetrics* predicted = whatIf && whatIf->prediction() ? &whatIf->prediction()->metrics : nullptr;
+    const QString dash(kDash);
+    const auto duration = [&](const TraceMetrics* m) {
+        return m && m->stepTime ? formatDuration(*m->stepTime, 3) : dash;
+    };
+    std::vector<FigureTable::Row> rows;
+    rows.push_back({tr("Step time"), duration(measured), step ? seconds(step->step.seconds) : dash,
+                    tr("From the first rank's start to the last rank's end: the median of the measured steps, and the "
+                       "simulated step.")});
+    const auto rate = [&](const std::optional<double>& tokens, const std::optional<double>& samples) {
+        if (tokens && *tokens > 0) return formatRate(*tokens, tr("tok/s"));
+        return samples ? formatRate(*samples, tr("samples/s")) : dash;
+    };
+    rows.push_back({tr("Throughput"), measured ? rate(measured->tokensPerSecond, measured->samplesPerSecond) : dash,
+                    step && step->step.seconds > 0
+                        ? formatRate(step->cost.tokensPerStep / step->step.seconds,
+                                     step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
+                        : dash,
+                    tr("Global batch x sequence / step time.")});
+    const bool hasPeak = step && step->cost.peakFlops > 0 && step->step.seconds > 0;
+    rows.push_back({tr("MFU"), measured ? share(measured->mfu) : dash,
+                    hasPeak ? formatPercent(step->cost.modelFlopsPerStep /
+                                            (step->cost.peakFlops * step->cost.devices * step->step.seconds))
+                            : dash,
+                    tr("Model FLOPs / (peak x devices x step time): the share of the devices' peak that trains.")});
+    const auto bytes = [&](const std::optional<double>& value) { return value ? formatBytes(*value, m_unit) : dash; };
+    rows.push_back({tr("Peak memory"), bytes(measured ? peakOf(*measured) : std::nullopt),
+                    bytes(predicted ? peakOf(*predicted) : step ? std::optional(step->peakBytes) : std::nullopt),
+                    tr("Largest sum of live buffers on the fullest rank.")});
+    const double bubble = step ? step->step.bubbleFraction() : 0;
+    if ((measured && measured->bubbleFraction.value_or(0) > 0) || bubble > 0)
+        rows.push_back({tr("Bubble"), share(measured ? measured->bubbleFraction : std::nullopt),
+                        step ? formatPercent(bubble) : dash,
+                        tr("Share of the pipeline's window in which a stage is not busy: (W - busy) / W, mean over the "
+                           "stages.")});
+    if ((measured && measured->exposedCommFraction.value_or(0) > 0) || (predicted && predicted->exposedCommFraction.value_or(0) > 0))
+        rows.push_back({tr("Exposed communication"), share(measured ? measured->exposedCommFraction : std::nullopt),
+                        share(predicted ? predicted->exposedCommFraction : std::nullopt),
+                        tr("Share of the step in which a rank communicates and computes nothing beside it.")});
+    return rows;
+}
+
+void PredictionCard::refresh()
+{
+    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const auto step = whatIf ? whatIf->step() : nullptr;
+    m_bar->setStep(step);
+    m_bar->setVisible(step != nullptr);
+    m_table->setHeadings(m_heading.isEmpty() ? tr("recorded") : m_heading, tr("predicted"));
+    m_table->setRows(rows());
+    const Theme& t = currentTheme();
+    const auto say = [](QLabel* label, const QString& text, const QColor& ink) {
+        label->setText(text);
+        label->setVisible(!text.isEmpty());
+        QPalette palette = label->palette();
+        palette.setColor(QPalette::WindowText, ink);
+        label->setPalette(palette);
+    };
+    const bool bad = whatIf && (whatIf->problem() || (step && !step->feasible));
+    say(m_verdict, verdict(), bad ? t.wallEdge : t.secondaryText);
+    say(m_band,
+        step ? tr("Between %1 and %2; most of it goes to %3.")
+                   .arg(seconds(step->lowSeconds), seconds(step->highSeconds), dominantWords(*step))
+             : QString(),
+        t.secondaryText);
+    say(m_error, modelError(), t.secondaryText);
+}
+
+void PredictionCard::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(t.line, 1));
+    painter.setBrush(t.card);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
+}
+
+void PredictionCard::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) refresh();
+    // The labels' own palettes are set in refresh: only a change of the theme itself may come here.
+    if (event->type() == QEvent::StyleChange) refresh();
+}
+
+} // namespace fourwalls::views

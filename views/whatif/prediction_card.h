@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The What-if dock's answer: does it fit, how quick is it, what takes the time, and how far the model is off on the
+// plan that was recorded.
+#pragma once
+
+#include "model/trace/metrics.h"
+#include "views/whatif/prediction.h"
+
+#include "views/format.h"
+
+#include <QPointer>
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QLabel;
+
+namespace fourwalls::views {
+
+class MemoryBar;
+class WhatIf;
+
+/// Figures in two columns: as recorded, and as predicted for the sliders (violet).
+class FigureTable : public QWidget {
+    Q_OBJECT
+public:
+    struct Row {
+        QString name, recorded, predicted, explanation;
+    };
+    explicit FigureTable(QWidget* parent = nullptr);
+    void setHeadings(const QString& recorded, const QString& predicted);
+    void setRows(std::vector<Row> rows);
+    const std::vector<Row>& rows() const { return m_rows; }
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    QString m_recorded, m_predicted;
+    std::vector<Row> m_rows;
+};
+
+class PredictionCard : public QWidget {
+    Q_OBJECT
+public:
+    explicit PredictionCard(QWidget* parent = nullptr);
+
+    /// Null: none.
+    void setWhatIf(WhatIf* whatIf);
+    /// The figures of the open trace; null: not known (yet). heading: "recorded", "imported", …
+    void setMeasured(std::shared_ptr<const TraceMetrics> measured, const QString& heading);
+    void setByteUnit(ByteUnit unit);
+    void refresh();
+
+    const FigureTable& table() const { return *m_table; }
+    /// "Fits: …", or why not.
+    QString verdict() const;
+    /// How far the baseline is from what was measured; empty where that is not known.
+    QString modelError() const;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    std::vector<FigureTable::Row> rows() const;
+
+    QPointer<QObject> m_whatIf;
+    std::shared_ptr<const TraceMetrics> m_measured;
+    QString m_heading;
+    ByteUnit m_unit = ByteUnit::GB;
+    MemoryBar* m_bar;
+    FigureTable* m_table;
+    QLabel *m_verdict, *m_band, *m_error;
+};
+
+/// The largest peak over the ranks [bytes]; absent without memory records.
+std::optional<double> peakOf(const TraceMetrics& metrics);
+
+} // namespace fourwalls::views

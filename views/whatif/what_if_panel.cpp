@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the What-if dock does; what_if_panel_build.cpp has its widgets.
+#include "views/whatif/what_if_panel.h"
+
+#include "model/spec/framework_preset.h"
+#include "views/theme.h"
+#include "views/trace_session.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/knob_row.h"
+#include "views/whatif/prediction_card.h"
+#include "views/whatif/what_if.h"
+#include "views/words.h"
+
+#include <QComboBox>
+#include <QEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <QUndoStack>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// Shows a name in a box of presets; one that is no preset stands first.
+void showName(QComboBox& box, const std::string& name)
+{
+    const QSignalBlocker quiet(box);
+    const QString text = QString::fromStdString(name);
+    int index = box.findText(text);
+    if (index < 0 && !text.isEmpty()) {
+        box.insertItem(0, text);
+        box.setItemData(0, true);
+        index = 0;
+    }
+    box.setCurrentIndex(index);
+}
+
+} // namespace
+
+WhatIfPanel::WhatIfPanel(QWidget* parent) : QWidget(parent)
+{
+    build();
+    retranslate();
+    refresh();
+}
+
+WhatIfPanel::~WhatIfPanel() = default;
+
+WhatIf* WhatIfPanel::whatIf() const
+{
+    return static_cast<WhatIf*>(m_whatIf.data());
+}
+
+void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
+{
+    if (m_session == session && m_whatIf == whatIf) return;
+    if (m_session) {
+        m_session->cancel(this, "measured");
+        m_session->disconnect(this);
+    }
+    if (m_whatIf) {
+        this->whatIf()->endGesture();
+        this->whatIf()->history()->disconnect(this);
+        m_whatIf->disconnect(this);
+    }
+    m_session = session;
+    m_whatIf = whatIf;
+    m_gestureBase.reset();
+    m_card->setWhatIf(whatIf);
+    if (whatIf) {
+        connect(whatIf, &WhatIf::specChanged, this, &WhatIfPanel::refresh);
+        connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::refresh);
+        connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::askMeasured);
+        connect(whatIf->history(), &QUndoStack::canUndoChanged, m_undo, &QWidget::setEnabled);
+        connect(whatIf->history(), &QUndoStack::canRedoChanged, m_redo, &QWidget::setEnabled);
+    }
+    askMeasured();
+    refresh();
+}
+
+void WhatIfPanel::askMeasured()
+{
+    if (!m_session || !m_session->isOpen()) return;
+    const QString heading = words(m_session->info().header.source);
+    m_card->setMeasured(nullptr, heading);
+    m_session->ask<TraceMetrics>(
+        this, "measured", [](TraceQuery& trace, std::stop_token) { return computeMetrics(trace); },
+        [this, asked = m_session, heading](const Answer<TraceMetrics>& answer) {
+            if (m_session == asked) m_card->setMeasured(answer.value, heading);
+        });
+}
+
+void WhatIfPanel::setByteUnit(ByteUnit unit)
+{
+    m_card->setByteUnit(unit);
+}
+
+void WhatIfPanel::setLocks(const KnobLocks& locks)
+{
+    m_locks = locks;
+    for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->setLocked(locks.holds(static_cast<Knob>(i)));
+    refreshStops();
+}
+
+QString WhatIfPanel::textOf(Knob knob, double value) const
+{
+    if (knob == Knob::NodeLink) return formatRate(value, QStringLiteral("B/s"), 3);
+    if (knob == Knob::Network) return formatRate(value * 8, QStringLiteral("b/s"), 3);
+    return formatCount(static_cast<qint64>(value));
+}
+
+void WhatIfPanel::refresh()
+{
+    const bool hasSpec = whatIf() && whatIf()->spec();
+    m_sliders->setVisible(hasSpec);
+    m_card->setVisible(hasSpec);
+    m_record->setVisible(hasSpec);
+    m_copy->setVisible(hasSpec);
+    m_start->setVisible(whatIf() && !hasSpec && m_session && m_session->isOpen());
+    m_scroll->setVisible(whatIf() != nullptr);
+    m_undo->setEnabled(hasSpec && whatIf()->history()->canUndo());
+    m_redo->setEnabled(hasSpec && whatIf()->history()->canRedo());
+    m_reset->setEnabled(hasSpec && whatIf()->recorded() && !whatIf()->isAsRecorded());
+    QString none;
+    if (!whatIf())
+        none = tr("Open or record a trace: its plan is where the sliders start.");
+    else if (!hasSpec && m_session && m_session->isOpen())
+        none = tr("This trace does not say which network ran on which machines, and too little of it shows. Choose them "
+                  "to start from.");
+    m_none->setText(none);
+    m_none->setVisible(!none.isEmpty());
+    refreshGuesses();
+    refreshChoices();
+    if (!hasSpec) return;
+    for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->show(valueOf(*whatIf()->spec(), static_cast<Knob>(i)));
+    if (!m_gestureBase) refreshStops();
+}
+
+void WhatIfPanel::refreshStops()
+{
+    if (!whatIf() || !whatIf()->spec() || m_gestureBase) return;
+    const RunSpec& spec = *whatIf()->spec();
+    const RunSpec* recorded = whatIf()->recorded() ? &*whatIf()->recorded() : nullptr;
+    const bool isTransformer = spec.model.transformer() != nullptr;
+    const bool hasExperts = isTransformer ? spec.model.transformer()->hasExperts() : spec.model.recommendation() != nullptr;
+    const int devices = spec.plan.worldSize();
+    for (std::size_t i = 0; i < kKnobCount; ++i) {
+        const Knob knob = static_cast<Knob>(i);
+        KnobRow& each = *m_rows[i];
+        bool shown = true;
+        if (knob == Knob::Tensor || knob == Knob::Context || knob == Knob::Sequence) shown = isTransformer;
+        if (knob == Knob::Expert) shown = hasExperts;
+        if (knob == Knob::Chunks) shown = spec.plan.pp > 1;
+        if (knob == Knob::NodeLink) shown = devices > 1 && spec.cluster.devicesPerNode > 1;
+        if (knob == Knob::Network) shown = devices > spec.cluster.devicesPerNode && spec.cluster.nicsPerNode > 0;
+        each.setVisible(shown);
+        if (!shown) continue;
+        const std::vector<double> stops = feasibleValues(spec, knob, m_locks, recorded);
+        each.setStops(stops);
+        each.show(valueOf(spec, knob));
+        each.setRecorded(recorded ? std::optional(valueOf(*recorded, knob)) : std::nullopt);
+        each.setBlocked(stops.size() > 1 ? QString() : tr("Nothing else fits: the other values are kept or the network does not divide."));
+    }
+}
+
+void WhatIfPanel::refreshChoices()
+{
+    const bool hasSpec = whatIf() && whatIf()->spec();
+    for (QWidget* box : {static_cast<QWidget*>(m_framework), static_cast<QWidget*>(m_frameworkName)}) box->setVisible(hasSpec);
+    if (!hasSpec) return;
+    const RunSpec& spec = *whatIf()->spec();
+    showName(*m_model, spec.model.name);
+    showName(*m_cluster, spec.cluster.name);
+    showName(*m_framework, spec.framework);
+    const auto choose = [](QComboBox& box, int value) {
+        const QSignalBlocker quiet(box);
+        box.setCurrentIndex(box.findData(value));
+    };
+    choose(*m_recompute, static_cast<int>(spec.plan.recompute));
+    choose(*m_schedule, static_cast<int>(spec.plan.schedule));
+    choose(*m_precision, static_cast<int>(spec.training.precision));
+    m_schedule->setEnabled(spec.plan.pp > 1);
+    for (const Switch& each : m_switches) each.button->setChecked(spec.plan.*each.member);
+    const bool isTransformer = spec.model.transformer() != nullptr;
+    m_recompute->setEnabled(isTransformer);
+    for (const Switch& each : m_switches) {
+        if (each.member == &ParallelPlan::sequenceParallel) each.button->setEnabled(isTransformer && spec.plan.tp > 1);
+        if (each.member == &ParallelPlan::fusedAttention) each.button->setEnabled(isTransformer);
+    }
+}
+
+void WhatIfPanel::refreshGuesses()
+{
+    QStringList lines;
+    if (whatIf()) {
+        for (const InferredField& field : whatIf()->assumed())
+            lines << tr("%1 = %2 (%3)").arg(QString::fromStdString(field.field), QString::fromStdString(field.value),
+                                            QString::fromStdString(field.why));
+    }
+    m_guesses->setVisible(!lines.isEmpty());
+    QString text = tr("%n value(s) are not in the trace itself", nullptr, static_cast<int>(lines.size()));
+    constexpr qsizetype kMostNamed = 6;
+    QStringList names;
+    if (whatIf()) {
+        for (const InferredField& field : whatIf()->assumed())
+            if (names.size() < kMostNamed) names << QString::fromStdString(field.field);
+    }
+    if (!names.isEmpty()) text += QStringLiteral(": ") + names.join(QStringLiteral(", "));
+    if (lines.size() > kMostNamed) text += QStringLiteral(", …");
+    m_guesses->setText(text);
+    m_guesses->setToolTip(lines.join(QLatin1Char('\n')));
+    m_guesses->setAccessibleDescription(lines.join(QStringLiteral("; ")));
+}
+
+void WhatIfPanel::onGesture(Knob knob)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    m_gestureBase = whatIf()->spec();
+    whatIf()->beginGesture(knobName(knob));
+}
+
+void WhatIfPanel::onValue(Knob knob, double value)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    // From where the hand took the slider: going back brings everything back.
+    const RunSpec& base = m_gestureBase ? *m_gestureBase : *whatIf()->spec();
+    if (const auto spec = withValue(base, knob, value, m_locks))
+        whatIf()->change(*spec, knobName(knob));
+    else
+        row(knob).show(valueOf(*whatIf()->spec(), knob));
+}
+
+void WhatIfPanel::change(RunSpec spec, const QString& text)
+{
+    if (whatIf()) whatIf()->change(spec, text);
+    refresh(); // where nothing changed, the widgets go back
+}
+
+void WhatIfPanel::changePlan(const ParallelPlan& plan, const QString& text)
+{
+    RunSpec spec = *whatIf()->spec();
+    spec.plan = plan;
+    const KnobLocks none;
+    auto fitting = adapted(spec, m_locks);
+    if (!fitting) fitting = adapted(spec, none);
+    // A switch that fits nothing is still shown: the card says why it is impossible.
+    change(fitting.value_or(spec), text);
+}
+
+void WhatIfPanel::chooseModel(int index)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    const std::string name = m_model->itemText(index).toStdString();
+    if (whatIf()->recorded() && whatIf()->recorded()->model.name == name)
+        return change(withModel(*whatIf()->spec(), whatIf()->recorded()->model), m_modelName->text());
+    if (const auto model = loadModel(name)) change(withModel(*whatIf()->spec(), *model), m_modelName->text());
+}
+
+void WhatIfPanel::chooseCluster(int index)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    const std::string name = m_cluster->itemText(index).toStdString();
+    if (whatIf()->recorded() && whatIf()->recorded()->cluster.name == name)
+        return change(withCluster(*whatIf()->spec(), whatIf()->recorded()->cluster), m_clusterName->text());
+    if (const auto cluster = loadCluster(name)) change(withCluster(*whatIf()->spec(), *cluster), m_clusterName->text());
+}
+
+void WhatIfPanel::chooseSchedule(int index)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    ParallelPlan plan = whatIf()->spec()->plan;
+    plan.schedule = static_cast<PipelineSchedule>(m_schedule->itemData(index).toInt());
+    changePlan(plan, m_scheduleName->text());
+}
+
+void WhatIfPanel::choosePrecision(int index)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    RunSpec spec = *whatIf()->spec();
+    spec.training.precision = static_cast<Precision>(m_precision->itemData(index).toInt());
+    change(spec, m_precisionName->text());
+}
+
+void WhatIfPanel::startFromPresets()
+{
+    if (!whatIf() || !m_session) return;
+    const auto model = loadModel(m_model->currentText().toStdString());
+    const auto cluster = loadCluster(m_cluster->currentText().toStdString());
+    if (!model || !cluster) return;
+    RunSpec spec;
+    spec.model = *model;
+    spec.plan.dp = std::max(1, static_cast<int>(m_session->info().header.ranks.size()));
+    spec.training.batch = spec.plan.dp;
+    spec = withCluster(spec, *cluster);
+    spec = withModel(spec, *model);
+    const bool isProcessor = cluster->device.family == "cpu";
+    spec.framework = isProcessor ? "fourwalls" : "megatron-core";
+    const std::string why = "chosen by you";
+    whatIf()->setRecorded(spec, {{"network", model->name, Confidence::Low, why},
+                                 {"machines", cluster->name, Confidence::Low, why},
+                                 {"plan", formatPlan(spec.plan), Confidence::Low, "one replica per rank of the trace"}});
+    whatIf()->change(spec, m_start->text());
+}
+
+void WhatIfPanel::resetToRecorded()
+{
+    if (!whatIf() || !whatIf()->recorded()) return;
+    whatIf()->change(*whatIf()->recorded(), tr("as recorded"));
+    refresh();
+}
+
+void WhatIfPanel::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange || event->type() == QEvent::StyleChange) {
+        if (!m_card) return;
+        retranslate();
+        refresh();
+    }
+}
+
+void WhatIfPanel::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), currentTheme().chrome);
+    painter.fillRect(QRect(0, 0, 1, height()), currentTheme().line);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The content of the What-if dock: sliders and switches of a plan, locks, presets, and the prediction's figures.
+#pragma once
+
+#include "model/trace/metrics.h"
+#include "views/format.h"
+#include "views/whatif/plan_knobs.h"
+
+#include <QPointer>
+#include <QWidget>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QBoxLayout;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QToolButton;
+
+namespace fourwalls::views {
+
+class KnobRow;
+class PredictionCard;
+class TraceSession;
+class WhatIf;
+
+class WhatIfPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit WhatIfPanel(QWidget* parent = nullptr);
+    ~WhatIfPanel() override;
+
+    /// The trace whose sliders these are; null: none. Both outlive their time here.
+    void setDocument(TraceSession* session, WhatIf* whatIf);
+    WhatIf* whatIf() const;
+    void setByteUnit(ByteUnit unit);
+
+    KnobRow& row(Knob knob) { return *m_rows[static_cast<std::size_t>(knob)]; }
+    const KnobLocks& locks() const { return m_locks; }
+    void setLocks(const KnobLocks& locks);
+    const PredictionCard& card() const { return *m_card; }
+    /// Back to what was recorded, as one entry of the history.
+    void resetToRecorded();
+
+    QSize sizeHint() const override { return {360, 700}; }
+
+signals:
+    /// Record the plan of the sliders with the engine.
+    void recordRequested();
+    /// A command line of the plan for the clipboard.
+    void copyPredictRequested();
+    void copyRecordRequested();
+
+protected:
+    void changeEvent(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    /// A switch of the plan as a button that stays down.
+    struct Switch {
+        QToolButton* button = nullptr;
+        bool ParallelPlan::*member = nullptr;
+    };
+
+    void build();
+    void buildHead(QBoxLayout& column);
+    void buildPresets(QBoxLayout& column);
+    void buildKnobs(QBoxLayout& column);
+    void buildSwitches(QBoxLayout& column);
+    void buildFoot(QBoxLayout& column);
+    KnobRow* addKnob(QBoxLayout& column, Knob knob);
+    QComboBox* addChoice(QBoxLayout& column, QLabel*& name);
+    QToolButton* addSwitch(QBoxLayout& row, bool ParallelPlan::*member);
+    void retranslate();
+    void retranslateKnobs();
+    void retranslateSwitches();
+
+    void refresh();        ///< everything that the spec decides
+    void refreshStops();   ///< what the sliders can be set to
+    void refreshChoices();
+    void refreshGuesses();
+    void askMeasured();
+    QString knobName(Knob knob) const;
+    QString textOf(Knob knob, double value) const;
+
+    void onGesture(Knob knob);
+    void onValue(Knob knob, double value);
+    void change(RunSpec spec, const QString& text);
+    void changePlan(const ParallelPlan& plan, const QString& text);
+    void chooseModel(int index);
+    void chooseCluster(int index);
+    void chooseSchedule(int index);
+    void choosePrecision(int index);
+    void startFromPresets();
+
+    QPointer<TraceSession> m_session;
+    QPointer<QObject> m_whatIf;
+    KnobLocks m_locks = KnobLocks::usual();
+    std::optional<RunSpec> m_gestureBase;
+    std::array<KnobRow*, kKnobCount> m_rows{};
+    std::vector<Switch> m_switches;
+    QLabel *m_title = nullptr, *m_guesses = nullptr, *m_modelName = nullptr, *m_clusterName = nullptr,
+           *m_frameworkName = nullptr, *m_scheduleName = nullptr, *m_recomputeName = nullptr, *m_precisionName = nullptr,
+           *m_offloadName = nullptr, *m_none = nullptr;
+    QComboBox *m_model = nullptr, *m_cluster = nullptr, *m_framework = nullptr, *m_schedule = nullptr,
+              *m_recompute = nullptr, *m_precision = nullptr;
+    QToolButton *m_undo = nullptr, *m_redo = nullptr, *m_reset = nullptr;
+    QPushButton *m_record = nullptr, *m_copy = nullptr, *m_start = nullptr;
+    QScrollArea* m_scroll = nullptr;
+    QWidget* m_sliders = nullptr; ///< hidden while there is no spec
+    PredictionCard* m_card = nullptr;
+};
+
+} // namespace fourwalls::views
