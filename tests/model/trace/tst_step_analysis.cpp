@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyses of one step on traces small enough to be worked out by hand: who came late, what was exposed, who sent
+// what to whom, hop by hop; what determined the step's end; which operators would be one kernel; the roofs.
+#include <QTest> // first: moc stumbles over <compare> otherwise
+
+#include <bit>
+
+#include "model/trace/communication_step.h"
+#include "model/trace/critical_path.h"
+#include "model/trace/hop_schedule.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/launch_gaps.h"
+#include "model/trace/metrics.h"
+#include "model/trace/operator_roofline.h"
+#include "model/trace/traffic_formulas.h"
+#include "model/trace/traffic_matrix.h"
+
+using namespace fourwalls;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000, kUs = 1'000;
+
+TraceHeader headerOf(int ranks, TraceSource source = TraceSource::Recorded)
+{
+    TraceHeader header;
+    header.source = source;
+    for (int r = 0; r < ranks; ++r) {
+        RankInfo info;
+        info.rank = RankId{r};
+        header.ranks.push_back(info);
+    }
+    return header;
+}
+
+/// A trace under construction: a stream of kernels and a stream of communication per rank.
+struct Builder {
+    InMemoryTrace trace;
+    std::unique_ptr<TraceProducer> producer;
+    GroupId world;
+
+    explicit Builder(int ranks, TraceHeader header) : trace(std::move(header)), producer(trace.openProducer())
+    {
+        ProcessGroupInfo group{"dp", {}, "local"};
+        for (int r = 0; r < ranks; ++r) group.ranks.push_back(RankId{r});
+        world = trace.defineGroup(group);
+    }
+    explicit Builder(int ranks) : Builder(ranks, headerOf(ranks)) {}
+
+    TrackId kernels(int rank) { return trace.defineTrack({RankId{rank}, TrackKind::ComputeStream, "kernels", 0}); }
+    TrackId wire(int rank) { return trace.defineTrack({RankId{rank}, TrackKind::CommStream, "communication", 1}); }
+
+    void step(int rank, int index, std::int64_t begin, std::int64_t end, bool warmup = false)
+    {
+        StepRecord record;
+        record.step = StepIndex{index};
+        record.range = {Instant{begin}, Instant{end}};
+        record.warmup = warmup;
+        producer->step(RankId{rank}, record);
+    }
+
+    void work(int rank, const std::string& name, Phase phase, std::int64_t start, std::int64_t end, double flops = 0,
+              std::int64_t bytes = 0, std::optional<LayerIndex> layer = {})
+    {
+        OpInfo info;
+        info.name = name;
+        info.kind = SliceKind::Kernel;
+        info.phase = phase;
+        info.activity = Activity::Compute;
+        info.flops = flops;
+        info.bytes = bytes;
+        info.layer = layer;
+        producer->slice({kernels(rank), trace.defineOp(info), Instant{start}, Duration{end - start}, {}, {}});
+    }
+
+    void collective(int rank, std::int64_t start, std::int64_t last, std::int64_t end, std::int64_t sequence = 0,
+                    CollectiveOp operation = CollectiveOp::AllReduce, std::optional<RankId> peer = {})
+    {
+        CollectiveRecord record;
+        record.track = wire(rank);
+        record.start = Instant{start};
+        record.lastArrival = Instant{last};
+        record.end = Instant{end};
+        record.operation = operation;
+        record.group = world;
+        record.sequence = sequence;
+        record.payloadBytes = 4000;
+        record.wireBytes = 6000;
+        record.peer = peer;
+        record.algorithm = "ring";
+        producer->collective(record);
+    }
+
+    void hop(int rank, int from, std::int64_t start, std::int64_t end, std::int64_t bytes)
+    {
+        OpInfo info;
+        info.name = "hop from " + std::to_string(from);
+        info.kind = SliceKind::Hop;
+        info.bytes = bytes;
+        producer->slice({wire(rank), trace.defineOp(info), Instant{start}, Duration{end - start}, {}, {}});
+    }
+
+    InMemoryTraceQuery finish(const TraceClosing& closing = {})
+    {
+        producer.reset();
+        const Status finished = trace.finish(closing);
+        Q_ASSERT(finished.ok());
+        return InMemoryTraceQuery(trace.data());
+    }
+};
+
+/// Two ranks, one step of 10 ms: rank 1 computes for 6 ms, rank 0 for 4 and waits; 2 ms of transfer; rank 0 updates
+/// for 1 ms, rank 1 for 2.
+InMemoryTraceQuery slowNeighbour()
+{
+    Builder b(2);
+    for (const int rank : {0, 1}) b.step(rank, 0, 0, (rank == 0 ? 9 : 10) * kMs);
+    b.work(0, "forward", Phase::Forward, 0, 4 * kMs);
+    b.work(1, "forward", Phase::Forward, 0, 6 * kMs);
+    b.collective(0, 4 * kMs, 6 * kMs, 8 * kMs);
+    b.collective(1, 6 * kMs, 6 * kMs, 8 * kMs);
+    b.work(0, "adam", Phase::Optimizer, 8 * kMs, 9 * kMs);
+    b.work(1, "adam", Phase::Optimizer, 8 * kMs, 10 * kMs);
+    return b.finish();
+}
+
+} // namespace
+
+class StepAnalysisTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void theStepOfMedianLengthIsLookedAt();
+    void aStepIsReadWholeOrInBins();
+    void lateness();
+    void exposedAndHidden();
+    void trafficAsRecorded();
+    void trafficByAlgorithm_data();
+    void trafficByAlgorithm();
+    void trafficOfAPrediction();
+    void ringHopsByTheBook();
+    void recordedHopsKeepTheirTimes();
+    void pathThroughTheSlowRank();
+    void pathAlongMessages();
+    void pathCoversTheStep();
+    void sequencesThatCouldBeOneKernel();
+    void gapsWithoutCommunication();
+    void roofs();
+    void utilisationOfEveryStep();
+};
+
+void StepAnalysisTest::theStepOfMedianLengthIsLookedAt()
+{
+    Builder b(1);
+    for (int i = 0; i < 4; ++i) b.step(0, i, i * 100 * kMs, (i * 100 + (i == 0 ? 90 : 10 * i)) * kMs, i == 0);
+    InMemoryTraceQuery trace = b.finish();
+    QCOMPARE(stepWindow(trace)->step, std::optional(StepIndex{2})); // of 10, 20 and 30 ms
+    QCOMPARE(stepWindow(trace, StepIndex{0})->range.length(), Duration{90 * kMs});
+    QCOMPARE(stepWindow(trace, StepIndex{9})->step, std::optional(StepIndex{2}));
+    Builder none(2);
+    none.work(1, "k", Phase::None, 5, 25);
+    InMemoryTraceQuery bare = none.finish();
+    const StepWindow whole = *stepWindow(bare);
+    QVERIFY(!whole.step);
+    QCOMPARE(whole.ranks.size(), std::size_t(2));
+    QCOMPARE(whole.range.length(), Duration{20});
+}
+
+void StepAnalysisTest::aStepIsReadWholeOrInBins()
+{
+    Builder b(1);
+    b.step(0, 0, 0, 10 * kMs);
+    for (int i = 0; i < 5000; ++i) b.work(0, "k", Phase::Forward, i * 2000, i * 2000 + 1000);
+    InMemoryTraceQuery trace = b.finish();
+    const TimeRange range{Instant{0}, Instant{10 * kMs}};
+    const auto rows = [](const BoundedSlices& slices) {
+        std::size_t sum = 0;
+        for (const LaneSlices& lane : slices.lanes) sum += lane.exact.size() + lane.bins.size();
+        return sum;
+    };
+    const BoundedSlices all = *boundedSlices(trace, workTracks(trace, RankId{0}), range, 5000);
+    QCOMPARE(rows(all), std::size_t(5000));
+    QCOMPARE(all.shortest, Duration{0});
+    const BoundedSlices some = *boundedSlices(trace, workTracks(trace, RankId{0}), range, 1000);
+    QVERIFY(rows(some) <= 1000);
+    QVERIFY(some.shortest > Duration{1000});
+    Duration busy;
+    for (const LaneSlices& lane : some.lanes)
+        for (const SliceBin& bin : lane.bins) busy += bin.busy;
+    QCOMPARE(busy, Duration{5 * kMs});
+}
+
+void StepAnalysisTest::lateness()
+{
+    Builder b(3);
+    for (int rank = 0; rank < 3; ++rank) b.step(rank, 0, 0, 100);
+    // Arrivals 0, 4, 10 and then 20, 30, 26; a message that waits does not count.
+    const int first[] = {0, 4, 10}, second[] = {20, 30, 26};
+    for (int rank = 0; rank < 3; ++rank) {
+        b.collective(rank, first[rank], 10, 15, 0);
+        b.collective(rank, second[rank], 30, 40, 1);
+    }
+    b.collective(0, 50, 90, 95, 2, CollectiveOp::Receive, RankId{1});
+    InMemoryTraceQuery trace = b.finish();
+    const auto operations = communicationStep(trace, {})->operations;
+    QCOMPARE(operations.size(), std::size_t(3));
+    QCOMPARE(operations[0].skew(), Duration{10});
+    QCOMPARE(operations[0].late(), RankId{2});
+    QCOMPARE(operations[0].transfer(), Duration{5});
+    QCOMPARE(operations[0].wait(), Duration{16});
+    QCOMPARE(operations[2].skew(), Duration{0});
+    const ArrivalSkew skew = arrivalSkew(operations);
+    QCOMPARE(skew.operations, std::int64_t(2));
+    QCOMPARE(skew.medianSkew, Duration{10});
+    QCOMPARE(skew.totalWait, Duration{16 + 14});
+    QCOMPARE(skew.ranks.size(), std::size_t(3));
+    QCOMPARE(skew.ranks[0].last, std::int64_t(0));
+    QCOMPARE(skew.ranks[1].last, std::int64_t(1));
+    QCOMPARE(skew.ranks[1].behind, Duration{4 + 10});
+    QCOMPARE(skew.ranks[1].waited, Duration{6});
+    QCOMPARE(skew.ranks[1].caused, Duration{14});
+    QCOMPARE(skew.ranks[2].caused, Duration{16});
+    QCOMPARE(skew.worst()->rank, RankId{2});
+    QCOMPARE(arrivalSkew({}).worst(), nullptr);
+}
+
+void StepAnalysisTest::exposedAndHidden()
+{
+    Builder b(2);
+    for (const int rank : {0, 1}) b.step(rank, 0, 0, 100);
+    // Rank 0 waits 10..20 and transfers 20..40; it computes until 15 and again 30..60.
+    b.work(0, "a", Phase::Forward, 0, 15);
+    b.work(0, "b", Phase::Forward, 30, 60);
+    b.collective(0, 10, 20, 40);
+    // Rank 1 computes all the time.
+    b.work(1, "a", Phase::Forward, 0, 100);
+    b.collective(1, 20, 20, 40);
+    InMemoryTraceQuery trace = b.finish();
+    const CommunicationStep step = *communicationStep(trace, {});
+    QCOMPARE(step.kinds.size(), std::size_t(1));
+    const KindOfStep& kind = step.kinds[0];
+    QCOMPARE(kind.group, std::string("dp"));
+    QCOMPARE(kind.operations, std::int64_t(1));
+    QCOMPARE(kind.members, std::int64_t(2));
+    QCOMPARE(kind.payloadBytes, std::int64_t(4000));
+    QCOMPARE(kind.wireBytes, std::int64_t(12000));
+    QCOMPARE(kind.transfer, Duration{40});
+    QCOMPARE(kind.exposedTransfer, Duration{10});
+    QCOMPARE(kind.wait, Duration{10});
+    QCOMPARE(kind.exposedWait, Duration{5});
+    QCOMPARE(kind.hidden(), Duration{35});
+    // The step summaries count the same instants: 10 of transfer and 5 of waiting.
+    QCOMPARE((*trace.stepSummaries())[0].exposedComm.ns, std::int64_t(0)); // no slices of communication were recorded
+    // The figures of `metrics` for it.
+    const TraceMetrics metrics = *computeMetrics(trace);
+    QCOMPARE(metrics.collectives.size(), std::size_t(1));
+    QCOMPARE(metrics.collectives[0].summary.payloadBytes, kind.payloadBytes);
+    QCOMPARE(metrics.collectives[0].summary.wait, kind.wait);
+}
+
+void StepAnalysisTest::trafficAsRecorded()
+{
+    Builder b(3);
+    b.work(0, "k", Phase::None, 0, 10);
+    TraceClosing closing;
+    closing.traffic = {{"dp", RankId{0}, RankId{1}, 100, 150, 3},
+                       {"tp", RankId{0}, RankId{1}, 10, 20, 1},
+                       {"dp", RankId{2}, RankId{0}, 7, 9, 1}};
+    InMemoryTraceQuery trace = b.finish(closing);
+    const TrafficMatrix matrix = trafficMatrix(trace.info(), {});
+    QCOMPARE(matrix.origin, TrafficMatrix::Origin::Recorded);
+    QCOMPARE(matrix.ranks.size(), std::size_t(3));
+    QCOMPARE(matrix.groups, (std::vector<std::string>{"dp", "tp"}));
+    QCOMPARE(matrix.dense(true)[1], 170.0);
+    QCOMPARE(matrix.dense(false, 0)[1], 100.0);
+    QCOMPARE(matrix.dense(true)[6], 9.0);
+    QCOMPARE(matrix.total(false), 117.0);
+}
+
+void StepAnalysisTest::trafficByAlgorithm_data()
+{
+    QTest::addColumn<QString>("algorithm");
+    QTest::addColumn<QList<double>>("row"); // what rank 1 of 4 sends, as multiples of its wire bytes
+    QTest::newRow("ring") << "ring" << QList<double>{0, 0, 1, 0};
+    QTest::newRow("direct") << "direct" << QList<double>{1 / 3.0, 0, 1 / 3.0, 1 / 3.0};
+    QTest::newRow("tree") << "tree" << QList<double>{1, 0, 0, 0}; // a leaf sends to the root alone
+    QTest::newRow("unknown") << "" << QList<double>{0, 0, 1, 0};
+}
+
+void StepAnalysisTest::trafficByAlgorithm()
+{
+    QFETCH(const QString, algorithm);
+    QFETCH(const QList<double>, row);
+    Builder b(4);
+    for (int rank = 0; rank < 4; ++rank) {
+        b.step(rank, 0, 0, 100);
+        CollectiveRecord record;
+        record.track = b.wire(rank);
+        record.end = Instant{50};
+        record.group = b.world;
+        record.payloadBytes = 4000;
+        record.wireBytes = 6000;
+        record.algorithm = algorithm.toStdString();
+        b.producer->collective(record);
+    }
+    InMemoryTraceQuery trace = b.finish();
+    const TrafficMatrix matrix = trafficMatrix(trace.info(), *communicationStep(trace, {}));
+    QCOMPARE(matrix.origin, TrafficMatrix::Origin::Derived);
+    QCOMPARE(matrix.assumedRing, algorithm.isEmpty());
+    const std::vector<double> dense = matrix.dense(true);
+    for (std::size_t to = 0; to < 4; ++to) QVERIFY(qAbs(dense[4 + to] - 6000 * row[static_cast<int>(to)]) < 1e-6);
+    // What the other algorithms would send of the 4000 bytes: 2 (n - 1), and n (n - 1) of the naive one.
+    const auto rows = groupTraffic(trace.info(), *communicationStep(trace, {}));
+    QCOMPARE(rows.size(), std::size_t(1));
+    QVERIFY(qAbs(rows[0].ring - 4000 * 6) < 1e-6);
+    QVERIFY(qAbs(rows[0].tree - 4000 * 6) < 1e-6);
+    QVERIFY(qAbs(rows[0].naive - 4000 * 12) < 1e-6);
+    QCOMPARE(rows[0].measured, 24000.0);
+    QVERIFY(!rows[0].published);
+}
+
+void StepAnalysisTest::trafficOfAPrediction()
+{
+    // Two stages of two ranks each; the trace has one rank per stage.
+    TraceHeader header = headerOf(0, TraceSource::Predicted);
+    header.spec = RunSpec{};
+    header.spec->model = *loadModel("gpt-tiny");
+    header.spec->plan = *parsePlan("dp=2 pp=2");
+    for (const int rank : {0, 2}) {
+        RankInfo info;
+        info.rank = RankId{rank};
+        info.pipelineStage = rank / 2;
+        info.multiplicity = 2;
+        header.ranks.push_back(info);
+    }
+    InMemoryTrace sink(header);
+    const GroupId dp = sink.defineGroup({"dp", {RankId{0}, RankId{1}}, "modelled"});
+    const GroupId pp = sink.defineGroup({"pp", {RankId{0}, RankId{2}}, "modelled"});
+    const TrackId track = sink.defineTrack({RankId{0}, TrackKind::CommStream, "communication", 0});
+    {
+        const auto producer = sink.openProducer();
+        StepRecord step;
+        step.range = {Instant{0}, Instant{20}};
+        for (const int rank : {0, 2}) producer->step(RankId{rank}, step);
+        producer->collective(
+            {track, Instant{0}, Instant{0}, Instant{9}, CollectiveOp::AllReduce, dp, 0, 100, 100, {}, "", ""});
+        producer->collective(
+            {track, Instant{10}, Instant{10}, Instant{19}, CollectiveOp::Send, pp, 0, 30, 30, RankId{2}, "", ""});
+    }
+    QVERIFY(sink.finish({}).ok());
+    InMemoryTraceQuery trace(sink.data());
+    const TrafficMatrix matrix = trafficMatrix(trace.info(), *communicationStep(trace, {}));
+    QCOMPARE(matrix.origin, TrafficMatrix::Origin::Modelled);
+    QCOMPARE(matrix.ranks.size(), std::size_t(4));
+    const std::vector<double> dense = matrix.dense(true);
+    QCOMPARE(dense[0 * 4 + 1], 100.0);
+    QCOMPARE(dense[1 * 4 + 0], 100.0); // the rank that the first one stands for
+    QCOMPARE(dense[0 * 4 + 2], 30.0);
+    QCOMPARE(dense[1 * 4 + 3], 30.0);
+    QCOMPARE(matrix.total(true), 260.0);
+    const auto rows = groupTraffic(trace.info(), *communicationStep(trace, {}));
+    QCOMPARE(rows[0].group, std::string("dp"));
+    QCOMPARE(rows[0].measured, 200.0);
+    QCOMPARE(rows[1].measured, 60.0);
+    QVERIFY(rows[0].published && *rows[0].published > 0);
+}
+
+void StepAnalysisTest::ringHopsByTheBook()
+{
+    Builder b(4);
+    for (int rank = 0; rank < 4; ++rank) {
+        b.step(rank, 0, 0, 100);
+        b.collective(rank, 10, 10, 90);
+    }
+    InMemoryTraceQuery trace = b.finish();
+    const HopSchedule schedule = *hopSchedule(trace, communicationStep(trace, {})->operations.front());
+    QCOMPARE(schedule.algorithm, std::string("ring"));
+    QVERIFY(schedule.algorithmKnown && !schedule.recorded);
+    QCOMPARE(schedule.rounds, 6);                    // 2(n - 1)
+    QCOMPARE(schedule.hops.size(), std::size_t(24)); // every member in every round
+    for (const ScheduledHop& hop : schedule.hops) {
+        QCOMPARE(hop.to, (hop.from + 1) % 4);
+        QCOMPARE(hop.parts, 1);
+        QCOMPARE(hop.bytes, 1000.0); // a fourth of the buffer
+        QCOMPARE(hop.reduce, hop.round < 3);
+    }
+    const auto bits = [&](int round, int member) {
+        int sum = 0;
+        const auto held = schedule.contributions(round);
+        for (const std::uint64_t part : held[static_cast<std::size_t>(member)]) sum += std::popcount(part);
+        return sum;
+    };
+    QCOMPARE(bits(0, 2), 4);                                                  // its own of each part
+    QCOMPARE(bits(3, 2), 4 + 6);                                              // one part whole, two on the way
+    for (int member = 0; member < 4; ++member) QCOMPARE(bits(6, member), 16); // everybody has everything
+}
+
+void StepAnalysisTest::recordedHopsKeepTheirTimes()
+{
+    Builder b(2);
+    for (const int rank : {0, 1}) {
+        b.step(rank, 0, 0, 100);
+        b.collective(rank, 10, 10, 60);
+        b.hop(rank, 1 - rank, 20 + rank, 30, 2100);
+        b.hop(rank, 1 - rank, 30, 55 + rank, 1900);
+    }
+    InMemoryTraceQuery trace = b.finish();
+    const HopSchedule schedule = *hopSchedule(trace, communicationStep(trace, {})->operations.front());
+    QVERIFY(schedule.recorded);
+    QCOMPARE(schedule.hops.size(), std::size_t(4));
+    for (const ScheduledHop& hop : schedule.hops) {
+        QVERIFY(hop.recorded);
+        QCOMPARE(hop.bytes, hop.round == 0 ? 2100.0 : 1900.0);
+        if (hop.round == 0) QCOMPARE(hop.recorded->end, Instant{30});
+        if (hop.round == 1) QCOMPARE(hop.recorded->end, Instant{55 + hop.to});
+    }
+}
+
+void StepAnalysisTest::pathThroughTheSlowRank()
+{
+    InMemoryTraceQuery trace = slowNeighbour();
+    const CriticalPath path = *criticalPath(trace, {});
+    // Rank 1: forward 0..6, transfer 6..8, optimizer 8..10. Rank 0 does not matter.
+    QCOMPARE(path.segments.size(), std::size_t(3));
+    QCOMPARE(path.jumps, std::int64_t(0));
+    for (const PathSegment& segment : path.segments) QCOMPARE(segment.rank, RankId{1});
+    QCOMPARE(path.segments[0].range, (TimeRange{Instant{0}, Instant{6 * kMs}}));
+    QCOMPARE(path.segments[0].phase, Phase::Forward);
+    QCOMPARE(path.segments[1].part, PathPart::Transfer);
+    QCOMPARE(path.segments[1].range, (TimeRange{Instant{6 * kMs}, Instant{8 * kMs}}));
+    QCOMPARE(path.segments[2].phase, Phase::Optimizer);
+    QCOMPARE(path.time(PathPart::Work), Duration{8 * kMs});
+    QCOMPARE(path.byRank().front().first, RankId{1});
+    const auto shares = path.shares();
+    QCOMPARE(shares.front().kind.phase, Phase::Forward);
+    QVERIFY(qAbs(shares.front().share - 0.6) < 1e-12);
+}
+
+void StepAnalysisTest::pathAlongMessages()
+{
+    // Rank 0 computes 0..3 and sends; rank 1 receives 3..4, computes 4..7 and sends back; rank 0 receives 7..8, then a
+    // gap, then works 9..10.
+    Builder b(2);
+    for (const int rank : {0, 1}) b.step(rank, 0, 0, (rank == 0 ? 10 : 7) * kMs);
+    b.work(0, "f0", Phase::Forward, 0, 3 * kMs);
+    b.collective(0, 3 * kMs, 3 * kMs, 4 * kMs, 0, CollectiveOp::Send, RankId{1});
+    b.collective(1, 0, 3 * kMs, 4 * kMs, 0, CollectiveOp::Receive, RankId{0});
+    b.work(1, "f1", Phase::Forward, 4 * kMs, 7 * kMs);
+    b.collective(1, 7 * kMs, 7 * kMs, 8 * kMs, 1, CollectiveOp::Send, RankId{0});
+    b.collective(0, 4 * kMs, 7 * kMs, 8 * kMs, 1, CollectiveOp::Receive, RankId{1});
+    b.work(0, "b0", Phase::BackwardInput, 9 * kMs, 10 * kMs);
+    InMemoryTraceQuery trace = b.finish();
+    const CriticalPath path = *criticalPath(trace, {});
+    QCOMPARE(path.segments.size(), std::size_t(6));
+    const int ranks[] = {0, 1, 1, 0, 0, 0};
+    const PathPart parts[] = {PathPart::Work,     PathPart::Transfer, PathPart::Work,
+                              PathPart::Transfer, PathPart::Gap,      PathPart::Work};
+    for (std::size_t i = 0; i < 6; ++i) {
+        QCOMPARE(path.segments[i].rank, RankId{ranks[i]});
+        QCOMPARE(path.segments[i].part, parts[i]);
+    }
+    QCOMPARE(path.jumps, std::int64_t(2));
+    QCOMPARE(path.time(PathPart::Gap), Duration{kMs});
+}
+
+void StepAnalysisTest::pathCoversTheStep()
+{
+    // A tangle: whatever is recorded, the segments lie end to end from the step's begin to its end.
+    for (int seed = 1; seed <= 40; ++seed) {
+        std::uint64_t state = static_cast<std::uint64_t>(seed) * 2654435761u;
+        const auto next = [&](int below) {
+            state = state * 6364136223846793005ull + 1442695040888963407ull;
+            return static_cast<int>((state >> 33) % static_cast<std::uint64_t>(below));
+        };
+        Builder b(3);
+        for (int rank = 0; rank < 3; ++rank) {
+            b.step(rank, 0, next(20), 900 + next(100));
+            for (int i = 0; i < 12; ++i) {
+                const int start = next(950);
+                b.work(rank, "k" + std::to_string(i), Phase(1 + next(3)), start, start + next(90));
+                const int arrival = next(900), last = arrival + next(60);
+                b.collective(rank, arrival, last, last + next(60), i,
+                             next(4) == 0 ? CollectiveOp::Receive : CollectiveOp::AllReduce, RankId{next(3)});
+            }
+        }
+        InMemoryTraceQuery trace = b.finish();
+        const CriticalPath path = *criticalPath(trace, {});
+        QVERIFY(!path.segments.empty());
+        QCOMPARE(path.segments.front().range.begin, path.window.range.begin);
+        QCOMPARE(path.segments.back().range.end, path.window.range.end);
+        for (std::size_t i = 1; i < path.segments.size(); ++i)
+            QCOMPARE(path.segments[i].range.begin, path.segments[i - 1].range.end);
+        double shares = 0;
+        for (const PathShare& share : path.shares()) shares += share.share;
+        QVERIFY(qAbs(shares - 1) < 1e-9);
+    }
+}
+
+void StepAnalysisTest::sequencesThatCouldBeOneKernel()
+{
+    // Twice: norm (12 us, 8 kB), gelu (10 us, 6 kB), add (11 us, 10 kB), 2 us apart, then a matrix product.
+    Builder b(1);
+    b.step(0, 0, 0, 300 * kUs);
+    for (const std::int64_t at : {0 * kUs, 120 * kUs}) {
+        b.work(0, "norm", Phase::Forward, at, at + 12 * kUs, 100, 8000);
+        b.work(0, "gelu", Phase::Forward, at + 14 * kUs, at + 24 * kUs, 100, 6000);
+        b.work(0, "add", Phase::Forward, at + 26 * kUs, at + 37 * kUs, 100, 10'000);
+        b.work(0, "matmul", Phase::Forward, at + 39 * kUs, at + 119 * kUs, 80e3, 100);
+    }
+    TraceClosing closing;
+    closing.peakFlopsPerDevice = 1e9; // 80 us for the product
+    closing.memoryBytesPerSecond = 1e9;
+    InMemoryTraceQuery trace = b.finish(closing);
+    const LaunchAnalysis launches = *launchGaps(trace, RankId{0}, {});
+    QCOMPARE(launches.operators, std::int64_t(8));
+    QCOMPARE(launches.classes[2].count, std::int64_t(8)); // 10 to 100 us
+    QCOMPARE(launches.medianGap, Duration{2 * kUs});      // six of 2 us and one of 1 us
+    QVERIFY(launches.overheadFromGaps);
+    QCOMPARE(launches.gaps, Duration{13 * kUs});
+    QCOMPARE(launches.candidates.size(), std::size_t(1));
+    const FusionCandidate& fusion = launches.candidates.front();
+    QCOMPARE(fusion.names, (std::vector<std::string>{"norm", "gelu", "add"}));
+    QCOMPARE(fusion.occurrences, std::int64_t(2));
+    QCOMPARE(fusion.time, Duration{66 * kUs});
+    QCOMPARE(fusion.gaps, Duration{8 * kUs});
+    QCOMPARE(fusion.launchSaved, Duration{2 * 2 * 2 * kUs}); // two launches of 2 us, twice
+    QCOMPARE(fusion.bytesSaved, 2 * (6000.0 + 6000.0));      // min(8, 6) and min(6, 10) kB
+    QCOMPARE(fusion.memorySaved, Duration{24 * kUs});        // at 1 GB/s
+    QCOMPARE(fusion.longest.length(), Duration{37 * kUs});
+}
+
+void StepAnalysisTest::gapsWithoutCommunication()
+{
+    // 0..10 work, a transfer 10..30 explains half of 10..50, work 50..60.
+    Builder b(2);
+    for (const int rank : {0, 1}) b.step(rank, 0, 0, 60);
+    b.work(0, "a", Phase::Forward, 0, 10);
+    b.collective(0, 10, 10, 30);
+    b.work(0, "b", Phase::Forward, 50, 60);
+    InMemoryTraceQuery trace = b.finish();
+    const LaunchAnalysis launches = *launchGaps(trace, RankId{0}, {});
+    QCOMPARE(launches.gaps, Duration{20});
+    QCOMPARE(launches.gapCount, std::int64_t(1));
+    QCOMPARE(launches.longestGapAt, (TimeRange{Instant{30}, Instant{50}}));
+    QVERIFY(!launches.bandwidthKnown);
+    QVERIFY(launchGaps(trace, RankId{7}, {}).ok()); // a rank that is not there has nothing
+}
+
+void StepAnalysisTest::roofs()
+{
+    Builder b(2);
+    for (const int rank : {0, 1}) {
+        b.step(rank, 0, 0, 100 * kMs);
+        for (int layer = 0; layer < 2; ++layer)
+            b.work(rank, "matmul", Phase::Forward, 20 * kMs * layer, (20 * layer + 10) * kMs, 8e6, 400'000,
+                   LayerIndex{layer});
+        b.work(rank, "gelu", Phase::Forward, 10 * kMs, 15 * kMs, 1e6, 4'000'000, LayerIndex{0});
+    }
+    TraceClosing closing;
+    closing.peakFlopsPerDevice = 1e9;
+    closing.memoryBytesPerSecond = 1e9;
+    InMemoryTraceQuery trace = b.finish(closing);
+    const OperatorRoofline roofline = *operatorRoofline(trace);
+    QCOMPARE(roofline.points.size(), std::size_t(3));
+    QCOMPARE(roofline.operators.size(), std::size_t(2));
+    const RooflinePoint& product = roofline.operators[0];
+    QCOMPARE(product.name, std::string("matmul"));
+    QCOMPARE(product.count, std::int64_t(4));
+    QCOMPARE(product.total, Duration{40 * kMs});
+    QCOMPARE(*product.flopsPerSecond(), 8e8);
+    QCOMPARE(*product.intensity(), 20.0);
+    QCOMPARE(product.bound, BoundBy::Compute);
+    QVERIFY(qAbs(product.share - 0.8) < 1e-12);
+    QCOMPARE(roofline.operators[1].bound, BoundBy::Memory);
+    QCOMPARE(roofline.memoryBound, Duration{10 * kMs});
+    QCOMPARE(*roofline.attainable(0.5), 5e8);
+    QCOMPARE(*roofline.attainable(20), 1e9);
+    QVERIFY(*product.flopsPerSecond() <= *roofline.attainable(*product.intensity()));
+}
+
+void StepAnalysisTest::utilisationOfEveryStep()
+{
+    Builder b(1);
+    for (int i = 0; i < 4; ++i) {
+        b.step(0, i, i * 100 * kMs, (i * 100 + 20 + 10 * i) * kMs, i == 0);
+        b.work(0, "matmul", Phase::Forward, i * 100 * kMs, (i * 100 + 10) * kMs, 6e6);
+    }
+    TraceClosing closing;
+    closing.peakFlopsPerDevice = 1e9;
+    InMemoryTraceQuery trace = b.finish(closing);
+    const auto steps = *stepUtilisation(trace);
+    QCOMPARE(steps.size(), std::size_t(4));
+    QVERIFY(steps[0].warmup && !steps[1].warmup);
+    QVERIFY(qAbs(*steps[1].mfu - 0.2) < 1e-12); // 6 MFLOP of 30 possible
+    const TraceMetrics metrics = *computeMetrics(trace);
+    QCOMPARE(*steps[2].mfu, *metrics.mfu);
+    QCOMPARE(*steps[2].hfu, *metrics.hfu);
+}
+
+QTEST_GUILESS_MAIN(StepAnalysisTest)
+#include "tst_step_analysis.moc"
