@@ -20,6 +20,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeCheckVerb());
     verbs.push_back(makeTrimVerb());
     verbs.push_back(makeExportVerb());
+    verbs.push_back(makeReportVerb());
     verbs.push_back(makeImportVerb());
     verbs.push_back(makeFactsVerb());
     verbs.push_back(makeMergeVerb());

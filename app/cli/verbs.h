@@ -23,6 +23,7 @@ std::unique_ptr<Verb> makeExportVerb();
 std::unique_ptr<Verb> makeImportVerb();
 std::unique_ptr<Verb> makeFactsVerb();
 std::unique_ptr<Verb> makeMergeVerb();
+std::unique_ptr<Verb> makeReportVerb();
 std::unique_ptr<Verb> makeScoreVerb();
 std::unique_ptr<Verb> makeBenchVerb();
 

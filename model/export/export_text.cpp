@@ -43,4 +43,20 @@ std::string csvField(std::string_view text)
     return quoted + '"';
 }
 
+std::string htmlText(std::string_view text)
+{
+    std::string html;
+    for (const char c : nlohmann::json::parse(jsonText(text)).get<std::string>()) {
+        switch (c) {
+        case '&': html += "&amp;"; break;
+        case '<': html += "&lt;"; break;
+        case '>': html += "&gt;"; break;
+        case '"': html += "&quot;"; break;
+        case '\'': html += "&#39;"; break;
+        default: html += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+        }
+    }
+    return html;
+}
+
 } // namespace fourwalls

@@ -16,5 +16,8 @@ std::string shortestNumber(double value);
 std::string jsonText(std::string_view text);
 /// A field of RFC 4180: quoted only where needed.
 std::string csvField(std::string_view text);
+/// Text between tags or within a quoted attribute of HTML or SVG; bytes that are not UTF-8 become replacement
+/// characters, control characters spaces.
+std::string htmlText(std::string_view text);
 
 } // namespace fourwalls

@@ -26,6 +26,7 @@ private slots:
     void existingFilesAreReplacedFoldersAreNot();
     void trimmedTracesAreTraces();
     void redactedTraceHasNoHost();
+    void reportIsOnePage();
     void syntheticTraces();
     void nothingIsLeftBehind();
 
@@ -201,6 +202,27 @@ void CliReadingTest::redactedTraceHasNoHost()
         // A name as short as "vm" also stands by chance in the packed numbers of a file.
         if (host.size() >= 6) QVERIFY(!file.readAll().contains(host.toUtf8()));
     }
+}
+
+void CliReadingTest::reportIsOnePage()
+{
+    const Answer written = run({"report", trace(), "-o", path("run.html"), "--json"});
+    QVERIFY2(written.exitCode == 0, written.err.constData());
+    QCOMPARE(written.json()["schema_version"].toInt(), 1);
+    QCOMPARE(written.json()["file"].toString(), path("run.html"));
+    QFile file(path("run.html"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QByteArray page = file.readAll();
+    QVERIFY(page.startsWith("<!DOCTYPE html>"));
+    QVERIFY(page.endsWith("</html>\n"));
+    QVERIFY(page.contains("gpt-tiny on one rank"));
+    QVERIFY(!page.contains(m_folder.path().toUtf8()));
+    QVERIFY2(page.size() < 500'000, qPrintable(QString::number(page.size())));
+    const Answer missing = run({"report", path("nothing.fourwalls"), "-o", path("none.html")});
+    QCOMPARE(missing.exitCode, 1);
+    QVERIFY(missing.saysOneLine());
+    QVERIFY(!QFile::exists(path("none.html")));
+    QCOMPARE(run({"report", trace()}).exitCode, 2);
 }
 
 void CliReadingTest::syntheticTraces()

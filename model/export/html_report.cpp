@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per section. A section that the trace has nothing for says so in a sentence instead of vanishing.
+#include "model/export/html_report.h"
+
+#include "model/base/format.h"
+#include "model/export/redaction.h"
+#include "model/export/report_page.h"
+#include "model/export/svg_figures.h"
+#include "model/spec/names.h"
+#include "model/trace/inferred_spec.h"
+#include "model/trace/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fourwalls {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr const char* kDash = "\xe2\x80\x93";
+constexpr int kMemoryColumns = 600;         ///< positions of the memory curve
+constexpr std::size_t kMostPoints = 2000;   ///< of a curve over steps
+constexpr int kMostShownSteps = 6;          ///< of a memory curve; of longer traces the step with the peak
+constexpr std::size_t kMostOperators = 15, kMostBuffers = 8, kMostRanks = 16, kMostRows = 40;
+
+std::string percent(const std::optional<double>& share)
+{
+    return share ? formatPercent(*share) : kDash;
+}
+
+/// "bubble", "exposed communication", …: the keys of the waterfall as words, and what each means.
+std::pair<std::string, std::string> words(const std::string& key)
+{
+    if (key == "achieved") return {"achieved", "the network's arithmetic at the devices' peak rate: the useful part (MFU)"};
+    if (key == "recompute") return {"recomputation", "forward work done a second time, to save memory"};
+    if (key == "bubble") return {"bubble", "a pipeline stage has nothing to do because another one has not delivered"};
+    if (key == "exposed_comm") return {"exposed communication", "sending to and waiting for other ranks that no computation hides"};
+    if (key == "exposed_copy") return {"exposed copies", "copies between host and device that no computation hides"};
+    if (key == "idle") return {"idle", "nothing runs: input data, launches, synchronisation or unknown reasons"};
+    if (key == "memory_bound") return {"memory-bound", "operators that memory bandwidth limits, beyond their arithmetic at the peak rate"};
+    if (key == "inefficiency") return {"inefficiency", "operators that are slower than the peak rate for other reasons"};
+    return {"compute", "operators; their arithmetic or the devices' peak rate is not known, so it cannot be divided further"};
+}
+
+std::string spaced(std::string_view name)
+{
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
+}
+
+class Report {
+public:
+    explicit Report(TraceQuery& trace) : m_trace(trace), m_info(trace.info()), m_redaction(m_info.header.ranks), m_header(m_redaction.header(m_info.header)) {}
+
+    Status write(std::ostream& out, std::stop_token stop)
+    {
+        FOURWALLS_TRY_ASSIGN(m_metrics, computeMetrics(m_trace));
+        FOURWALLS_TRY_ASSIGN(m_steps, stepUtilisation(m_trace));
+        identity();
+        glance();
+        waterfall();
+        if (stop.stop_requested()) return cancelled();
+        FOURWALLS_TRY(memory());
+        if (stop.stop_requested()) return cancelled();
+        steps();
+        FOURWALLS_TRY(operators());
+        collectives();
+        bubble();
+        inferred();
+        audit();
+        out << m_page.html(title(), subtitle(), labels());
+        out.flush();
+        if (!out) return Error{ErrorCode::Io, "cannot be written", "report", "check the free space"};
+        return {};
+    }
+
+private:
+    static Error cancelled() { return {ErrorCode::Cancelled, "cancelled", "", ""}; }
+
+    std::string title() const
+    {
+        if (!m_header.spec) return "Training step of " + (m_header.producer.empty() ? std::string("an unknown program") : m_header.producer);
+        const std::string plan = formatPlan(m_header.spec->plan);
+        return m_header.spec->model.name + (plan.empty() ? " on one rank" : ", " + plan);
+    }
+
+    std::string subtitle() const
+    {
+        switch (m_header.source) {
+        case TraceSource::Recorded: return "A recording of a training run, by step, operator and buffer.";
+        case TraceSource::Imported: return "A profile that another tool recorded.";
+        case TraceSource::Predicted: return "A prediction: nobody has run this. Every figure is modelled.";
+        case TraceSource::Synthetic: return "Synthetic data for tests: nothing here was measured.";
+        }
+        return {};
+    }
+
+    std::vector<std::string> labels() const
+    {
+        std::vector<std::string> all{std::string(name(m_header.source)), "clock: " + std::string(name(m_header.clock))};
+        if (!m_header.computeLabel.empty()) all.push_back("compute: " + m_header.computeLabel);
+        if (!m_header.communicationLabel.empty()) all.push_back("communication: " + m_header.communicationLabel);
+        if (!m_info.complete) all.emplace_back("incomplete: the recording was interrupted");
+        return all;
+    }
+
+    void identity()
+    {
+        m_page.section("What this is", clockSentence());
+        Rows rows;
+        const auto row = [&rows](const char* what, const std::string& value) {
+            rows.push_back({what, value.empty() ? std::string(kDash) : value});
+        };
+        row("made by", m_header.producer);
+        if (m_header.spec) {
+            const RunSpec& spec = *m_header.spec;
+            row("network", spec.model.name + ", " + formatCount(parameterCount(spec.model)) + " parameters");
+            const std::string plan = formatPlan(spec.plan);
+            row("parallel plan", plan.empty() ? "one rank" : plan);
+            std::string training = "batch " + formatCount(spec.training.batch);
+            if (spec.training.sequence > 0) training += ", sequence " + formatCount(spec.training.sequence);
+            row("training", training + ", " + std::string(name(spec.training.optimizer)) + ", " + std::string(name(spec.training.precision)));
+            row("cluster", spec.cluster.name);
+        } else {
+            row("network and plan", "not stated by the profile");
+        }
+        std::set<std::string> devices, transports;
+        for (const RankInfo& rank : m_header.ranks)
+            if (!rank.device.empty()) devices.insert(m_redaction.text(rank.device));
+        for (const ProcessGroupInfo& group : m_info.groups)
+            if (!group.transport.empty()) transports.insert(group.transport);
+        row("device", joined(devices));
+        row("ranks", formatCount(static_cast<std::int64_t>(m_header.ranks.size())));
+        row("transport", joined(transports));
+        row("length", formatDuration(m_info.range.length()) + ", " + formatCount(m_info.stepCount) + " steps, " + formatCount(m_info.counts.slices) + " slices, " +
+                          formatCount(m_info.counts.allocations) + " buffers");
+        m_page.table({"", ""}, rows, false);
+    }
+
+    std::string clockSentence() const
+    {
+        switch (m_header.clock) {
+        case ClockKind::Wall: return "Times are those of the clock on the wall: what really happened.";
+        case ClockKind::Device: return "Times are those of virtual devices: operators were measured, links between ranks are modelled.";
+        case ClockKind::Predicted: return "Times are those of the cost model.";
+        }
+        return {};
+    }
+
+    static std::string joined(const std::set<std::string>& all)
+    {
+        std::string text;
+        for (const std::string& each : all) text += (text.empty() ? "" : ", ") + each;
+        return text;
+    }
+
+    void glance()
+    {
+        m_page.section("At a glance", "Times and shares are of the median measured step.");
+        std::vector<std::pair<std::string, std::string>> figures;
+        const auto rate = [](const std::optional<double>& value, const char* unit) { return value ? formatRate(*value, unit) : std::string(kDash); };
+        figures.emplace_back("step time", m_metrics.stepTime ? formatDuration(*m_metrics.stepTime) : kDash);
+        if (m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond) figures.emplace_back("throughput", rate(m_metrics.tokensPerSecond, "tokens/s"));
+        else figures.emplace_back("throughput", rate(m_metrics.samplesPerSecond, "samples/s"));
+        figures.emplace_back("MFU (useful FLOPs of the peak)", percent(m_metrics.mfu));
+        figures.emplace_back("HFU (with recomputation)", percent(m_metrics.hfu));
+        const MemorySummary* const fullest = fullestRank();
+        figures.emplace_back("peak memory of a rank", fullest ? formatBytes(static_cast<double>(fullest->peakBytes)) : kDash);
+        figures.emplace_back("pipeline bubble", percent(m_metrics.bubbleFraction));
+        figures.emplace_back("exposed communication", percent(m_metrics.exposedCommFraction));
+        figures.emplace_back("idle", percent(m_metrics.idleFraction));
+        m_page.figures(figures);
+        if (m_metrics.recorderOverheadFraction) m_page.paragraph("Recording itself cost " + formatPercent(*m_metrics.recorderOverheadFraction, 2) + " of a step.");
+    }
+
+    void waterfall()
+    {
+        m_page.section("Where the time of a step goes", "The shares add up to the whole step, averaged over ranks.");
+        if (m_metrics.waterfall.empty()) return m_page.paragraph("The trace has no complete step, so there is nothing to divide.");
+        std::vector<BarPart> parts;
+        std::vector<std::pair<std::string, std::string>> key;
+        Rows rows;
+        for (const auto& [name, share] : m_metrics.waterfall) {
+            const auto [word, meaning] = words(name);
+            parts.push_back({word, name, share});
+            if (share > 0) key.emplace_back(name, word);
+            const std::string time = m_metrics.stepTime ? formatDuration(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
+            rows.push_back({word, formatPercent(share), time, meaning});
+        }
+        m_page.figure(svgBar(parts, "shares of the step time"));
+        m_page.key(key);
+        m_page.table({"share", "of the step", "time", "meaning"}, rows, false);
+        if (const auto& idle = m_metrics.idleParts; idle && m_metrics.idleFraction.value_or(0) > 0.0005)
+            m_page.paragraph("Idle time by reason: data loading " + formatPercent(idle->dataLoading) + ", launches " + formatPercent(idle->launch) + ", synchronisation " +
+                             formatPercent(idle->synchronisation) + ", other " + formatPercent(idle->other) + " of the step.");
+    }
+
+    const MemorySummary* fullestRank() const
+    {
+        const auto most = std::max_element(m_metrics.memory.begin(), m_metrics.memory.end(), [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
+        return most == m_metrics.memory.end() || most->peakBytes <= 0 ? nullptr : &*most;
+    }
+
+    std::int64_t capacityOf(RankId rank) const
+    {
+        for (const RankInfo& info : m_header.ranks)
+            if (info.rank == rank && info.memoryBytes > 0) return info.memoryBytes;
+        return m_header.spec ? m_header.spec->cluster.device.memoryBytes : 0;
+    }
+
+    /// What the curve shows: the whole trace, or of a long one the step with the peak.
+    TimeRange memoryRange(Instant peak) const
+    {
+        if (m_info.stepCount > kMostShownSteps)
+            for (const StepUtilisation& step : m_steps)
+                if (step.range.begin <= peak && peak < step.range.end) return step.range;
+        return m_info.range;
+    }
+
+    Status memory()
+    {
+        m_page.section("Memory");
+        const MemorySummary* const fullest = fullestRank();
+        if (!fullest) {
+            m_page.paragraph("The trace holds no buffers, so there is no memory curve.");
+            return {};
+        }
+        const TimeRange range = memoryRange(fullest->peakAt);
+        const double peak = static_cast<double>(fullest->peakBytes), capacity = static_cast<double>(capacityOf(fullest->rank));
+        std::string sentence = "Rank " + std::to_string(fullest->rank.value) + " is the fullest one: " + formatBytes(peak) + " at its peak, " +
+                               formatBytes(static_cast<double>(fullest->residentBytes)) + " stay after a step.";
+        if (capacity > 0) sentence += " The device holds " + formatBytes(capacity) + ": the peak fills " + formatPercent(peak / capacity) + " of it.";
+        else sentence += " The device's capacity is not known.";
+        m_page.paragraph(sentence);
+
+        if (!range.empty()) FOURWALLS_TRY(memoryCurve(*fullest, range, capacity));
+        Rows rows;
+        for (int c = 0; c < kMemoryCategoryCount; ++c) {
+            const auto i = static_cast<std::size_t>(c);
+            if (fullest->categoryPeaks[i] == 0) continue;
+            rows.push_back({spaced(name(static_cast<MemoryCategory>(c))), formatBytes(static_cast<double>(fullest->atPeak[i])),
+                            formatPercent(static_cast<double>(fullest->atPeak[i]) / peak), formatBytes(static_cast<double>(fullest->categoryPeaks[i]))});
+        }
+        m_page.table({"category", "at the peak", "share", "own peak"}, rows);
+        FOURWALLS_TRY(largestBuffers(*fullest));
+        ranksTable();
+        return {};
+    }
+
+    Status memoryCurve(const MemorySummary& summary, TimeRange range, double capacity)
+    {
+        FOURWALLS_TRY_ASSIGN(const MemoryWindow window, m_trace.memory(summary.rank, range, kMemoryColumns));
+        StackedCurve curve;
+        std::vector<std::pair<std::string, std::string>> key;
+        for (int c = 0; c < kMemoryCategoryCount; ++c) {
+            curve.styles.push_back('m' + std::to_string(c));
+            if (summary.categoryPeaks[static_cast<std::size_t>(c)] > 0) key.emplace_back(curve.styles.back(), spaced(name(static_cast<MemoryCategory>(c))));
+        }
+        curve.end = range.length().seconds();
+        for (const MemorySample& sample : window.samples) {
+            std::vector<double> values;
+            for (const std::int64_t bytes : sample.bytes) values.push_back(static_cast<double>(bytes));
+            curve.samples.emplace_back((sample.at - range.begin).seconds(), std::move(values));
+        }
+        const double peak = static_cast<double>(summary.peakBytes);
+        // A wall far above the curve would press it flat: the sentence above tells it instead.
+        curve.top = 1.08 * (capacity > 0 && capacity <= 2 * peak ? std::max(peak, capacity) : peak);
+        if (capacity > 0) curve.limit = capacity;
+        if (range.begin <= summary.peakAt && summary.peakAt < range.end) curve.mark = (summary.peakAt - range.begin).seconds();
+        for (const double tick : roundTicks(0, curve.top)) curve.valueTicks.emplace_back(tick, formatBytes(tick));
+        for (const double tick : roundTicks(0, curve.end, 6)) curve.positionTicks.emplace_back(tick, formatDuration(Duration::fromSeconds(tick), 3));
+        const bool wall = curve.limit && *curve.limit <= curve.top;
+        m_page.figure(svgStackedCurve(curve, "live bytes by category over time"), std::string(range.length() == m_info.range.length() ? "The whole trace." : "The step with the peak.") +
+                                                                                    " The dashed line is the peak" + (wall ? ", the red one the device's capacity." : "."));
+        m_page.key(key);
+        return {};
+    }
+
+    Status largestBuffers(const MemorySummary& summary)
+    {
+        FOURWALLS_TRY_ASSIGN(const AllocationList alive, m_trace.aliveAt(summary.rank, summary.peakAt, kMostBuffers));
+        Rows rows;
+        for (const AllocationView& buffer : alive.items) {
+            std::string op = kDash, layer = kDash;
+            if (buffer.op) {
+                FOURWALLS_TRY_ASSIGN(const auto info, m_trace.op(*buffer.op));
+                op = m_redaction.text(info->name);
+                if (info->layer) layer = std::to_string(info->layer->value);
+            }
+            rows.push_back({op, layer, spaced(name(buffer.category)), formatBytes(static_cast<double>(buffer.bytes))});
+        }
+        if (rows.empty()) return {};
+        m_page.paragraph("The largest of the " + formatCount(alive.totalCount) + " buffers that were alive at the peak:");
+        m_page.table({"asked for by", "layer", "category", "size"}, rows);
+        return {};
+    }
+
+    void ranksTable()
+    {
+        if (m_metrics.memory.size() < 2) return;
+        Rows rows;
+        for (const MemorySummary& summary : m_metrics.memory) {
+            if (rows.size() == kMostRanks) break;
+            rows.push_back({"rank " + std::to_string(summary.rank.value), formatBytes(static_cast<double>(summary.peakBytes)), formatBytes(static_cast<double>(summary.residentBytes))});
+        }
+        m_page.table({"", "peak", "after a step"}, rows);
+        restOf(m_metrics.memory.size(), rows.size(), "ranks");
+    }
+
+    void restOf(std::size_t all, std::size_t shown, const std::string& what)
+    {
+        if (all > shown) m_page.paragraph("and " + formatCount(static_cast<std::int64_t>(all - shown)) + " more " + what + ".");
+    }
+
+    void steps()
+    {
+        m_page.section("Steps");
+        if (m_steps.empty()) return m_page.paragraph("The trace has no complete step.");
+        const std::size_t every = (m_steps.size() + kMostPoints - 1) / kMostPoints;
+        PointCurve times, losses;
+        double longest = 0;
+        for (std::size_t i = 0; i < m_steps.size(); i += every) {
+            const double seconds = m_steps[i].range.length().seconds();
+            longest = std::max(longest, seconds);
+            times.points.emplace_back(static_cast<double>(m_steps[i].step.value), seconds);
+        }
+        times.begin = losses.begin = static_cast<double>(m_steps.front().step.value) - 0.5;
+        times.end = losses.end = static_cast<double>(m_steps.back().step.value) + 0.5;
+        times.top = longest > 0 ? 1.1 * longest : 1;
+        for (const double tick : roundTicks(0, times.top)) times.valueTicks.emplace_back(tick, formatDuration(Duration::fromSeconds(tick), 3));
+        std::set<std::int64_t> numbers; // whole steps only
+        for (const double tick : roundTicks(times.begin, times.end, 8)) numbers.insert(static_cast<std::int64_t>(std::llround(tick)));
+        for (const std::int64_t number : numbers) times.positionTicks.emplace_back(static_cast<double>(number), std::to_string(number));
+        std::string caption = "Time of each step, by its number.";
+        const auto warmup = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) { return step.warmup; });
+        if (warmup > 0) caption += " The first " + (warmup == 1 ? std::string("one is a warm-up step") : std::to_string(warmup) + " are warm-up steps") + " and left out of the other figures.";
+        m_page.figure(svgPoints(times, "time per step"), caption);
+
+        for (std::size_t i = 0; i < m_metrics.loss.size() && i < m_steps.size(); i += every)
+            if (m_metrics.loss[i] && std::isfinite(*m_metrics.loss[i])) losses.points.emplace_back(static_cast<double>(m_steps[i].step.value), *m_metrics.loss[i]);
+        if (losses.points.empty()) return m_page.paragraph("The trace does not say what the loss was.");
+        const auto [low, high] = std::minmax_element(losses.points.begin(), losses.points.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        const double margin = std::max(0.05 * (high->second - low->second), 1e-3 * std::abs(high->second) + 1e-9);
+        losses.bottom = low->second - margin;
+        losses.top = high->second + margin;
+        losses.positionTicks = times.positionTicks;
+        for (const double tick : roundTicks(losses.bottom, losses.top)) losses.valueTicks.emplace_back(tick, formatFigure(tick, 4));
+        m_page.figure(svgPoints(losses, "loss per step"), "Loss of each step: " + formatFigure(losses.points.front().second, 4) + " at first, " + formatFigure(losses.points.back().second, 4) + " at last.");
+    }
+
+    Status operators()
+    {
+        m_page.section("Operators that took the most time", "Over all measured steps and ranks.");
+        FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> all, m_trace.opSummaries(1000));
+        Rows rows;
+        for (const OpSummary& summary : all) {
+            if (rows.size() == kMostOperators) break;
+            FOURWALLS_TRY_ASSIGN(const auto op, m_trace.op(summary.op));
+            if (op->activity == Activity::None || summary.total.ns <= 0) continue; // steps, phases: they only hold others
+            const double flops = op->flops * static_cast<double>(summary.count) / summary.total.seconds();
+            std::string where = op->phase == Phase::None ? "" : spaced(name(op->phase));
+            if (op->layer) where += (where.empty() ? "layer " : ", layer ") + std::to_string(op->layer->value);
+            rows.push_back({m_redaction.text(op->name), where.empty() ? kDash : where, spaced(name(op->activity)), formatCount(summary.count), formatDuration(summary.total),
+                            formatDuration(summary.longest), flops > 0 ? formatRate(flops, "FLOP/s") : kDash});
+        }
+        if (rows.empty()) m_page.paragraph("No operator was recorded within a measured step.");
+        else m_page.table({"operator", "where", "kind", "times", "together", "longest", "rate"}, rows);
+        return {};
+    }
+
+    void collectives()
+    {
+        m_page.section("Communication between ranks", "Transfer time is from the last rank's arrival to the end; waiting is from a rank's own arrival to the last one's.");
+        Rows rows;
+        for (const CollectiveMetrics& collective : m_metrics.collectives) {
+            if (rows.size() == kMostRows) break;
+            const CollectiveSummary& summary = collective.summary;
+            const auto rate = [](const std::optional<double>& value) { return value ? formatRate(*value, "B/s") : std::string(kDash); };
+            rows.push_back({spaced(name(summary.operation)), m_redaction.text(collective.group), formatCount(summary.count), formatBytes(static_cast<double>(summary.payloadBytes)),
+                            formatBytes(static_cast<double>(summary.wireBytes)), formatDuration(summary.time), formatDuration(summary.wait), rate(collective.algorithmBytesPerSecond),
+                            rate(collective.busBytesPerSecond)});
+        }
+        if (rows.empty()) return m_page.paragraph(m_header.ranks.size() > 1 ? "No collective was recorded." : "One rank: it has nobody to talk to.");
+        m_page.table({"operation", "group", "times", "payload", "on the wire", "transfer", "waiting", "algbw", "busbw"}, rows);
+        restOf(m_metrics.collectives.size(), rows.size(), "kinds");
+    }
+
+    void bubble()
+    {
+        if (m_metrics.bubbleByStage.size() < 2) return; // no pipeline
+        m_page.section("Pipeline bubble", "Share of the pipeline's window in which a stage neither computes nor exchanges data with its peers.");
+        Rows rows;
+        for (std::size_t stage = 0; stage < m_metrics.bubbleByStage.size(); ++stage) {
+            if (rows.size() == kMostRows) break;
+            const double share = m_metrics.bubbleByStage[stage];
+            rows.push_back({"stage " + std::to_string(stage), formatPercent(share)});
+            m_page.figure(svgBar({{"busy", "achieved", 1 - share}, {"bubble " + formatPercent(share), "bubble", share}}, "stage " + std::to_string(stage) + ": bubble " + formatPercent(share)));
+        }
+        m_page.table({"", "bubble"}, rows);
+        if (!m_header.spec) return;
+        const ParallelPlan& plan = m_header.spec->plan;
+        const bool closedForm = plan.schedule == PipelineSchedule::Naive || plan.schedule == PipelineSchedule::GPipe || plan.schedule == PipelineSchedule::OneFOneB ||
+                                plan.schedule == PipelineSchedule::Interleaved;
+        if (closedForm && plan.pp > 1)
+            m_page.paragraph("Mean " + percent(m_metrics.bubbleFraction) + "; " + std::to_string(plan.pp) + " equal stages with " + std::to_string(plan.microbatches) + " micro-batches under the schedule " +
+                             std::string(name(plan.schedule)) + " would have " + formatPercent(pipelineBubble(plan.schedule, plan.pp, plan.microbatches, plan.vpp)) + ".");
+    }
+
+    void inferred()
+    {
+        const std::vector<InferredField> fields = inferredFields(m_info.audit);
+        if (fields.empty()) return;
+        m_page.section("What the profile shows of the run behind it", "Inferred, not stated by the file.");
+        Rows rows;
+        for (const InferredField& field : fields)
+            rows.push_back({spaced(field.field), m_redaction.text(field.value), std::string(name(field.confidence)), m_redaction.text(field.why)});
+        m_page.table({"", "value", "sure", "because"}, rows, false);
+    }
+
+    void audit()
+    {
+        m_page.section("What was lost, repaired or noticed");
+        Rows rows;
+        for (const AuditRecord& record : m_info.audit) {
+            if (record.name.starts_with("inferred_")) continue;
+            if (rows.size() == kMostRows) break;
+            rows.push_back({spaced(record.name), std::string(name(record.severity)), formatCount(record.count), m_redaction.text(record.detail)});
+        }
+        if (m_metrics.dropped == 0) m_page.paragraph("No record was dropped.");
+        if (!rows.empty()) m_page.table({"counter", "kind", "count", "detail"}, rows, false);
+    }
+
+    TraceQuery& m_trace;
+    const TraceInfo& m_info;
+    Redaction m_redaction;
+    TraceHeader m_header;
+    TraceMetrics m_metrics;
+    std::vector<StepUtilisation> m_steps;
+    ReportPage m_page;
+};
+
+} // namespace
+
+Status writeHtmlReport(TraceQuery& trace, std::ostream& out, std::stop_token stop)
+{
+    return Report(trace).write(out, stop);
+}
+
+} // namespace fourwalls

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that a report's page is made of: its style sheet, sections, tables and figures with their captions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fourwalls {
+
+/// Collects the body of a page; texts are escaped here and nowhere else.
+class ReportPage {
+public:
+    void section(std::string_view heading, std::string_view explanation = {});
+    void paragraph(std::string_view text);
+    /// svg: a drawing as svg_figures makes it. caption may be empty.
+    void figure(const std::string& svg, std::string_view caption = {});
+    /// Coloured squares with words, as a key to a figure: class and word.
+    void key(const std::vector<std::pair<std::string, std::string>>& entries);
+    /// The first column is text, the others are figures and stand right; numbers: false leaves all left.
+    void table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows, bool numbers = true);
+    /// Large figures side by side: what, and how much.
+    void figures(const std::vector<std::pair<std::string, std::string>>& entries);
+
+    /// The whole document.
+    std::string html(std::string_view title, std::string_view subtitle, const std::vector<std::string>& labels) const;
+
+private:
+    std::string m_body;
+};
+
+} // namespace fourwalls
