@@ -136,6 +136,8 @@ void RecordArguments::declare(CLI::App& app)
     app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "bf16"}))->capture_default_str();
     app.add_option("--seed", seed, "equal seeds give equal runs")->capture_default_str();
     app.add_option("--data", data, "text file to train on (default: the text that ships with the program)");
+    app.add_option("--eval-every", evaluateEvery, "steps between evaluations on batches that training does not see");
+    app.add_option("--eval-steps", evaluateBatches, "global batches of one evaluation")->capture_default_str();
     app.add_option("--save-weights", saveWeights, "folder for the trained weights (safetensors)");
     app.add_option("--load-weights", loadWeights, "folder with the weights to begin with (safetensors)");
     app.add_option("--slow-rank", slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)");
@@ -188,6 +190,10 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.clock = clock == "device" ? ClockKind::Device : ClockKind::Wall;
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
+    if (evaluateEvery < 0) return usage("--eval-every", "must be at least 1", "--eval-every 10");
+    if (evaluateBatches < 1) return usage("--eval-steps", "must be at least 1", "--eval-steps 1");
+    options.evaluateEvery = evaluateEvery;
+    options.evaluateBatches = evaluateBatches;
     for (const std::string& text : slowRanks) {
         FOURWALLS_TRY_ASSIGN(const engine::SlowRank slow, readSlowRank(text, spec.plan));
         options.slowRanks.push_back(slow);

@@ -26,6 +26,7 @@ struct RecordArguments {
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
     std::string cluster = "this-machine";
     std::uint64_t seed = 1;
+    std::int64_t evaluateEvery = 0, evaluateBatches = 1;
     std::string data, saveWeights, loadWeights;
     std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;

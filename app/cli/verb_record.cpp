@@ -21,18 +21,21 @@ using nlohmann::json;
 
 json stepJson(const engine::StepProgress& step)
 {
-    return {{"step", step.step + 1},
-            {"steps", step.steps},
-            {"loss", step.loss},
-            {"lr", step.learningRate},
-            {"grad_norm", step.gradientNorm},
-            {"step_ms", step.duration.milliseconds()}};
+    json line{{"step", step.step + 1},
+              {"steps", step.steps},
+              {"loss", step.loss},
+              {"lr", step.learningRate},
+              {"grad_norm", step.gradientNorm},
+              {"step_ms", step.duration.milliseconds()}};
+    if (step.evaluationLoss) line["evaluation_loss"] = *step.evaluationLoss;
+    return line;
 }
 
 std::string stepText(const engine::StepProgress& step)
 {
     return fmt::format("step {}/{}  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step + 1, step.steps,
-                       step.loss, step.learningRate, step.gradientNorm, formatDuration(step.duration));
+                       step.loss, step.learningRate, step.gradientNorm, formatDuration(step.duration)) +
+           (step.evaluationLoss ? fmt::format("  evaluation loss {:.4f}", *step.evaluationLoss) : std::string());
 }
 
 /// Median over the measured steps; absent without any.
@@ -156,9 +159,12 @@ private:
             object["step_time_ms"] = median ? json(median->milliseconds()) : json(nullptr);
             object["loss"] = json::array();
             object["step_ms"] = json::array();
+            object["evaluations"] = json::array();
             for (const engine::StepProgress& step : report.steps) {
                 object["loss"].push_back(step.loss);
                 object["step_ms"].push_back(step.duration.milliseconds());
+                if (step.evaluationLoss)
+                    object["evaluations"].push_back({{"step", step.step + 1}, {"loss", *step.evaluationLoss}});
             }
             return console.answerJson(std::move(object));
         }

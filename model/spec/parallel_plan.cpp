@@ -73,7 +73,7 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
 }
 
 constexpr std::string_view kKeys = "dp, tp, pp, cp, ep, vpp, microbatches, zero, reshard, sp, recompute, offload, "
-                                   "schedule, collective, overlap, fuse, "
+                                   "schedule, collective, overlap, fuse, inplace, "
                                    "attention, routing, conv, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
@@ -95,6 +95,7 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "collective") return readWord(key, value, kCollectiveWords, plan.collective);
     if (key == "overlap") return readSwitch(key, value, plan.overlap);
     if (key == "fuse") return readSwitch(key, value, plan.fuse);
+    if (key == "inplace") return readSwitch(key, value, plan.inPlace);
     if (key == "routing") return readWord(key, value, kRoutingWords, plan.routing);
     if (key == "conv") return readWord(key, value, kConvolutionWords, plan.convolution);
     if (key == "ps") return readWord(key, value, kParameterServerWords, plan.parameterServer);
@@ -178,6 +179,7 @@ std::string formatPlan(const ParallelPlan& plan)
     if (plan.collective != defaults.collective) add("collective", wordOf(kCollectiveWords, plan.collective));
     addInt("overlap", plan.overlap, defaults.overlap);
     addInt("fuse", plan.fuse, defaults.fuse);
+    addInt("inplace", plan.inPlace, defaults.inPlace);
     if (plan.fusedAttention != defaults.fusedAttention) add("attention", "unfused");
     if (plan.routing != defaults.routing) add("routing", wordOf(kRoutingWords, plan.routing));
     if (plan.convolution != defaults.convolution) add("conv", wordOf(kConvolutionWords, plan.convolution));

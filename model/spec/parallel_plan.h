@@ -30,6 +30,7 @@ struct ParallelPlan {
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
     bool overlap = true;
     bool fuse = true;
+    bool inPlace = true; ///< results reuse the buffers of operands that are needed no longer
     bool fusedAttention = true;
     MoeRouting routing = MoeRouting::Balanced;
     ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Auto;

@@ -20,6 +20,11 @@ const TransformerSpec* transformer(const RunSpec& s)
     return s.model.transformer();
 }
 
+bool offloads(const ParallelPlan& p)
+{
+    return p.offloadOptimizer || p.offloadActivations || p.offloadParameters;
+}
+
 // Tokens of one micro-batch on one context-parallel rank.
 std::int64_t heldTokens(const RunSpec& s)
 {
@@ -64,9 +69,15 @@ constexpr Limit kLimits[] = {
                 s.model.transformer()->hasExperts();
      },
      "the auxiliary loss of a mixture of experts needs to know of all workers' choices", "ps=none"},
+    {"offload", [](const RunSpec& s) { return s.plan.parameterServer != ParameterServer::None && offloads(s.plan); },
+     "workers of parameter servers have nothing to offload: weights and optimizer state are on the servers",
+     "offload=none"},
+    {"offload", [](const RunSpec& s) { return s.plan.offloadActivations && s.model.recommendation() != nullptr; },
+     "a recommendation model keeps next to nothing for its backward pass", "offload=optimizer,parameters"},
     {"offload",
-     [](const RunSpec& s) { return s.plan.offloadOptimizer || s.plan.offloadActivations || s.plan.offloadParameters; },
-     "the engine of this version does not offload", "offload=none"},
+     [](const RunSpec& s) { return s.plan.offloadParameters && (s.plan.zero == 1 || s.plan.zero == 2); },
+     "these stages gather all weights on every rank after each update, so none could stay on the host",
+     "zero=3, or zero=0"},
 };
 
 } // namespace

@@ -92,6 +92,9 @@ Status checkMemory(const RunSpec& spec)
     const double needed = leastMemory(spec);
     const auto machine = static_cast<double>(machineMemoryBytes());
     double capacity = static_cast<double>(capacityOf(spec)) * spec.plan.worldSize();
+    const ParallelPlan& plan = spec.plan;
+    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters) // the host's memory counts, too
+        capacity = machine;
     if (machine > 0) capacity = std::min(capacity, machine); // the ranks are threads of one process
     if (capacity <= 0 || needed <= capacity) return {};
     char text[160];
@@ -210,16 +213,20 @@ private:
             FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
             kept = trainer;
             if (!m_options.loadWeightsDirectory.empty()) {
-                const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad);
+                const Scope load(recorder, SliceKind::Checkpoint, "load weights", Phase::CheckpointLoad, -1,
+                                 trainer->loadedBytes());
                 FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
             }
         }
         for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
         takeSteps(
-            slot, [&](std::int64_t i) { return trainer->step(i); }, report);
+            slot, [&](std::int64_t i) { return trainer->step(i); }, report,
+            [&] { return trainer->evaluate(m_options.evaluateBatches); });
+        if (trainer->hostPool()) report.peakHostBytes = trainer->hostPool()->statistics().peakAllocated;
 
         if (!m_options.saveWeightsDirectory.empty()) {
-            const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave);
+            const Scope save(recorder, SliceKind::Checkpoint, "save weights", Phase::CheckpointSave, -1,
+                             trainer->savedBytes());
             FOURWALLS_TRY(trainer->saveWeights(m_options.saveWeightsDirectory));
             recorder.event(EventKind::Checkpoint, "weights saved");
         }
@@ -267,7 +274,8 @@ private:
         return {};
     }
 
-    void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report)
+    void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report,
+                   const std::function<double()>& evaluate = {})
     {
         Recorder& recorder = *slot.recorder;
         const bool first = recorder.rank().value == 0;
@@ -287,7 +295,7 @@ private:
             }
             const Instant wall = recorder.wallNow();
             const Duration cpu = threadCpu();
-            const StepProgress progress = step(i);
+            StepProgress progress = step(i);
             const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
             recorder.counter(wallCounter, recorder.now(), tookWall.milliseconds());
             recorder.counter(cpuCounter, recorder.now(), tookCpu.milliseconds());
@@ -295,6 +303,8 @@ private:
                 report.stepWall += tookWall;
                 report.stepCpu += tookCpu;
             }
+            if (evaluate && m_options.evaluateEvery > 0 && (i + 1) % m_options.evaluateEvery == 0)
+                progress.evaluationLoss = evaluate();
             if (!first) continue;
             m_report.steps.push_back(progress);
             if (m_callbacks.onStep) m_callbacks.onStep(progress);
@@ -359,6 +369,8 @@ private:
     double m_fastest = 0;
 };
 
+constexpr std::int64_t kMostEvaluationBatches = 1'000'000;
+
 Status checkOptions(const RunSpec& spec, const RunOptions& options)
 {
     const int world = ranksOf(spec.plan);
@@ -381,6 +393,13 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
         if (options.clock != ClockKind::Device)
             return invalid("link", "links are modelled on the device clock only", "--clock device");
     }
+    if (options.evaluateEvery < 0 || options.evaluateBatches < 1 || options.evaluateBatches > kMostEvaluationBatches)
+        return invalid("evaluation", "the number of steps or batches is out of range",
+                       "every 10 steps, for example, over 1 to " + std::to_string(kMostEvaluationBatches) +
+                           " batches");
+    if (options.evaluateEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
+        return Error{ErrorCode::Unsupported, "workers of parameter servers have no evaluation phase", "evaluation",
+                     "ps=none"};
     if (options.clock == ClockKind::Device && spec.training.steps < 3)
         return invalid("clock", "the device clock needs 2 steps to measure the operators before the ones that count",
                        "at least 3 steps");

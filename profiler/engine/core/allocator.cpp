@@ -39,15 +39,23 @@ bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) co
     return std::less<const char*>{}(a->data, b->data);
 }
 
-Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes)
+Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool)
     : m_recorder(recorder)
     , m_limit(limitBytes)
-    , m_reservedCounter(recorder.defineCounter("reserved_bytes", CounterUnit::Bytes, true))
+    , m_pool(pool)
+    , m_counter(
+          recorder.defineCounter(pool == Pool::Device ? "reserved_bytes" : "host_bytes", CounterUnit::Bytes, true))
 {}
 
 void Allocator::reportReserved()
 {
-    m_recorder.counter(m_reservedCounter, m_recorder.now(), static_cast<double>(m_statistics.reserved));
+    if (m_pool == Pool::Device)
+        m_recorder.counter(m_counter, m_recorder.now(), static_cast<double>(m_statistics.reserved));
+}
+
+void Allocator::reportHost()
+{
+    m_recorder.counter(m_counter, m_recorder.now(), static_cast<double>(m_statistics.allocated));
 }
 
 Allocator::~Allocator()
@@ -147,16 +155,20 @@ Allocator::Block* Allocator::allocate(std::int64_t bytes, MemoryCategory categor
     s.current[c] += bytes;
     s.categoryPeaks[c] = std::max(s.categoryPeaks[c], s.current[c]);
     ++s.liveBuffers;
-    m_recorder.allocated(block->id, bytes, block->data, category);
+    if (m_pool == Pool::Host)
+        reportHost();
+    else
+        m_recorder.allocated(block->id, bytes, block->data, category);
     return block;
 }
 
 void Allocator::free(Block* block)
 {
-    m_recorder.freed(block->id);
+    if (m_pool == Pool::Device) m_recorder.freed(block->id);
     m_statistics.allocated -= block->requested;
     m_statistics.current[static_cast<std::size_t>(block->category)] -= block->requested;
     --m_statistics.liveBuffers;
+    if (m_pool == Pool::Host) reportHost();
 
     block->used = false;
     FreeSet& set = m_free[block->small];

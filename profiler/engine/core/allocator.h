@@ -36,8 +36,11 @@ public:
     static constexpr std::int64_t kSmallSegment = 2 << 20;
     static constexpr std::int64_t kLargeSegment = 32 << 20;
 
+    /// Device: buffers are allocations of the rank. Host: a second pool; only its size is told, as a counter.
+    enum class Pool { Device, Host };
+
     /// limitBytes: capacity; exceeding it throws EngineError. 0: no limit but the machine's.
-    Allocator(Recorder& recorder, std::int64_t limitBytes);
+    Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool = Pool::Device);
     ~Allocator();
     Allocator(const Allocator&) = delete;
     Allocator& operator=(const Allocator&) = delete;
@@ -67,10 +70,12 @@ private:
     Block* newSegment(std::int64_t size, bool small);
     void split(Block* block, std::int64_t size);
     void reportReserved();
+    void reportHost();
 
     Recorder& m_recorder;
     std::int64_t m_limit;
-    CounterId m_reservedCounter;    // "reserved_bytes", one sample per change
+    Pool m_pool;
+    CounterId m_counter;            // "reserved_bytes", or "host_bytes" (allocated); one sample per change
     std::array<FreeSet, 2> m_free;  // large, small
     std::vector<Block*> m_segments; // first block of each
     std::int64_t m_nextId = 0;

@@ -138,7 +138,7 @@ OpId Recorder::intern(const OpKey& key)
     if (key.layer >= 0) info.layer = LayerIndex{key.layer};
     info.flops = key.flops;
     info.bytes = key.bytes;
-    info.detail = shapeText(key.shape);
+    info.detail = key.detail ? key.detail : shapeText(key.shape);
     const OpId id = m_sink->defineOp(info);
     m_ops.emplace(key, id);
     return id;
@@ -205,6 +205,15 @@ void Recorder::communication(const char* name, SliceKind kind, Activity activity
     if (!on()) return;
     const OpId op = intern({name, kind, m_phase, activity, m_layer, 0, bytes, {}});
     m_producer->slice({communicationTrack(), op, start, end - start, m_microbatch, std::nullopt});
+    ++m_events;
+}
+
+void Recorder::copy(const char* name, std::int64_t bytes, Instant start, Instant end, const char* detail)
+{
+    if (!on()) return;
+    if (!m_copies) m_copies = m_sink->defineTrack({m_rank, TrackKind::CopyStream, "copies", 6});
+    const OpId op = intern({name, SliceKind::Copy, m_phase, Activity::Copy, m_layer, 0, bytes, {}, detail});
+    m_producer->slice({*m_copies, op, start, end - start, m_microbatch, std::nullopt});
     ++m_events;
 }
 

@@ -30,6 +30,7 @@ struct OpKey {
     double flops = 0;
     std::int64_t bytes = 0;
     std::array<std::int32_t, 4> shape{}; ///< shown as "shape 2048x384x1536"; zeros at the end are left out
+    const char* detail = nullptr;        ///< shown as it is, in place of the shape
 
     friend bool operator==(const OpKey&, const OpKey&) = default;
 };
@@ -115,6 +116,9 @@ public:
     /// A slice there.
     void communication(const char* name, SliceKind kind, Activity activity, std::int64_t bytes, Instant start,
                        Instant end);
+    /// A copy between the rank's memory and the host's, on a track of its own. detail: how its time came about; like a
+    /// name it outlives the recorder's use of it.
+    void copy(const char* name, std::int64_t bytes, Instant start, Instant end, const char* detail);
     void collective(const CollectiveRecord& record);
     void flow(const FlowRecord& record);
     GroupId defineGroup(const ProcessGroupInfo& info) { return on() ? m_sink->defineGroup(info) : GroupId{}; }
@@ -153,7 +157,7 @@ private:
     double m_slowness = 1;
     KernelTimes m_kernelTimes;
     Instant m_virtualNow;
-    std::optional<TrackId> m_communication;
+    std::optional<TrackId> m_communication, m_copies;
     RankId m_rank;
     std::int64_t m_originNs = 0;
     TrackId m_steps, m_phases, m_operators, m_kernels;

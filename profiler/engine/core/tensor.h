@@ -76,6 +76,8 @@ public:
     std::int64_t rows() const { return m_shape.last() ? elements() / m_shape.last() : 0; }
 
     void* data() const { return m_data; }
+    /// The buffer itself, to tell later whether another tensor still lies in it.
+    std::weak_ptr<const void> buffer() const { return m_storage; }
     template <class T>
     T* as() const
     {

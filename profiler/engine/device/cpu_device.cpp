@@ -3,6 +3,7 @@
 #include "profiler/engine/device/cpu_device.h"
 
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/activation_type.h"
 #include "profiler/engine/device/simd_kernels.h"
 
 #include <cmath>
@@ -12,19 +13,6 @@
 namespace fourwalls::engine {
 
 namespace {
-
-// Calls f with a value of the activation type of t.
-template <class F>
-void dispatch(const Tensor& t, F f)
-{
-    if (t.type() == DType::F32)
-        f(float{});
-    else if (t.type() == DType::Bf16)
-        f(Bf16{});
-    else
-        throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())),
-                          "device");
-}
 
 KeyMask maskOf(bool causal, const Tensor& keysSeen)
 {
@@ -68,7 +56,7 @@ void CpuDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, cons
 
 void CpuDevice::doColumnSum(const Tensor& x, const Tensor& out, bool accumulate)
 {
-    dispatch(x, [&]<class T>(T) {
+    dispatchActivation(x, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels).columnSum(x.as<T>(), out.as<float>(), x.rows(), x.columns(), accumulate);
     });
 }
@@ -76,7 +64,7 @@ void CpuDevice::doColumnSum(const Tensor& x, const Tensor& out, bool accumulate)
 void CpuDevice::doNormForward(NormKind kind, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& y,
                               const Tensor& mean, const Tensor& rstd)
 {
-    dispatch(x, [&]<class T>(T) {
+    dispatchActivation(x, [&]<class T>(T) {
         const auto& k = kernelsOf<T>(*m_kernels);
         const float epsilon = static_cast<float>(kNormEpsilon);
         if (kind == NormKind::LayerNorm)
@@ -95,7 +83,7 @@ void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
         doZero(dgamma);
         if (dbeta.defined()) doZero(dbeta);
     }
-    dispatch(x, [&]<class T>(T) {
+    dispatchActivation(x, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
             .normBackward(x.as<T>(), gamma.as<float>(), kind == NormKind::LayerNorm ? mean.as<float>() : nullptr,
                           rstd.as<float>(), dy.as<T>(), dx.as<T>(), accumulateDx, dgamma.as<float>(),
@@ -105,30 +93,45 @@ void CpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
 
 void CpuDevice::doGeluForward(const Tensor& x, const Tensor& y)
 {
-    dispatch(x, [&]<class T>(T) { kernelsOf<T>(*m_kernels).gelu(x.as<T>(), y.as<T>(), x.elements()); });
+    dispatchActivation(x, [&]<class T>(T) { kernelsOf<T>(*m_kernels).gelu(x.as<T>(), y.as<T>(), x.elements()); });
 }
 
 void CpuDevice::doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx)
 {
-    dispatch(
+    dispatchActivation(
         x, [&]<class T>(T) { kernelsOf<T>(*m_kernels).geluBackward(x.as<T>(), dy.as<T>(), dx.as<T>(), x.elements()); });
+}
+
+void CpuDevice::doGeluBackwardBias(const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& dBias,
+                                   bool accumulate)
+{
+    if (!accumulate) doZero(dBias);
+    const std::int64_t c = x.columns();
+    dispatchActivation(x, [&]<class T>(T) {
+        const auto& k = kernelsOf<T>(*m_kernels);
+        for (std::int64_t i = 0; i < x.rows(); ++i) { // a row is still in the cache when it is added up
+            k.geluBackward(x.as<T>() + i * c, dy.as<T>() + i * c, dx.as<T>() + i * c, c);
+            k.accumulateRow(dx.as<T>() + i * c, dBias.as<float>(), c);
+        }
+    });
 }
 
 void CpuDevice::doSwigluForward(const Tensor& gateUp, const Tensor& y)
 {
-    dispatch(y, [&]<class T>(T) { kernelsOf<T>(*m_kernels).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns()); });
+    dispatchActivation(
+        y, [&]<class T>(T) { kernelsOf<T>(*m_kernels).swiglu(gateUp.as<T>(), y.as<T>(), y.rows(), y.columns()); });
 }
 
 void CpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp)
 {
-    dispatch(dy, [&]<class T>(T) {
+    dispatchActivation(dy, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels).swigluBackward(gateUp.as<T>(), dy.as<T>(), dGateUp.as<T>(), dy.rows(), dy.columns());
     });
 }
 
 void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen)
 {
-    dispatch(scores, [&]<class T>(T) {
+    dispatchActivation(scores, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
             .softmax(scores.as<T>(), scores.rows(), scores.columns(), static_cast<float>(scale),
                      maskOf(causal, keysSeen));
@@ -138,7 +141,7 @@ void CpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal
 void CpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gradient, double scale, bool causal,
                                   const Tensor& keysSeen)
 {
-    dispatch(gradient, [&]<class T>(T) {
+    dispatchActivation(gradient, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
             .softmaxBackward(probabilities.as<T>(), gradient.as<T>(), gradient.rows(), gradient.columns(),
                              static_cast<float>(scale), maskOf(causal, keysSeen));
@@ -149,7 +152,7 @@ void CpuDevice::doRotary(const AttentionShape& s, const Tensor& qkv, const Tenso
                          bool inverse)
 {
     const std::int64_t half = s.headDim / 2;
-    dispatch(qkv, [&]<class T>(T) {
+    dispatchActivation(qkv, [&]<class T>(T) {
         for (std::int64_t i = 0; i < s.batch * s.sequence; ++i) {
             const std::int64_t position = i % s.sequence;
             kernelsOf<T>(*m_kernels)
@@ -176,7 +179,8 @@ void CpuDevice::doCrossEntropy(const Tensor& logits, const Tensor& targets, cons
 
 void CpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
 {
-    dispatch(out, [&]<class T>(T) { kernelsOf<T>(*m_kernels).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
+    dispatchActivation(
+        out, [&]<class T>(T) { kernelsOf<T>(*m_kernels).add(a.as<T>(), b.as<T>(), out.as<T>(), out.elements()); });
 }
 
 void CpuDevice::doZero(const Tensor& x)

@@ -30,6 +30,8 @@ protected:
                         const Tensor& dbeta, bool accumulateParameters) override;
     void doGeluForward(const Tensor& x, const Tensor& y) override;
     void doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
+    void doGeluBackwardBias(const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& dBias,
+                            bool accumulate) override;
     void doSwigluForward(const Tensor& gateUp, const Tensor& y) override;
     void doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp) override;
     void doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen) override;

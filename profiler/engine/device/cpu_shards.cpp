@@ -2,6 +2,7 @@
 // The CPU's operators on rows that are looked up and on layers that are cut over ranks: embeddings, biases behind a
 // sum over ranks, cross entropy over a shard of the vocabulary, ranges of columns.
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/activation_type.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/simd_kernels.h"
 
@@ -11,28 +12,12 @@
 
 namespace fourwalls::engine {
 
-namespace {
-
-template <class F>
-void dispatch(const Tensor& t, F f)
-{
-    if (t.type() == DType::F32)
-        f(float{});
-    else if (t.type() == DType::Bf16)
-        f(Bf16{});
-    else
-        throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())),
-                          "device");
-}
-
-} // namespace
-
 void CpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, const Tensor& positions,
                                    const Tensor& out, std::int64_t firstToken)
 {
     const std::int64_t c = out.columns();
     const std::int32_t* token = tokens.as<std::int32_t>();
-    dispatch(out, [&]<class T>(T) {
+    dispatchActivation(out, [&]<class T>(T) {
         for (std::int64_t i = 0; i < tokens.elements(); ++i) {
             const float* position = positions.defined() ? positions.as<float>() + i % tokens.columns() * c : nullptr;
             const std::int64_t row = token[i] - firstToken;
@@ -52,7 +37,7 @@ void CpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, co
 {
     const std::int64_t c = dOut.columns();
     const std::int32_t* token = tokens.as<std::int32_t>();
-    dispatch(dOut, [&]<class T>(T) {
+    dispatchActivation(dOut, [&]<class T>(T) {
         const auto& k = kernelsOf<T>(*m_kernels);
         for (std::int64_t i = 0; i < tokens.elements(); ++i) {
             const std::int64_t row = token[i] - firstToken;
@@ -66,7 +51,7 @@ void CpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, co
 void CpuDevice::doAddRows(const Tensor& ids, const Tensor& table, const Tensor& x)
 {
     const std::int64_t c = x.columns();
-    dispatch(x, [&]<class T>(T) {
+    dispatchActivation(x, [&]<class T>(T) {
         for (std::int64_t i = 0; i < ids.elements(); ++i) {
             T* row = x.as<T>() + i * c;
             kernelsOf<T>(*m_kernels).embeddingRow(row, table.as<float>() + ids.as<std::int32_t>()[i] * c, row, c);
@@ -76,7 +61,7 @@ void CpuDevice::doAddRows(const Tensor& ids, const Tensor& table, const Tensor& 
 
 void CpuDevice::doAddBias(const Tensor& x, const Tensor& bias, const Tensor& residual)
 {
-    dispatch(x, [&]<class T>(T) {
+    dispatchActivation(x, [&]<class T>(T) {
         kernelsOf<T>(*m_kernels)
             .addBias(x.as<T>(), bias.as<float>(), residual.defined() ? residual.as<T>() : nullptr, x.rows(),
                      x.columns());

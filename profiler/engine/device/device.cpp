@@ -98,6 +98,13 @@ void Device::geluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx)
     doGeluBackward(x, dy, dx);
 }
 
+void Device::geluBackwardBias(const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& dBias, bool accumulate)
+{
+    const Scope scope(m_recorder, "gelu and bias gradient", 0, x.bytes() + dy.bytes() + dx.bytes() + dBias.bytes(),
+                      shapeOf(x));
+    doGeluBackwardBias(x, dy, dx, dBias, accumulate);
+}
+
 void Device::swigluForward(const Tensor& gateUp, const Tensor& y)
 {
     const Scope scope(m_recorder, "swiglu", 0, gateUp.bytes() + y.bytes(), shapeOf(y));
@@ -283,6 +290,32 @@ void Device::sgd(const Tensor& weight, const Tensor& gradient, const Tensor& vel
 {
     const Scope scope(m_recorder, "sgd", 0, 5 * weight.bytes() + optionalBytes(compute), shapeOf(weight));
     doSgd(weight, gradient, velocity, compute, step);
+}
+
+void Device::adamw(std::span<const UpdateTensors> all, const AdamWStep& step)
+{
+    std::int64_t bytes = 0;
+    for (const UpdateTensors& t : all) bytes += 7 * t.weight.bytes() + optionalBytes(t.compute);
+    const Scope scope(m_recorder, "adamw multi-tensor", 0, bytes,
+                      {extent(static_cast<std::int64_t>(all.size())), 0, 0, 0});
+    for (const UpdateTensors& t : all) {
+        AdamWStep own = step;
+        own.weightDecay = t.weightDecay;
+        doAdamw(t.weight, t.gradient, t.first, t.second, t.compute, own);
+    }
+}
+
+void Device::sgd(std::span<const UpdateTensors> all, const SgdStep& step)
+{
+    std::int64_t bytes = 0;
+    for (const UpdateTensors& t : all) bytes += 5 * t.weight.bytes() + optionalBytes(t.compute);
+    const Scope scope(m_recorder, "sgd multi-tensor", 0, bytes,
+                      {extent(static_cast<std::int64_t>(all.size())), 0, 0, 0});
+    for (const UpdateTensors& t : all) {
+        SgdStep own = step;
+        own.weightDecay = t.weightDecay;
+        doSgd(t.weight, t.gradient, t.first, t.compute, own);
+    }
 }
 
 } // namespace fourwalls::engine

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace fourwalls::engine {
@@ -71,6 +72,13 @@ struct SgdStep {
     double gradientScale = 1;
 };
 
+/// What one update works on, all in one shape. Second: AdamW only. compute: the copy of the weights in the compute type
+/// that is refreshed, or undefined.
+struct UpdateTensors {
+    Tensor weight, gradient, first, second, compute;
+    double weightDecay = 0; ///< in place of the step's
+};
+
 class Device {
 public:
     Device(Recorder& recorder, Allocator& allocator) : m_recorder(recorder), m_allocator(allocator) {}
@@ -103,6 +111,8 @@ public:
     void geluForward(const Tensor& x, const Tensor& y);
     /// dx = dy gelu'(x). dx may be dy.
     void geluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx);
+    /// The same, and dBias (master type) (+)= the column sums of dx, in one pass over memory.
+    void geluBackwardBias(const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& dBias, bool accumulate);
     /// gateUp: [n, 2f], gate columns first. y = silu(gate) up: [n, f] (Shazeer 2020, arXiv:2002.05202).
     void swigluForward(const Tensor& gateUp, const Tensor& y);
     void swigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp);
@@ -183,6 +193,9 @@ public:
                const AdamWStep& step);
     void sgd(const Tensor& weight, const Tensor& gradient, const Tensor& velocity, const Tensor& compute,
              const SgdStep& step);
+    /// The same for many tensors as one kernel.
+    void adamw(std::span<const UpdateTensors> all, const AdamWStep& step);
+    void sgd(std::span<const UpdateTensors> all, const SgdStep& step);
 
 protected:
     virtual void doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options) = 0;
@@ -194,6 +207,12 @@ protected:
                                 const Tensor& dgamma, const Tensor& dbeta, bool accumulateParameters) = 0;
     virtual void doGeluForward(const Tensor& x, const Tensor& y) = 0;
     virtual void doGeluBackward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+    virtual void doGeluBackwardBias(const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& dBias,
+                                    bool accumulate)
+    {
+        doGeluBackward(x, dy, dx);
+        doColumnSum(dx, dBias, accumulate);
+    }
     virtual void doSwigluForward(const Tensor& gateUp, const Tensor& y) = 0;
     virtual void doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const Tensor& dGateUp) = 0;
     virtual void doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen) = 0;

@@ -17,6 +17,13 @@ struct AttentionCore {
     struct Saved {
         Tensor probabilities; ///< unfused: [batch, heads, sequence, keys]
         Tensor logSumExp;     ///< fused: [batch, heads, sequence]
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            f(probabilities);
+            f(logSumExp);
+        }
     };
 
     /// qkv: [batch * sequence, shape.width()]; returns [batch * sequence, heads * headDim].

@@ -23,7 +23,8 @@ Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved&
 {
     Tensor y = context.activation(x.shape());
     context.images.batchNorm(x, gain->weight, shift->weight, relu && fuse, y, saved);
-    if (relu && !fuse) context.images.relu(y);
+    if (relu && !fuse) y = context.relu(y);
+    if (context.rank.evaluating) return y; // the statistics are those of training
     // The running variance is the unbiased one, n / (n - 1) times the batch's own.
     const std::int64_t channels = x.shape()[1];
     const auto count = static_cast<double>(x.elements() / channels);
@@ -50,8 +51,9 @@ Tensor BatchNorm::backwardInPlace(ImageContext context, const Tensor& x, const B
                                   const Tensor& dy) const
 {
     if (needsOutput()) context.images.addReluGradient(y, dy, Tensor());
-    backwardInto(context, x, saved, dy, dy);
-    return dy;
+    const Tensor dx = context.rank.inPlace ? dy : context.temporary(x.shape());
+    backwardInto(context, x, saved, dy, dx);
+    return dx;
 }
 
 Tensor BatchNorm::backward(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& dy) const

@@ -28,7 +28,7 @@ struct BatchNorm {
     /// Whether the backward pass reads the forward pass's result.
     bool needsOutput() const { return relu && !fuse; }
 
-    /// The gradient with respect to x, in dy's memory. y: the forward pass's result, if it is needed. The parameters'
+    /// The gradient with respect to x, in dy's memory if the rank works in place. y: the forward pass's result, if it is needed. The parameters'
     /// gradients are added in the same pass.
     Tensor backwardInPlace(ImageContext context, const Tensor& x, const BatchNormSaved& saved, const Tensor& y,
                            const Tensor& dy) const;

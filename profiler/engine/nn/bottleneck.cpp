@@ -81,8 +81,9 @@ Tensor Bottleneck::forward(ImageContext context, const Tensor& x, Saved& s) cons
     if (m_fuse) {
         context.images.addRelu(s.output, shortcut);
     } else {
-        context.rank.device.add(s.output, shortcut, s.output);
-        context.images.relu(s.output);
+        const Tensor sum = context.rank.inPlace ? s.output : context.activation(s.output.shape());
+        context.rank.device.add(s.output, shortcut, sum);
+        s.output = context.relu(sum);
     }
     return s.output;
 }
@@ -94,7 +95,9 @@ Bottleneck::GradientSum Bottleneck::backward(ImageContext context, GradientSum d
     {
         const Scope op(recorder, SliceKind::Operator, "residual");
         if (!m_fuse && dy.other.defined()) {
-            context.rank.device.add(dy.main, dy.other, dy.main);
+            const Tensor sum = context.rank.inPlace ? dy.main : context.temporary(dy.main.shape());
+            context.rank.device.add(dy.main, dy.other, sum);
+            dy.main = sum;
             dy.other.reset();
         }
         context.images.addReluGradient(s.output, dy.main, dy.other);

@@ -29,6 +29,14 @@ public:
         Tensor shortcutConv;                      ///< output, if the shortcut has a convolution
         Tensor output;
         BatchNormSaved stats1, stats2, stats3, shortcutStats;
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            for (Tensor* tensor : {&input, &conv1, &norm1, &conv2, &norm2, &conv3, &shortcutConv, &output}) f(*tensor);
+            for (BatchNormSaved* stats : {&stats1, &stats2, &stats3, &shortcutStats})
+                for (Tensor* tensor : {&stats->mean, &stats->variance, &stats->mask}) f(*tensor);
+        }
     };
 
     /// A gradient that is the sum of two: the next operation adds them in its own pass.
@@ -42,6 +50,8 @@ public:
     /// Takes the gradient with respect to the output and returns that with respect to the input. The tensors of
     /// `dy` are overwritten; `saved` is released on the way.
     GradientSum backward(ImageContext context, GradientSum dy, Saved& saved) const;
+
+    std::int32_t layer() const { return m_layer; }
 
 private:
     const char* m_label;

@@ -20,6 +20,17 @@ struct ImageContext {
     {
         return images.make(shape, rank.format.compute, MemoryCategory::Temporaries);
     }
+    /// max(x, 0): in x itself if the rank works in place.
+    Tensor relu(const Tensor& x) const
+    {
+        Tensor y = x;
+        if (!rank.inPlace) {
+            y = activation(x.shape());
+            rank.device.convert(x, y);
+        }
+        images.relu(y);
+        return y;
+    }
 };
 
 struct Convolution {

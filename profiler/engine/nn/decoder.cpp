@@ -2,12 +2,17 @@
 // See decoder.h. n = samples * sequence; C = hidden; V = vocabulary.
 #include "profiler/engine/nn/decoder.h"
 
+#include "profiler/engine/nn/offloaded_layers.h"
 #include "profiler/engine/nn/sequence_split.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace fourwalls::engine {
 
 struct Decoder::State final : ForwardState {
     std::vector<DecoderLayer::Saved> layers;
+    OffloadedLayers away; // what of them is in the host's pool
     TokenEmbedding::Saved embedding;
     Tensor last, normed; // input and output of the final norm; without one they are the same
     Norm::Saved finalNorm;
@@ -68,6 +73,8 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
 {
     auto state = std::make_unique<State>();
     state->layers.resize(m_layers.size());
+    // The pass through the last layer of all comes back at once.
+    const std::size_t leaving = m_head ? m_layers.size() - std::min<std::size_t>(1, m_layers.size()) : m_layers.size();
     Tensor x = input;
     if (m_embedding) {
         rank.enter(m_embeddingUnit, UnitPass::Forward);
@@ -77,6 +84,10 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         rank.enter(m_layerUnits[i], UnitPass::Forward);
         x = m_layers[i].forward(rank, x, batch.samples, m_rotary, state->layers[i]);
+        if (rank.evaluating)
+            state->layers[i] = {};
+        else if (rank.offloaded && i < leaving)
+            state->away.leave(rank, i, m_layers[i].index(), state->layers[i]);
         rank.leave(m_layerUnits[i], UnitPass::Forward);
     }
     if (!m_head) {
@@ -95,13 +106,22 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
     return state;
 }
 
-double Decoder::loss(RankContext& rank, const Batch& batch, ForwardState& forwardState, double lossScale)
+double Decoder::loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale)
 {
-    auto& state = static_cast<State&>(forwardState);
+    return headLoss(rank, batch, static_cast<State&>(state), lossScale, true);
+}
+
+double Decoder::evaluate(RankContext& rank, const Batch& batch, ForwardState& state)
+{
+    return headLoss(rank, batch, static_cast<State&>(state), 0.0, false);
+}
+
+double Decoder::headLoss(RankContext& rank, const Batch& batch, State& state, double lossScale, bool gradients)
+{
     const ParameterUnit* unit = m_tiedTable ? m_tiedTable->unit : m_headUnit;
     rank.enter(unit, UnitPass::Head);
     const double n = static_cast<double>(batch.targets.elements()) * batch.targetShare;
-    state.gradient = rank.temporary(state.normed.shape());
+    if (gradients) state.gradient = rank.temporary(state.normed.shape());
     const double sum = m_head->loss(rank, state.normed, batch.targets, state.gradient, lossScale / n);
     state.normed.reset();
     rank.leave(unit, UnitPass::Head);
@@ -131,7 +151,8 @@ Tensor Decoder::backward(RankContext& rank, const Batch& batch, ForwardState& fo
     }
     for (std::size_t i = m_layers.size(); i-- > 0;) {
         rank.enter(m_layerUnits[i], UnitPass::Backward);
-        d = m_layers[i].backward(rank, d, m_rotary, state.layers[i]);
+        if (rank.offloaded) state.away.bring(rank, i);
+        d = m_layers[i].backward(rank, std::move(d), m_rotary, state.layers[i]);
         rank.leave(m_layerUnits[i], UnitPass::Backward);
     }
     if (!m_embedding) return d;

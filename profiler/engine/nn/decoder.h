@@ -29,6 +29,7 @@ public:
     Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
+    double evaluate(RankContext& rank, const Batch& batch, ForwardState& state) override;
     Tensor backward(RankContext& rank, const Batch& batch, ForwardState& state, const Tensor& dOutput) override;
 
     /// The token table of a first chunk, or the tied copy of a last one; null: there is none.
@@ -36,6 +37,7 @@ public:
 
 private:
     struct State;
+    double headLoss(RankContext& rank, const Batch& batch, State& state, double lossScale, bool gradients);
 
     TransformerSpec m_spec;
     std::int64_t m_sequence;

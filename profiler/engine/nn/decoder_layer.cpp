@@ -9,13 +9,23 @@ namespace fourwalls::engine {
 
 namespace {
 
-// The same gradient in a tensor that may be added to: a copy where a deferred weight gradient still reads dy.
+// The same gradient in a tensor that may be added to: a copy where a deferred weight gradient still reads dy, or where
+// nothing is to work in place.
 Tensor writable(const RankContext& rank, const Tensor& dy)
 {
-    if (!rank.deferred) return dy;
+    if (!rank.deferred && rank.inPlace) return dy;
     Tensor copy = rank.temporary(dy.shape());
     rank.device.convert(dy, copy);
     return copy;
+}
+
+// dy becomes the sum of two gradients, in the memory of one of them if it may; `other` is read by nobody else.
+void addResidual(RankContext& rank, const char* name, Tensor& dy, const Tensor& other)
+{
+    const Scope op(rank.recorder, SliceKind::Operator, name);
+    const Tensor sum = !rank.inPlace ? rank.temporary(other.shape()) : rank.deferred ? other : dy;
+    rank.device.add(dy, other, sum);
+    dy = sum;
 }
 
 } // namespace
@@ -23,6 +33,7 @@ Tensor writable(const RankContext& rank, const Tensor& dy)
 DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const TransformerSpec& spec,
                            std::int32_t index, std::uint64_t seed, const ComputeOptions& options)
     : m_postNorm(spec.postNorm)
+    , m_fuse(options.fuse)
     , m_index(index)
     , m_recompute(options.recompute)
 {
@@ -82,6 +93,25 @@ Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t ba
     return compute(rank, x, rotary, dropped);
 }
 
+// dy becomes dy + the gradient through the norm of what came `up` to it: in one pass, or apart.
+void DecoderLayer::addGradient(RankContext& rank, const char* name, const Norm& norm, const Tensor& x,
+                               Norm::Saved& saved, const Tensor& up, Tensor& dy) const
+{
+    if (m_fuse) {
+        dy = writable(rank, dy);
+        const Scope op(rank.recorder, SliceKind::Operator, name);
+        norm.backward(rank, x, saved, up, dy, true);
+    } else {
+        const Tensor own = rank.temporary(dy.shape());
+        {
+            const Scope op(rank.recorder, SliceKind::Operator, name);
+            norm.backward(rank, x, saved, up, own, false);
+        }
+        addResidual(rank, "residual", dy, own);
+    }
+    saved = {};
+}
+
 Tensor DecoderLayer::backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& s) const
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
@@ -90,40 +120,33 @@ Tensor DecoderLayer::backward(RankContext& rank, Tensor dy, const RotaryTables& 
         const Scope op(rank.recorder, SliceKind::Operator, "recomputation", Phase::Recompute);
         compute(rank, s.input, rotary, s);
     }
-    const auto norm = [&](const char* name, const Norm& n, const Tensor& in, Norm::Saved& saved, const Tensor& up,
-                          const Tensor& dx, bool accumulate) {
+    // The gradient through a norm, in dy's memory where that may be.
+    const auto norm = [&](const char* name, const Norm& n, const Tensor& in, Norm::Saved& saved) {
         const Scope op(rank.recorder, SliceKind::Operator, name);
-        n.backward(rank, in, saved, up, dx, accumulate);
+        const Tensor dx = rank.inPlace && !rank.deferred ? dy : rank.temporary(dy.shape());
+        n.backward(rank, in, saved, dy, dx, false);
+        dy = dx;
         saved = {};
     };
     if (m_postNorm) {
-        dy = writable(rank, dy);
-        norm("norm2", m_norm2, s.last, s.norm2, dy, dy, false);
+        norm("norm2", m_norm2, s.last, s.norm2);
         s.last.reset();
         Tensor up = widenBackward(rank, dy, s);
-        dy = writable(rank, dy);
-        {
-            const Scope op(rank.recorder, SliceKind::Operator, "mlp.residual");
-            rank.device.add(dy, up, dy);
-        }
+        addResidual(rank, "mlp.residual", dy, up);
         up.reset();
-        norm("norm1", m_norm1, s.middle, s.norm1, dy, dy, false);
+        norm("norm1", m_norm1, s.middle, s.norm1);
         s.middle.reset();
         up = m_attention.backward(rank, dy, rotary, s.attention);
-        dy = writable(rank, dy);
-        const Scope op(rank.recorder, SliceKind::Operator, "attention.residual");
-        rank.device.add(dy, up, dy);
+        addResidual(rank, "attention.residual", dy, up);
         s = {};
         return dy;
     }
     Tensor up = widenBackward(rank, dy, s);
-    dy = writable(rank, dy);
-    norm("norm2", m_norm2, s.middle, s.norm2, up, dy, true);
+    addGradient(rank, "norm2", m_norm2, s.middle, s.norm2, up, dy);
     up.reset();
     s.middle.reset();
     up = m_attention.backward(rank, dy, rotary, s.attention);
-    dy = writable(rank, dy);
-    norm("norm1", m_norm1, s.input, s.norm1, up, dy, true);
+    addGradient(rank, "norm1", m_norm1, s.input, s.norm1, up, dy);
     s = {};
     return dy;
 }

@@ -28,6 +28,17 @@ public:
         MixtureOfExperts::Saved mixture;
         std::int64_t batch = 0;
         Instant forward; ///< a moment inside the layer's forward slice
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            for (Tensor* tensor : {&input, &middle, &last}) f(*tensor);
+            norm1.forEachTensor(f);
+            norm2.forEachTensor(f);
+            attention.forEachTensor(f);
+            feedForward.forEachTensor(f);
+            mixture.forEachTensor(f);
+        }
     };
 
     /// x: held rows of [batch * sequence, hidden]; returns the same shape.
@@ -36,12 +47,17 @@ public:
     /// Returns dx, which is dy overwritten unless the rank defers weight gradients; empties `saved`.
     Tensor backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& saved) const;
 
+    std::int32_t index() const { return m_index; } ///< in the whole network
+
 private:
+    void addGradient(RankContext& rank, const char* name, const Norm& norm, const Tensor& x, Norm::Saved& saved,
+                     const Tensor& up, Tensor& dy) const;
     Tensor widen(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& saved) const;
     Tensor widenBackward(RankContext& rank, const Tensor& dy, Saved& saved) const;
     Tensor compute(RankContext& rank, const Tensor& x, const RotaryTables& rotary, Saved& saved) const;
 
     bool m_postNorm;
+    bool m_fuse;
     std::int32_t m_index;
     Recompute m_recompute;
     Norm m_norm1, m_norm2;

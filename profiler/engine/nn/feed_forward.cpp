@@ -43,6 +43,8 @@ Tensor FeedForward::forward(RankContext& rank, const Tensor& x, const Tensor& re
 Tensor FeedForward::backward(RankContext& rank, const Tensor& dy, Saved& s) const
 {
     Tensor up; // the gradient on its way down
+    Parameter* bias = m_up.linear.bias;
+    const bool fusedBias = m_up.linear.fuse && bias && !m_gated && !rank.deferred; // with the activation's gradient
     {
         const Scope op(rank.recorder, SliceKind::Operator, "mlp.down");
         up = m_down.backward(rank, s.activated, dy);
@@ -55,12 +57,17 @@ Tensor FeedForward::backward(RankContext& rank, const Tensor& dy, Saved& s) cons
             rank.device.swigluBackward(s.hidden, up, dHidden);
             up = dHidden;
         } else {
-            rank.device.geluBackward(s.hidden, up, up);
+            const Tensor dHidden = rank.inPlace ? up : rank.temporary(up.shape());
+            if (fusedBias)
+                rank.device.geluBackwardBias(s.hidden, up, dHidden, bias->gradient, bias->takeAccumulate());
+            else
+                rank.device.geluBackward(s.hidden, up, dHidden);
+            up = dHidden;
         }
         s.hidden.reset();
     }
     const Scope op(rank.recorder, SliceKind::Operator, "mlp.up");
-    up = m_up.backward(rank, s.input, up);
+    up = m_up.backward(rank, s.input, up, !fusedBias);
     s.input.reset();
     return up;
 }

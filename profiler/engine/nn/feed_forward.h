@@ -13,6 +13,12 @@ public:
 
     struct Saved {
         Tensor input, hidden, activated;
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            for (Tensor* tensor : {&input, &hidden, &activated}) f(*tensor);
+        }
     };
 
     /// x, residual: held rows [., hidden]; returns the like.

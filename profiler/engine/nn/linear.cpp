@@ -11,9 +11,11 @@ void Linear::forward(RankContext& rank, const Tensor& x, const Tensor& y, const 
     MatmulOptions options;
     if (bias && fuse) options.bias = &bias->weight;
     if (fuse) options.residual = residual;
-    rank.device.matmul(matrix(x), matrix(weight->compute), matrix(y), options);
-    if (bias && !fuse) rank.device.addBias(y, bias->weight, {});
-    if (residual && !fuse) rank.device.add(y, *residual, y);
+    const bool apart = residual && !fuse;
+    const Tensor product = apart && !rank.inPlace ? rank.temporary(y.shape()) : y;
+    rank.device.matmul(matrix(x), matrix(weight->compute), matrix(product), options);
+    if (bias && !fuse) rank.device.addBias(product, bias->weight, {});
+    if (apart) rank.device.add(product, *residual, y);
 }
 
 void Linear::backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx) const
@@ -21,20 +23,21 @@ void Linear::backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx
     rank.device.matmul(matrix(dy), matrix(weight->compute).transposed(), matrix(dx));
 }
 
-void Linear::backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const
+void Linear::backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias) const
 {
-    if (!rank.deferred) return addWeightGradient(rank, x, dy);
-    rank.deferred->add(rank.recorder.layer(),
-                       [layer = *this, x, dy](RankContext& later) { layer.addWeightGradient(later, x, dy); });
+    if (!rank.deferred) return addWeightGradient(rank, x, dy, withBias);
+    rank.deferred->add(rank.recorder.layer(), [layer = *this, x, dy, withBias](RankContext& later) {
+        layer.addWeightGradient(later, x, dy, withBias);
+    });
 }
 
-void Linear::addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const
+void Linear::addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias) const
 {
     const PhaseTag tag(rank.recorder, Phase::BackwardWeight);
     MatmulOptions options;
     options.accumulate = weight->takeAccumulate();
     rank.device.matmul(matrix(x).transposed(), matrix(dy), matrix(weight->gradient), options);
-    if (bias) rank.device.columnSum(dy, bias->gradient, bias->takeAccumulate());
+    if (bias && withBias) rank.device.columnSum(dy, bias->gradient, bias->takeAccumulate());
 }
 
 } // namespace fourwalls::engine

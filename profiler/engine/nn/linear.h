@@ -18,9 +18,10 @@ struct Linear {
     void backwardInput(RankContext& rank, const Tensor& dy, const Tensor& dx) const;
     /// W.gradient += x^T dy, b.gradient += column sums of dy; now, or later if the rank defers weight gradients: then
     /// x and dy must keep their contents.
-    void backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy) const;
+    /// withBias: false where the bias's gradient was added by another operator.
+    void backwardWeight(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias = true) const;
     /// The same, now in any case.
-    void addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy) const;
+    void addWeightGradient(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias = true) const;
 };
 
 } // namespace fourwalls::engine

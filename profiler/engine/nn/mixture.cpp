@@ -329,6 +329,7 @@ Tensor MixtureOfExperts::runExpertsBackward(RankContext& rank, const Tensor& dRe
         dHidden = rank.temporary(s.hidden.shape());
         rank.device.swigluBackward(s.hidden, dActivated, dHidden);
     } else {
+        if (!rank.inPlace) dHidden = rank.temporary(s.hidden.shape());
         rank.device.geluBackward(s.hidden, dActivated, dHidden);
     }
     s.hidden.reset();

@@ -50,6 +50,14 @@ public:
         std::vector<std::int64_t> sent, received; ///< elements to and from each member
         double auxiliaryLoss = 0;                 ///< weighted, over all ranks' tokens
         double margin = 0;                        ///< see RoutingOperators::choose
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            for (Tensor* tensor : {&input, &probabilities, &choices, &gates, &spots, &expertTerm, &rows, &hidden,
+                                   &activated, &results, &arrival, &arrangement})
+                f(*tensor);
+        }
     };
 
     /// x, residual: held rows of [batch * sequence, hidden]. Returns residual + mixture(x).

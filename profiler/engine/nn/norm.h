@@ -14,6 +14,13 @@ struct Norm {
     /// What the backward pass needs besides the input.
     struct Saved {
         Tensor mean, rstd;
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            f(mean);
+            f(rstd);
+        }
     };
 
     Tensor forward(RankContext& rank, const Tensor& x, Saved& saved) const

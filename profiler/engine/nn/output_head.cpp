@@ -45,16 +45,22 @@ double OutputHead::rows(RankContext& rank, const Tensor& normed, const Tensor& t
     const Tensor logits = Tensor::make(rank.allocator, {normed.rows(), m_weight->compute.rows()}, rank.format.master,
                                        MemoryCategory::Activations);
     device.matmul(matrix(normed), matrix(m_weight->compute).transposed(), matrix(logits));
+    Tensor dLogits = logits; // they become their gradient
+    if (!rank.inPlace && dNormed.defined()) {
+        dLogits = Tensor::make(rank.allocator, logits.shape(), logits.type(), MemoryCategory::Temporaries);
+        device.convert(logits, dLogits);
+    }
     const Tensor losses =
         Tensor::make(rank.allocator, {normed.rows()}, rank.format.master, MemoryCategory::Temporaries);
-    crossEntropy(rank, logits, targets, losses, scale);
+    crossEntropy(rank, dLogits, targets, losses, scale);
     const double sum = device.sum(losses);
+    if (!dNormed.defined()) return sum;
 
     const PhaseTag input(rank.recorder, Phase::BackwardInput);
-    Tensor dLogits = logits;
     if (rank.format.compute != rank.format.master) {
-        dLogits = rank.temporary(logits.shape());
-        device.convert(logits, dLogits);
+        const Tensor rounded = rank.temporary(logits.shape());
+        device.convert(dLogits, rounded);
+        dLogits = rounded;
     }
     device.matmul(matrix(dLogits), matrix(m_weight->compute), matrix(dNormed));
     const PhaseTag weight(rank.recorder, Phase::BackwardWeight);
@@ -76,15 +82,15 @@ double OutputHead::loss(RankContext& rank, const Tensor& normed, const Tensor& t
     const Tensor column = targets.reshaped({n, 1});
     const Tensor all = gatherRows(rank, normed);
     Tensor dAll = dNormed;
-    if (rowsAreCut(rank))
+    if (rowsAreCut(rank) && dNormed.defined())
         dAll = Tensor::make(rank.allocator, all.shape(), rank.format.compute, MemoryCategory::CommBuffers);
     double sum = 0;
     for (std::int64_t first = 0; first < n; first += chunk) {
         const std::int64_t count = std::min(chunk, n - first);
-        sum +=
-            rows(rank, all.rowRange(first, count), column.rowRange(first, count), dAll.rowRange(first, count), scale);
+        sum += rows(rank, all.rowRange(first, count), column.rowRange(first, count),
+                    dAll.defined() ? dAll.rowRange(first, count) : Tensor(), scale);
     }
-    if (tensorRanks(rank) == 1) return sum;
+    if (tensorRanks(rank) == 1 || !dNormed.defined()) return sum;
     const PhaseTag input(rank.recorder, Phase::BackwardInput);
     if (rowsAreCut(rank))
         rank.tensorGroup()->reduceScatter(dAll, dNormed);

@@ -17,7 +17,8 @@ public:
     OutputHead(Parameter& weight, bool fuse) : m_weight(&weight), m_fuse(fuse) {}
 
     /// normed: [n, hidden], or the held rows of that; targets: n tokens. Returns the sum of the n losses; dNormed
-    /// becomes the gradient of scale * sum with respect to `normed`, and the weights' gradient is added to.
+    /// becomes the gradient of scale * sum with respect to `normed`, and the weights' gradient is added to. Without a
+    /// dNormed (undefined) there are no gradients.
     double loss(RankContext& rank, const Tensor& normed, const Tensor& targets, const Tensor& dNormed,
                 double scale) const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiler/engine/comm/parallel_groups.h"
+#include "profiler/engine/core/host_pool.h"
 #include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
 #include "profiler/engine/device/device.h"
@@ -47,6 +48,10 @@ struct RankContext {
     DeferredWork* deferred = nullptr;       ///< null: weight gradients are computed at once, else put here
     /// Parameters only say what they are (Parameter::shape, initial); whoever built the network allocates them.
     bool describeOnly = false;
+    /// Results go into the buffers that they are computed from where those are needed no longer; else each has its own.
+    bool inPlace = true;
+    bool evaluating = false;       ///< forward passes that no backward pass follows: nothing is kept for one
+    HostPool* offloaded = nullptr; ///< where what layers keep waits for the backward pass; null: it stays here
 
     /// The network is about to use a unit, or is done with it; see UnitHooks.
     void enter(const ParameterUnit* unit, UnitPass pass) const
@@ -96,6 +101,7 @@ struct Parameter {
     bool partialOverTensor = false; ///< every rank of the tensor group holds it and computes its gradient from its own
                                     ///< rows only: the gradients add up over the group (sequence parallelism)
     bool sharedByStages = false;    ///< first and last stage of a pipeline hold copies (tied embeddings)
+    Tensor hostWeight, hostCompute; ///< where weight and compute are while nobody needs them, if they are offloaded
     Tensor weight;                  ///< master type
     Tensor compute;                 ///< what products read: the weight itself, or its rounded copy
     Tensor gradient;                ///< master type

@@ -154,32 +154,59 @@ std::unique_ptr<ForwardState> Recommendation::forward(RankContext& rank, const B
     return state;
 }
 
+// What the last layer reads.
+const Tensor& Recommendation::lastInput(const State& state)
+{
+    return state.top.empty() ? state.interaction : state.top.back();
+}
+
+// The sum of the losses; returns the logits, which have become their gradient.
+Tensor Recommendation::headLoss(RankContext& rank, const Batch& batch, const State& state, double scale,
+                                double& sum) const
+{
+    const Tensor logits = rank.statistic({batch.samples, 1}); // in the master type
+    m_top.layers.back().forward(rank, lastInput(state), logits);
+    const Tensor losses =
+        Tensor::make(rank.allocator, {batch.samples}, rank.format.master, MemoryCategory::Temporaries);
+    SparseOperators(rank.device).binaryCrossEntropy(logits, batch.targets, losses, scale);
+    sum = rank.device.sum(losses);
+    return logits;
+}
+
 double Recommendation::loss(RankContext& rank, const Batch& batch, ForwardState& forwardState, double lossScale)
 {
     auto& state = static_cast<State&>(forwardState);
-    const std::int64_t n = batch.samples;
+    const auto n = static_cast<double>(batch.samples);
     const Scope layer(rank.recorder, SliceKind::Layer, "top net", Phase::None, kTop);
     const Scope op(rank.recorder, SliceKind::Operator, "click and loss");
     const Linear& last = m_top.layers.back();
-    const Tensor& in = state.top.empty() ? state.interaction : state.top.back();
+    const Tensor& in = lastInput(state);
     rank.enter(m_topUnit, UnitPass::Head);
-    const Tensor logits = rank.statistic({n, 1}); // in the master type
-    last.forward(rank, in, logits);
-    const Tensor losses = Tensor::make(rank.allocator, {n}, rank.format.master, MemoryCategory::Temporaries);
-    SparseOperators(rank.device).binaryCrossEntropy(logits, batch.targets, losses, lossScale / static_cast<double>(n));
-    const double sum = rank.device.sum(losses);
+    double sum = 0;
+    Tensor dLogits = headLoss(rank, batch, state, lossScale / n, sum);
 
     const PhaseTag tag(rank.recorder, Phase::BackwardInput);
-    Tensor dLogits = logits;
     if (rank.format.compute != rank.format.master) {
-        dLogits = rank.temporary(logits.shape());
-        rank.device.convert(logits, dLogits);
+        const Tensor rounded = rank.temporary(dLogits.shape());
+        rank.device.convert(dLogits, rounded);
+        dLogits = rounded;
     }
     state.gradient = rank.temporary(in.shape());
     last.backwardInput(rank, dLogits, state.gradient);
     last.backwardWeight(rank, in, dLogits);
     rank.leave(m_topUnit, UnitPass::Head);
-    return sum / static_cast<double>(n);
+    return sum / n;
+}
+
+double Recommendation::evaluate(RankContext& rank, const Batch& batch, ForwardState& state)
+{
+    const Scope layer(rank.recorder, SliceKind::Layer, "top net", Phase::None, kTop);
+    const Scope op(rank.recorder, SliceKind::Operator, "click and loss");
+    rank.enter(m_topUnit, UnitPass::Head);
+    double sum = 0;
+    headLoss(rank, batch, static_cast<const State&>(state), 0.0, sum);
+    rank.leave(m_topUnit, UnitPass::Head);
+    return sum / static_cast<double>(batch.samples);
 }
 
 Tensor Recommendation::backward(RankContext& rank, const Batch& batch, ForwardState& forwardState, const Tensor&)

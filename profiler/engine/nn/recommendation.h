@@ -37,6 +37,7 @@ public:
     Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
+    double evaluate(RankContext& rank, const Batch& batch, ForwardState& state) override;
     Tensor backward(RankContext& rank, const Batch& batch, ForwardState& state, const Tensor& dOutput) override;
 
     /// Remote tables: the rows that the next forward pass and its backward pass work on, one tensor per table. The
@@ -49,6 +50,8 @@ public:
 
 private:
     struct State;
+    static const Tensor& lastInput(const State& state);
+    Tensor headLoss(RankContext& rank, const Batch& batch, const State& state, double scale, double& sum) const;
     struct Net {
         std::vector<Linear> layers;
     };

@@ -2,6 +2,8 @@
 // See resnet.h. Layers are numbered: the stem 0, the blocks 1 to n, the head n + 1.
 #include "profiler/engine/nn/resnet.h"
 
+#include "profiler/engine/nn/offloaded_layers.h"
+
 #include <cassert>
 #include <string>
 
@@ -74,9 +76,10 @@ struct ResNet::State final : ForwardState {
     BatchNormSaved stemStats;
     Tensor positions; // of the maxima
     std::vector<Bottleneck::Saved> blocks;
-    Tensor features; // [images, channels], averaged
-    Shape last;      // of the last block's output
-    Tensor gradient; // with respect to the features, from loss()
+    OffloadedLayers away; // what of them is in the host's pool
+    Tensor features;      // [images, channels], averaged
+    Shape last;           // of the last block's output
+    Tensor gradient;      // with respect to the features, from loss()
 };
 
 ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse,
@@ -139,6 +142,10 @@ std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& ba
     for (std::size_t i = 0; i < m_blocks.size(); ++i) {
         rank.enter(m_blockUnits[i], UnitPass::Forward);
         x = m_blocks[i].forward(context, x, state->blocks[i]);
+        if (rank.evaluating)
+            state->blocks[i] = {};
+        else if (rank.offloaded && i + 1 < m_blocks.size()) // the pass through the last one comes back at once
+            state->away.leave(rank, i, m_blocks[i].layer(), state->blocks[i]);
         rank.leave(m_blockUnits[i], UnitPass::Forward);
     }
     const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
@@ -150,32 +157,54 @@ std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& ba
     return state;
 }
 
+// The sum of the losses; returns the logits, which have become their gradient.
+Tensor ResNet::headLoss(RankContext& rank, const Batch& batch, State& state, double scale, double& sum)
+{
+    const std::int64_t n = state.features.rows();
+    const Tensor logits = rank.statistic({n, m_shape.classes}); // in the master type
+    m_head.forward(rank, state.features, logits);
+    const Tensor losses = Tensor::make(rank.allocator, {n}, rank.format.master, MemoryCategory::Temporaries);
+    rank.device.crossEntropy(logits, batch.targets, losses, scale);
+    sum = rank.device.sum(losses);
+    return logits;
+}
+
 double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forwardState, double lossScale)
 {
     auto& state = static_cast<State&>(forwardState);
-    const std::int64_t n = state.features.rows();
+    const auto n = static_cast<double>(state.features.rows());
     rank.enter(m_headUnit, UnitPass::Backward);
     const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
                       static_cast<std::int32_t>(m_blocks.size()) + 1);
     const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
-    const Tensor logits = rank.statistic({n, m_shape.classes}); // in the master type
-    m_head.forward(rank, state.features, logits);
-    const Tensor losses = Tensor::make(rank.allocator, {n}, rank.format.master, MemoryCategory::Temporaries);
-    rank.device.crossEntropy(logits, batch.targets, losses, lossScale / static_cast<double>(n));
-    const double sum = rank.device.sum(losses);
+    double sum = 0;
+    Tensor dLogits = headLoss(rank, batch, state, lossScale / n, sum);
 
     const PhaseTag tag(rank.recorder, Phase::BackwardInput);
-    Tensor dLogits = logits;
     if (rank.format.compute != rank.format.master) {
-        dLogits = rank.temporary(logits.shape());
-        rank.device.convert(logits, dLogits);
+        const Tensor rounded = rank.temporary(dLogits.shape());
+        rank.device.convert(dLogits, rounded);
+        dLogits = rounded;
     }
     state.gradient = rank.temporary(state.features.shape());
     m_head.backwardInput(rank, dLogits, state.gradient);
     m_head.backwardWeight(rank, state.features, dLogits);
     state.features.reset();
     rank.leave(m_headUnit, UnitPass::Backward);
-    return sum / static_cast<double>(n);
+    return sum / n;
+}
+
+double ResNet::evaluate(RankContext& rank, const Batch& batch, ForwardState& forwardState)
+{
+    auto& state = static_cast<State&>(forwardState);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
+                      static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
+    rank.enter(m_headUnit, UnitPass::Head);
+    double sum = 0;
+    headLoss(rank, batch, state, 0.0, sum);
+    rank.leave(m_headUnit, UnitPass::Head);
+    return sum / static_cast<double>(state.features.rows());
 }
 
 Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState, const Tensor&)
@@ -193,6 +222,7 @@ Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardSt
     }
     for (std::size_t i = m_blocks.size(); i-- > 0;) {
         rank.enter(m_blockUnits[i], UnitPass::Backward);
+        if (rank.offloaded) state.away.bring(rank, i);
         d = m_blocks[i].backward(context, std::move(d), state.blocks[i]);
         rank.leave(m_blockUnits[i], UnitPass::Backward);
     }

@@ -41,10 +41,12 @@ public:
     Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
+    double evaluate(RankContext& rank, const Batch& batch, ForwardState& state) override;
     Tensor backward(RankContext& rank, const Batch& batch, ForwardState& state, const Tensor& dOutput) override;
 
 private:
     struct State;
+    Tensor headLoss(RankContext& rank, const Batch& batch, State& state, double scale, double& sum);
 
     ResNetShape m_shape;
     std::unique_ptr<ImageOperators> m_images;

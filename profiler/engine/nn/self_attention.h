@@ -27,6 +27,13 @@ public:
         Tensor input, qkv, attended;
         AttentionCore::Saved core;
         std::int64_t batch = 0;
+
+        template <class F>
+        void forEachTensor(F f)
+        {
+            for (Tensor* tensor : {&input, &qkv, &attended}) f(*tensor);
+            core.forEachTensor(f);
+        }
     };
 
     /// x, residual: held rows [., hidden] of `batch` samples; returns the like.

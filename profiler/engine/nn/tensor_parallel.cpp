@@ -59,13 +59,13 @@ Shard vocabularyShard(const RankContext& rank, std::int64_t vocabulary, std::int
     return Shard::ofRows(vocabulary, width, splitEvenly(vocabulary, tensorRanks(rank), tensorIndex(rank)));
 }
 
-Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& dy) const
+Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias) const
 {
     const Shape full{dy.rows(), x.columns()};
     if (tensorRanks(rank) == 1) {
         const Tensor dx = rank.temporary(full);
         linear.backwardInput(rank, dy, dx);
-        linear.backwardWeight(rank, x, dy);
+        linear.backwardWeight(rank, x, dy, withBias);
         return dx;
     }
     Communicator& group = *rank.tensorGroup();
@@ -92,11 +92,11 @@ Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& 
     else
         group.allReduce(partial);
     if (cut && later)
-        rank.deferred->add(rank.recorder.layer(), [layer = linear, x, dy](RankContext& then) {
-            layer.addWeightGradient(then, gatherRows(then, x), dy);
+        rank.deferred->add(rank.recorder.layer(), [layer = linear, x, dy, withBias](RankContext& then) {
+            layer.addWeightGradient(then, gatherRows(then, x), dy, withBias);
         });
     else
-        linear.backwardWeight(rank, all, dy);
+        linear.backwardWeight(rank, all, dy, withBias);
     adding.wait();
     return dx;
 }

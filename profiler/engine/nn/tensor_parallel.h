@@ -38,8 +38,8 @@ struct ColumnLinear {
         linear.forward(rank, gatherRows(rank, x), y);
     }
     /// Returns the gradient of the held rows of x, added up over the group; adds the weights' gradients. The sum over
-    /// the group runs beside the weights' product if the plan overlaps.
-    Tensor backward(RankContext& rank, const Tensor& x, const Tensor& dy) const;
+    /// the group runs beside the weights' product if the plan overlaps. withBias: see Linear.
+    Tensor backward(RankContext& rank, const Tensor& x, const Tensor& dy, bool withBias = true) const;
 };
 
 /// y = x W + b (+ residual) with the rows of W cut over the tensor group: every rank has its columns of x, and the

@@ -15,6 +15,12 @@ public:
     /// Square images of imageSize pixels in three channels, of about zero mean and unit variance.
     ImageData(std::int64_t imageSize, std::int64_t classes, std::uint64_t seed);
 
+    /// As the image is painted, in f32, with its class.
+    std::int64_t sampleBytes() const override
+    {
+        return 3 * m_size * m_size * bytesOf(DType::F32) + bytesOf(DType::I32);
+    }
+
     Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
                 std::int64_t count) const override;
 

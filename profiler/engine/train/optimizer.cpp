@@ -2,9 +2,13 @@
 // See optimizer.h.
 #include "profiler/engine/train/optimizer.h"
 
+#include "profiler/engine/device/update_operators.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <utility>
 
 namespace fourwalls::engine {
 
@@ -23,25 +27,41 @@ double learningRateAt(const TrainingSettings& settings, std::int64_t step)
 }
 
 ParameterOptimizer::ParameterOptimizer(RankContext& rank, const std::vector<ParameterPiece>& pieces,
-                                       const TrainingSettings& settings)
+                                       const TrainingSettings& settings, const UpdateOptions& options)
     : m_settings(settings)
+    , m_options(options)
     , m_pieces(pieces)
 {
+    const MemoryCategory category = MemoryCategory::OptimizerState;
     for (const ParameterPiece& piece : m_pieces) {
+        const Shape shape = piece.gradient.shape();
         const auto state = [&] {
-            Tensor t =
-                Tensor::make(rank.allocator, piece.weight.shape(), rank.format.master, MemoryCategory::OptimizerState);
+            Tensor t = options.offloadState ? options.host->make(shape, rank.format.master, category)
+                                            : Tensor::make(rank.allocator, shape, rank.format.master, category);
             rank.device.zero(t);
             return t;
         };
         m_first.push_back(state());
         if (settings.optimizer == Optimizer::AdamW) m_second.push_back(state());
+        if (!options.offloadState || piece.onHost) continue;
+        m_hostWeights.resize(m_pieces.size());
+        m_hostCompute.resize(m_pieces.size());
+        const std::size_t i = m_first.size() - 1;
+        m_hostWeights[i] = options.host->make(shape, rank.format.master, category);
+        if (piece.compute.defined()) m_hostCompute[i] = options.host->make(shape, piece.compute.type(), category);
     }
+    weightsChanged(rank);
 }
 
 ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings)
     : ParameterOptimizer(rank, wholePieces(parameters), settings)
 {}
+
+void ParameterOptimizer::weightsChanged(RankContext& rank)
+{
+    for (std::size_t i = 0; i < m_hostWeights.size(); ++i)
+        if (m_hostWeights[i].defined()) rank.device.convert(m_pieces[i].weight, m_hostWeights[i]);
+}
 
 double ParameterOptimizer::gradientSquares(RankContext& rank) const
 {
@@ -56,24 +76,116 @@ double ParameterOptimizer::gradientNorm(RankContext& rank) const
     return std::sqrt(gradientSquares(rank));
 }
 
+// The piece's tensors where they are anyway.
+UpdateTensors ParameterOptimizer::inPlace(std::size_t i) const
+{
+    const ParameterPiece& piece = m_pieces[i];
+    UpdateTensors t{piece.weight, piece.gradient, m_first[i], {}, piece.compute, 0};
+    if (!m_second.empty()) t.second = m_second[i];
+    if (piece.parameter->decays) t.weightDecay = m_settings.weightDecay;
+    return t;
+}
+
+// Starts to bring together what the piece's update needs: on the host if its state is there, else on the device.
+ParameterOptimizer::Work ParameterOptimizer::bring(std::size_t i) const
+{
+    HostPool& host = *m_options.host;
+    const ParameterPiece& piece = m_pieces[i];
+    Work work{inPlace(i), {}};
+    UpdateTensors& t = work.tensors;
+    if (m_options.offloadState) {
+        if (!piece.onHost) t.weight = m_hostWeights[i];
+        if (!piece.onHost) t.compute = m_hostCompute[i];
+        t.gradient = host.make(piece.gradient.shape(), piece.gradient.type(), MemoryCategory::Gradients);
+        work.ready = host.toHost(piece.gradient, t.gradient);
+    } else if (piece.onHost) {
+        t.weight = host.onDevice(piece.weight, MemoryCategory::Weights);
+        work.ready = host.toDevice(piece.weight, t.weight);
+        if (piece.compute.defined()) t.compute = host.onDevice(piece.compute, MemoryCategory::Weights);
+    }
+    return work;
+}
+
+// Starts to copy the results to where they belong.
+Instant ParameterOptimizer::takeBack(std::size_t i, const Work& work) const
+{
+    HostPool& host = *m_options.host;
+    const ParameterPiece& piece = m_pieces[i];
+    const UpdateTensors& t = work.tensors;
+    Instant arrived;
+    if (m_options.offloadState && !piece.onHost) {
+        // Both: files hold the weights, products read their rounded copies.
+        arrived = host.toDevice(t.weight, piece.weight);
+        if (t.compute.defined()) arrived = host.toDevice(t.compute, piece.compute);
+    } else if (!m_options.offloadState && piece.onHost) {
+        arrived = host.toHost(t.weight, piece.weight);
+        if (t.compute.defined()) arrived = host.toHost(t.compute, piece.compute);
+        host.keepUntil(arrived, {t.weight, t.compute});
+        host.settle(1);
+    }
+    return arrived;
+}
+
+void ParameterOptimizer::run(RankContext& rank, std::span<const UpdateTensors> all, double clip,
+                             std::int64_t step) const
+{
+    const double rate = learningRateAt(m_settings, step);
+    const AdamWStep adamw{rate, m_settings.beta1, m_settings.beta2, m_settings.epsilon, 0, clip, step + 1};
+    const SgdStep sgd{rate, m_settings.momentum, 0, clip};
+    const bool isAdamW = m_settings.optimizer == Optimizer::AdamW;
+    if (m_options.fuse) return isAdamW ? rank.device.adamw(all, adamw) : rank.device.sgd(all, sgd);
+    for (const UpdateTensors& tensors : all) {
+        UpdateOperators apart(rank.device);
+        if (isAdamW)
+            apart.adamw(tensors, adamw);
+        else
+            apart.sgd(tensors, sgd);
+    }
+}
+
 void ParameterOptimizer::update(RankContext& rank, double norm, std::int64_t step,
                                 const std::function<void(std::size_t)>& updated)
 {
     // As in PyTorch's clip_grad_norm_, so that the two can be compared.
     const double clip = m_settings.clipNorm > 0 ? std::min(1.0, m_settings.clipNorm / (norm + 1e-6)) : 1.0;
-    const double rate = learningRateAt(m_settings, step);
-    for (std::size_t i = 0; i < m_pieces.size(); ++i) {
-        const ParameterPiece& piece = m_pieces[i];
+    const std::size_t count = m_pieces.size();
+    for (const ParameterPiece& piece : m_pieces)
         if (piece.parameter->gradientEmpty) rank.device.zero(piece.gradient);
-        const double decay = piece.parameter->decays ? m_settings.weightDecay : 0.0;
-        if (m_settings.optimizer == Optimizer::AdamW) {
-            rank.device.adamw(piece.weight, piece.gradient, m_first[i], m_second[i], piece.compute,
-                              {rate, m_settings.beta1, m_settings.beta2, m_settings.epsilon, decay, clip, step + 1});
-        } else {
-            rank.device.sgd(piece.weight, piece.gradient, m_first[i], piece.compute,
-                            {rate, m_settings.momentum, decay, clip});
-        }
+    const auto done = [&updated](std::size_t i) {
         if (updated) updated(i);
+    };
+    const bool travels = m_options.offloadState || (count > 0 && m_pieces.front().onHost);
+    if (travels) {
+        // One piece is updated while the next one comes and the last one goes.
+        HostPool& host = *m_options.host;
+        Work next;
+        std::optional<std::pair<std::size_t, Instant>> going;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Work work = i == 0 ? bring(0) : std::exchange(next, {});
+            if (i + 1 < count) next = bring(i + 1);
+            host.waitUntil(work.ready);
+            run(rank, {&work.tensors, 1}, clip, step);
+            const Instant arrived = takeBack(i, work);
+            if (going) {
+                host.waitUntil(going->second);
+                done(going->first);
+            }
+            going = {i, arrived};
+        }
+        if (going) {
+            host.waitUntil(going->second);
+            done(going->first);
+        }
+        host.settle(0);
+    } else {
+        std::vector<UpdateTensors> together; // of one bucket
+        for (std::size_t i = 0; i < count; ++i) {
+            together.push_back(inPlace(i));
+            if (i + 1 < count && m_pieces[i + 1].bucket == m_pieces[i].bucket) continue;
+            run(rank, together, clip, step);
+            for (std::size_t j = i + 1 - together.size(); j <= i; ++j) done(j);
+            together.clear();
+        }
     }
     for (const ParameterPiece& piece : m_pieces) piece.parameter->gradientEmpty = true;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -16,10 +17,20 @@ namespace fourwalls::engine {
 /// (at least one step if the fraction is positive), then falls along a cosine to 10 % of the peak at the last step.
 double learningRateAt(const TrainingSettings& settings, std::int64_t step);
 
+/// How the update is carried out; what it computes is the same within rounding.
+struct UpdateOptions {
+    bool fuse = true;         ///< one kernel for all pieces of a bucket; else elementary passes, piece by piece
+    HostPool* host = nullptr; ///< where offloaded parameters and states are; may be null if there are none
+    /// The state lives in the host's pool with copies of the weights, and the update runs there: gradients go to the
+    /// host, new weights come back (ZeRO-Offload: Ren et al. 2021, arXiv:2101.06840).
+    bool offloadState = false;
+};
+
 class ParameterOptimizer {
 public:
     /// Allocates the state: two tensors per piece for AdamW, one for SGD. Pieces: see ParameterStore.
-    ParameterOptimizer(RankContext& rank, const std::vector<ParameterPiece>& pieces, const TrainingSettings& settings);
+    ParameterOptimizer(RankContext& rank, const std::vector<ParameterPiece>& pieces, const TrainingSettings& settings,
+                       const UpdateOptions& options = {});
     /// Of whole parameters, for a rank that runs alone.
     ParameterOptimizer(RankContext& rank, ParameterList& parameters, const TrainingSettings& settings);
 
@@ -33,10 +44,25 @@ public:
     void update(RankContext& rank, double gradientNorm, std::int64_t step,
                 const std::function<void(std::size_t)>& updated = {});
 
+    /// The pieces' weights were changed by somebody else (read from a file): takes copies of them along.
+    void weightsChanged(RankContext& rank);
+
 private:
+    // Where one piece's update works, and when everything has arrived there.
+    struct Work {
+        UpdateTensors tensors;
+        Instant ready;
+    };
+    Work bring(std::size_t piece) const;
+    Instant takeBack(std::size_t piece, const Work& work) const;
+    void run(RankContext& rank, std::span<const UpdateTensors> all, double clip, std::int64_t step) const;
+    UpdateTensors inPlace(std::size_t piece) const;
+
     TrainingSettings m_settings;
+    UpdateOptions m_options;
     std::vector<ParameterPiece> m_pieces;
     std::vector<Tensor> m_first, m_second;
+    std::vector<Tensor> m_hostWeights, m_hostCompute; // copies of the weights beside an offloaded state
 };
 
 } // namespace fourwalls::engine

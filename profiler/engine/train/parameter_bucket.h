@@ -18,6 +18,7 @@ struct ParameterPiece {
     Tensor gradient;        ///< added up over all ranks, once gradients are finished
     bool counts = true;     ///< no other rank counts it towards the norm of all gradients
     int bucket = -1;        ///< -1: none
+    bool onHost = false;    ///< weight and compute lie in the host's pool (offloaded parameters)
 };
 
 /// Every parameter whole, with the tensors that it has: for a rank that runs alone.
@@ -40,13 +41,16 @@ struct ParameterBucket {
     int units = 0;                    ///< that have parameters in it
     int unitsLeft = 0;                ///< of this micro-batch's backward pass
 
-    Tensor weights, rounding;          ///< whole: master weights, their rounded copies; undefined while not needed
-    Tensor weightShard, roundingShard; ///< views of the above, or tensors of their own
-    Tensor gradients;                  ///< whole; undefined while not needed
-    Tensor gradientShard;              ///< a view of the above, or a tensor of its own
-    bool shardEmpty = true;            ///< nothing was added to it in this step
-    Tensor reduced;                    ///< what arrives before it is added to the shard
-    CommRequest reduction, gathering;  ///< under way
+    Tensor weights, rounding; ///< whole: master weights, their rounded copies; undefined while not needed
+    Tensor weightShard,
+        roundingShard;      ///< views of the above, or tensors of their own (in the host's pool, if offloaded)
+    Tensor staged;          ///< an offloaded shard in the rank's memory, on its way to the other ranks
+    Instant stagedAt;       ///< when it is there
+    Tensor gradients;       ///< whole; undefined while not needed
+    Tensor gradientShard;   ///< a view of the above, or a tensor of its own
+    bool shardEmpty = true; ///< nothing was added to it in this step
+    Tensor reduced;         ///< what arrives before it is added to the shard
+    CommRequest reduction, gathering; ///< under way
 
     std::int64_t shardElements() const { return elements / group->size(); }
     std::int64_t shardFirst() const { return shardElements() * group->index(); }

@@ -20,13 +20,16 @@ constexpr std::size_t kUnderWay = 2;
 
 } // namespace
 
-ParameterStore::ParameterStore(RankContext& rank, std::vector<ParameterList*> chunks)
+ParameterStore::ParameterStore(RankContext& rank, std::vector<ParameterList*> chunks, HostPool* host)
     : m_rank(rank)
     , m_chunks(std::move(chunks))
+    , m_host(host)
     , m_last(m_chunks.size(), false)
 {
     if (!rank.groups) {
         allocateAlone();
+        for (std::size_t chunk = 0; chunk < m_chunks.size(); ++chunk) listUnits(chunk);
+        if (host) m_rank.hooks = this;
         return;
     }
     const ParallelPlan& plan = rank.groups->plan;
@@ -45,15 +48,20 @@ ParameterStore::ParameterStore(RankContext& rank, std::vector<ParameterList*> ch
             m_buckets.push_back(std::move(bucket));
             addPieces(static_cast<int>(m_buckets.size()) - 1);
         }
-        m_unitsOfChunk.emplace_back();
-        for (const auto& unit : m_chunks[chunk]->units()) {
-            UnitPlace& place = m_units[unit.get()];
-            place.chunk = static_cast<int>(chunk);
-            place.index = static_cast<int>(m_unitsOfChunk.back().size());
-            m_unitsOfChunk.back().push_back(unit.get());
-        }
+        listUnits(chunk);
     }
     m_rank.hooks = this;
+}
+
+void ParameterStore::listUnits(std::size_t chunk)
+{
+    m_unitsOfChunk.emplace_back();
+    for (const auto& unit : m_chunks[chunk]->units()) {
+        UnitPlace& place = m_units[unit.get()];
+        place.chunk = static_cast<int>(chunk);
+        place.index = static_cast<int>(m_unitsOfChunk.back().size());
+        m_unitsOfChunk.back().push_back(unit.get());
+    }
 }
 
 ParameterStore::~ParameterStore()
@@ -64,8 +72,60 @@ ParameterStore::~ParameterStore()
 void ParameterStore::allocateAlone()
 {
     for (ParameterList* list : m_chunks) {
-        for (const auto& p : list->all()) allocate(m_rank, *p);
-        for (auto& piece : wholePieces(*list)) m_pieces.push_back(std::move(piece));
+        for (const auto& p : list->all()) {
+            if (!m_host) {
+                allocate(m_rank, *p);
+                continue;
+            }
+            allocateOnHost(*p);
+            for (std::int64_t i = 0; i < p->hostWeight.elements(); ++i) setElement(p->hostWeight, i, p->initial(i));
+            if (p->hostCompute.defined()) m_rank.device.convert(p->hostWeight, p->hostCompute);
+            p->gradient = Tensor::make(m_rank.allocator, p->shape, m_rank.format.master, MemoryCategory::Gradients);
+        }
+        if (m_host) showHome(true);
+        for (auto& piece : wholePieces(*list)) {
+            piece.onHost = m_host != nullptr;
+            m_pieces.push_back(std::move(piece));
+        }
+        if (m_host) showHome(false);
+    }
+}
+
+void ParameterStore::allocateOnHost(Parameter& p)
+{
+    p.hostWeight = m_host->make(p.shape, m_rank.format.master, MemoryCategory::Weights);
+    if (p.computeType != m_rank.format.master)
+        p.hostCompute = m_host->make(p.shape, p.computeType, MemoryCategory::Weights);
+}
+
+void ParameterStore::showHome(bool show)
+{
+    for (ParameterList* list : m_chunks)
+        for (const auto& p : list->all()) {
+            if (!p->hostWeight.defined()) continue;
+            p->weight = show ? p->hostWeight : Tensor();
+            p->compute = !show ? Tensor() : p->hostCompute.defined() ? p->hostCompute : p->hostWeight;
+        }
+}
+
+// Sends for what the network reads of the unit's offloaded weights.
+void ParameterStore::bringUnit(const ParameterUnit& unit, UnitPlace& place)
+{
+    for (Parameter* p : unit.parameters) {
+        if (!p->hostWeight.defined() || p->compute.defined()) continue;
+        const Tensor& home = p->hostCompute.defined() ? p->hostCompute : p->hostWeight;
+        p->compute = m_host->onDevice(home, MemoryCategory::Weights);
+        if (!p->hostCompute.defined()) p->weight = p->compute;
+        place.arrival = m_host->toDevice(home, p->compute);
+    }
+}
+
+void ParameterStore::dropUnit(const ParameterUnit& unit)
+{
+    for (Parameter* p : unit.parameters) {
+        if (!p->hostWeight.defined()) continue;
+        p->weight.reset();
+        p->compute.reset();
     }
 }
 
@@ -80,6 +140,10 @@ void ParameterStore::allocateBucket(ParameterBucket& b)
     if (stage == 0) { // weights as if the rank were alone
         for (const auto& entry : b.entries) {
             Parameter& p = *entry.parameter;
+            if (m_host) {
+                allocateOnHost(p);
+                continue;
+            }
             p.weight = p.compute = make(p.shape.elements(), master, MemoryCategory::Weights).reshaped(p.shape);
             if (p.computeType != master)
                 p.compute = make(p.shape.elements(), p.computeType, MemoryCategory::Weights).reshaped(p.shape);
@@ -94,8 +158,12 @@ void ParameterStore::allocateBucket(ParameterBucket& b)
         b.weightShard = b.weights.part(first, {share});
         b.bindWeights(master);
     } else {
-        b.weightShard = make(share, master, MemoryCategory::Weights);
-        if (b.rounded) b.roundingShard = make(share, m_rank.format.compute, MemoryCategory::Weights);
+        const auto makeShard = [&](DType type) {
+            return m_host ? m_host->make({share}, type, MemoryCategory::Weights)
+                          : make(share, type, MemoryCategory::Weights);
+        };
+        b.weightShard = makeShard(master);
+        if (b.rounded) b.roundingShard = makeShard(m_rank.format.compute);
     }
     if (stage < 2) {
         b.gradients = make(b.elements, master, MemoryCategory::Gradients);
@@ -119,8 +187,10 @@ void ParameterStore::fillWeights(const ParameterBucket& b)
             for (std::int64_t i = from; i < end; ++i) setElement(to, i - toFirst, p.initial(i - offset));
         };
         if (stageOf(b) == 0) {
-            fill(p.weight.reshaped({n}), offset);
-            if (p.computeType != m_rank.format.master) m_rank.device.convert(p.weight, p.compute);
+            const Tensor& weight = m_host ? p.hostWeight : p.weight;
+            fill(weight.reshaped({n}), offset);
+            if (p.computeType != m_rank.format.master)
+                m_rank.device.convert(weight, m_host ? p.hostCompute : p.compute);
             continue;
         }
         fill(b.weights.defined() ? b.weights : b.weightShard, b.weights.defined() ? 0 : b.shardFirst());
@@ -144,9 +214,11 @@ void ParameterStore::addPieces(int index)
         ParameterPiece piece;
         piece.parameter = &p;
         piece.bucket = index;
+        piece.onHost = m_host != nullptr;
         if (!sharded(b)) {
-            piece.weight = p.weight.reshaped({n});
-            if (p.computeType != m_rank.format.master) piece.compute = p.compute.reshaped({n});
+            piece.weight = (m_host ? p.hostWeight : p.weight).reshaped({n});
+            if (p.computeType != m_rank.format.master)
+                piece.compute = (m_host ? p.hostCompute : p.compute).reshaped({n});
             piece.gradient = b.gradients.part(offset, {n});
             piece.counts = counts(p) && b.group->index() == 0;
         } else {
@@ -163,11 +235,22 @@ void ParameterStore::addPieces(int index)
     }
 }
 
+// Sends for an offloaded shard.
+void ParameterStore::stage(ParameterBucket& b)
+{
+    if (!m_host || b.staged.defined() || (b.rounded ? b.rounding : b.weights).defined()) return;
+    const Tensor& own = b.rounded ? b.roundingShard : b.weightShard;
+    b.staged = m_host->onDevice(own, MemoryCategory::Weights);
+    b.stagedAt = m_host->toDevice(own, b.staged);
+}
+
 void ParameterStore::gather(ParameterBucket& b, bool overlap)
 {
     Tensor& whole = b.rounded ? b.rounding : b.weights;
     if (whole.defined()) return;
-    const Tensor& own = b.rounded ? b.roundingShard : b.weightShard;
+    stage(b);
+    if (m_host) m_host->waitUntil(b.stagedAt);
+    const Tensor& own = m_host ? b.staged : b.rounded ? b.roundingShard : b.weightShard;
     whole = Tensor::make(m_rank.allocator, {b.elements}, own.type(), MemoryCategory::CommBuffers);
     if (overlap)
         b.gathering = b.group->startAllGather(own, whole);
@@ -175,22 +258,33 @@ void ParameterStore::gather(ParameterBucket& b, bool overlap)
         b.group->allGather(own, whole);
 }
 
-// Starts to bring in the unit that the pass comes to next.
+// Starts to bring in the unit that the pass comes to next, and the offloaded shards of the one behind it.
 void ParameterStore::gatherAhead(const UnitPlace& from, UnitPass pass)
 {
-    if (!m_overlap || pass == UnitPass::Head) return;
+    if (pass == UnitPass::Head || (m_host ? !m_host->overlaps() : !m_overlap)) return;
     const auto& units = m_unitsOfChunk[static_cast<std::size_t>(from.chunk)];
-    const int next = from.index + (pass == UnitPass::Forward ? 1 : -1);
-    if (next < 0 || next >= static_cast<int>(units.size())) return;
-    for (const int bucket : m_units[units[static_cast<std::size_t>(next)]].buckets) {
-        ParameterBucket& b = m_buckets[static_cast<std::size_t>(bucket)];
-        if (stageOf(b) == 3) gather(b, true);
+    const int step = pass == UnitPass::Forward ? 1 : -1;
+    for (const int ahead : {1, 2}) {
+        const int next = from.index + ahead * step;
+        if (next < 0 || next >= static_cast<int>(units.size())) return;
+        const ParameterUnit& unit = *units[static_cast<std::size_t>(next)];
+        UnitPlace& place = m_units.at(&unit);
+        if (m_host && ahead == 1) bringUnit(unit, place);
+        for (const int bucket : place.buckets) {
+            ParameterBucket& b = m_buckets[static_cast<std::size_t>(bucket)];
+            if (stageOf(b) != 3) continue;
+            if (ahead == 1)
+                gather(b, true);
+            else
+                stage(b);
+        }
     }
 }
 
 void ParameterStore::dropWeights(ParameterBucket& b)
 {
     b.gathering.wait();
+    b.staged.reset();
     b.weights.reset();
     b.rounding.reset();
     b.bindWeights(m_rank.format.master);
@@ -209,19 +303,27 @@ void ParameterStore::makeGradients(ParameterBucket& b)
 
 void ParameterStore::enter(const ParameterUnit& unit, UnitPass pass)
 {
-    const UnitPlace& place = m_units.at(&unit);
-    const PhaseTag tag(m_rank.recorder, pass == UnitPass::Forward ? Phase::Forward : Phase::BackwardInput);
-    bool gathers = false;
+    UnitPlace& place = m_units.at(&unit);
+    const Phase phase = m_rank.evaluating           ? Phase::Evaluation
+                        : pass == UnitPass::Forward ? Phase::Forward
+                                                    : Phase::BackwardInput;
+    const PhaseTag tag(m_rank.recorder, phase);
+    bool gathers = m_host != nullptr;
+    if (m_host) {
+        bringUnit(unit, place);
+        m_host->waitUntil(place.arrival);
+    }
     for (const int bucket : place.buckets) {
         ParameterBucket& b = m_buckets[static_cast<std::size_t>(bucket)];
         const int stage = stageOf(b);
         if (stage == 3) {
             gather(b, false);
             b.gathering.wait();
+            b.staged.reset();
             b.bindWeights(m_rank.format.master);
             gathers = true;
         }
-        if (stage >= 2 && pass != UnitPass::Forward) makeGradients(b);
+        if (stage >= 2 && pass != UnitPass::Forward && !m_rank.evaluating) makeGradients(b);
     }
     if (gathers) gatherAhead(place, pass);
 }
@@ -234,6 +336,7 @@ void ParameterStore::leave(const ParameterUnit& unit, UnitPass pass)
         pass == UnitPass::Forward &&
         (!m_reshard ||
          place.index + 1 == static_cast<int>(m_unitsOfChunk[static_cast<std::size_t>(place.chunk)].size()));
+    if (m_host && !staysForBackward) dropUnit(unit);
     for (const int bucket : place.buckets) {
         ParameterBucket& b = m_buckets[static_cast<std::size_t>(bucket)];
         if (stageOf(b) == 3 && !staysForBackward) dropWeights(b);
@@ -315,6 +418,7 @@ void ParameterStore::finishOldest(std::size_t mostUnderWay)
 
 void ParameterStore::finishGradients()
 {
+    if (m_host) showHome(false);
     if (!m_rank.groups) return;
     const PhaseTag tag(m_rank.recorder, Phase::GradientSync);
     finishOldest(0);
@@ -359,6 +463,7 @@ void ParameterStore::finishUpdate()
 
 void ParameterStore::afterEvaluation()
 {
+    if (m_host) showHome(false);
     for (auto& b : m_buckets) {
         if (stageOf(b) == 3) dropWeights(b);
         if (stageOf(b) < 2) continue;

@@ -17,7 +17,8 @@ class ParameterStore final : public UnitHooks {
 public:
     /// chunks: the parameters of this rank's chunks, only described; they get their tensors and first values here. Both
     /// rank and lists outlive the store. The rank's hooks point to it where the network has to tell it something.
-    ParameterStore(RankContext& rank, std::vector<ParameterList*> chunks);
+    /// host: where weights live while the network does not use them (offloaded parameters); null: here.
+    ParameterStore(RankContext& rank, std::vector<ParameterList*> chunks, HostPool* host = nullptr);
     ~ParameterStore() override;
 
     /// What this rank updates, those of one bucket together.
@@ -36,6 +37,8 @@ public:
     void finishUpdate();
     /// After forward passes that no backward pass follows.
     void afterEvaluation();
+    /// Lets parameters stand for their offloaded weights where those are (files), or for none again.
+    void showHome(bool show);
     /// Weights were written into the pieces (from a file): refreshes copies and what other ranks hold.
     void weightsChanged();
 
@@ -47,11 +50,17 @@ private:
         int chunk = 0;
         int index = 0; // in the order of the forward pass
         std::vector<int> buckets;
+        Instant arrival; // of offloaded weights that were sent for
     };
 
     bool sharded(const ParameterBucket& bucket) const { return m_zero > 0 && bucket.group->size() > 1; }
     int stageOf(const ParameterBucket& bucket) const { return sharded(bucket) ? m_zero : 0; }
     void allocateAlone();
+    void allocateOnHost(Parameter& parameter);
+    void listUnits(std::size_t chunk);
+    void bringUnit(const ParameterUnit& unit, UnitPlace& place);
+    void dropUnit(const ParameterUnit& unit);
+    void stage(ParameterBucket& bucket);
     void allocateBucket(ParameterBucket& bucket);
     void fillWeights(const ParameterBucket& bucket);
     void addPieces(int bucket);
@@ -69,6 +78,7 @@ private:
 
     RankContext& m_rank;
     std::vector<ParameterList*> m_chunks;
+    HostPool* m_host;
     int m_zero = 0;
     bool m_overlap = true;
     bool m_reshard = true;

@@ -72,6 +72,7 @@ double PipelineExecutor::evaluate(std::int64_t samples, int microbatches, const 
 {
     m_samples = samples;
     m_lossSum = 0;
+    m_rank.evaluating = true;
     for (std::int32_t m = 0; m < microbatches; ++m) {
         m_rank.recorder.setMicrobatch(Microbatch{m});
         for (std::int32_t chunk = 0; chunk < m_shape.chunks; ++chunk) {
@@ -87,8 +88,16 @@ double PipelineExecutor::evaluate(std::int64_t samples, int microbatches, const 
         }
         m_batches.clear();
     }
+    m_rank.evaluating = false;
     m_rank.recorder.setMicrobatch(std::nullopt);
     return m_lossSum;
+}
+
+// Of what a chunk sends or takes in.
+Phase PipelineExecutor::phaseOf(const PipelineTransfer& transfer) const
+{
+    if (m_rank.evaluating) return Phase::Evaluation;
+    return transfer.tensor == PipelineTensor::Activation ? Phase::Forward : Phase::BackwardInput;
 }
 
 const Batch& PipelineExecutor::batchFor(const PipelineAction& action, const Loader& load)
@@ -118,7 +127,7 @@ Tensor PipelineExecutor::receive(const PipelineTransfer& transfer)
 {
     const bool activation = transfer.tensor == PipelineTensor::Activation;
     const auto chunk = static_cast<std::int32_t>(m_shape.chunkOf(transfer.toPosition));
-    const PhaseTag tag(m_rank.recorder, activation ? Phase::Forward : Phase::BackwardInput);
+    const PhaseTag tag(m_rank.recorder, phaseOf(transfer));
     Tensor tensor;
     if (activation) // a gradient comes only for what has gone forward here
         tensor = m_rank.activation(m_chunks[static_cast<std::size_t>(chunk)]->inputShape(m_rank, m_samples));
@@ -134,8 +143,7 @@ void PipelineExecutor::give(const PipelineTransfer& transfer, const Tensor& tens
         m_arrived[arrivedKey(transfer)] = tensor;
         return;
     }
-    const bool activation = transfer.tensor == PipelineTensor::Activation;
-    const PhaseTag tag(m_rank.recorder, activation ? Phase::Forward : Phase::BackwardInput);
+    const PhaseTag tag(m_rank.recorder, phaseOf(transfer));
     m_rank.groups->pipeline->send(tensor, transfer.toStage); // does not wait for the receiver: nothing can deadlock
 }
 

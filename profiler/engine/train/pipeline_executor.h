@@ -58,6 +58,7 @@ private:
     Tensor take(const PipelineTransfer& transfer);
     Tensor receive(const PipelineTransfer& transfer);
     void give(const PipelineTransfer& transfer, const Tensor& tensor);
+    Phase phaseOf(const PipelineTransfer& transfer) const;
 
     RankContext& m_rank;
     PipelineShape m_shape;

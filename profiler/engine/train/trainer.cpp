@@ -26,6 +26,8 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
     , m_network(std::move(network))
 {
     Recorder& r = rank.recorder;
+    rank.inPlace = spec.plan.inPlace;
+    m_evaluation = r.defineCounter("evaluation_loss", CounterUnit::None, false);
     m_loss = r.defineCounter("loss", CounterUnit::None, false);
     m_rate = r.defineCounter("lr", CounterUnit::None, false);
     m_norm = r.defineCounter("grad_norm", CounterUnit::None, false);
@@ -33,17 +35,29 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
         r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
 }
 
+Trainer::~Trainer()
+{
+    m_rank.offloaded = nullptr;
+}
+
 Status Trainer::setUp()
 {
+    const ParallelPlan& plan = m_spec.plan;
+    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters)
+        m_host = std::make_unique<HostPool>(m_rank.recorder, m_rank.allocator, m_spec.cluster.device.hostBytesPerSecond,
+                                            plan.overlap);
+    if (plan.offloadActivations) m_rank.offloaded = m_host.get();
     std::vector<ParameterList*> lists;
     std::vector<TrainingModel*> chunks;
     for (const auto& chunk : m_network.chunks) {
         lists.push_back(&chunk->parameters());
         chunks.push_back(chunk.get());
     }
-    m_store = std::make_unique<ParameterStore>(m_rank, std::move(lists));
+    m_store =
+        std::make_unique<ParameterStore>(m_rank, std::move(lists), plan.offloadParameters ? m_host.get() : nullptr);
     FOURWALLS_TRY_ASSIGN(m_executor, PipelineExecutor::create(m_rank, m_spec.plan, std::move(chunks), *m_store));
-    m_optimizer = std::make_unique<ParameterOptimizer>(m_rank, m_store->pieces(), m_spec.training);
+    m_optimizer = std::make_unique<ParameterOptimizer>(m_rank, m_store->pieces(), m_spec.training,
+                                                       UpdateOptions{plan.fuse, m_host.get(), plan.offloadOptimizer});
     return {};
 }
 
@@ -78,21 +92,46 @@ double Trainer::evaluate(std::int64_t batches)
                                              [&](int m) { return loadBatch(index, first + m * micro, micro); });
     }
     m_store->afterEvaluation();
-    if (!m_rank.groups) return loss;
-    const Tensor sum = Tensor::make(m_rank.allocator, {1}, DType::F64, MemoryCategory::CommBuffers);
-    sum.as<double>()[0] = m_rank.groups->tensor->index() == 0 ? loss : 0.0;
-    m_rank.groups->world->allReduce(sum);
-    return sum.as<double>()[0];
+    if (m_rank.groups) {
+        const Tensor sum = Tensor::make(m_rank.allocator, {1}, DType::F64, MemoryCategory::CommBuffers);
+        sum.as<double>()[0] = m_rank.groups->tensor->index() == 0 ? loss : 0.0;
+        m_rank.groups->world->allReduce(sum);
+        loss = sum.as<double>()[0];
+    }
+    Recorder& r = m_rank.recorder;
+    if (r.rank().value == 0 && std::isfinite(loss)) r.counter(m_evaluation, r.now(), loss);
+    return loss;
 }
 
 Status Trainer::saveWeights(const std::string& directory)
 {
-    return saveCheckpoint(m_rank, m_spec, directory, *m_store, m_network.chunks);
+    m_store->showHome(true);
+    const Status status = saveCheckpoint(m_rank, m_spec, directory, *m_store, m_network.chunks);
+    m_store->showHome(false);
+    return status;
 }
 
 Status Trainer::loadWeights(const std::string& directory)
 {
-    return loadCheckpoint(m_rank, directory, *m_store, m_network.chunks);
+    FOURWALLS_TRY(loadCheckpoint(m_rank, directory, *m_store, m_network.chunks));
+    m_optimizer->weightsChanged(m_rank);
+    return {};
+}
+
+std::int64_t Trainer::savedBytes() const
+{
+    if (m_rank.recorder.rank().value != 0) return 0;
+    std::int64_t elements = parameterCount(m_spec.model);
+    for (const auto& chunk : m_network.chunks)
+        for (const auto& buffer : chunk->parameters().buffers()) elements += buffer->shape.elements();
+    return elements * bytesOf(m_rank.format.master);
+}
+
+std::int64_t Trainer::loadedBytes() const
+{
+    std::int64_t bytes = 0;
+    for (const ParameterPiece& piece : m_store->pieces()) bytes += piece.weight.bytes();
+    return bytes;
 }
 
 Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t count)

@@ -30,6 +30,13 @@ public:
     /// rank's share of the mean loss over the global batch.
     double accumulateGradients(std::int64_t index);
 
+    /// Bytes of the file with all weights, on the rank that writes it; 0 on others.
+    std::int64_t savedBytes() const;
+    /// Bytes that this rank reads of such a file.
+    std::int64_t loadedBytes() const;
+    /// What the plan offloads; null: nothing.
+    const HostPool* hostPool() const { return m_host.get(); }
+
     /// The mean loss over `batches` global batches that training does not see, without gradients: an evaluation phase.
     double evaluate(std::int64_t batches);
 
@@ -48,6 +55,8 @@ public:
     const PipelineExecutor& executor() const { return *m_executor; }
     const DataSource& data() const { return *m_network.data; }
 
+    ~Trainer();
+
 private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
     Status setUp();
@@ -56,10 +65,12 @@ private:
 
     RankContext& m_rank;
     RunSpec m_spec;
+    std::unique_ptr<HostPool> m_host; // outlives everything that has tensors in it
     Network m_network;
     std::unique_ptr<ParameterStore> m_store;
     std::unique_ptr<PipelineExecutor> m_executor;
     std::unique_ptr<ParameterOptimizer> m_optimizer;
+    CounterId m_evaluation; // its loss
     CounterId m_loss, m_rate, m_norm, m_throughput;
 };
 

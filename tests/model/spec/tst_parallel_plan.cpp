@@ -28,9 +28,10 @@ void ParallelPlanTest::emptyIsTheDefault()
 
 void ParallelPlanTest::readsEveryKey()
 {
-    const auto plan = parsePlan("dp=2 tp=4 pp=8 cp=3 ep=2 vpp=2 microbatches=16 zero=3 sp=1 recompute=selective "
-                                "offload=optimizer,parameters collective=tree overlap=0 fuse=0 attention=unfused "
-                                "routing=natural ps=async servers=5");
+    const auto plan =
+        parsePlan("dp=2 tp=4 pp=8 cp=3 ep=2 vpp=2 microbatches=16 zero=3 sp=1 recompute=selective "
+                  "offload=optimizer,parameters collective=tree overlap=0 fuse=0 inplace=0 attention=unfused "
+                  "routing=natural ps=async servers=5");
     QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message().c_str());
     QCOMPARE(plan->worldSize(), 2 * 4 * 8 * 3);
     QCOMPARE(plan->microbatches, 16);
@@ -40,7 +41,7 @@ void ParallelPlanTest::readsEveryKey()
     QVERIFY(plan->offloadOptimizer && plan->offloadParameters && !plan->offloadActivations);
     QCOMPARE(plan->schedule, PipelineSchedule::Interleaved); // because vpp > 1
     QCOMPARE(plan->collective, CollectiveAlgorithm::Tree);
-    QVERIFY(!plan->overlap && !plan->fuse && !plan->fusedAttention);
+    QVERIFY(!plan->overlap && !plan->fuse && !plan->inPlace && !plan->fusedAttention);
     QCOMPARE(plan->routing, MoeRouting::Natural);
     QCOMPARE(plan->parameterServer, ParameterServer::Async);
     QCOMPARE(plan->servers, 5);

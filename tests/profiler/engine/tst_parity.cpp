@@ -89,6 +89,22 @@ constexpr Row kRows[] = {
     {"tp=2 cp=2 pp=2 microbatches=2 sp=1", 4, true},
     {"dp=2 tp=2 pp=2 microbatches=4 schedule=zb2p zero=1"},
     {"dp=2 tp=2 pp=2 microbatches=4 sp=1 recompute=full", 4, true},
+    // Where things are and how operators are cut changes no number; the reference works in place and fused.
+    {"offload=optimizer microbatches=2", 2},
+    {"offload=activations microbatches=2", 4, true},
+    {"offload=activations recompute=full overlap=0", 2},
+    {"offload=parameters", 3},
+    {"dp=2 zero=1 offload=optimizer,activations", 2},
+    {"dp=2 zero=3 offload=parameters", 3, true},
+    {"dp=2 zero=3 reshard=0 offload=optimizer,parameters overlap=0 microbatches=2", 2},
+    {"pp=2 microbatches=4 offload=activations,parameters", 4, true},
+    {"pp=2 schedule=zbv microbatches=4 offload=optimizer,activations,parameters"},
+    {"tp=2 sp=1 offload=activations,optimizer", 2},
+    {"inplace=0", 2},
+    {"fuse=0", 2, true},
+    {"fuse=0 inplace=0", 2, false, true},
+    {"pp=2 schedule=zb microbatches=4 fuse=0 inplace=0", 2},
+    {"tp=2 fuse=0 inplace=0 recompute=selective attention=unfused", 2},
 };
 
 } // namespace
