@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See bandwidth_card.h.
+#include "views/communication/bandwidth_card.h"
+
+#include "views/communication/collectives_card.h"
+#include "views/memory/memory_panels.h"
+#include "views/plot_xy.h"
+#include "views/theme.h"
+
+#include <QButtonGroup>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr std::size_t kMostPoints = 3000;
+constexpr XyMark kMarks[] = {XyMark::Disc, XyMark::Square, XyMark::Diamond, XyMark::Triangle};
+} // namespace
+
+BandwidthCard::BandwidthCard(QWidget* parent)
+    : PlotCard(parent)
+    , m_plot(new XyPlot(this))
+    , m_legend(new PlotLegend(this))
+    , m_bus(choiceButton(this))
+    , m_algorithm(choiceButton(this))
+{
+    auto* group = new QButtonGroup(this);
+    for (QToolButton* button : {m_bus, m_algorithm}) {
+        group->addButton(button);
+        addControl(button);
+        connect(button, &QToolButton::clicked, this, &BandwidthCard::fill);
+    }
+    m_bus->setChecked(true);
+    addContent(m_legend);
+    addContent(m_plot, 1);
+    connect(m_plot, &XyPlot::pointChosen, this, &BandwidthCard::operationChosen);
+    connect(m_plot, &XyPlot::pointActivated, this, &BandwidthCard::operationActivated);
+    retranslate();
+}
+
+bool BandwidthCard::showsBusRate() const
+{
+    return m_bus->isChecked();
+}
+
+void BandwidthCard::retranslate()
+{
+    title().setText(tr("Bandwidth"));
+    m_bus->setText(tr("busbw"));
+    m_bus->setToolTip(
+        tr("Bus bandwidth: payload / transfer × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter"));
+    m_algorithm->setText(tr("algbw"));
+    m_algorithm->setToolTip(tr("Algorithm bandwidth: payload / transfer"));
+    m_plot->setAccessibleName(tr("Bandwidth of operations over their size"));
+}
+
+void BandwidthCard::present(std::shared_ptr<const CommunicationData> facts, const TraceInfo& info, ByteUnit unit)
+{
+    m_data = std::move(facts);
+    m_info = info;
+    m_unit = unit;
+    fill();
+}
+
+void BandwidthCard::setChosen(int operation)
+{
+    m_plot->setChosen(operation);
+}
+
+void BandwidthCard::fill()
+{
+    const Theme& t = currentTheme();
+    finding().setTone(ElidedText::Tone::Quiet);
+    if (!m_data) {
+        finding().setText({});
+        m_legend->setEntries({});
+        return m_plot->setContent({}, {}, {});
+    }
+    const auto& operations = m_data->step.operations;
+    const bool bus = showsBusRate();
+    const auto membersOf = [this](const JoinedOperation& operation) {
+        const auto index = static_cast<std::size_t>(std::max(0, operation.group.value));
+        return index < m_info.groups.size() ? m_info.groups[index].ranks.size() : operation.members.size();
+    };
+    XyContent content;
+    std::map<std::string, XyMark> marks;
+    const std::size_t every = operations.size() / kMostPoints + 1;
+    double best = 0;
+    double bestBytes = 0;
+    for (std::size_t i = 0; i < operations.size(); i += every) {
+        const JoinedOperation& operation = operations[i];
+        if (operation.operation == CollectiveOp::Receive) continue; // the same message as its send
+        const auto rate = busRate(operation, membersOf(operation));
+        if (!rate) continue;
+        const double factor = bus ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));
+        const std::string group = groupName(m_info, operation.group);
+        const XyMark mark = marks.try_emplace(group, kMarks[marks.size() % std::size(kMarks)]).first->second;
+        XyPoint point;
+        point.x = static_cast<double>(operation.payloadBytes);
+        point.y = *rate * factor;
+        point.colour = t.communication;
+        point.mark = mark;
+        point.id = static_cast<int>(i);
+        if (*rate > best) {
+            best = *rate;
+            bestBytes = point.x;
+        }
+        content.points.push_back(std::move(point));
+    }
+    std::vector<PlotLegend::Entry> legend;
+    static const char* const kSigns[] = {"●", "■", "◆", "▲"};
+    for (const auto& [group, mark] : marks)
+        legend.push_back(
+            {PlotLegend::Mark::Area, t.communication,
+             QString::fromUtf8(kSigns[static_cast<int>(mark)]) + QLatin1Char(' ') + QString::fromStdString(group)});
+    for (const ModelCurve& curve : m_data->curves) {
+        XyLine line;
+        line.pen = QPen(t.prediction, 1.6, Qt::CustomDashLine);
+        line.pen.setDashPattern({4, 3});
+        for (const auto& [bytes, rate] : curve.points)
+            line.points.emplace_back(bytes, bus ? rate : rate / busBandwidthFactor(curve.operation, curve.members));
+        content.lines.push_back(std::move(line));
+    }
+    if (!m_data->curves.empty()) {
+        const ModelCurve& first = m_data->curves.front();
+        legend.push_back({PlotLegend::Mark::Dashed, t.prediction,
+                          m_data->curves.size() == 1 ? tr("cost model, %1").arg(kindName(first.operation, first.group))
+                                                     : tr("cost model")});
+    }
+    // The wall is the quicker of the links in use; the slower one is a line below it.
+    double wall = 0, lower = 0; // [bytes/s]; 0: none
+    QString wallName, lowerName;
+    if (m_data->groupsInside && m_data->insideNode) {
+        wall = *m_data->insideNode;
+        wallName = tr("link inside a node %1").arg(formatRate(wall, QStringLiteral("B/s")));
+    }
+    if (m_data->groupsBetween && m_data->betweenNodes) {
+        lower = *m_data->betweenNodes;
+        lowerName = tr("network, a device's share %1").arg(formatRate(lower, QStringLiteral("B/s")));
+        if (wall <= 0) {
+            std::swap(wall, lower);
+            std::swap(wallName, lowerName);
+        }
+    }
+    double left = 1e300, right = 0;
+    for (const XyPoint& point : content.points) {
+        left = std::min(left, point.x);
+        right = std::max(right, point.x);
+    }
+    if (wall > 0 && right > 0) {
+        content.walls.push_back({{{left / 1e3, wall}, {right * 1e3, wall}}, wallName});
+        legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the link's limit")});
+    }
+    if (lower > 0 && right > 0) {
+        content.lines.push_back({{{left / 1e3, lower}, {right * 1e3, lower}}, QPen(t.wallEdge, 1.4), false});
+        XyPoint label;
+        label.x = right;
+        label.y = lower;
+        label.size = 0;
+        label.label = lowerName;
+        label.colour = Qt::transparent;
+        content.points.push_back(std::move(label));
+    }
+    const auto bytesText = [unit = m_unit](double v) { return formatBytes(v, unit); };
+    XyAxis x{tr("payload of one operation"), true, bytesText, {}};
+    if (right > 0) {
+        const double room = right > left * 4 ? std::pow(right / left, 0.05) : 2.0;
+        x.range = {left / room, right * room};
+    }
+    XyAxis y{bus ? tr("bus bandwidth [B/s]") : tr("algorithm bandwidth [B/s]"),
+             true,
+             [](double v) { return formatRate(v, QString()); },
+             {}};
+    m_plot->setToolTips([this, membersOf](int id) {
+        const JoinedOperation& operation = m_data->step.operations[static_cast<std::size_t>(id)];
+        const auto rate = busRate(operation, membersOf(operation));
+        return tr("%1, %2 ranks\n%3 in %4 = %5 bus bandwidth\nskew of arrivals %6 · click to look at its hops, double "
+                  "click for the timeline")
+            .arg(kindName(operation.operation, groupName(m_info, operation.group)))
+            .arg(membersOf(operation))
+            .arg(formatBytes(static_cast<double>(operation.payloadBytes), m_unit),
+                 formatDuration(operation.transfer(), 3),
+                 rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash), formatDuration(operation.skew(), 3));
+    });
+    const bool nothing = content.points.empty();
+    m_plot->setContent(std::move(x), std::move(y), std::move(content));
+    m_legend->setEntries(std::move(legend));
+    if (nothing) {
+        finding().setText(operations.empty() ? tr("no operations in %1").arg(stepName(m_data->step.window))
+                                             : tr("no transfer took time: the link's speed is not known"));
+    } else if (wall > 0) {
+        const double share = best / wall;
+        finding().setText(tr("at best %1 of the link's rate, at %2")
+                              .arg(formatPercent(share, share < 0.1 ? 1 : 0), formatBytes(bestBytes, m_unit)));
+    } else {
+        finding().setText(tr("at best %1 at %2; the link's limit is not known")
+                              .arg(formatRate(best, QStringLiteral("B/s")), formatBytes(bestBytes, m_unit)));
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bus bandwidth of each operation over its size, under the limit of the link.
+#pragma once
+
+#include "views/communication/communication_data.h"
+#include "views/format.h"
+#include "views/plot_card.h"
+
+#include <memory>
+
+class QToolButton;
+
+namespace fourwalls::views {
+
+class XyPlot;
+
+class BandwidthCard : public PlotCard {
+    Q_OBJECT
+public:
+    explicit BandwidthCard(QWidget* parent = nullptr);
+    void present(std::shared_ptr<const CommunicationData> facts, const TraceInfo& info, ByteUnit unit);
+    void setChosen(int operation);
+    void retranslate();
+    XyPlot& plot() { return *m_plot; }
+    bool showsBusRate() const;
+
+signals:
+    void operationChosen(int operation);
+    void operationActivated(int operation);
+
+private:
+    void fill();
+
+    XyPlot* m_plot;
+    PlotLegend* m_legend;
+    QToolButton *m_bus, *m_algorithm;
+    std::shared_ptr<const CommunicationData> m_data;
+    TraceInfo m_info;
+    ByteUnit m_unit = ByteUnit::GB;
+};
+
+} // namespace fourwalls::views

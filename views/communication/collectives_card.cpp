@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See collectives_card.h.
+#include "views/communication/collectives_card.h"
+
+#include "views/plot_cells.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+QString groupShape(std::int64_t groups, std::size_t members)
+{
+    const QString size = QString::number(members);
+    return groups > 1 ? QStringLiteral("%1 × %2").arg(groups).arg(size) : size;
+}
+
+QString kindName(CollectiveOp operation, const std::string& group)
+{
+    return words(operation) + QStringLiteral(" · ") + QString::fromStdString(group);
+}
+
+QString stepName(const StepWindow& window)
+{
+    return window.step ? CollectivesCard::tr("step %1").arg(window.step->value)
+                       : CollectivesCard::tr("the whole trace");
+}
+
+CollectivesCard::CollectivesCard(QWidget* parent)
+    : PlotCard(parent)
+    , m_table(new CellTable(this))
+    , m_legend(new PlotLegend(this))
+{
+    addControl(m_legend);
+    addContent(m_table, 1);
+    connect(m_table, &CellTable::rowChosen, this, &CollectivesCard::kindChosen);
+    retranslate();
+}
+
+void CollectivesCard::retranslate()
+{
+    title().setText(tr("Collectives"));
+    m_table->setAccessibleName(tr("Collectives by kind and group"));
+}
+
+void CollectivesCard::present(const CommunicationData* facts, const std::vector<CollectiveRow>* predicted,
+                              ByteUnit unit)
+{
+    const Theme& t = currentTheme();
+    QColor hidden = t.communication;
+    hidden.setAlphaF(0.42F);
+    m_legend->setEntries({{PlotLegend::Mark::Area, t.communication, tr("exposed transfer")},
+                          {PlotLegend::Mark::Area, hidden, tr("hidden behind computation")},
+                          {PlotLegend::Mark::Hatch, {}, tr("waiting for others")}});
+    if (!facts) {
+        finding().setText({});
+        return m_table->setContent({}, {});
+    }
+    const QString step = stepName(facts->step.window);
+    std::vector<TableColumn> columns{
+        {tr("operation"), {}, false, 172},
+        {tr("ranks"), tr("Groups × members of each"), true, 60},
+        {tr("count"), tr("Operations in the measured steps, each counted once for all its members"), true, 64},
+        {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
+        {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
+         true, 80},
+        {tr("transfer"), tr("Last arrival to end, added up over operations"), true, 80},
+        {tr("wait"), tr("Own arrival to last arrival, added up over members"), true, 80},
+        {tr("algbw"), tr("Payload / transfer time"), true, 86},
+        {tr("busbw"),
+         tr("algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
+            "rate"),
+         true, 86},
+        {tr("hidden"), tr("Share of the transfer and waiting in %1 during which the rank computed").arg(step), true,
+         68},
+        {tr("time in %1, all ranks").arg(step),
+         tr("Transfer and waiting added up over ranks; the longest bar is the kind that takes most"), false, 0}};
+    const bool ghost = predicted && !predicted->empty();
+    if (ghost)
+        columns.insert(columns.begin() + 7,
+                       {tr("predicted"),
+                        tr("Transfer per operation as the cost model predicts it, beside the recorded one"), true,
+                        118});
+
+    double longest = 0;
+    Duration all, exposed;
+    const KindOfStep* largest = nullptr;
+    for (const KindOfStep& kind : facts->step.kinds) {
+        longest = std::max(longest, static_cast<double>(kind.time().ns));
+        all += kind.time();
+        exposed += kind.exposed();
+        if (!largest || kind.time() > largest->time()) largest = &kind;
+    }
+    std::vector<std::vector<TableCell>> rows;
+    for (const CollectiveRow& row : facts->rows) {
+        const auto bytes = [&](std::int64_t value) {
+            return TableCell{value > 0 ? formatBytes(static_cast<double>(value), unit) : QString(kDash),
+                             static_cast<qlonglong>(value),
+                             {},
+                             {},
+                             {},
+                             {},
+                             {}};
+        };
+        const auto time = [&](Duration value) {
+            return TableCell{formatDuration(value, 3), static_cast<qlonglong>(value.ns), {}, {}, {}, {}, {}};
+        };
+        const auto rate = [&](const std::optional<double>& value) {
+            return TableCell{value ? formatRate(*value, QStringLiteral("B/s")) : QString(kDash),
+                             value ? QVariant(*value) : QVariant(-1.0),
+                             {},
+                             {},
+                             {},
+                             {},
+                             {}};
+        };
+        std::vector<TableCell> cells;
+        cells.push_back({kindName(row.operation, row.group), {}, {}, t.communication, {}, {}, {}});
+        cells.push_back({groupShape(row.groups, row.members), static_cast<qlonglong>(row.members), {}, {}, {}, {}, {}});
+        cells.push_back({formatCount(row.count), static_cast<qlonglong>(row.count), {}, {}, {}, {}, {}});
+        cells.push_back(bytes(row.payloadBytes));
+        cells.push_back(bytes(row.wireBytes));
+        cells.push_back(time(row.time));
+        cells.push_back(time(row.wait));
+        if (ghost) {
+            TableCell cell{QString(kDash), -1.0, {}, {}, t.prediction, {}, {}};
+            for (const CollectiveRow& other : *predicted)
+                if (other.operation == row.operation && other.group == row.group && other.count > 0 && row.count > 0) {
+                    const Duration each{other.time.ns / other.count}, own{row.time.ns / row.count};
+                    cell.text = QStringLiteral("%1 / %2").arg(formatDuration(each, 3), formatDuration(own, 3));
+                    cell.exact = static_cast<qlonglong>(each.ns);
+                }
+            cells.push_back(std::move(cell));
+        }
+        cells.push_back(rate(row.algorithmBytesPerSecond));
+        cells.push_back(rate(row.busBytesPerSecond));
+        TableCell share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
+        if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
+            const double hiddenShare =
+                static_cast<double>(row.inStep->hidden().ns) / static_cast<double>(row.inStep->time().ns);
+            share.text = formatPercent(hiddenShare, 0);
+            share.exact = hiddenShare;
+            const auto piece = [&](Duration part) { return static_cast<double>(part.ns) / longest; };
+            bar.exact = static_cast<qlonglong>(row.inStep->time().ns);
+            bar.pieces = {{piece(row.inStep->exposedTransfer), t.communication},
+                          {piece(row.inStep->transfer - row.inStep->exposedTransfer), hidden},
+                          {piece(row.inStep->wait), {}}};
+            bar.toolTip =
+                tr("exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)")
+                    .arg(formatDuration(row.inStep->exposedTransfer, 3),
+                         formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
+                         formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
+        }
+        cells.push_back(std::move(share));
+        cells.push_back(std::move(bar));
+        rows.push_back(std::move(cells));
+    }
+    m_table->setContent(std::move(columns), std::move(rows));
+    QString text;
+    if (largest && all.ns > 0)
+        text = tr("%1 takes most; computation hides %2 of all transfer and waiting in %3")
+                   .arg(kindName(largest->operation, largest->group),
+                        formatPercent(1 - static_cast<double>(exposed.ns) / static_cast<double>(all.ns), 0), step);
+    else if (!facts->rows.empty())
+        text = tr("transfers take no time on this clock: the links' speed is not known");
+    if (facts->step.limited)
+        text += tr(" · only the first %1 records were read").arg(formatCount(kMostOperationsAnalysed));
+    finding().setText(text);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See communication_data.h.
+#include "views/communication/communication_data.h"
+
+#include "model/cost/collective_time.h"
+#include "model/spec/calibration.h"
+#include "views/whatif/known_spec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace fourwalls::views {
+
+namespace {
+
+bool leavesNode(const ProcessGroupInfo& group, int devicesPerNode)
+{
+    if (devicesPerNode <= 0 || group.ranks.empty()) return false;
+    const int first = group.ranks.front().value / devicesPerNode;
+    return std::any_of(group.ranks.begin(), group.ranks.end(),
+                       [&](RankId rank) { return rank.value / devicesPerNode != first; });
+}
+
+std::optional<cost::Collective> pricedKind(CollectiveOp operation)
+{
+    switch (operation) {
+    case CollectiveOp::AllReduce: return cost::Collective::AllReduce;
+    case CollectiveOp::AllGather: return cost::Collective::AllGather;
+    case CollectiveOp::ReduceScatter: return cost::Collective::ReduceScatter;
+    case CollectiveOp::AllToAll: return cost::Collective::AllToAll;
+    default: return std::nullopt;
+    }
+}
+
+/// Links that the trace's groups use, from its specification.
+void addLinks(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
+{
+    data.devicesPerNode = std::max(1, cluster.devicesPerNode);
+    // A machine of one device per node with ranks beside one another: they share it.
+    const bool sharedMachine = cluster.fabric == NodeFabric::Shared && cluster.nicsPerNode == 0;
+    for (const ProcessGroupInfo& group : info.groups) {
+        if (group.ranks.size() < 2) continue;
+        if (!sharedMachine && leavesNode(group, data.devicesPerNode))
+            data.groupsBetween = true;
+        else
+            data.groupsInside = true;
+    }
+    if (cluster.nodeLink.bytesPerSecond > 0) data.insideNode = cluster.nodeLink.bytesPerSecond;
+    if (cluster.networkBytesPerSecondPerDevice() > 0) data.betweenNodes = cluster.networkBytesPerSecondPerDevice();
+}
+
+void addCurves(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
+{
+    if (!data.insideNode && !data.betweenNodes) return;
+    const auto calibration = loadCalibration("published");
+    if (!calibration) return;
+    const cost::CollectiveTimes times(cluster, *calibration);
+    double least = 1e300, most = 0;
+    for (const JoinedOperation& operation : data.step.operations)
+        if (operation.payloadBytes > 0) {
+            least = std::min(least, static_cast<double>(operation.payloadBytes));
+            most = std::max(most, static_cast<double>(operation.payloadBytes));
+        }
+    if (most <= 0) return;
+    least /= 4;
+    most *= 4;
+    constexpr int kPoints = 40;
+    for (const KindOfStep& kind : data.step.kinds) {
+        const auto priced = pricedKind(kind.operation);
+        const auto group = std::find_if(info.groups.begin(), info.groups.end(), [&](const ProcessGroupInfo& each) {
+            return each.name == kind.group && each.ranks.size() > 1;
+        });
+        if (!priced || group == info.groups.end() || data.curves.size() >= 2) continue;
+        ModelCurve curve;
+        curve.operation = kind.operation;
+        curve.group = kind.group;
+        curve.members = group->ranks.size();
+        const int stride = std::max(1, group->ranks[1].value - group->ranks[0].value);
+        const cost::GroupPlacement placement =
+            data.groupsBetween ? cost::placeGroup(static_cast<int>(curve.members), stride, data.devicesPerNode)
+                               : cost::GroupPlacement{static_cast<int>(curve.members), static_cast<int>(curve.members)};
+        for (int i = 0; i <= kPoints; ++i) {
+            const double bytes = least * std::pow(most / least, double(i) / kPoints);
+            const double seconds = times.seconds(*priced, bytes, placement);
+            if (seconds > 0)
+                curve.points.emplace_back(bytes, bytes / seconds * busBandwidthFactor(kind.operation, curve.members));
+        }
+        data.curves.push_back(std::move(curve));
+    }
+}
+
+} // namespace
+
+std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const TraceInfo& info,
+                                          const CommunicationStep& step)
+{
+    std::map<std::pair<CollectiveOp, std::string>, CollectiveRow> rows;
+    for (const CollectiveMetrics& entry : metrics.collectives) {
+        CollectiveRow& row = rows[{entry.summary.operation, entry.group}];
+        const auto index = static_cast<std::size_t>(std::max(0, entry.summary.group.value));
+        row.operation = entry.summary.operation;
+        row.group = entry.group;
+        ++row.groups;
+        if (index < info.groups.size()) row.members = std::max(row.members, info.groups[index].ranks.size());
+        row.count += entry.summary.count;
+        row.payloadBytes += entry.summary.payloadBytes;
+        row.wireBytes += entry.summary.wireBytes;
+        row.time += entry.summary.time;
+        row.wait += entry.summary.wait;
+    }
+    std::vector<CollectiveRow> sorted;
+    for (auto& [key, row] : rows) {
+        if (row.time.ns > 0) {
+            row.algorithmBytesPerSecond = static_cast<double>(row.payloadBytes) / row.time.seconds();
+            row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
+        }
+        for (const KindOfStep& kind : step.kinds)
+            if (kind.operation == row.operation && kind.group == row.group) row.inStep = kind;
+        sorted.push_back(std::move(row));
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const CollectiveRow& a, const CollectiveRow& b) { return a.time + a.wait > b.time + b.wait; });
+    return sorted;
+}
+
+std::optional<double> busRate(const JoinedOperation& operation, std::size_t members)
+{
+    const double seconds = operation.transfer().seconds();
+    if (seconds <= 0 || operation.payloadBytes <= 0) return std::nullopt;
+    return static_cast<double>(operation.payloadBytes) / seconds *
+           busBandwidthFactor(operation.operation, std::max(members, operation.members.size()));
+}
+
+Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::stop_token stop)
+{
+    CommunicationData data;
+    FOURWALLS_TRY_ASSIGN(data.metrics, computeMetrics(trace));
+    FOURWALLS_TRY_ASSIGN(data.step, communicationStep(trace, step, stop));
+    const TraceInfo& info = trace.info();
+    data.skew = arrivalSkew(data.step.operations);
+    data.traffic = trafficMatrix(info, data.step);
+    data.formulas = groupTraffic(info, data.step);
+    data.rows = collectiveRows(data.metrics, info, data.step);
+    const KnownSpec known = knownSpec(info);
+    if (known.spec) {
+        addLinks(data, info, known.spec->cluster);
+        addCurves(data, info, known.spec->cluster);
+    }
+    return data;
+}
+
+Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
+{
+    ScalingData data;
+    const TraceInfo& info = trace.info();
+    data.source = info.header.source;
+    const KnownSpec known = knownSpec(info);
+    if (!known.spec) {
+        data.problem = "specification";
+        return data;
+    }
+    data.assumed = !known.assumed.empty() && info.header.source == TraceSource::Imported;
+    const RunSpec& spec = *known.spec;
+    data.ownDevices = spec.plan.worldSize();
+    FOURWALLS_TRY_ASSIGN(const Calibration calibration, loadCalibration("published"));
+    auto devices = cost::scalingByDevices(spec, calibration);
+    if (!devices) {
+        data.problem = devices.error().message();
+        return data;
+    }
+    data.devices = std::move(*devices);
+    auto links = cost::scalingByLink(spec, calibration);
+    if (links)
+        data.links = std::move(*links);
+    else
+        data.linksProblem = links.error().message();
+
+    FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(trace));
+    const double base = data.devices.baseSamplesPerSecond;
+    if (metrics.samplesPerSecond && base > 0)
+        data.ownEfficiency = *metrics.samplesPerSecond / (base * data.ownDevices / data.devices.baseDevices);
+    const bool leaves = data.ownDevices > spec.cluster.devicesPerNode && spec.cluster.nicsPerNode > 0;
+    const double rate = leaves ? spec.cluster.networkBytesPerSecondPerDevice() : spec.cluster.nodeLink.bytesPerSecond;
+    if (rate > 0 && data.ownDevices > 1) {
+        data.ownLinkBits = rate * 8;
+        FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt));
+        std::map<RankId, double> sent;
+        for (const JoinedOperation& operation : step.operations)
+            for (const CollectiveView& member : operation.members)
+                sent[member.rank] += static_cast<double>(member.record.wireBytes);
+        double most = 0;
+        for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
+        if (metrics.stepTime && metrics.stepTime->ns > 0)
+            data.ownUtilisation = most / (metrics.stepTime->seconds() * rate);
+    }
+    return data;
+}
+
+} // namespace fourwalls::views

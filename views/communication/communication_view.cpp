@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See communication_view.h.
+#include "views/communication/communication_view.h"
+
+#include "views/communication/bandwidth_card.h"
+#include "views/communication/collectives_card.h"
+#include "views/communication/hop_plot.h"
+#include "views/communication/hops_page.h"
+#include "views/communication/scaling_page.h"
+#include "views/communication/stragglers_page.h"
+#include "views/communication/traffic_card.h"
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/whatif/what_if.h"
+
+#include <QAction>
+#include <QSplitter>
+
+#include <algorithm>
+#include <map>
+
+namespace fourwalls::views {
+
+CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLiteral("communication"), parent)
+{
+    auto* rows = new QSplitter(Qt::Vertical);
+    m_collectives = new CollectivesCard(rows);
+    auto* plots = new QSplitter(Qt::Horizontal, rows);
+    m_bandwidth = new BandwidthCard(plots);
+    m_traffic = new TrafficCard(plots);
+    for (QSplitter* splitter : {rows, plots}) {
+        splitter->setHandleWidth(kGap);
+        splitter->setChildrenCollapsible(false);
+    }
+    plots->setSizes({5600, 4400});
+    rows->setSizes({3600, 6400});
+    m_hops = new HopsPage;
+    m_stragglers = new StragglersPage;
+    m_scaling = new ScalingPage;
+    addPage("collectives", rows);
+    addPage("hops", m_hops);
+    addPage("stragglers", m_stragglers);
+    addPage("scaling", m_scaling);
+
+    connect(m_bandwidth, &BandwidthCard::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_hops, &HopsPage::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_stragglers, &StragglersPage::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_bandwidth, &BandwidthCard::operationActivated, this, &CommunicationView::openOnTimeline);
+    connect(m_hops, &HopsPage::operationActivated, this, &CommunicationView::openOnTimeline);
+    connect(m_stragglers, &StragglersPage::operationActivated, this, &CommunicationView::openOnTimeline);
+    connect(m_stragglers, &StragglersPage::rankChosen, this, [this](RankId rank) {
+        if (selection()) selection()->setRank(rank);
+    });
+    connect(this, &AnalysisView::pageChanged, this, &CommunicationView::askPageData);
+
+    const auto add = [this](const char* name, const QKeySequence& key, auto run) {
+        auto* action = new QAction(this);
+        action->setObjectName(QString::fromLatin1(name));
+        action->setShortcut(key);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, run);
+        addAction(action);
+    };
+    add("communication.timeline", Qt::Key_T, [this] { openOnTimeline(m_chosen); });
+    add("communication.play", Qt::Key_Space, [this] { m_hops->plot().setPlaying(!m_hops->plot().isPlaying()); });
+    retranslate();
+}
+
+void CommunicationView::retranslate()
+{
+    setPageTitle("collectives", tr("Collectives"), tr("What was sent, how fast, and what of it was hidden"));
+    setPageTitle("hops", tr("Hops"), tr("One operation, message by message"));
+    setPageTitle("stragglers", tr("Stragglers"), tr("Who comes late, and how often"));
+    setPageTitle("scaling", tr("Scaling"), tr("More devices, other links, other algorithms"));
+    const std::pair<const char*, QString> names[] = {
+        {"communication.timeline", tr("Communication: show the operation on the timeline")},
+        {"communication.play", tr("Communication: play or pause the hops")}};
+    for (QAction* action : actions())
+        for (const auto& [name, text] : names)
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+    m_collectives->retranslate();
+    m_bandwidth->retranslate();
+    m_traffic->retranslate();
+    m_hops->retranslate();
+    m_stragglers->retranslate();
+    m_scaling->retranslate();
+}
+
+void CommunicationView::forget()
+{
+    m_data.reset();
+    m_scalingData.reset();
+    m_predicted.clear();
+    m_chosen = -1;
+    m_askedScaling = false;
+    m_hops->setSchedule(nullptr);
+}
+
+void CommunicationView::askAll()
+{
+    ask<CommunicationData>(
+        "communication",
+        [step = selection()->step()](TraceQuery& trace, std::stop_token stop) {
+            return askCommunication(trace, step, stop);
+        },
+        [this](std::shared_ptr<const CommunicationData> facts) {
+            m_data = std::move(facts);
+            m_chosen = firstWorthwhile();
+            showAll();
+            askHops();
+        });
+    askPageData();
+}
+
+void CommunicationView::askPageData()
+{
+    if (page() != QLatin1String("scaling") || m_askedScaling || !session() || !session()->isOpen()) return;
+    m_askedScaling = true;
+    ask<ScalingData>(
+        "scaling", [](TraceQuery& trace, std::stop_token stop) { return askScaling(trace, stop); },
+        [this](std::shared_ptr<const ScalingData> facts) {
+            m_scalingData = std::move(facts);
+            showAll();
+        },
+        Urgency::Background);
+}
+
+int CommunicationView::firstWorthwhile() const
+{
+    if (!m_data) return -1;
+    // The largest operation of the kind that is most worth seeing hop by hop.
+    int best = -1;
+    std::int64_t most = -1;
+    const auto& operations = m_data->step.operations;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        if (operations[i].isMessage() || operations[i].operation == CollectiveOp::AllToAll ||
+            operations[i].operation == CollectiveOp::Barrier)
+            continue;
+        const std::int64_t weight = operations[i].payloadBytes *
+                                    static_cast<std::int64_t>(std::min<std::size_t>(operations[i].members.size(), 64));
+        if (weight > most) {
+            most = weight;
+            best = static_cast<int>(i);
+        }
+    }
+    return best;
+}
+
+void CommunicationView::askHops()
+{
+    m_hops->setChosen(m_chosen);
+    m_bandwidth->setChosen(m_chosen);
+    m_stragglers->setChosen(m_chosen);
+    if (!m_data || m_chosen < 0) return m_hops->setSchedule(nullptr);
+    ask<HopSchedule>(
+        "hops",
+        [facts = m_data, index = static_cast<std::size_t>(m_chosen)](TraceQuery& trace, std::stop_token stop) {
+            return hopSchedule(trace, facts->step.operations[index], stop);
+        },
+        [this](std::shared_ptr<const HopSchedule> schedule) { m_hops->setSchedule(std::move(schedule)); });
+}
+
+void CommunicationView::chooseOperation(int operation)
+{
+    if (!m_data || operation < 0 || operation >= static_cast<int>(m_data->step.operations.size()) ||
+        operation == m_chosen)
+        return;
+    m_chosen = operation;
+    askHops();
+}
+
+void CommunicationView::openOnTimeline(int operation)
+{
+    if (!m_data || !selection() || operation < 0 || operation >= static_cast<int>(m_data->step.operations.size()))
+        return;
+    const JoinedOperation& chosen = m_data->step.operations[static_cast<std::size_t>(operation)];
+    const TimeRange range = chosen.range();
+    const Duration room{range.length().ns / 2 + 1000};
+    selection()->setRank(chosen.members.front().rank);
+    selection()->setRange({range.begin - room, range.end + room});
+    selection()->setMeasured(range);
+    emit selection()->viewRequested(QStringLiteral("timeline"));
+}
+
+void CommunicationView::predictionChanged()
+{
+    m_predicted.clear();
+    const WhatIf* dock = whatIf();
+    if (dock && dock->isActive() && m_data) {
+        const auto prediction = dock->prediction();
+        if (prediction && prediction->trace)
+            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
+    }
+    if (m_data) showAll();
+}
+
+void CommunicationView::showAll()
+{
+    if (!m_data || !session()) return;
+    const ByteUnit unit = selection()->byteUnit();
+    const TraceInfo& info = session()->info();
+    showFigures();
+    m_collectives->present(m_data.get(), &m_predicted, unit);
+    m_bandwidth->present(m_data, info, unit);
+    m_traffic->present(m_data, unit);
+    m_hops->present(m_data, info, unit);
+    m_stragglers->present(m_data, info, unit);
+    m_scaling->present(m_data, m_scalingData, unit);
+    m_hops->setChosen(m_chosen);
+    m_bandwidth->setChosen(m_chosen);
+    m_stragglers->setChosen(m_chosen);
+}
+
+void CommunicationView::showFigures()
+{
+    const ByteUnit unit = selection()->byteUnit();
+    const CommunicationData& d = *m_data;
+    const auto percent = [](std::optional<double> value) { return value ? formatPercent(*value) : QString(kDash); };
+    std::vector<PlotFigure> all;
+    const WhatIf* dock = whatIf();
+    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
+    all.push_back({tr("Exposed communication"), percent(d.metrics.exposedCommFraction),
+                   prediction && prediction->metrics.exposedCommFraction
+                       ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction))
+                       : tr("of the step, nothing computed meanwhile"),
+                   d.metrics.exposedCommFraction.value_or(0) > 0.25});
+    const Duration transfer = d.step.transfer(), exposed = d.step.exposedTransfer();
+    all.push_back({tr("Transfers hidden"),
+                   transfer.ns > 0
+                       ? formatPercent(1 - static_cast<double>(exposed.ns) / static_cast<double>(transfer.ns))
+                       : QString(kDash),
+                   tr("behind computation, %1").arg(stepName(d.step.window)), false});
+    std::map<RankId, double> sent;
+    for (const JoinedOperation& operation : d.step.operations)
+        for (const CollectiveView& member : operation.members)
+            sent[member.rank] += static_cast<double>(member.record.wireBytes);
+    const auto most =
+        std::max_element(sent.begin(), sent.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    all.push_back({tr("Sent per rank and step"),
+                   most != sent.end() && most->second > 0 ? formatBytes(most->second, unit) : QString(kDash),
+                   most != sent.end() && most->second > 0 ? tr("the busiest is rank %1").arg(most->first.value)
+                                                          : tr("bytes are not recorded"),
+                   false});
+    all.push_back({tr("Operations"), formatCount(static_cast<qint64>(d.step.operations.size())),
+                   tr("in %1").arg(stepName(d.step.window)), false});
+    const RankLateness* worst = d.skew.worst();
+    all.push_back({tr("Latest rank"), worst ? tr("rank %1").arg(worst->rank.value) : QString(kDash),
+                   worst ? tr("last in %1 of its operations").arg(formatPercent(worst->lastShare(), 0))
+                         : tr("all arrive together"),
+                   false});
+    figures().setFigures(std::move(all));
+}
+
+QString CommunicationView::nothingReason() const
+{
+    if (session()->info().counts.collectives > 0) return {};
+    const auto ranks = session()->info().header.ranks.size();
+    return ranks > 1 ? tr("This trace has no collectives.\nIf other ranks of the job were traced too, import their "
+                          "files together.")
+                     : tr("One rank talks to nobody.\nRecord with a plan such as dp=2, or import the traces of several "
+                          "ranks together.");
+}
+
+QString CommunicationView::tableAsCsv() const
+{
+    if (!m_data) return {};
+    if (page() == QLatin1String("hops")) return m_hops->table().asCsv();
+    if (page() == QLatin1String("stragglers")) return m_stragglers->table().asCsv();
+    if (page() == QLatin1String("scaling")) return m_scaling->table().asCsv();
+    return m_collectives->table().asCsv();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The communication wall: who talks how much, how fast, who waits for whom, and how it scales.
+#pragma once
+
+#include "views/analysis_view.h"
+#include "views/communication/communication_data.h"
+
+#include <memory>
+
+namespace fourwalls::views {
+
+class BandwidthCard;
+class CollectivesCard;
+class HopsPage;
+class ScalingPage;
+class StragglersPage;
+class TrafficCard;
+
+class CommunicationView : public AnalysisView {
+    Q_OBJECT
+public:
+    explicit CommunicationView(QWidget* parent = nullptr);
+
+    QString id() const override { return QStringLiteral("communication"); }
+    QString title() const override { return tr("Communication"); }
+    QString tableAsCsv() const override;
+
+    /// Looks at an operation of the step: its hops, and marks it in the plots.
+    void chooseOperation(int operation);
+    int chosenOperation() const { return m_chosen; }
+    /// Shows an operation on the timeline.
+    void openOnTimeline(int operation);
+
+    CollectivesCard& collectives() { return *m_collectives; }
+    BandwidthCard& bandwidth() { return *m_bandwidth; }
+    TrafficCard& traffic() { return *m_traffic; }
+    HopsPage& hops() { return *m_hops; }
+    StragglersPage& stragglers() { return *m_stragglers; }
+    ScalingPage& scaling() { return *m_scaling; }
+    const CommunicationData* facts() const { return m_data.get(); }
+
+protected:
+    void askAll() override;
+    void forget() override;
+    void showAll() override;
+    void retranslate() override;
+    QString nothingReason() const override;
+    void predictionChanged() override;
+
+private:
+    void askHops();
+    void askPageData();
+    void showFigures();
+    int firstWorthwhile() const;
+
+    CollectivesCard* m_collectives;
+    BandwidthCard* m_bandwidth;
+    TrafficCard* m_traffic;
+    HopsPage* m_hops;
+    StragglersPage* m_stragglers;
+    ScalingPage* m_scaling;
+    std::shared_ptr<const CommunicationData> m_data;
+    std::shared_ptr<const ScalingData> m_scalingData;
+    std::vector<CollectiveRow> m_predicted; ///< collectives of what-if's prediction
+    int m_chosen = -1;
+    bool m_askedScaling = false;
+};
+
+} // namespace fourwalls::views

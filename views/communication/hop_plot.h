@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A collective as its members in a circle, each with its buffer in parts, and the messages of one round on their way.
+#pragma once
+
+#include "model/trace/hop_schedule.h"
+#include "views/format.h"
+
+#include <QWidget>
+
+#include <memory>
+
+class QTimer;
+
+namespace fourwalls::views {
+
+/// Position: 0 is before the first round, 1.5 in the middle of the second one, rounds() at the end.
+class HopPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit HopPlot(QWidget* parent = nullptr);
+
+    void setSchedule(std::shared_ptr<const HopSchedule> schedule);
+    void setByteUnit(ByteUnit unit);
+    int rounds() const;
+    double position() const { return m_position; }
+    void setPosition(double position);
+    /// Moves on by so many rounds, and stops at the end.
+    void advance(double rounds);
+    bool isPlaying() const;
+    void setPlaying(bool playing);
+
+    QSize sizeHint() const override { return {480, 360}; }
+    QSize minimumSizeHint() const override { return {240, 180}; }
+
+signals:
+    void positionChanged(double position);
+    void playingChanged(bool playing);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QPointF placeOf(int member) const;
+    void paintBuffer(QPainter& painter, int member, const std::vector<std::uint64_t>& parts) const;
+
+    std::shared_ptr<const HopSchedule> m_schedule;
+    ByteUnit m_unit = ByteUnit::GB;
+    double m_position = 0;
+    QTimer* m_timer;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See matrix_plot.h.
+#include "views/communication/matrix_plot.h"
+
+#include "views/theme.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr double kLeft = 46, kTop = 34, kLegend = 74;
+constexpr double kTextCell = 40; ///< cells at least this wide say their value
+} // namespace
+
+MatrixPlot::MatrixPlot(QWidget* parent) : QWidget(parent)
+{
+    setMouseTracking(true);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void MatrixPlot::setMatrix(std::vector<int> names, std::vector<double> values, int every)
+{
+    m_names = std::move(names);
+    m_values = std::move(values);
+    m_values.resize(m_names.size() * m_names.size(), 0.0);
+    m_every = every;
+    m_largest = m_values.empty() ? 0 : *std::max_element(m_values.begin(), m_values.end());
+    m_hover = {-1, -1};
+    update();
+}
+
+void MatrixPlot::setAxisNames(const QString& rows, const QString& columns)
+{
+    m_rows = rows;
+    m_columns = columns;
+    update();
+}
+
+QRectF MatrixPlot::square() const
+{
+    const double side = std::max(20.0, std::min(width() - kLeft - kLegend, height() - kTop - 6.0));
+    return {kLeft, kTop, side, side};
+}
+
+std::pair<int, int> MatrixPlot::cellAt(QPointF at) const
+{
+    const QRectF box = square();
+    if (m_names.empty() || !box.contains(at)) return {-1, -1};
+    const double cell = box.width() / static_cast<double>(m_names.size());
+    const int last = static_cast<int>(m_names.size()) - 1;
+    return {std::clamp(static_cast<int>((at.y() - box.top()) / cell), 0, last),
+            std::clamp(static_cast<int>((at.x() - box.left()) / cell), 0, last)};
+}
+
+QColor MatrixPlot::colourOf(double value) const
+{
+    const Theme& t = currentTheme();
+    if (value <= 0 || m_largest <= 0) return t.card;
+    // The root spreads the small ones, so that a pipeline's messages are seen beside a tensor group's.
+    const double share = 0.12 + 0.88 * std::pow(value / m_largest, 0.4);
+    const auto mix = [share](int from, int to) { return static_cast<int>(from + (to - from) * share); };
+    return {mix(t.card.red(), t.communication.red()), mix(t.card.green(), t.communication.green()),
+            mix(t.card.blue(), t.communication.blue())};
+}
+
+QString MatrixPlot::cellText(int row, int column) const
+{
+    const auto n = m_names.size();
+    if (row < 0 || column < 0 || static_cast<std::size_t>(std::max(row, column)) >= n) return {};
+    const double value = m_values[static_cast<std::size_t>(row) * n + static_cast<std::size_t>(column)];
+    const QString what = value > 0 ? (m_text ? m_text(value) : QString::number(value)) : tr("nothing");
+    return tr("rank %1 → rank %2: %3")
+        .arg(m_names[static_cast<std::size_t>(row)])
+        .arg(m_names[static_cast<std::size_t>(column)])
+        .arg(what);
+}
+
+void MatrixPlot::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setFont(fontOf(TextRole::Small));
+    if (m_names.empty()) return;
+    const QRectF box = square();
+    const auto n = static_cast<int>(m_names.size());
+    const double cell = box.width() / n;
+    const QFontMetricsF metrics(painter.font());
+    for (int row = 0; row < n; ++row)
+        for (int column = 0; column < n; ++column) {
+            const double value =
+                m_values[static_cast<std::size_t>(row) * m_names.size() + static_cast<std::size_t>(column)];
+            const double gap = cell > 6 ? 1 : 0;
+            const QRectF where(box.left() + column * cell, box.top() + row * cell, cell - gap, cell - gap);
+            if (row == column) {
+                painter.fillRect(where, t.raised);
+                continue;
+            }
+            if (value <= 0) {
+                if (cell > 6) painter.fillRect(where, t.window);
+                continue;
+            }
+            const QColor fill = colourOf(value);
+            painter.fillRect(where, fill);
+            const QString text = m_text ? m_text(value) : QString();
+            if (cell >= kTextCell && metrics.horizontalAdvance(text) < cell - 6) {
+                painter.setPen(textOn(fill));
+                painter.drawText(where, Qt::AlignCenter, text);
+            }
+        }
+    painter.setPen(QPen(t.secondaryText, 1));
+    for (int i = m_every; m_every > 0 && i < n; i += m_every) {
+        const double at = std::round(i * cell) - 0.5;
+        painter.drawLine(QPointF(box.left() + at, box.top()), QPointF(box.left() + at, box.bottom()));
+        painter.drawLine(QPointF(box.left(), box.top() + at), QPointF(box.right(), box.top() + at));
+    }
+    if (m_hover.first >= 0) {
+        painter.setPen(QPen(t.accent, 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(box.left() + m_hover.second * cell, box.top() + m_hover.first * cell, cell, cell)
+                             .adjusted(0, 0, -1, -1));
+    }
+    // Numbers of ranks, as many as have room.
+    const int step =
+        std::max(1, static_cast<int>(std::ceil(
+                        std::max(16.0, metrics.horizontalAdvance(QString::number(m_names.back())) + 6) / cell)));
+    painter.setPen(t.secondaryText);
+    for (int i = 0; i < n; i += step) {
+        const QString name = QString::number(m_names[static_cast<std::size_t>(i)]);
+        painter.drawText(QRectF(box.left() + i * cell, box.top() - 16, std::max(cell, 18.0), 14),
+                         cell >= 18 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter, name);
+        painter.drawText(QRectF(box.left() - 30, box.top() + i * cell, 25, std::max(cell, 12.0)),
+                         Qt::AlignRight | (cell >= 14 ? Qt::AlignVCenter : Qt::AlignTop), name);
+    }
+    painter.drawText(QRectF(box.left(), 0, box.width() + kLegend, 16), Qt::AlignLeft | Qt::AlignVCenter, m_columns);
+    painter.save();
+    painter.translate(2, box.bottom());
+    painter.rotate(-90);
+    painter.drawText(QRectF(0, 0, box.height(), 14), Qt::AlignLeft | Qt::AlignVCenter, m_rows);
+    painter.restore();
+    // What the colours mean: the largest and steps below it.
+    if (m_largest > 0) {
+        double y = box.top();
+        for (const double share : {1.0, 0.3, 0.1, 0.03, 0.01}) {
+            if (y + 18 > box.bottom()) break;
+            painter.fillRect(QRectF(box.right() + 12, y + 2, 12, 12), colourOf(m_largest * share));
+            painter.setPen(t.secondaryText);
+            painter.drawText(QRectF(box.right() + 29, y, 60, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                             m_text ? m_text(m_largest * share) : QString());
+            y += 18;
+        }
+    }
+}
+
+void MatrixPlot::mouseMoveEvent(QMouseEvent* event)
+{
+    const auto cell = cellAt(event->position());
+    if (cell == m_hover) return;
+    m_hover = cell;
+    if (cell.first >= 0)
+        QToolTip::showText(event->globalPosition().toPoint(), cellText(cell.first, cell.second), this);
+    else
+        QToolTip::hideText();
+    update();
+}
+
+void MatrixPlot::leaveEvent(QEvent*)
+{
+    m_hover = {-1, -1};
+    update();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A matrix of ranks as squares: who sends how much to whom, darker for more.
+#pragma once
+
+#include "views/format.h"
+
+#include <QColor>
+#include <QWidget>
+
+#include <functional>
+#include <vector>
+
+namespace fourwalls::views {
+
+class MatrixPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit MatrixPlot(QWidget* parent = nullptr);
+
+    /// names: of rows (senders) and columns (receivers). values: row after row, 0 is empty. every: a stronger line
+    /// after so many (nodes); 0: none.
+    void setMatrix(std::vector<int> names, std::vector<double> values, int every);
+    void setText(std::function<QString(double)> text) { m_text = std::move(text); }
+    void setAxisNames(const QString& rows, const QString& columns);
+    /// Texts shown for a cell; for tests and tool tips.
+    QString cellText(int row, int column) const;
+    std::pair<int, int> cellAt(QPointF at) const; ///< (row, column); -1: outside
+
+    QSize sizeHint() const override { return {300, 240}; }
+    QSize minimumSizeHint() const override { return {150, 110}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    QRectF square() const;
+    QColor colourOf(double value) const;
+
+    std::vector<int> m_names;
+    std::vector<double> m_values;
+    int m_every = 0;
+    double m_largest = 0;
+    QString m_rows, m_columns;
+    std::function<QString(double)> m_text;
+    std::pair<int, int> m_hover{-1, -1};
+};
+
+} // namespace fourwalls::views

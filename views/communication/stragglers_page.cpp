@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See stragglers_page.h.
+#include "views/communication/stragglers_page.h"
+
+#include "views/communication/collectives_card.h"
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/plot_xy.h"
+#include "views/theme.h"
+
+#include <QHBoxLayout>
+#include <QSplitter>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
+{
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* splitter = new QSplitter(Qt::Horizontal, this);
+    splitter->setHandleWidth(kGap);
+    splitter->setChildrenCollapsible(false);
+    layout->addWidget(splitter);
+    m_plotCard = new PlotCard(splitter);
+    m_plot = new XyPlot(m_plotCard);
+    m_plotCard->addContent(m_plot, 1);
+    m_tableCard = new PlotCard(splitter);
+    m_table = new CellTable(m_tableCard);
+    m_tableCard->addContent(m_table, 1);
+    splitter->setSizes({5200, 4800});
+    connect(m_plot, &XyPlot::pointChosen, this, &StragglersPage::operationChosen);
+    connect(m_plot, &XyPlot::pointActivated, this, &StragglersPage::operationActivated);
+    connect(m_table, &CellTable::rowChosen, this, [this](int row) {
+        if (m_data && row >= 0 && row < static_cast<int>(m_data->skew.ranks.size()))
+            emit rankChosen(m_data->skew.ranks[static_cast<std::size_t>(row)].rank);
+    });
+    retranslate();
+}
+
+void StragglersPage::retranslate()
+{
+    m_plotCard->title().setText(tr("Arrival skew"));
+    m_tableCard->title().setText(tr("Who is late"));
+    m_plot->setAccessibleName(tr("Skew of arrivals over the step"));
+    m_table->setAccessibleName(tr("Lateness by rank"));
+}
+
+void StragglersPage::setChosen(int operation)
+{
+    m_plot->setChosen(operation);
+}
+
+void StragglersPage::present(std::shared_ptr<const CommunicationData> facts, const TraceInfo& info, ByteUnit unit)
+{
+    m_data = std::move(facts);
+    m_unit = unit;
+    m_finding.clear();
+    if (m_data && m_data->skew.operations > 0) {
+        const RankLateness* worst = m_data->skew.worst();
+        const double all = static_cast<double>(m_data->skew.totalWait.ns);
+        m_finding = worst && all > 0 ? tr("rank %1 comes last in %2 of its operations and causes %3 of all waiting")
+                                           .arg(worst->rank.value)
+                                           .arg(formatPercent(worst->lastShare(), 0),
+                                                formatPercent(static_cast<double>(worst->caused.ns) / all, 0))
+                                     : tr("all ranks arrive together");
+    } else if (m_data) {
+        m_finding =
+            tr("no operation of %1 has members on several ranks of this trace").arg(stepName(m_data->step.window));
+    }
+    fillPlot(info);
+    fillTable();
+    m_tableCard->finding().setText(m_finding);
+}
+
+void StragglersPage::fillPlot(const TraceInfo& info)
+{
+    const Theme& t = currentTheme();
+    XyContent content;
+    Duration longest;
+    if (m_data) longest = m_data->skew.longestSkew;
+    const double unit = longest.ns >= 10'000'000 ? 1e6 : longest.ns >= 10'000 ? 1e3 : 1;
+    const QString name = unit == 1e6 ? QStringLiteral("ms") : unit == 1e3 ? QStringLiteral("µs") : QStringLiteral("ns");
+    const RankLateness* worst = m_data ? m_data->skew.worst() : nullptr;
+    if (m_data) {
+        const auto& operations = m_data->step.operations;
+        for (std::size_t i = 0; i < operations.size(); ++i) {
+            const JoinedOperation& operation = operations[i];
+            if (operation.isMessage() || operation.members.size() < 2) continue;
+            XyPoint point;
+            point.x = (operation.firstArrival() - m_data->step.window.range.begin).milliseconds();
+            point.y = static_cast<double>(operation.skew().ns) / unit;
+            const bool byWorst = worst && operation.skew().ns > 0 && operation.late() == worst->rank;
+            point.colour = byWorst ? t.wallEdge : t.communication;
+            point.mark = byWorst ? XyMark::Diamond : XyMark::Disc;
+            point.id = static_cast<int>(i);
+            content.points.push_back(std::move(point));
+        }
+    }
+    m_plot->setToolTips([this, info](int id) {
+        const JoinedOperation& operation = m_data->step.operations[static_cast<std::size_t>(id)];
+        QStringList arrivals;
+        for (const CollectiveView& member : operation.members) {
+            if (arrivals.size() >= 12) {
+                arrivals << QStringLiteral("…");
+                break;
+            }
+            arrivals << tr("rank %1 +%2")
+                            .arg(member.rank.value)
+                            .arg(formatDuration(member.record.start - operation.firstArrival(), 3));
+        }
+        return tr("%1, %2\narrivals: %3")
+            .arg(kindName(operation.operation, groupName(info, operation.group)),
+                 formatBytes(static_cast<double>(operation.payloadBytes), m_unit), arrivals.join(QStringLiteral(", ")));
+    });
+    XyAxis x{tr("since the step's begin [ms]"), false, {}, {}};
+    if (m_data && !content.points.empty())
+        x.range = {0.0, std::max(1e-6, m_data->step.window.range.length().milliseconds())};
+    XyAxis y{tr("last arrival − first arrival [%1]").arg(name), false, {}, {}};
+    if (longest.ns > 0) y.range = {0.0, static_cast<double>(longest.ns) / unit * 1.08};
+    m_plotCard->finding().setText(
+        m_data && m_data->skew.operations > 0
+            ? (worst ? tr("median %1, longest %2; ◆ rank %3 came last")
+                           .arg(formatDuration(m_data->skew.medianSkew, 3), formatDuration(longest, 3))
+                           .arg(worst->rank.value)
+                     : tr("no skew"))
+            : QString());
+    m_plot->setContent(std::move(x), std::move(y), std::move(content));
+}
+
+void StragglersPage::fillTable()
+{
+    const Theme& t = currentTheme();
+    std::vector<TableColumn> columns{
+        {tr("rank"), {}, true, 56},
+        {tr("came last"), tr("Share of its operations in which this rank arrived last"), false, 150},
+        {tr("times"), tr("Operations in which it came last, of all that it took part in with others"), true, 92},
+        {tr("behind"), tr("Own arrival minus first arrival, mean per operation"), true, 84},
+        {tr("waited"), tr("Own arrival to last arrival, added up"), true, 84},
+        {tr("others waited for it"),
+         tr("What the others waited in operations in which this rank came last, added up over them"), false, 0}};
+    std::vector<std::vector<TableCell>> rows;
+    if (m_data) {
+        Duration most;
+        for (const RankLateness& rank : m_data->skew.ranks) most = std::max(most, rank.caused);
+        const RankLateness* worst = m_data->skew.worst();
+        for (const RankLateness& rank : m_data->skew.ranks) {
+            const QColor ink = worst && worst->rank == rank.rank ? t.wallEdge : QColor();
+            const QColor bar = worst && worst->rank == rank.rank ? t.wallEdge : t.communication;
+            const Duration behind{rank.operations > 0 ? rank.behind.ns / rank.operations : 0};
+            rows.push_back(
+                {{QString::number(rank.rank.value), rank.rank.value, {}, {}, ink, {}, {}},
+                 {formatPercent(rank.lastShare(), 0), rank.lastShare(), rank.lastShare(), bar, {}, {}, {}},
+                 {tr("%1 of %2").arg(formatCount(rank.last), formatCount(rank.operations)),
+                  static_cast<qlonglong>(rank.last),
+                  {},
+                  {},
+                  ink,
+                  {},
+                  {}},
+                 {formatDuration(behind, 3), static_cast<qlonglong>(behind.ns), {}, {}, ink, {}, {}},
+                 {formatDuration(rank.waited, 3), static_cast<qlonglong>(rank.waited.ns), {}, {}, ink, {}, {}},
+                 {{},
+                  static_cast<qlonglong>(rank.caused.ns),
+                  {},
+                  {},
+                  {},
+                  formatDuration(rank.caused, 4),
+                  {{most.ns > 0 ? static_cast<double>(rank.caused.ns) / static_cast<double>(most.ns) : 0, bar}}}});
+        }
+    }
+    m_table->setContent(std::move(columns), std::move(rows), 5);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Points and lines over two axes, linear or logarithmic, under a wall: what lies above the limit is bricks. Hover names
+// a point, a click chooses it, a double click opens it; the wheel zooms and dragging moves.
+#pragma once
+
+#include <QColor>
+#include <QPen>
+#include <QString>
+#include <QWidget>
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+class QCPAxis;
+class QCPItemText;
+class QCustomPlot;
+
+namespace fourwalls::views {
+
+struct XyAxis {
+    QString title; ///< with its unit
+    bool log = false;
+    std::function<QString(double)> text;            ///< of a mark
+    std::optional<std::pair<double, double>> range; ///< absent: what the data need
+};
+
+enum class XyMark { Disc, Square, Diamond, Triangle, Ring };
+
+struct XyPoint {
+    double x = 0, y = 0;
+    double size = 7; ///< [pixels]
+    QColor colour;
+    XyMark mark = XyMark::Disc;
+    int id = -1;   ///< what signals name; -1: not to be hit
+    QString label; ///< beside the point, if there is room; earlier points first
+};
+
+struct XyLine {
+    std::vector<std::pair<double, double>> points; ///< by x
+    QPen pen;
+    bool dots = false;
+};
+
+/// The limit as a broken line by x; above it is the wall.
+struct XyWall {
+    std::vector<std::pair<double, double>> limit;
+    QString label;
+};
+
+struct XyContent {
+    std::vector<XyPoint> points;
+    std::vector<XyLine> lines;
+    std::vector<XyWall> walls;
+};
+
+class XyPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit XyPlot(QWidget* parent = nullptr);
+
+    void setContent(XyAxis x, XyAxis y, XyContent content);
+    const XyContent& content() const { return m_content; }
+    /// The text of a point's tool tip.
+    void setToolTips(std::function<QString(int id)> text) { m_toolTip = std::move(text); }
+    /// Marks a point; -1: none.
+    void setChosen(int id);
+    int chosen() const { return m_chosen; }
+    /// Shows everything.
+    void fit();
+    /// Draws anew with the current theme (after setContent with its colours).
+    void applyTheme();
+    /// Where a point lies in this widget; for tests.
+    std::optional<QPointF> positionOf(int id) const;
+
+    QSize sizeHint() const override { return {420, 260}; }
+    QSize minimumSizeHint() const override { return {200, 110}; }
+
+signals:
+    void pointHovered(int id);
+    void pointChosen(int id);
+    void pointActivated(int id);
+    void painted();
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    class Layer;
+    void rebuild();
+    void dress(QCPAxis& axis, const XyAxis& wanted, bool isValue);
+    std::pair<double, double> rangeOf(bool isValue) const;
+    int nearest(QPointF at) const;
+
+    QCustomPlot* m_plot;
+    XyAxis m_x, m_y;
+    XyContent m_content;
+    std::function<QString(int)> m_toolTip;
+    int m_chosen = -1, m_hovered = -1;
+    QPointF m_pressed;
+    bool m_dragged = false;
+};
+
+} // namespace fourwalls::views
