@@ -49,18 +49,24 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
                                std::to_string(index) + ".block_sparse_moe.";
     m_mixture.emplace(rank, list, spec, prefix, seed, 0.02, 0.02 / std::sqrt(2.0 * static_cast<double>(spec.layers)),
                       MixtureOptions{options.routing, 1.0 / options.microbatches, options.fuse});
+    if (spec.mixture.sharedHidden > 0) m_sharedExpert = FeedForward::sharedExpert(parameters);
 }
 
 // The feed-forward block or the mixture of experts, with the residual.
 Tensor DecoderLayer::widen(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& s) const
 {
-    return m_mixture ? m_mixture->forward(rank, x, residual, s.batch, s.mixture)
-                     : m_feedForward.forward(rank, x, residual, s.feedForward);
+    if (!m_mixture) return m_feedForward.forward(rank, x, residual, s.feedForward);
+    const Tensor y = m_mixture->forward(rank, x, residual, s.batch, s.mixture);
+    return m_sharedExpert ? m_sharedExpert->forward(rank, x, y, s.feedForward) : y;
 }
 
 Tensor DecoderLayer::widenBackward(RankContext& rank, const Tensor& dy, Saved& s) const
 {
-    return m_mixture ? m_mixture->backward(rank, dy, s.mixture) : m_feedForward.backward(rank, dy, s.feedForward);
+    if (!m_mixture) return m_feedForward.backward(rank, dy, s.feedForward);
+    if (!m_sharedExpert) return m_mixture->backward(rank, dy, s.mixture);
+    Tensor dx = m_sharedExpert->backward(rank, dy, s.feedForward);
+    addResidual(rank, "mixture.shared", dx, m_mixture->backward(rank, dy, s.mixture));
+    return dx;
 }
 
 // s.input and s.batch are set.

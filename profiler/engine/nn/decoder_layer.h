@@ -24,7 +24,7 @@ public:
         Tensor last; ///< norms behind the sums only: what the second one reads
         Norm::Saved norm1, norm2;
         SelfAttention::Saved attention;
-        FeedForward::Saved feedForward;
+        FeedForward::Saved feedForward; ///< or of the shared expert
         MixtureOfExperts::Saved mixture;
         std::int64_t batch = 0;
         Instant forward; ///< a moment inside the layer's forward slice
@@ -64,6 +64,7 @@ private:
     SelfAttention m_attention;
     FeedForward m_feedForward;
     std::optional<MixtureOfExperts> m_mixture; // in place of the feed-forward block
+    std::optional<FeedForward> m_sharedExpert; // beside it
 };
 
 } // namespace fourwalls::engine

@@ -4,17 +4,47 @@
 
 namespace fourwalls::engine {
 
-FeedForward::FeedForward(LayerParameters& p) : m_gated(p.spec().activation == Activation::SwiGlu)
+namespace {
+
+using Pieces = std::vector<LayerParameters::Piece>;
+
+bool isGated(const LayerParameters& p)
 {
-    using Pieces = std::vector<LayerParameters::Piece>;
-    const std::int64_t c = p.spec().hidden, f = p.spec().ffnHidden;
-    const std::vector<std::int64_t> sections = m_gated ? std::vector{f, f} : std::vector{f};
-    const Pieces pieces = p.llama() && m_gated
-                              ? Pieces{{"mlp.gate_proj", f}, {"mlp.up_proj", f}}
-                              : Pieces{{p.named("intermediate.dense", "mlp.up_proj", "mlp.c_fc"), m_gated ? 2 * f : f}};
-    m_up = p.column("mlp.c_fc", c, sections, pieces);
-    m_down = p.row("mlp.c_proj", f, c, p.named("output.dense", "mlp.down_proj", "mlp.c_proj"));
+    return p.spec().activation == Activation::SwiGlu;
+}
+
+// Gate and up side by side, with names of their own or, in files that have no gate, with one.
+Pieces upPieces(const LayerParameters& p, const std::string& gate, const std::string& up, std::int64_t width)
+{
+    if (!isGated(p)) return {{up, width}};
+    return p.llama() ? Pieces{{gate, width}, {up, width}} : Pieces{{up, 2 * width}};
+}
+
+} // namespace
+
+FeedForward::FeedForward(LayerParameters& p, std::int64_t width, const std::string& name, const Pieces& up,
+                         const std::string& down, bool biases)
+    : m_gated(isGated(p))
+{
+    const std::int64_t c = p.spec().hidden;
+    const std::vector<std::int64_t> sections = m_gated ? std::vector{width, width} : std::vector{width};
+    m_up = p.column(name + "c_fc", c, sections, up, biases);
+    m_down = p.row(name + "c_proj", width, c, down, biases);
     m_width = m_down.linear.weight->shape[0];
+}
+
+FeedForward::FeedForward(LayerParameters& p)
+    : FeedForward(
+          p, p.spec().ffnHidden, "mlp.",
+          upPieces(p, "mlp.gate_proj", p.named("intermediate.dense", "mlp.up_proj", "mlp.c_fc"), p.spec().ffnHidden),
+          p.named("output.dense", "mlp.down_proj", "mlp.c_proj"), p.spec().biases)
+{}
+
+FeedForward FeedForward::sharedExpert(LayerParameters& p)
+{
+    const std::string name = "block_sparse_moe.shared_expert.";
+    const std::int64_t width = p.spec().mixture.sharedHidden;
+    return {p, width, name, upPieces(p, name + "gate_proj", name + "up_proj", width), name + "down_proj", false};
 }
 
 Tensor FeedForward::forward(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& s) const

@@ -10,6 +10,8 @@ class FeedForward {
 public:
     FeedForward() = default;
     explicit FeedForward(LayerParameters& parameters);
+    /// The expert beside a mixture that every token visits; it has no biases.
+    static FeedForward sharedExpert(LayerParameters& parameters);
 
     struct Saved {
         Tensor input, hidden, activated;
@@ -27,6 +29,10 @@ public:
     Tensor backward(RankContext& rank, const Tensor& dy, Saved& saved) const;
 
 private:
+    using Pieces = std::vector<LayerParameters::Piece>;
+    FeedForward(LayerParameters& parameters, std::int64_t width, const std::string& name, const Pieces& up,
+                const std::string& down, bool biases);
+
     bool m_gated = false;
     std::int64_t m_width = 0; ///< between activation and down, on this rank
     ColumnLinear m_up;

@@ -51,7 +51,8 @@ Norm LayerParameters::norm(const std::string& name)
 }
 
 ColumnLinear LayerParameters::column(const std::string& name, std::int64_t in,
-                                     const std::vector<std::int64_t>& sections, const std::vector<Piece>& pieces)
+                                     const std::vector<std::int64_t>& sections, const std::vector<Piece>& pieces,
+                                     bool withBiases)
 {
     const std::int64_t out = std::accumulate(sections.begin(), sections.end(), std::int64_t{0});
     std::vector<ExternalPiece> weights, biases;
@@ -72,13 +73,14 @@ ColumnLinear LayerParameters::column(const std::string& name, std::int64_t in,
     l.linear.fuse = m_fuse;
     l.linear.weight = &m_list.addMatrix(m_rank, m_seed, m_layer + name + ".weight", in, out, kDeviation, weights,
                                         Shard::ofColumns(in, out, columns));
-    if (m_spec.biases)
+    if (withBiases)
         l.linear.bias =
             &m_list.addVector(m_rank, m_layer + name + ".bias", out, 0.0, biases, Shard::ofColumns(1, out, columns));
     return l;
 }
 
-RowLinear LayerParameters::row(const std::string& name, std::int64_t in, std::int64_t out, const std::string& piece)
+RowLinear LayerParameters::row(const std::string& name, std::int64_t in, std::int64_t out, const std::string& piece,
+                               bool withBias)
 {
     // Projections onto the residual stream start smaller, by the number of additions (GPT-2, section 2.3).
     const double deviation = kDeviation / std::sqrt(2.0 * static_cast<double>(m_spec.layers));
@@ -88,7 +90,7 @@ RowLinear LayerParameters::row(const std::string& name, std::int64_t in, std::in
         &m_list.addMatrix(m_rank, m_seed, m_layer + name + ".weight", in, out, deviation,
                           {{m_layer + piece + ".weight", 0, out, llama() || bert()}},
                           Shard::ofRows(in, out, splitEvenly(in, tensorRanks(m_rank), tensorIndex(m_rank))));
-    if (!m_spec.biases) return l;
+    if (!withBias) return l;
     Parameter* bias =
         &m_list.addVector(m_rank, m_layer + name + ".bias", out, 0.0, {{m_layer + piece + ".bias", 0, out, false}});
     bias->partialOverTensor = rowsAreCut(m_rank);

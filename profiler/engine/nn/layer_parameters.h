@@ -47,9 +47,9 @@ public:
     Norm norm(const std::string& name);
     /// Columns cut over the tensor group, each of the `sections` (widths side by side) for itself.
     ColumnLinear column(const std::string& name, std::int64_t in, const std::vector<std::int64_t>& sections,
-                        const std::vector<Piece>& pieces);
+                        const std::vector<Piece>& pieces, bool biases);
     /// Rows cut over the tensor group. Projects onto the residual stream.
-    RowLinear row(const std::string& name, std::int64_t in, std::int64_t out, const std::string& piece);
+    RowLinear row(const std::string& name, std::int64_t in, std::int64_t out, const std::string& piece, bool biases);
 
 private:
     const RankContext& m_rank;

@@ -37,8 +37,9 @@ SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const 
         pieces = {{"attention.self.query", c}, {"attention.self.key", keyWidth}, {"attention.self.value", keyWidth}};
     else if (p.llama())
         pieces = {{"self_attn.q_proj", c}, {"self_attn.k_proj", keyWidth}, {"self_attn.v_proj", keyWidth}};
-    m_qkv = p.column("attn.c_attn", c, {c, keyWidth, keyWidth}, pieces);
-    m_projection = p.row("attn.c_proj", c, c, p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"));
+    m_qkv = p.column("attn.c_attn", c, {c, keyWidth, keyWidth}, pieces, spec.biases);
+    m_projection =
+        p.row("attn.c_proj", c, c, p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), spec.biases);
 }
 
 AttentionCore SelfAttention::coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const

@@ -30,8 +30,6 @@ Status checkTransformer(const TransformerSpec& t)
     if (t.hasExperts() && (t.mixture.topK < 1 || t.mixture.topK > t.mixture.experts || t.mixture.expertHidden < 1))
         return misfit("mixture", "a token must visit at least one expert and at most all",
                       "top_k from 1 to the number of experts");
-    if (t.mixture.sharedHidden > 0)
-        return Error{ErrorCode::Unsupported, "the engine has no shared expert", "mixture.shared_hidden", "0"};
     if (t.latent.keyValueRank > 0 || t.headWidth > 0)
         return Error{ErrorCode::Unsupported, "the engine has plain attention only", "latent_attention, head_width",
                      "heads of width hidden / heads"};

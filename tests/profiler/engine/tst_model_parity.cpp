@@ -33,7 +33,7 @@ RunSpec experts(const std::string& plan)
     t.activation = Activation::SwiGlu;
     t.normalization = Normalization::RmsNorm;
     t.tiedEmbeddings = false;
-    t.mixture = {4, 2, 12, 0, 1, 1}; // the first layer of three stays dense
+    t.mixture = {4, 2, 12, 10, 1, 1}; // an expert that all tokens visit; the first layer of three stays dense
     return spec;
 }
 
@@ -70,9 +70,10 @@ private slots:
     {
         QTest::addColumn<QString>("plan");
         QTest::addColumn<bool>("postNorm");
-        for (const char* plan : {"dp=2", "dp=2 zero=3 microbatches=2", "tp=2", "tp=2 sp=1", "cp=2",
-                                 "pp=2 microbatches=2", "pp=4 schedule=zb microbatches=4", "dp=2 tp=2 sp=1",
-                                 "dp=2 tp=2 pp=2 microbatches=2", "tp=2 recompute=full"}) {
+        for (const char* plan :
+             {"dp=2", "dp=2 zero=3 microbatches=2", "tp=2", "tp=2 sp=1", "cp=2", "pp=2 microbatches=2",
+              "pp=4 schedule=zb microbatches=4", "dp=2 tp=2 sp=1", "dp=2 tp=2 pp=2 microbatches=2",
+              "tp=2 recompute=full", "fuse=0 inplace=0 offload=activations,parameters"}) {
             QTest::addRow("%s, norms behind", plan) << plan << true;
             if (std::string(plan).size() < 9) QTest::addRow("%s, norms before", plan) << plan << false;
         }
@@ -91,7 +92,8 @@ private slots:
         for (const char* plan :
              {"dp=2", "dp=2 ep=2", "dp=4 ep=2 microbatches=2", "dp=4 ep=4", "dp=2 ep=2 zero=1", "dp=4 ep=2 zero=2",
               "dp=4 ep=2 zero=3", "tp=2", "tp=2 sp=1", "dp=2 ep=2 tp=2 sp=1", "cp=2 ep=2", "pp=3 microbatches=2",
-              "dp=2 ep=2 pp=3 microbatches=2", "dp=2 ep=2 recompute=full", "dp=2 ep=2 pp=3 schedule=zb microbatches=4"})
+              "dp=2 ep=2 pp=3 microbatches=2", "dp=2 ep=2 recompute=full", "dp=2 ep=2 pp=3 schedule=zb microbatches=4",
+              "dp=2 ep=2 fuse=0 inplace=0 offload=activations,optimizer"})
             for (const char* routing : {"natural", "balanced"})
                 QTest::addRow("%s %s", plan, routing) << QString("%1 routing=%2").arg(plan, routing);
     }
@@ -105,7 +107,8 @@ private slots:
     void recommendation_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"dp=2", "dp=4 microbatches=2", "dp=2 zero=1", "dp=2 zero=3"})
+        for (const char* plan :
+             {"dp=2", "dp=4 microbatches=2", "dp=2 zero=1", "dp=2 zero=3", "offload=optimizer,parameters", "fuse=0"})
             QTest::addRow("%s", plan) << plan;
     }
     void recommendation()

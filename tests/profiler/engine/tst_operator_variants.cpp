@@ -61,7 +61,7 @@ Variant record(RunSpec spec, const char* plan)
         ++variant.count;
     }
     for (const AllocationView& buffer : data->allocations.at(RankId{0}))
-        if (buffer.category == MemoryCategory::Temporaries && last.contains(buffer.at)) ++variant.temporaries;
+        if (buffer.category == MemoryCategory::Temporaries && last.contains(buffer.start)) ++variant.temporaries;
     return variant;
 }
 

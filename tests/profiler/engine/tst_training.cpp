@@ -279,7 +279,7 @@ private slots:
     void refusesWithAReason_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"sp=1", "offload=optimizer", "zero=1"}) QTest::newRow(plan) << plan;
+        for (const char* plan : {"sp=1", "dp=2 zero=1 offload=parameters", "zero=1"}) QTest::newRow(plan) << plan;
     }
 
     void refusesWithAReason()
