@@ -6,7 +6,9 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QCoreApplication>
 #include <QHeaderView>
+#include <QMenu>
 #include <QPainter>
 #include <QShortcut>
 
@@ -15,6 +17,10 @@
 namespace fourwalls::views {
 
 namespace {
+
+struct PlotTable {
+    Q_DECLARE_TR_FUNCTIONS(PlotTable)
+};
 
 QString quoted(QString cell)
 {
@@ -117,6 +123,21 @@ void prepareTable(QTableView& table)
     auto* copy = new QShortcut(QKeySequence::Copy, &table);
     copy->setContext(Qt::WidgetShortcut);
     QObject::connect(copy, &QShortcut::activated, &table, [&table] { copySelection(table); });
+    table.setContextMenuPolicy(Qt::CustomContextMenu);
+    QObject::connect(&table, &QWidget::customContextMenuRequested, &table, [&table](const QPoint& at) {
+        const QModelIndex index = table.indexAt(at);
+        if (!index.isValid()) return;
+        auto* menu = new QMenu(&table);
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        const QString cell = index.data().toString();
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the cell")), &QAction::triggered, &table,
+                         [cell] { QApplication::clipboard()->setText(cell); });
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the selected rows as CSV")), &QAction::triggered, &table,
+                         [&table] { copySelection(table); });
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the whole table as CSV")), &QAction::triggered, &table,
+                         [&table] { QApplication::clipboard()->setText(csvOf(*table.model())); });
+        menu->popup(table.viewport()->mapToGlobal(at));
+    });
 }
 
 } // namespace fourwalls::views

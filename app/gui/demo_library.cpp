@@ -70,7 +70,7 @@ Result<views::DemoFigures> figuresIn(const QString& path, const views::TraceOpen
     return views::figuresOf(*trace);
 }
 
-Status readFigures(PreparedDemo& prepared, const views::TraceOpener& opener)
+Status readFigures(PreparedDemo& prepared, bool withClaims, const views::TraceOpener& opener)
 {
     using Figures = std::shared_ptr<const views::DemoFigures>;
     QHash<QString, Figures> byTrace;
@@ -82,7 +82,7 @@ Status readFigures(PreparedDemo& prepared, const views::TraceOpener& opener)
         if (spec) specs.insert(name, *spec);
     }
     // Only a demo that speaks of the claims waits for them.
-    if (prepared.demo.wall == QLatin1String("all")) {
+    if (withClaims) {
         FOURWALLS_TRY_ASSIGN(views::DemoFigures figures, views::claimFigures());
         byTrace.insert(QStringLiteral("claims"), std::make_shared<const views::DemoFigures>(std::move(figures)));
     }
@@ -156,7 +156,7 @@ Result<PreparedDemo> prepareDemo(const QString& idOrFile, const views::TraceOpen
             prepared.paths.insert(name, written);
         }
     }
-    FOURWALLS_TRY(readFigures(prepared, opener));
+    FOURWALLS_TRY(readFigures(prepared, json.contains("claims."), opener));
     return prepared;
 }
 

@@ -3,6 +3,7 @@
 #include "app/gui/trace_document.h"
 
 #include "app/gui/demo_library.h"
+#include "app/gui/trace_notes.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
@@ -35,6 +36,12 @@ TraceDocument::~TraceDocument()
 QString TraceDocument::name() const { return QFileInfo(m_path).fileName(); }
 
 bool TraceDocument::isCarried() const { return m_path.startsWith(demoFolder() + QLatin1Char('/')); }
+
+TraceNotes* TraceDocument::notes()
+{
+    if (!m_notes) m_notes = new TraceNotes(m_source.isEmpty() ? m_path : m_source, this);
+    return m_notes;
+}
 
 views::View* TraceDocument::showView(const QString& id)
 {

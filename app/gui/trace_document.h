@@ -19,6 +19,8 @@ class WhatIf;
 
 namespace fourwalls::gui {
 
+class TraceNotes;
+
 /// The widget that fills the window's middle for one trace: a page while opening, the views, or an error.
 class TraceDocument : public QStackedWidget {
     Q_OBJECT
@@ -33,6 +35,8 @@ public:
     QString name() const;
     /// A trace that the program carries for its demos: no file of the user, never listed as one.
     bool isCarried() const;
+    /// The bookmarks of this trace; read at their first use.
+    TraceNotes* notes();
     views::TraceSession* session() const { return m_session; }
     views::Selection* selection() const { return m_selection; }
     views::WhatIf* whatIf() const { return m_whatIf; }
@@ -69,6 +73,7 @@ private:
     QMap<QString, views::View*> m_views;
     views::View* m_current = nullptr;
     views::MessagePage* m_errorPage = nullptr;
+    TraceNotes* m_notes = nullptr;
     std::optional<Error> m_error;
     std::optional<double> m_firstPaintMs;
 };

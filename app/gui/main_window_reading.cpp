@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What helps to read a trace and to come back to it: bookmarks and notes, the manual, paper.
+#include "app/gui/help_dialog.h"
+#include "app/gui/main_window.h"
+#include "app/gui/notes_dialog.h"
+#include "app/gui/trace_document.h"
+#include "views/view.h"
+#include "views/view_registry.h"
+
+#include <QInputDialog>
+#include <QPainter>
+#include <QPrintDialog>
+#include <QPrinter>
+
+#include <algorithm>
+#include <memory>
+
+namespace fourwalls::gui {
+
+void MainWindow::addNote()
+{
+    TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen() || pageOf(m_viewId)) return;
+    const views::Selection& selection = *document->selection();
+    TraceNote note;
+    note.view = m_viewId;
+    note.range = selection.range();
+    note.step = selection.step();
+    note.rank = selection.rank();
+    auto* dialog = new QInputDialog(this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Add a bookmark"));
+    dialog->setLabelText(tr("What is to be seen here?"));
+    dialog->setTextValue(tr("%1 of %2").arg(views::viewTitle(m_viewId), views::formatDuration(note.range.length())));
+    connect(dialog, &QInputDialog::textValueSelected, document->notes(), [notes = document->notes(), note](const QString& text) {
+        TraceNote named = note;
+        named.text = text;
+        notes->add(named);
+    });
+    dialog->open();
+}
+
+void MainWindow::showNotes()
+{
+    TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return;
+    auto* dialog = new NotesDialog(document->notes(), document->name(), this);
+    dialog->setObjectName(QStringLiteral("notes"));
+    connect(dialog, &NotesDialog::addRequested, this, &MainWindow::addNote);
+    connect(dialog, &NotesDialog::chosen, document, [this, document](const TraceNote& note) {
+        if (document == currentDocument()) goToNote(note);
+    });
+    dialog->show();
+}
+
+void MainWindow::goToNote(const TraceNote& note)
+{
+    TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return;
+    const std::vector<RankInfo>& ranks = document->session()->info().header.ranks;
+    if (std::any_of(ranks.begin(), ranks.end(), [&](const RankInfo& rank) { return rank.rank == note.rank; }))
+        document->selection()->setRank(note.rank);
+    document->selection()->setStep(note.step);
+    showView(note.view);
+    document->selection()->setRange(note.range);
+}
+
+void MainWindow::showHelp()
+{
+    auto* dialog = findChild<HelpDialog*>();
+    if (!dialog) {
+        dialog = new HelpDialog(this);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+    }
+    dialog->showPageOf(m_viewId);
+    dialog->show();
+    dialog->raise();
+    dialog->activateWindow();
+}
+
+void MainWindow::printView()
+{
+    TraceDocument* document = currentDocument();
+    const QPointer<views::View> view = document && !pageOf(m_viewId) ? document->currentView() : nullptr;
+    if (!view) return;
+    const auto printer = std::make_shared<QPrinter>(QPrinter::HighResolution);
+    printer->setDocName(document->name());
+    printer->setPageOrientation(QPageLayout::Landscape);
+    auto* dialog = new QPrintDialog(printer.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [view, printer] {
+        QPainter painter;
+        if (!view || !painter.begin(printer.get())) return;
+        // As large as the page allows, in the proportions of the screen.
+        const QRectF page = printer->pageLayout().paintRectPixels(printer->resolution());
+        const double scale = std::min(page.width() / view->width(), page.height() / view->height());
+        view->exportTo(painter, QSizeF(view->size()) * scale);
+    });
+    dialog->open();
+}
+
+} // namespace fourwalls::gui

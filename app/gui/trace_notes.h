@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bookmarks and notes of a trace, kept in a small JSON file beside it (FILE.notes.json), or in the user's data folder
+// where that cannot be written. Files are read and written on other threads.
+#pragma once
+
+#include "model/base/ids.h"
+#include "model/base/result.h"
+#include "model/base/time.h"
+
+#include <QObject>
+#include <QString>
+
+#include <optional>
+#include <vector>
+
+namespace fourwalls::gui {
+
+/// A place in a trace and what a person says of it.
+struct TraceNote {
+    QString text;
+    QString view;           ///< id
+    TimeRange range;        ///< what was in view
+    std::optional<StepIndex> step;
+    RankId rank;
+
+    friend bool operator==(const TraceNote&, const TraceNote&) = default;
+};
+
+/// The file's text, and back. Errors: Format. Entries that cannot be read are left out.
+QByteArray notesToJson(const std::vector<TraceNote>& notes);
+Result<std::vector<TraceNote>> notesFromJson(const QByteArray& json, const QString& where);
+
+class TraceNotes : public QObject {
+    Q_OBJECT
+public:
+    /// tracePath: of the .fourwalls file. Reads its notes in the background.
+    explicit TraceNotes(const QString& tracePath, QObject* parent = nullptr);
+
+    const std::vector<TraceNote>& notes() const { return m_notes; }
+    void add(const TraceNote& note);
+    void setText(std::size_t index, const QString& text);
+    void remove(std::size_t index);
+    bool isLoaded() const { return m_loaded; }
+
+signals:
+    void changed();
+    /// The notes could not be read or written.
+    void failed(const fourwalls::Error& error);
+
+private:
+    void load();
+    void save();
+
+    QString m_beside, m_ownFolder;  ///< the two places
+    std::vector<TraceNote> m_notes;
+    bool m_loaded = false;
+};
+
+} // namespace fourwalls::gui

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every carried demo: its file is sound, every figure in its texts has a value, its views exist, its plans predict, and
+// it plays from start to end in the real window, in both languages. And what the files of teachers may get wrong.
+#include <QtTest/QtTest>
+
+#include "app/gui/appearance.h"
+#include "app/gui/demo_library.h"
+#include "app/gui/demo_player.h"
+#include "app/gui/main_window.h"
+#include "app/gui/trace_document.h"
+#include "model/store/trace_file.h"
+#include "tests/views/fail_on_warning.h"
+#include "views/demos/claims_page.h"
+#include "views/view_registry.h"
+#include "views/whatif/what_if.h"
+
+#include <QFile>
+#include <QRegularExpression>
+#include <QStandardPaths>
+
+using namespace fourwalls;
+using namespace fourwalls::gui;
+
+namespace {
+
+views::TraceOpener fileOpener()
+{
+    return [](const QString& path) { return store::openTrace(QFile::encodeName(path).toStdString()); };
+}
+
+views::DemoSources numbers()
+{
+    views::DemoFigures figures;
+    figures[QStringLiteral("time")] = {0.25, views::DemoUnit::Seconds, {}};
+    figures[QStringLiteral("peak")] = {2e9, views::DemoUnit::Bytes, {}};
+    figures[QStringLiteral("part")] = {5e8, views::DemoUnit::Bytes, {}};
+    figures[QStringLiteral("ranks")] = {4, views::DemoUnit::Count, {}};
+    figures[QStringLiteral("name")] = {0, views::DemoUnit::Word, QStringLiteral("gpt")};
+    views::DemoSources sources;
+    sources.current = QStringLiteral("a");
+    sources.byName.insert(QStringLiteral("a"), std::make_shared<const views::DemoFigures>(figures));
+    figures[QStringLiteral("time")].number = 0.5;
+    sources.byName.insert(QStringLiteral("b"), std::make_shared<const views::DemoFigures>(figures));
+    return sources;
+}
+
+/// "{x}" stands for a figure; a point inside a number is none of a sentence.
+int sentencesIn(QString text)
+{
+    text.remove(QRegularExpression(QStringLiteral("\\{[^}]*\\}")));
+    text.remove(QRegularExpression(QStringLiteral("[0-9]\\.[0-9]")));
+    text.replace(QRegularExpression(QStringLiteral("[\u3002\uff01\uff1f]")), QStringLiteral(". "));
+    static const QRegularExpression end(QStringLiteral("[.!?](?=\\s|$|\"|\u201d)"));
+    int count = 0;
+    for (auto it = end.globalMatch(text.trimmed()); it.hasNext(); it.next()) ++count;
+    return count;
+}
+
+} // namespace
+
+class TestDemos : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+private slots:
+    void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+    void init()
+    {
+        m_warnings = std::make_unique<tests::FailOnWarning>();
+        applyLanguage(QStringLiteral("en"));
+        applyTheme(false);
+    }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void expressions_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("filled");
+        const QString thin = QString(views::kThinSpace);
+        QTest::newRow("time") << QStringLiteral("{time} long") << QStringLiteral("250%1ms long").arg(thin);
+        QTest::newRow("share") << QStringLiteral("{part / peak | percent}") << QStringLiteral("25%1%").arg(thin);
+        QTest::newRow("times") << QStringLiteral("{b.time / time | times}") << QStringLiteral("2.0\u00d7");
+        QTest::newRow("sum") << QStringLiteral("{2 * (ranks - 1) | whole}") << QStringLiteral("6");
+        QTest::newRow("bytes") << QStringLiteral("{peak - part}") << QStringLiteral("1.50%1GB").arg(thin);
+        QTest::newRow("rate") << QStringLiteral("{peak / time}") << QStringLiteral("8.00%1GB/s").arg(thin);
+        QTest::newRow("word") << QStringLiteral("{name}") << QStringLiteral("gpt");
+        QTest::newRow("plain") << QStringLiteral("no figure") << QStringLiteral("no figure");
+    }
+    void expressions()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, filled);
+        QStringList problems;
+        QCOMPARE(views::fillIn(text, numbers(), views::ByteUnit::GB, &problems), filled);
+        QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('\n'))));
+    }
+
+    void wrongExpressionsBecomeDashesAndSayWhy()
+    {
+        for (const char* text : {"{nothing}", "{time +}", "{time + peak}", "{1 / (ranks - 4)}", "{(time}", "{time | loud}",
+                                 "{name | percent}", "{c.time}", "{time", "{}", "{time time}"}) {
+            QStringList problems;
+            const QString filled = views::fillIn(QString::fromLatin1(text), numbers(), views::ByteUnit::GB, &problems);
+            QVERIFY2(problems.size() == 1, text);
+            QVERIFY2(filled == QString(views::kDash) || filled.startsWith(QLatin1Char('{')), text);
+        }
+    }
+
+    void brokenFilesAreRefusedByName_data()
+    {
+        QTest::addColumn<QByteArray>("json");
+        QTest::addColumn<QString>("said");
+        const auto with = [](const char* steps) {
+            return QByteArray("{\"format\":1,\"title\":\"t\",\"traces\":[{\"name\":\"a\",\"file\":\"a.fourwalls\"}],\"steps\":") + steps + "}";
+        };
+        QTest::newRow("no json") << QByteArray("{") << QStringLiteral("at byte");
+        QTest::newRow("no object") << QByteArray("[]") << QStringLiteral("one JSON object");
+        QTest::newRow("other format") << QByteArray("{\"format\":2}") << QStringLiteral("format");
+        QTest::newRow("no steps") << with("[]") << QStringLiteral("steps");
+        QTest::newRow("no caption") << with("[{}]") << QStringLiteral("step 1, caption");
+        QTest::newRow("unknown key") << with("[{\"caption\":\"c\",\"colour\":1}]") << QStringLiteral("colour");
+        QTest::newRow("range") << with("[{\"caption\":\"c\",\"range\":[0.5,0.2]}]") << QStringLiteral("range");
+        QTest::newRow("question alone") << with("[{\"caption\":\"c\",\"question\":\"q\"}]") << QStringLiteral("answer");
+        QTest::newRow("unknown trace") << with("[{\"caption\":\"c\",\"trace\":\"b\"}]") << QStringLiteral("no trace \"b\"");
+        QTest::newRow("rank") << with("[{\"caption\":\"c\",\"rank\":-1}]") << QStringLiteral("rank");
+    }
+    void brokenFilesAreRefusedByName()
+    {
+        QFETCH(QByteArray, json);
+        QFETCH(QString, said);
+        const Result<views::Demo> demo = views::readDemo(json, QStringLiteral("d"), QStringLiteral("d.json"));
+        QVERIFY(!demo.ok());
+        const QString message = QString::fromStdString(demo.error().message());
+        QVERIFY2(message.contains(said), qPrintable(message));
+        QVERIFY(message.contains(QStringLiteral("d.json")));
+    }
+
+    void carriesEnough()
+    {
+        QMap<QString, int> walls;
+        for (const views::DemoEntry& entry : demoEntries(QStringLiteral("en"))) ++walls[entry.wall];
+        for (const char* wall : {"memory", "communication", "performance", "tuning"})
+            QVERIFY2(walls.value(QString::fromLatin1(wall)) >= 3, wall);
+        QVERIFY(walls.value(QStringLiteral("all")) >= 2);
+        QCOMPARE(demoEntries(QStringLiteral("zh_CN")).size(), builtInDemos().size());
+    }
+
+    void everyDemo_data()
+    {
+        QTest::addColumn<QString>("id");
+        for (const QString& id : builtInDemos()) QTest::newRow(qPrintable(id)) << id;
+    }
+    void everyDemo()
+    {
+        QFETCH(QString, id);
+        const Result<PreparedDemo> prepared = prepareDemo(id, fileOpener());
+        QVERIFY2(prepared.ok(), prepared.ok() ? "" : prepared.error().message().c_str());
+        const views::Demo& demo = prepared->demo;
+        QVERIFY(demo.steps.size() >= 3);
+        QVERIFY(demo.steps.last().own);
+        bool asks = false;
+        for (int i = 0; i < demo.steps.size(); ++i) {
+            const views::DemoStep& step = demo.steps[i];
+            asks = asks || !step.question.empty();
+            const bool isPage = step.view == QLatin1String("claims") || step.own;
+            const auto& known = views::viewRegistry();
+            QVERIFY2(isPage || std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.id == step.view; }),
+                     qPrintable(step.view));
+            for (const QString& language : {QStringLiteral("en"), QStringLiteral("zh_CN")}) {
+                for (const views::DemoText* text : {&step.caption, &step.touch, &step.question, &step.answer}) {
+                    QVERIFY2(text->empty() || text->has(language), qPrintable(language));
+                    QStringList problems;
+                    const QString filled = views::fillIn(text->in(language), prepared->sources[i], views::ByteUnit::GB, &problems);
+                    QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('\n'))));
+                    if (qEnvironmentVariableIsSet("FOURWALLS_PRINT_DEMOS") && !filled.isEmpty())
+                        std::printf("%s %d: %s\n", qPrintable(id), i + 1, qPrintable(filled));
+                }
+                QVERIFY2(sentencesIn(step.caption.in(language)) <= 2, qPrintable(step.caption.in(language)));
+            }
+        }
+        QVERIFY(asks);
+    }
+
+    void playsFromStartToEnd_data() { everyDemo_data(); }
+    void playsFromStartToEnd()
+    {
+        QFETCH(QString, id);
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(fileOpener(), settings);
+        window.resize(1280, 720);
+        window.show();
+        DemoPlayer& player = *window.demoPlayer();
+        window.startDemo(id);
+        QTRY_VERIFY_WITH_TIMEOUT(player.isPlaying(), 20'000);
+        const int count = static_cast<int>(player.demo()->demo.steps.size());
+        for (int i = 0; i < count; ++i) {
+            QTRY_COMPARE_WITH_TIMEOUT(player.step(), i, 5'000);
+            QTRY_VERIFY_WITH_TIMEOUT(player.isSettled(), 10'000);
+            QVERIFY2(player.problems().isEmpty(), qPrintable(player.problems().join(QLatin1Char('\n'))));
+            const views::DemoStep& step = player.demo()->demo.steps[i];
+            auto* panel = window.findChild<views::DemoPanel*>();
+            QVERIFY(panel && panel->isVisible());
+            QVERIFY(!panel->page().caption.contains(QLatin1Char('{')));
+            if (!step.own) QCOMPARE(window.currentViewId(), step.view);
+            if (step.view == QLatin1String("claims")) {
+                QTRY_VERIFY_WITH_TIMEOUT(window.claimsPage()->isReady(), 20'000);
+            } else if (!step.own) {
+                TraceDocument* document = window.currentDocument();
+                QTRY_VERIFY_WITH_TIMEOUT(document->currentView()->showsFinalData(), 20'000);
+                if (step.plan) QTRY_VERIFY_WITH_TIMEOUT(document->whatIf()->prediction() != nullptr, 10'000);
+            }
+            if (!step.question.empty()) {
+                QTest::keyClick(&window, Qt::Key_Down, Qt::AltModifier);
+                QTRY_VERIFY(panel->showsAnswer());
+            }
+            if (i == 1) { // the reader changes the language on the way
+                applyLanguage(QStringLiteral("zh_CN"));
+                QCoreApplication::sendPostedEvents();
+                QCOMPARE(panel->page().title, player.demo()->demo.title.in(QStringLiteral("zh_CN")));
+            }
+            QTest::keyClick(&window, Qt::Key_Right, Qt::AltModifier);
+        }
+        QTRY_VERIFY(!player.isPlaying());
+        QVERIFY(settings.recentFiles().isEmpty());
+    }
+
+    void unknownNamesAreSaid()
+    {
+        const Result<PreparedDemo> none = prepareDemo(QStringLiteral("no-such-demo"), fileOpener());
+        QVERIFY(!none.ok());
+        QVERIFY(QString::fromStdString(none.error().message()).contains(QStringLiteral("tour")));
+    }
+};
+
+QTEST_MAIN(TestDemos)
+#include "tst_demos.moc"

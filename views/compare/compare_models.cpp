@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See compare_models.h.
+#include "views/compare/compare_models.h"
+
+#include "views/plot_table.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct CompareFigures {
+    Q_DECLARE_TR_FUNCTIONS(CompareFigures)
+};
+
+bool startsWith(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
+
+QString waterfallName(const std::string& part)
+{
+    if (part == "achieved") return CompareFigures::tr("achieved");
+    if (part == "recompute") return CompareFigures::tr("recomputation");
+    if (part == "bubble") return CompareFigures::tr("bubble");
+    if (part == "exposed_comm") return CompareFigures::tr("exposed communication");
+    if (part == "exposed_copy") return CompareFigures::tr("exposed copies");
+    if (part == "idle") return CompareFigures::tr("idle");
+    if (part == "memory_bound") return CompareFigures::tr("memory-bound");
+    if (part == "inefficiency") return CompareFigures::tr("inefficiency");
+    if (part == "compute") return CompareFigures::tr("compute");
+    return QString::fromStdString(part);
+}
+
+std::int64_t nsOf(const std::optional<Duration>& time) { return time ? time->ns : 0; }
+
+std::int64_t changeOf(const compare::ComparedLayer& row) { return nsOf(row.b) - nsOf(row.a); }
+
+std::optional<double> percentOf(const compare::ComparedLayer& row)
+{
+    if (!row.a || !row.b || row.a->ns == 0) return std::nullopt;
+    return 100.0 * static_cast<double>(row.b->ns - row.a->ns) / static_cast<double>(row.a->ns);
+}
+
+QString durationText(const std::optional<Duration>& time) { return time ? formatDuration(*time) : QString(kDash); }
+
+QString signedDuration(std::int64_t ns)
+{
+    const QString sign = ns < 0 ? QString(QChar(0x2212)) : ns > 0 ? QStringLiteral("+") : QString();
+    return sign + formatDuration(Duration{std::abs(ns)});
+}
+
+} // namespace
+
+QString figureName(const std::string& name)
+{
+    if (name == "step_time_ms") return CompareFigures::tr("step time");
+    if (name == "tokens_per_s") return CompareFigures::tr("tokens per second");
+    if (name == "samples_per_s") return CompareFigures::tr("samples per second");
+    if (name == "mfu") return CompareFigures::tr("MFU");
+    if (name == "mfu_full_attention") return CompareFigures::tr("MFU, full attention");
+    if (name == "hfu") return CompareFigures::tr("HFU");
+    if (name == "peak_bytes") return CompareFigures::tr("peak memory");
+    if (name == "bubble_fraction") return CompareFigures::tr("bubble");
+    if (name == "exposed_comm_fraction") return CompareFigures::tr("exposed communication");
+    if (name == "exposed_copy_fraction") return CompareFigures::tr("exposed copies");
+    if (name == "idle_fraction") return CompareFigures::tr("idle");
+    if (name == "wire_bytes") return CompareFigures::tr("bytes sent");
+    if (name == "recorder_overhead_fraction") return CompareFigures::tr("recorder overhead");
+    if (startsWith(name, "waterfall.")) return CompareFigures::tr("of peak: %1").arg(waterfallName(name.substr(10)));
+    return QString::fromStdString(name);
+}
+
+QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit)
+{
+    if (!value || !std::isfinite(*value)) return kDash;
+    const double magnitude = std::fabs(*value);
+    const QString sign = *value < 0 ? QString(QChar(0x2212)) : QString();
+    if (name.ends_with("_ms")) return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)});
+    if (name.ends_with("_bytes")) return sign + formatBytes(magnitude, unit);
+    if (name.ends_with("_per_s")) return sign + formatRate(magnitude, QStringLiteral("/s"));
+    return sign + formatPercent(magnitude, 1);
+}
+
+QString changeText(std::optional<double> percent)
+{
+    if (!percent || !std::isfinite(*percent)) return kDash;
+    const double magnitude = std::fabs(*percent);
+    const QString sign = magnitude < 0.05 ? QString() : *percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
+    return sign + formatPercent(magnitude / 100, magnitude < 99.5 ? 1 : 0);
+}
+
+void CompareFigureModel::setComparison(SharedComparison comparison)
+{
+    beginResetModel();
+    m_comparison = std::move(comparison);
+    m_rows.clear();
+    if (m_comparison)
+        for (const compare::ComparedFigure& figure : m_comparison->figures)
+            if (figure.a || figure.b) m_rows.push_back(&figure);
+    endResetModel();
+}
+
+void CompareFigureModel::setByteUnit(ByteUnit unit)
+{
+    m_unit = unit;
+    retranslate();
+}
+
+void CompareFigureModel::retranslate()
+{
+    emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
+    if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+}
+
+int CompareFigureModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
+int CompareFigureModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const compare::ComparedFigure& row = *m_rows[static_cast<std::size_t>(index.row())];
+    const auto exact = [](std::optional<double> value) { return value ? QVariant(*value) : QVariant(); };
+    switch (role) {
+    case Qt::DisplayRole:
+        switch (index.column()) {
+        case Name: return figureName(row.name);
+        case A: return figureText(row.name, row.a, m_unit);
+        case B: return figureText(row.name, row.b, m_unit);
+        case Difference: return figureText(row.name, row.difference(), m_unit);
+        case Change: return changeText(row.percent());
+        default: return {};
+        }
+    case Qt::TextAlignmentRole:
+        return int(index.column() == Name ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::ForegroundRole: {
+        const auto worse = row.worsePercent();
+        if (index.column() != Change || !worse || std::fabs(*worse) < 1) return {};
+        return *worse > 0 ? currentTheme().error : currentTheme().ok;
+    }
+    case Qt::ToolTipRole: return QString::fromStdString(row.name);
+    case kExactRole:
+        switch (index.column()) {
+        case Name: return QString::fromStdString(row.name);
+        case A: return exact(row.a);
+        case B: return exact(row.b);
+        case Difference: return exact(row.difference());
+        case Change: return exact(row.percent());
+        default: return {};
+        }
+    default: return {};
+    }
+}
+
+QVariant CompareFigureModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+    switch (section) {
+    case Name: return tr("figure");
+    case A: return tr("A");
+    case B: return tr("B");
+    case Difference: return tr("B − A");
+    case Change: return tr("change");
+    default: return {};
+    }
+}
+
+void CompareLayerModel::setComparison(SharedComparison comparison)
+{
+    beginResetModel();
+    m_comparison = std::move(comparison);
+    m_rows.clear();
+    if (m_comparison) m_rows = m_comparison->layers;
+    std::stable_sort(m_rows.begin(), m_rows.end(), [](const auto& a, const auto& b) {
+        return std::abs(changeOf(a)) > std::abs(changeOf(b));
+    });
+    endResetModel();
+}
+
+void CompareLayerModel::retranslate()
+{
+    emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
+    if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+}
+
+QString CompareLayerModel::sentence() const
+{
+    if (m_rows.empty()) return {};
+    const compare::ComparedLayer& row = m_rows.front();
+    const QString layer = row.layer ? tr("layer %1").arg(row.layer->value) : tr("outside of layers");
+    return tr("most: %1, %2: %3 → %4 (%5)")
+        .arg(layer, words(row.phase), durationText(row.a), durationText(row.b), changeText(percentOf(row)));
+}
+
+int CompareLayerModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
+int CompareLayerModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString CompareLayerModel::text(const compare::ComparedLayer& row, int column) const
+{
+    switch (column) {
+    case Layer: return row.layer ? QString::number(row.layer->value) : QString(kDash);
+    case PhaseName: return words(row.phase);
+    case A: return durationText(row.a);
+    case B: return durationText(row.b);
+    case Difference: return signedDuration(changeOf(row));
+    case Change: return changeText(percentOf(row));
+    default: return {};
+    }
+}
+
+QVariant CompareLayerModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const compare::ComparedLayer& row = m_rows[static_cast<std::size_t>(index.row())];
+    const auto milliseconds = [](const std::optional<Duration>& time) { return time ? QVariant(time->milliseconds()) : QVariant(); };
+    switch (role) {
+    case Qt::DisplayRole: return text(row, index.column());
+    case Qt::TextAlignmentRole:
+        return int(index.column() == PhaseName ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
+    case kColourRole: return index.column() == PhaseName ? QVariant(colourOf(currentTheme(), row.phase)) : QVariant();
+    case kExactRole:
+        switch (index.column()) {
+        case Layer: return row.layer ? QVariant(row.layer->value) : QVariant();
+        case PhaseName: return words(row.phase);
+        case A: return milliseconds(row.a);
+        case B: return milliseconds(row.b);
+        case Difference: return static_cast<double>(changeOf(row)) * 1e-6;
+        case Change: {
+            const auto percent = percentOf(row);
+            return percent ? QVariant(*percent) : QVariant();
+        }
+        default: return {};
+        }
+    default: return {};
+    }
+}
+
+QVariant CompareLayerModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+    switch (section) {
+    case Layer: return tr("layer");
+    case PhaseName: return tr("phase");
+    case A: return tr("A");
+    case B: return tr("B");
+    case Difference: return tr("B − A");
+    case Change: return tr("change");
+    default: return {};
+    }
+}
+
+} // namespace fourwalls::views

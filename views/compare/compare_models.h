@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two traces side by side as tables: their figures, and the compute time of their layers.
+#pragma once
+
+#include "model/compare/trace_compare.h"
+#include "views/format.h"
+
+#include <QAbstractTableModel>
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+using SharedComparison = std::shared_ptr<const compare::TraceComparison>;
+
+/// What a figure of `metrics` is called on the screen, and a value of it with its unit.
+QString figureName(const std::string& name);
+QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit);
+/// "+12.3 %", "−4 %", a dash where unknown.
+QString changeText(std::optional<double> percent);
+
+/// One row per figure: name, A, B, difference, change.
+class CompareFigureModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { Name, A, B, Difference, Change, ColumnCount };
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setComparison(SharedComparison comparison);
+    void setByteUnit(ByteUnit unit);
+    void retranslate();
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    SharedComparison m_comparison;
+    std::vector<const compare::ComparedFigure*> m_rows; ///< those that at least one trace has
+    ByteUnit m_unit = ByteUnit::GB;
+};
+
+/// One row per layer and phase, what changed most first.
+class CompareLayerModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { Layer, PhaseName, A, B, Difference, Change, ColumnCount };
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setComparison(SharedComparison comparison);
+    void retranslate();
+    /// "layer 3, forward: 1.2 ms → 1.9 ms (+58 %)" of the first row; empty without rows.
+    QString sentence() const;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    QString text(const compare::ComparedLayer& row, int column) const;
+
+    SharedComparison m_comparison;
+    std::vector<compare::ComparedLayer> m_rows;
+};
+
+} // namespace fourwalls::views

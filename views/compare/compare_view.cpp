@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See compare_view.h. Its widgets are put together in compare_view_build.cpp.
+#include "views/compare/compare_view.h"
+
+#include "views/compare/compare_memory_plot.h"
+#include "views/memory/memory_columns.h"
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/timeline/memory_strip.h"
+#include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_source.h"
+#include "views/words.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QStackedWidget>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+const char* const kSteps[] = {"compare.steps.a", "compare.steps.b"};
+const char* const kMemory[] = {"compare.memory.a", "compare.memory.b"};
+const char* const kPeaks[] = {"compare.peaks.a", "compare.peaks.b"};
+
+TimeRange moved(const TimeRange& range, Duration by) { return {range.begin + by, range.end + by}; }
+
+TimeRange hull(const TimeRange& a, const TimeRange& b)
+{
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+} // namespace
+
+CompareView::CompareView(QWidget* parent) : View(parent)
+{
+    build();
+    retranslate();
+}
+
+CompareView::~CompareView()
+{
+    // The sources ask through sessions that may outlive this view.
+    for (Side& side : m_sides) side.source->setSession(nullptr, {});
+}
+
+void CompareView::setPartner(TraceSession* partner, const QString& name)
+{
+    if (m_partner) m_partner->disconnect(this);
+    m_partner = partner;
+    m_partnerName = name;
+    m_failed = false;
+    m_problem.clear();
+    if (partner) {
+        connect(partner, &TraceSession::opened, this, &CompareView::start);
+        connect(partner, &TraceSession::failed, this, [this](const Error& error) {
+            m_failed = true;
+            m_problem = QString::fromStdString(error.message());
+            start();
+        });
+        connect(partner, &QObject::destroyed, this, [this] { setPartner(nullptr, {}); });
+    }
+    start();
+}
+
+void CompareView::traceChanged()
+{
+    m_failed = false;
+    m_problem.clear();
+    if (session()) {
+        connect(session(), &TraceSession::opened, this, &CompareView::start);
+        connect(session(), &TraceSession::failed, this, [this](const Error& error) {
+            m_failed = true;
+            m_problem = QString::fromStdString(error.message());
+            start();
+        });
+    }
+    if (selection()) {
+        connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
+            if (!m_inRange && m_aligned) m_axis.setRange(range);
+        });
+        connect(selection(), &Selection::rankChanged, this, &CompareView::start);
+        connect(selection(), &Selection::byteUnitChanged, this, [this] {
+            m_figures->setByteUnit(selection()->byteUnit());
+            m_memory->setByteUnit(selection()->byteUnit());
+            showComparison();
+        });
+    }
+    start();
+}
+
+QString CompareView::emptyReason() const
+{
+    if (!m_problem.isEmpty()) return tr("The traces could not be compared.\n%1").arg(m_problem);
+    if (!session()) return tr("Open a trace first.");
+    if (!m_partner) return tr("Choose a second trace to compare this one with: another run, another plan, or a prediction.");
+    return {};
+}
+
+bool CompareView::showsFinalData() const
+{
+    if (!session() || (!m_partner && session()->isOpen()) || m_failed) return true;
+    if (!session()->isOpen() || !m_aligned || !m_comparison) return false;
+    return m_sides[0].canvas->showsEverything() && m_sides[1].canvas->showsEverything();
+}
+
+RankId CompareView::rankOf(std::size_t which) const
+{
+    const std::vector<RankInfo>& ranks = sessionOf(which)->info().header.ranks;
+    const RankId wanted = selection() ? selection()->rank() : RankId{};
+    const bool has = std::any_of(ranks.begin(), ranks.end(), [&](const RankInfo& info) { return info.rank == wanted; });
+    return has || ranks.empty() ? wanted : ranks.front().rank;
+}
+
+/// Everything anew: whatever is known of either trace may have changed.
+void CompareView::start()
+{
+    m_aligned = false;
+    m_comparison.reset();
+    m_peaks = {};
+    m_memory->forget();
+    showComparison();
+    for (Side& side : m_sides) {
+        side.steps.reset();
+        side.source->setSession(nullptr, {});
+    }
+    const bool both = session() && m_partner && session()->isOpen() && m_partner->isOpen() && !m_failed;
+    const QString reason = emptyReason();
+    m_emptyText->setText(reason.isEmpty() ? tr("Opening…") : reason);
+    m_choose->setVisible(!m_partner);
+    m_pages->setCurrentWidget(both ? m_content : m_empty);
+    update();
+    if (!both) return;
+    for (std::size_t i = 0; i < m_sides.size(); ++i) readSteps(i);
+    compareNow();
+}
+
+void CompareView::readSteps(std::size_t which)
+{
+    using Steps = std::shared_ptr<const StepSpans>;
+    sessionOf(which)->ask<Steps>(
+        this, kSteps[which],
+        [rank = rankOf(which)](TraceQuery& trace, std::stop_token) -> Result<Steps> {
+            FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+            return stepSpansOf(steps);
+        },
+        [this, which](const Answer<Steps>& answer) {
+            m_sides[which].steps = answer.ok() ? *answer : stepSpansOf({});
+            if (m_sides[0].steps && m_sides[1].steps) align();
+        });
+    readPeaks(which);
+}
+
+void CompareView::readPeaks(std::size_t which)
+{
+    sessionOf(which)->ask<std::vector<MemorySummary>>(
+        this, kPeaks[which],
+        [rank = rankOf(which)](TraceQuery& trace, std::stop_token) { return trace.memorySummaries(rank, 1); },
+        [this, which](const Answer<std::vector<MemorySummary>>& answer) {
+            m_peaks[which] = answer.ok() && !answer->empty() ? answer->front().peakBytes : 0;
+            m_memory->setHighest(std::max(m_peaks[0], m_peaks[1]));
+        });
+}
+
+/// The first measured step, or the whole trace where there is none.
+TimeRange CompareView::firstStep(std::size_t which) const
+{
+    const StepSpans& steps = *m_sides[which].steps;
+    const auto measured = std::find_if(steps.begin(), steps.end(), [](const StepSpan& step) { return !step.warmup; });
+    if (measured != steps.end()) return measured->range;
+    return steps.empty() ? sessionOf(which)->info().range : steps.front().range;
+}
+
+void CompareView::align()
+{
+    const TimeRange a = firstStep(0), b = firstStep(1);
+    m_offset = b.begin - a.begin;
+    const TimeRange whole = hull(session()->info().range, moved(m_partner->info().range, -m_offset));
+    for (std::size_t i = 0; i < m_sides.size(); ++i) {
+        Side& side = m_sides[i];
+        const TraceInfo& info = sessionOf(i)->info();
+        side.whole = i == 0 ? whole : moved(whole, m_offset);
+        side.predicted = info.header.source == TraceSource::Predicted;
+        side.canvas->setTrace(info, sessionOf(i)->tracks(), side.whole);
+        side.source->setSession(sessionOf(i), side.whole);
+        side.canvas->setSteps(side.steps);
+        side.canvas->setZero(firstStep(i).begin);
+        side.card->title().setText((i == 0 ? tr("A · %1") : tr("B · %1")).arg(i == 0 ? tr("this trace") : m_partnerName));
+        side.card->finding().setText(words(info.header.source) + QStringLiteral(" · ") + words(info.header.clock));
+    }
+    m_axis.reset(whole);
+    m_aligned = true;
+    // What was chosen elsewhere (a step, a range) is kept; else the first measured steps fill the view.
+    const TimeRange chosen = selection()->range();
+    const bool isChosen = chosen != selection()->whole();
+    m_memory->setContext(m_sides[0].steps, {});
+    m_axis.setRange(isChosen ? chosen : hull(a, moved(b, -m_offset)));
+    showRange(m_axis.range());
+}
+
+void CompareView::showRange(TimeRange range)
+{
+    if (!m_aligned) return;
+    m_sides[0].canvas->setRange(range);
+    m_sides[1].canvas->setRange(moved(range, m_offset));
+    askMemory();
+    m_inRange = true;
+    if (selection()) selection()->setRange(range);
+    m_inRange = false;
+}
+
+void CompareView::fitAll()
+{
+    if (m_aligned) m_axis.setRange(m_axis.whole());
+}
+
+void CompareView::askMemory()
+{
+    const TimeRange range = m_axis.range();
+    const int pixels = std::max(1, m_memory->deviceColumns());
+    for (std::size_t i = 0; i < m_sides.size(); ++i) {
+        const Duration offset = i == 0 ? Duration{} : m_offset;
+        sessionOf(i)->ask<MemoryWindow>(
+            this, kMemory[i],
+            [rank = rankOf(i), asked = moved(range, offset), pixels](TraceQuery& trace, std::stop_token) {
+                return trace.memory(rank, asked, pixels);
+            },
+            [this, i, range, offset](const Answer<MemoryWindow>& answer) {
+                CompareMemoryPlot::Curve curve;
+                curve.range = range;
+                curve.predicted = m_sides[i].predicted;
+                curve.end = sessionOf(i)->info().range.end - offset;
+                if (answer.ok())
+                    for (const MemorySample& sample : answer->samples)
+                        curve.points.push_back({sample.at - offset, static_cast<double>(sample.total())});
+                m_memory->setCurve(i, std::move(curve));
+            });
+    }
+}
+
+void CompareView::compareNow()
+{
+    // A's query goes to B's worker: one thread reads both, each over a connection of its own.
+    using Query = std::shared_ptr<std::unique_ptr<TraceQuery>>;
+    session()->ask<Query>(
+        this, "compare.query",
+        [](TraceQuery& trace, std::stop_token) -> Result<Query> {
+            FOURWALLS_TRY_ASSIGN(std::unique_ptr<TraceQuery> own, trace.reopen());
+            return std::make_shared<std::unique_ptr<TraceQuery>>(std::move(own));
+        },
+        [this](const Answer<Query>& query) {
+            const auto fail = [this](const Error& error) {
+                m_failed = true;
+                m_problem = QString::fromStdString(error.message());
+                start();
+            };
+            if (!query.ok()) return fail(query.error);
+            if (!m_partner) return;
+            m_partner->ask<compare::TraceComparison>(
+                this, "compare.figures",
+                [a = *query](TraceQuery& b, std::stop_token) { return compare::compareTraces(**a, b); },
+                [this, fail](const Answer<compare::TraceComparison>& answer) {
+                    if (!answer.ok()) return fail(answer.error);
+                    m_comparison = answer.value;
+                    showComparison();
+                    update();
+                });
+        });
+}
+
+void CompareView::showComparison()
+{
+    m_figures->setComparison(m_comparison);
+    m_layers->setComparison(m_comparison);
+    m_layerCard->finding().setText(m_layers->sentence());
+    const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
+    std::vector<PlotFigure> figures;
+    if (m_comparison) {
+        for (const char* name : {"step_time_ms", "tokens_per_s", "mfu", "peak_bytes", "bubble_fraction", "exposed_comm_fraction"}) {
+            const auto& all = m_comparison->figures;
+            const auto found = std::find_if(all.begin(), all.end(), [name](const auto& figure) { return figure.name == name; });
+            if (found == all.end() || (!found->a && !found->b) || figures.size() == 5) continue;
+            const auto worse = found->worsePercent();
+            figures.push_back({figureName(found->name),
+                               figureText(found->name, found->a, unit) + QStringLiteral(" → ") + figureText(found->name, found->b, unit),
+                               tr("%1 from A to B").arg(changeText(found->percent())), worse && *worse > 5});
+        }
+        const compare::ComparedFigure* worst = m_comparison->worst();
+        const bool isWorse = worst && worst->worsePercent().value_or(0) >= 1;
+        m_figureCard->finding().setText(isWorse ? tr("worse most: %1, %2").arg(figureName(worst->name), changeText(worst->percent()))
+                                                : tr("nothing that is judged got worse"));
+    }
+    m_strip->setFigures(std::move(figures));
+}
+
+QString CompareView::tableAsCsv() const
+{
+    return m_comparison ? csvOf(*m_sortedFigures) + QLatin1Char('\n') + csvOf(*m_sortedLayers) : QString();
+}
+
+void CompareView::themeChanged()
+{
+    m_memory->update();
+    update();
+}
+
+void CompareView::languageChanged()
+{
+    retranslate();
+    start();
+}
+
+void CompareView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), currentTheme().window);
+    painter.end();
+    if (m_pages->currentWidget() == m_empty) reportFrame(selection() ? selection()->range() : TimeRange{}, FrameQuality::Full);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two traces beside each other, aligned at their first measured steps: timeline above timeline, memory over memory, the
+// figures with their differences, and which layers changed most. The open trace is A; the window supplies B.
+#pragma once
+
+#include "views/compare/compare_models.h"
+#include "views/plot_context.h"
+#include "views/view.h"
+
+#include <array>
+
+class QPushButton;
+class QSortFilterProxyModel;
+class QStackedWidget;
+class QTableView;
+class QLabel;
+class QTimer;
+
+namespace fourwalls::views {
+
+class CompareMemoryPlot;
+class ElidedText;
+class FigureStrip;
+class PlotCard;
+class TimelineCanvas;
+class TimelineSource;
+
+class CompareView : public View {
+    Q_OBJECT
+public:
+    explicit CompareView(QWidget* parent = nullptr);
+    ~CompareView() override;
+
+    QString id() const override { return QStringLiteral("compare"); }
+    QString title() const override { return tr("Compare"); }
+    bool showsFinalData() const override;
+    QString emptyReason() const override;
+    QString tableAsCsv() const override;
+    void fitAll() override;
+
+    /// The other trace, B; null takes it away. Its name is shown.
+    void setPartner(TraceSession* partner, const QString& name);
+    TraceSession* partner() const { return m_partner; }
+    const SharedComparison& comparison() const { return m_comparison; }
+    CompareLayerModel& layers() { return *m_layers; }
+    CompareFigureModel& figures() { return *m_figures; }
+    TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
+
+signals:
+    /// The user wants to choose the other trace; where: the button, for a menu.
+    void partnerRequested(QWidget* where);
+
+protected:
+    void traceChanged() override;
+    void themeChanged() override;
+    void languageChanged() override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    struct Side {
+        PlotCard* card = nullptr;
+        TimelineSource* source = nullptr;
+        TimelineCanvas* canvas = nullptr;
+        std::shared_ptr<const StepSpans> steps;   ///< null until they are known
+        TimeRange whole;
+        bool predicted = false;
+    };
+
+    void build();
+    void retranslate();
+    void start();
+    void readSteps(std::size_t which);
+    void align();
+    void compareNow();
+    void readPeaks(std::size_t which);
+    void showRange(TimeRange range);
+    void askMemory();
+    void showComparison();
+    TraceSession* sessionOf(std::size_t which) const { return which == 0 ? session() : m_partner.data(); }
+    /// The rank that is compared: the selected one where a trace has it, else its first.
+    RankId rankOf(std::size_t which) const;
+    TimeRange firstStep(std::size_t which) const;
+
+    QPointer<TraceSession> m_partner;
+    QString m_partnerName;
+    std::array<Side, 2> m_sides;
+    Selection m_axis;              ///< times of A; wide enough for both
+    Duration m_offset;             ///< of B's clock against A's, so that the first steps begin together
+    bool m_aligned = false, m_failed = false, m_inRange = false;
+    QString m_problem;
+    std::array<std::int64_t, 2> m_peaks{};
+    SharedComparison m_comparison;
+
+    QStackedWidget* m_pages;
+    QWidget* m_empty;
+    QLabel* m_emptyText;
+    QPushButton* m_choose;
+    QWidget* m_content;
+    FigureStrip* m_strip;
+    PlotCard *m_memoryCard, *m_figureCard, *m_layerCard;
+    CompareMemoryPlot* m_memory;
+    CompareFigureModel* m_figures;
+    CompareLayerModel* m_layers;
+    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers;
+    QTableView *m_figureTable, *m_layerTable;
+    QPushButton* m_other;
+    QAction *m_chooseAction, *m_fitAction;
+};
+
+} // namespace fourwalls::views

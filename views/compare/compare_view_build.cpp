@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The widgets of the comparison and their texts.
+#include "views/compare/compare_view.h"
+
+#include "views/compare/compare_memory_plot.h"
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_source.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+namespace fourwalls::views {
+
+namespace {
+
+QSortFilterProxyModel* sortedBy(QAbstractItemModel* model, QObject* parent)
+{
+    auto* proxy = new QSortFilterProxyModel(parent);
+    proxy->setSourceModel(model);
+    proxy->setSortRole(kExactRole);
+    return proxy;
+}
+
+QTableView* tableOf(QAbstractItemModel* model, int stretched, QWidget* parent)
+{
+    auto* table = new QTableView(parent);
+    table->setModel(model);
+    prepareTable(*table);
+    table->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+    for (int column = 0; column < model->columnCount(); ++column) table->setColumnWidth(column, 84);
+    table->horizontalHeader()->setSectionResizeMode(stretched, QHeaderView::Stretch);
+    table->sortByColumn(-1, Qt::AscendingOrder);
+    return table;
+}
+
+} // namespace
+
+void CompareView::build()
+{
+    m_pages = new QStackedWidget(this);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    outer->addWidget(m_pages);
+
+    m_empty = new QWidget(m_pages);
+    m_emptyText = new QLabel(m_empty);
+    m_emptyText->setAlignment(Qt::AlignCenter);
+    m_emptyText->setWordWrap(true);
+    m_emptyText->setTextFormat(Qt::PlainText);
+    m_choose = new QPushButton(m_empty);
+    m_choose->setProperty("primary", true);
+    auto* middle = new QVBoxLayout(m_empty);
+    middle->addStretch(2);
+    middle->addWidget(m_emptyText);
+    middle->addSpacing(10);
+    middle->addWidget(m_choose, 0, Qt::AlignHCenter);
+    middle->addStretch(3);
+
+    m_content = new QWidget(m_pages);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    m_strip = new FigureStrip(m_content);
+    column->addWidget(m_strip);
+    for (std::size_t i = 0; i < m_sides.size(); ++i) {
+        Side& side = m_sides[i];
+        side.card = new PlotCard(m_content);
+        side.source = new TimelineSource(this);
+        side.canvas = new TimelineCanvas(*side.source, side.card);
+        side.canvas->setMemoryShown(false);
+        side.canvas->setMinimumHeight(70);
+        side.card->addContent(side.canvas, 1);
+        column->addWidget(side.card, 4);
+        connect(side.canvas, &TimelineCanvas::rangeChanged, this, [this, i](TimeRange range) {
+            const Duration back = i == 0 ? Duration{} : m_offset;
+            m_axis.setRange({range.begin - back, range.end - back});
+        });
+        connect(side.canvas, &TimelineCanvas::cursorMoved, this, [this, i](std::optional<Instant> at) {
+            if (at && i == 1) at = *at - m_offset;
+            m_axis.setCursor(at);
+        });
+        connect(side.canvas, &TimelineCanvas::painted, this, [this](TimeRange, FrameQuality quality) {
+            reportFrame(m_axis.range(), m_comparison ? quality : FrameQuality::Coarse);
+        });
+    }
+    m_other = new QPushButton(m_sides[1].card);
+    m_sides[1].card->addControl(m_other);
+    connect(&m_axis, &Selection::rangeChanged, this, &CompareView::showRange);
+    connect(&m_axis, &Selection::cursorChanged, this, [this] {
+        m_sides[0].canvas->setCursor(m_axis.cursor());
+        m_sides[1].canvas->setCursor(m_axis.cursor() ? std::optional(*m_axis.cursor() + m_offset) : std::nullopt);
+    });
+
+    auto* row = new QHBoxLayout;
+    row->setSpacing(kGap);
+    m_memoryCard = new PlotCard(m_content);
+    m_memory = new CompareMemoryPlot(m_memoryCard);
+    m_memory->setMinimumHeight(120);
+    m_memory->setSelection(&m_axis);
+    m_memoryCard->addContent(m_memory, 1);
+    m_figureCard = new PlotCard(m_content);
+    m_figures = new CompareFigureModel(this);
+    m_sortedFigures = sortedBy(m_figures, this);
+    m_figureTable = tableOf(m_sortedFigures, CompareFigureModel::Name, m_figureCard);
+    m_figureCard->addContent(m_figureTable, 1);
+    m_layerCard = new PlotCard(m_content);
+    m_layers = new CompareLayerModel(this);
+    m_sortedLayers = sortedBy(m_layers, this);
+    m_layerTable = tableOf(m_sortedLayers, CompareLayerModel::PhaseName, m_layerCard);
+    m_layerTable->setColumnWidth(CompareLayerModel::Layer, 52);
+    m_layerCard->addContent(m_layerTable, 1);
+    row->addWidget(m_memoryCard, 4);
+    row->addWidget(m_figureCard, 5);
+    row->addWidget(m_layerCard, 5);
+    column->addLayout(row, 5);
+
+    m_pages->addWidget(m_empty);
+    m_pages->addWidget(m_content);
+    setFocusProxy(m_sides[0].canvas);
+
+    const auto request = [this](QWidget* where) { return [this, where] { emit partnerRequested(where); }; };
+    connect(m_choose, &QPushButton::clicked, this, request(m_choose));
+    connect(m_other, &QPushButton::clicked, this, request(m_other));
+    m_chooseAction = new QAction(this);
+    m_chooseAction->setObjectName(QStringLiteral("compare.choose"));
+    connect(m_chooseAction, &QAction::triggered, this, [this] { emit partnerRequested(m_partner ? m_other : m_choose); });
+    m_fitAction = new QAction(this);
+    m_fitAction->setObjectName(QStringLiteral("compare.fit"));
+    m_fitAction->setShortcut(QKeySequence(Qt::Key_F));
+    m_fitAction->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(m_fitAction, &QAction::triggered, this, &CompareView::fitAll);
+    addActions({m_chooseAction, m_fitAction});
+    for (TimelineCanvas* canvas : {m_sides[0].canvas, m_sides[1].canvas}) canvas->setFocusPolicy(Qt::StrongFocus);
+}
+
+void CompareView::retranslate()
+{
+    m_choose->setText(tr("Compare with…"));
+    m_other->setText(tr("Another trace…"));
+    m_memoryCard->title().setText(tr("Memory"));
+    m_memoryCard->finding().setText(tr("A blue, B dark; violet and dashed: predicted"));
+    m_figureCard->title().setText(tr("Figures"));
+    m_layerCard->title().setText(tr("Layers"));
+    m_figureTable->setAccessibleName(tr("Figures of both traces"));
+    m_layerTable->setAccessibleName(tr("Compute time of the layers of both traces"));
+    m_layerTable->setToolTip(tr("Compute time per rank and step; what changed most comes first"));
+    m_chooseAction->setText(tr("Compare with another trace…"));
+    m_fitAction->setText(tr("Show everything"));
+    m_sides[0].canvas->setAccessibleName(tr("Timeline of A"));
+    m_sides[1].canvas->setAccessibleName(tr("Timeline of B"));
+    m_figures->retranslate();
+    m_layers->retranslate();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See tables_view.h.
+#include "views/tables/tables_view.h"
+
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr int kSettleMs = 120;
+constexpr int kWidest = 360, kNarrowest = 64;
+constexpr int kRowsMeasured = 60;   ///< that decide a column's width
+}
+
+TablesView::TablesView(QWidget* parent)
+    : View(parent), m_model(new TraceTableModel(this)), m_sorted(new QSortFilterProxyModel(this)),
+      m_card(new PlotCard(this)), m_kinds(new QComboBox(m_card)), m_filter(new QLineEdit(m_card)),
+      m_table(new QTableView(m_card)), m_settle(new QTimer(this)), m_next(new QAction(this))
+{
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(kExactRole);
+    m_sorted->setFilterKeyColumn(-1);
+    m_sorted->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    m_table->setModel(m_sorted);
+    prepareTable(*m_table);
+    m_table->sortByColumn(-1, Qt::AscendingOrder);
+    m_table->horizontalHeader()->setStretchLastSection(true);
+    m_kinds->setMaxVisibleItems(kTableKindCount);
+    m_filter->setClearButtonEnabled(true);
+    m_filter->setMaximumWidth(260);
+    m_card->addControl(m_kinds);
+    m_card->addControl(m_filter);
+    m_card->addContent(m_table, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(kGap, kGap, kGap, kGap);
+    column->addWidget(m_card);
+    setFocusProxy(m_table);
+    m_settle->setSingleShot(true);
+    m_settle->setInterval(kSettleMs);
+
+    connect(m_settle, &QTimer::timeout, this, &TablesView::ask);
+    connect(m_kinds, &QComboBox::activated, this, [this](int index) { showTable(static_cast<TableKind>(index)); });
+    connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
+        m_sorted->setFilterFixedString(text);
+        describe();
+    });
+    // A double click shows in the timeline what the row speaks of.
+    connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+        const TraceTable* table = m_model->table();
+        const QModelIndex source = m_sorted->mapToSource(index);
+        if (!table || !selection() || !source.isValid()) return;
+        const auto& row = table->rows[static_cast<std::size_t>(source.row())];
+        std::optional<qlonglong> begin, length;
+        for (std::size_t i = 0; i < table->columns.size(); ++i) {
+            if (!row[i].isValid()) continue;
+            if (table->columns[i].kind == CellKind::Instant && !begin) begin = row[i].toLongLong();
+            else if (table->columns[i].kind == CellKind::Duration && begin && !length) length = row[i].toLongLong();
+        }
+        if (!begin) return;
+        const Duration around{std::max<std::int64_t>(1000, length.value_or(0))};
+        selection()->setRange({Instant{*begin} - around, Instant{*begin} + around + around});
+        emit selection()->viewRequested(QStringLiteral("timeline"));
+    });
+    m_next->setObjectName(QStringLiteral("tables.next"));
+    m_next->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Down));
+    m_next->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(m_next, &QAction::triggered, this,
+            [this] { showTable(static_cast<TableKind>((static_cast<int>(m_kind) + 1) % kTableKindCount)); });
+    addAction(m_next);
+    retranslate();
+}
+
+void TablesView::traceChanged()
+{
+    m_failed = false;
+    m_problem.clear();
+    m_model->setTable(nullptr);
+    if (session()) {
+        connect(session(), &TraceSession::failed, this, [this](const Error& error) {
+            m_failed = true;
+            m_problem = QString::fromStdString(error.message());
+            describe();
+        });
+        connect(session(), &TraceSession::opened, this, &TablesView::ask);
+    }
+    if (selection()) {
+        m_model->setByteUnit(selection()->byteUnit());
+        connect(selection(), &Selection::byteUnitChanged, this, [this] { m_model->setByteUnit(selection()->byteUnit()); });
+        connect(selection(), &Selection::rangeChanged, this, [this] {
+            if (followsRange(m_kind)) m_settle->start();
+        });
+        connect(selection(), &Selection::rankChanged, this, [this] {
+            if (followsRank(m_kind)) ask();
+        });
+    }
+    ask();
+}
+
+void TablesView::showTable(TableKind kind)
+{
+    m_kind = kind;
+    m_kinds->setCurrentIndex(static_cast<int>(kind));
+    ask();
+}
+
+void TablesView::ask()
+{
+    if (!session() || !session()->isOpen() || !selection()) return describe();
+    TableQuestion question;
+    question.kind = m_kind;
+    question.range = selection()->range();
+    question.rank = selection()->rank();
+    m_waiting = true;
+    m_problem.clear();
+    session()->ask<TraceTable>(
+        this, "tables", [question](TraceQuery& trace, std::stop_token stop) { return askTable(trace, question, stop); },
+        [this](const Answer<TraceTable>& answer) {
+            m_waiting = false;
+            const bool other = !m_model->table() || !answer.ok() || m_model->table()->kind != answer->kind;
+            m_problem = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            m_model->setTable(answer.value);
+            if (other) {
+                m_table->sortByColumn(-1, Qt::AscendingOrder);
+                widen();
+            }
+            describe();
+            update();
+        },
+        Urgency::Background);
+    describe();
+}
+
+/// Columns as wide as what stands in them, within reason.
+void TablesView::widen()
+{
+    const QFontMetrics metrics(m_table->font());
+    for (int column = 0; column < m_sorted->columnCount(); ++column) {
+        int width = metrics.horizontalAdvance(m_sorted->headerData(column, Qt::Horizontal).toString()) + 26;
+        for (int row = 0; row < std::min(kRowsMeasured, m_sorted->rowCount()); ++row)
+            width = std::max(width, metrics.horizontalAdvance(m_sorted->index(row, column).data().toString()) + 18);
+        m_table->setColumnWidth(column, std::clamp(width, kNarrowest, kWidest));
+    }
+}
+
+void TablesView::describe()
+{
+    const TraceTable* table = m_model->table();
+    QString text;
+    if (!m_problem.isEmpty()) text = m_problem;
+    else if (m_waiting) text = tr("reading…");
+    else if (!table) text = emptyReason();
+    else if (table->rows.empty()) text = followsRange(m_kind) ? tr("none in the visible range") : tr("the trace has none");
+    else if (m_sorted->rowCount() < m_model->rowCount())
+        text = tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_model->rowCount()));
+    else if (table->limited && table->total > static_cast<qint64>(table->rows.size()))
+        text = tr("the first %1 of %2 rows").arg(formatCount(m_model->rowCount()), formatCount(table->total));
+    else if (table->limited) text = tr("the first %1 rows; zoom in to see others").arg(formatCount(m_model->rowCount()));
+    else text = tr("%1 rows").arg(formatCount(m_model->rowCount()));
+    if (table && !table->rows.empty() && followsRange(m_kind)) text += QStringLiteral(" · ") + tr("visible range");
+    if (table && !table->rows.empty() && followsRank(m_kind) && selection())
+        text += QStringLiteral(" · ") + tr("rank %1").arg(selection()->rank().value);
+    m_card->finding().setTone(m_problem.isEmpty() ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
+    m_card->finding().setText(text);
+}
+
+bool TablesView::showsFinalData() const
+{
+    if (!session() || m_failed) return true;
+    return session()->isOpen() && !m_waiting && !m_settle->isActive();
+}
+
+QString TablesView::emptyReason() const
+{
+    if (!session()) return tr("Open a trace first.");
+    return m_failed ? m_problem : QString();
+}
+
+QString TablesView::tableAsCsv() const { return m_model->table() ? csvOf(*m_sorted) : QString(); }
+
+void TablesView::languageChanged() { retranslate(); }
+
+void TablesView::retranslate()
+{
+    m_card->title().setText(tr("Tables"));
+    m_kinds->clear();
+    for (int kind = 0; kind < kTableKindCount; ++kind) m_kinds->addItem(tableTitle(static_cast<TableKind>(kind)));
+    m_kinds->setCurrentIndex(static_cast<int>(m_kind));
+    m_kinds->setAccessibleName(tr("Table"));
+    m_filter->setPlaceholderText(tr("Filter"));
+    m_filter->setAccessibleName(tr("Filter the rows"));
+    m_table->setAccessibleName(tr("Rows"));
+    m_table->setToolTip(tr("Double click: show it in the timeline"));
+    m_next->setText(tr("Next table"));
+    m_model->retranslate();
+    if (m_model->table()) widen();
+    describe();
+}
+
+void TablesView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), currentTheme().window);
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{}, showsFinalData() ? FrameQuality::Full : FrameQuality::Coarse);
+}
+
+} // namespace fourwalls::views

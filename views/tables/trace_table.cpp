@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See trace_table.h.
+#include "views/tables/trace_table.h"
+
+#include "model/trace/vocabulary.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct TraceTables {
+    Q_DECLARE_TR_FUNCTIONS(TraceTables)
+};
+
+using Row = std::vector<QVariant>;
+
+QVariant text(const std::string& value) { return QString::fromStdString(value); }
+QVariant text(std::string_view value) { return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size())); }
+QVariant number(std::int64_t value) { return QVariant::fromValue<qlonglong>(value); }
+template <class T>
+QVariant known(const std::optional<T>& value)
+{
+    return value ? QVariant(*value) : QVariant();
+}
+template <class IdType>
+QVariant idOf(const std::optional<IdType>& id)
+{
+    return id ? QVariant::fromValue<qlonglong>(id->value) : QVariant();
+}
+
+void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
+{
+    const auto found = id ? ops.find(*id) : ops.end();
+    const OpInfo* op = found == ops.end() ? nullptr : found->second.get();
+    row.push_back(op ? text(op->name) : QVariant());
+    row.push_back(op ? text(name(op->phase)) : QVariant());
+    row.push_back(op ? idOf(op->layer) : QVariant());
+}
+
+#define FOURWALLS_COLUMN(text, kind) {QT_TRANSLATE_NOOP("TraceTables", text), CellKind::kind}
+
+Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("step", Number),          FOURWALLS_COLUMN("warm-up", Text),
+                     FOURWALLS_COLUMN("begin", Instant),         FOURWALLS_COLUMN("time", Duration),
+                     FOURWALLS_COLUMN("loss", Number),           FOURWALLS_COLUMN("learning rate", Number),
+                     FOURWALLS_COLUMN("gradient norm", Number),  FOURWALLS_COLUMN("samples", Count),
+                     FOURWALLS_COLUMN("tokens", Count)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(question.rank));
+    table.total = static_cast<qint64>(steps.size());
+    for (const StepView& step : steps) {
+        if (table.rows.size() == question.limit) break;
+        const StepRecord& r = step.record;
+        table.rows.push_back({number(r.step.value), r.warmup ? TraceTables::tr("yes") : QString(), number(r.range.begin.ns),
+                              number(r.range.length().ns), known(r.loss), known(r.learningRate), known(r.gradientNorm),
+                              number(r.samples), number(r.tokens)});
+    }
+    return {};
+}
+
+Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("rank", Number),    FOURWALLS_COLUMN("device", Text),
+                     FOURWALLS_COLUMN("host", Text),      FOURWALLS_COLUMN("pipeline stage", Number),
+                     FOURWALLS_COLUMN("memory", Bytes),   FOURWALLS_COLUMN("stands for", Count),
+                     FOURWALLS_COLUMN("compute", Duration), FOURWALLS_COLUMN("exposed communication", Duration),
+                     FOURWALLS_COLUMN("bubble", Duration), FOURWALLS_COLUMN("idle", Duration),
+                     FOURWALLS_COLUMN("waiting", Duration)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> steps, trace.stepSummaries());
+    for (const RankInfo& rank : trace.info().header.ranks) {
+        StepSummary sum;
+        std::int64_t count = 0;
+        for (const StepSummary& step : steps) {
+            if (step.rank != rank.rank || step.warmup) continue;
+            ++count;
+            sum.compute += step.compute;
+            sum.exposedComm += step.exposedComm;
+            sum.bubble += step.bubble;
+            sum.idleOther += step.idle();
+            sum.collectiveWait += step.collectiveWait;
+        }
+        const auto mean = [count](Duration value) { return count ? number(value.ns / count) : QVariant(); };
+        table.rows.push_back({number(rank.rank.value), text(rank.device), text(rank.host), number(rank.pipelineStage),
+                              rank.memoryBytes > 0 ? number(rank.memoryBytes) : QVariant(), number(rank.multiplicity),
+                              mean(sum.compute), mean(sum.exposedComm), mean(sum.bubble), mean(sum.idleOther),
+                              mean(sum.collectiveWait)});
+    }
+    return {};
+}
+
+Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("rank", Number),         FOURWALLS_COLUMN("step", Number),
+                     FOURWALLS_COLUMN("peak", Bytes),          FOURWALLS_COLUMN("at", Instant),
+                     FOURWALLS_COLUMN("weights", Bytes),       FOURWALLS_COLUMN("gradients", Bytes),
+                     FOURWALLS_COLUMN("optimizer state", Bytes), FOURWALLS_COLUMN("activations", Bytes),
+                     FOURWALLS_COLUMN("temporaries", Bytes),   FOURWALLS_COLUMN("communication buffers", Bytes),
+                     FOURWALLS_COLUMN("workspace", Bytes),     FOURWALLS_COLUMN("other", Bytes),
+                     FOURWALLS_COLUMN("resident", Bytes),      FOURWALLS_COLUMN("reserved", Bytes)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> summaries, trace.memorySummaries());
+    table.total = static_cast<qint64>(summaries.size());
+    for (const MemorySummary& summary : summaries) {
+        if (table.rows.size() == question.limit) break;
+        Row row{number(summary.rank.value), idOf(summary.step), number(summary.peakBytes), number(summary.peakAt.ns)};
+        for (const std::int64_t bytes : summary.atPeak) row.push_back(number(bytes));
+        row.push_back(number(summary.residentBytes));
+        row.push_back(summary.peakReservedBytes ? number(*summary.peakReservedBytes) : QVariant());
+        table.rows.push_back(std::move(row));
+    }
+    return {};
+}
+
+Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
+{
+    table.columns = {FOURWALLS_COLUMN("operator", Text),   FOURWALLS_COLUMN("phase", Text),
+                     FOURWALLS_COLUMN("layer", Number),    FOURWALLS_COLUMN("kind", Text),
+                     FOURWALLS_COLUMN("count", Count),     FOURWALLS_COLUMN("total", Duration),
+                     FOURWALLS_COLUMN("mean", Duration),   FOURWALLS_COLUMN("longest", Duration),
+                     FOURWALLS_COLUMN("FLOP/s", PerSecond), FOURWALLS_COLUMN("details", Text)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(question.limit));
+    for (const OpSummary& summary : ops) {
+        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", {}, {}};
+        FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
+        const double seconds = summary.total.seconds();
+        const bool rated = op->flops > 0 && seconds > 0;
+        table.rows.push_back({text(op->name), text(name(op->phase)), idOf(op->layer), text(name(op->kind)),
+                              number(summary.count), number(summary.total.ns),
+                              number(summary.count > 0 ? summary.total.ns / summary.count : 0), number(summary.longest.ns),
+                              rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
+                              text(op->detail)});
+    }
+    table.limited = ops.size() == question.limit;
+    return {};
+}
+
+Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
+{
+    table.columns = {FOURWALLS_COLUMN("name", Text),     FOURWALLS_COLUMN("phase", Text),
+                     FOURWALLS_COLUMN("layer", Number),  FOURWALLS_COLUMN("track", Text),
+                     FOURWALLS_COLUMN("rank", Number),   FOURWALLS_COLUMN("begin", Instant),
+                     FOURWALLS_COLUMN("time", Duration), FOURWALLS_COLUMN("micro-batch", Number)};
+    SearchQuery everything;
+    everything.range = question.range;
+    everything.limit = question.limit;
+    FOURWALLS_TRY_ASSIGN(const SearchResult found, trace.search(everything, stop));
+    const std::vector<TrackView>& tracks = trace.tracks();
+    for (const SliceView& slice : found.slices) {
+        Row row;
+        addOp(row, found.ops, slice.op);
+        const auto index = static_cast<std::size_t>(slice.track.value);
+        const bool has = slice.track.value >= 0 && index < tracks.size();
+        row.push_back(has ? text(tracks[index].info.name) : QVariant());
+        row.push_back(has ? number(tracks[index].info.rank.value) : QVariant());
+        row.push_back(number(slice.start.ns));
+        row.push_back(number(slice.duration.ns));
+        row.push_back(idOf(slice.microbatch));
+        table.rows.push_back(std::move(row));
+    }
+    table.limited = found.limited;
+    return {};
+}
+
+Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("rank", Number),      FOURWALLS_COLUMN("operation", Text),
+                     FOURWALLS_COLUMN("group", Text),       FOURWALLS_COLUMN("number", Number),
+                     FOURWALLS_COLUMN("begin", Instant),    FOURWALLS_COLUMN("waiting", Duration),
+                     FOURWALLS_COLUMN("transfer", Duration), FOURWALLS_COLUMN("payload", Bytes),
+                     FOURWALLS_COLUMN("sent", Bytes),       FOURWALLS_COLUMN("peer", Number),
+                     FOURWALLS_COLUMN("algorithm", Text),   FOURWALLS_COLUMN("protocol", Text)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> list, trace.collectives(std::nullopt, question.range, question.limit));
+    const auto& groups = trace.info().groups;
+    for (const CollectiveView& each : list) {
+        const CollectiveRecord& r = each.record;
+        const auto group = static_cast<std::size_t>(r.group.value);
+        table.rows.push_back({number(each.rank.value), text(name(r.operation)),
+                              r.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
+                              number(r.sequence), number(r.start.ns), number((r.lastArrival - r.start).ns),
+                              number((r.end - r.lastArrival).ns), number(r.payloadBytes), number(r.wireBytes), idOf(r.peer),
+                              text(r.algorithm), text(r.protocol)});
+    }
+    table.limited = list.size() == question.limit;
+    return {};
+}
+
+Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("operation", Text),    FOURWALLS_COLUMN("group", Text),
+                     FOURWALLS_COLUMN("count", Count),       FOURWALLS_COLUMN("payload", Bytes),
+                     FOURWALLS_COLUMN("sent", Bytes),        FOURWALLS_COLUMN("transfer", Duration),
+                     FOURWALLS_COLUMN("waiting", Duration)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> list, trace.collectiveSummaries());
+    const auto& groups = trace.info().groups;
+    for (const CollectiveSummary& each : list) {
+        const auto group = static_cast<std::size_t>(each.group.value);
+        table.rows.push_back({text(name(each.operation)),
+                              each.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
+                              number(each.count), number(each.payloadBytes), number(each.wireBytes), number(each.time.ns),
+                              number(each.wait.ns)});
+    }
+    return {};
+}
+
+Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("bytes", Bytes),       FOURWALLS_COLUMN("category", Text),
+                     FOURWALLS_COLUMN("operator", Text),     FOURWALLS_COLUMN("phase", Text),
+                     FOURWALLS_COLUMN("layer", Number),      FOURWALLS_COLUMN("micro-batch", Number),
+                     FOURWALLS_COLUMN("begin", Instant),     FOURWALLS_COLUMN("life", Duration),
+                     FOURWALLS_COLUMN("address", Text)};
+    FOURWALLS_TRY_ASSIGN(const AllocationList list,
+                         trace.allocations(question.rank, question.range, question.limit, 10 * static_cast<std::int64_t>(question.limit)));
+    for (const AllocationView& item : list.items) {
+        Row row{number(item.bytes), text(name(item.category))};
+        addOp(row, list.ops, item.op);
+        row.push_back(idOf(item.microbatch));
+        row.push_back(number(item.start.ns));
+        row.push_back(item.end ? number((*item.end - item.start).ns) : QVariant());
+        row.push_back(item.address != 0 ? QStringLiteral("0x") + QString::number(static_cast<quint64>(item.address), 16) : QVariant());
+        table.rows.push_back(std::move(row));
+    }
+    table.total = list.totalCount + list.leftOut;
+    return {};
+}
+
+Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
+{
+    table.columns = {FOURWALLS_COLUMN("counter", Text), FOURWALLS_COLUMN("rank", Number), FOURWALLS_COLUMN("at", Instant),
+                     FOURWALLS_COLUMN("value", Number)};
+    const auto& counters = trace.info().counters;
+    return trace.scanCounters(
+        [&](const CounterRecord& record) {
+            if (!question.range.contains(record.at)) return true;
+            ++table.total;
+            if (table.rows.size() >= question.limit) return true;
+            const auto index = static_cast<std::size_t>(record.counter.value);
+            const bool has = record.counter.value >= 0 && index < counters.size();
+            table.rows.push_back({has ? text(counters[index].name) : QVariant(), has ? idOf(counters[index].rank) : QVariant(),
+                                  number(record.at.ns), record.value});
+            return true;
+        },
+        stop);
+}
+
+Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("event", Text), FOURWALLS_COLUMN("rank", Number), FOURWALLS_COLUMN("at", Instant),
+                     FOURWALLS_COLUMN("text", Text)};
+    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> list, trace.events(question.range, question.limit));
+    for (const EventRecord& event : list)
+        table.rows.push_back({text(name(event.kind)), idOf(event.rank), number(event.at.ns), text(event.text)});
+    table.limited = list.size() == question.limit;
+    return {};
+}
+
+Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("group", Text), FOURWALLS_COLUMN("from", Number), FOURWALLS_COLUMN("to", Number),
+                     FOURWALLS_COLUMN("payload", Bytes), FOURWALLS_COLUMN("sent", Bytes), FOURWALLS_COLUMN("messages", Count)};
+    for (const TrafficRecord& each : trace.info().closing.traffic) {
+        if (table.rows.size() == question.limit) break;
+        table.rows.push_back({text(each.group), number(each.from.value), number(each.to.value), number(each.payloadBytes),
+                              number(each.wireBytes), number(each.messages)});
+    }
+    table.total = static_cast<qint64>(trace.info().closing.traffic.size());
+    return {};
+}
+
+Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("group", Text), FOURWALLS_COLUMN("members", Count), FOURWALLS_COLUMN("ranks", Text),
+                     FOURWALLS_COLUMN("transport", Text)};
+    constexpr std::size_t kMostNamed = 64;
+    for (const ProcessGroupInfo& group : trace.info().groups) {
+        QStringList ranks;
+        for (const RankId rank : group.ranks)
+            if (static_cast<std::size_t>(ranks.size()) < kMostNamed) ranks.append(QString::number(rank.value));
+        if (group.ranks.size() > kMostNamed) ranks.append(QStringLiteral("…"));
+        table.rows.push_back({text(group.name), number(static_cast<std::int64_t>(group.ranks.size())),
+                              ranks.join(QStringLiteral(", ")), text(group.transport)});
+    }
+    return {};
+}
+
+Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
+{
+    table.columns = {FOURWALLS_COLUMN("what", Text), FOURWALLS_COLUMN("kind", Text), FOURWALLS_COLUMN("count", Count),
+                     FOURWALLS_COLUMN("why", Text)};
+    for (const AuditRecord& record : trace.info().audit) {
+        if (record.name == "import_facts") continue; // the figures of the raw events, for programs
+        table.rows.push_back({text(record.name), text(name(record.severity)), number(record.count), text(record.detail)});
+    }
+    return {};
+}
+
+#undef FOURWALLS_COLUMN
+
+} // namespace
+
+QString tableId(TableKind kind)
+{
+    static const char* const ids[kTableKindCount] = {"steps",       "ranks",    "memory", "operators", "slices",  "collectives",
+                                                     "collective_sums", "allocations", "counters", "events", "traffic", "groups",
+                                                     "audit"};
+    return QString::fromLatin1(ids[static_cast<int>(kind)]);
+}
+
+QString tableTitle(TableKind kind)
+{
+    switch (kind) {
+    case TableKind::Steps: return TraceTables::tr("Steps");
+    case TableKind::Ranks: return TraceTables::tr("Ranks");
+    case TableKind::Memory: return TraceTables::tr("Memory peaks");
+    case TableKind::Operators: return TraceTables::tr("Operators");
+    case TableKind::Slices: return TraceTables::tr("Slices");
+    case TableKind::Collectives: return TraceTables::tr("Collectives");
+    case TableKind::CollectiveSums: return TraceTables::tr("Collectives, added up");
+    case TableKind::Allocations: return TraceTables::tr("Allocations");
+    case TableKind::Counters: return TraceTables::tr("Counters");
+    case TableKind::Events: return TraceTables::tr("Events");
+    case TableKind::Traffic: return TraceTables::tr("Traffic");
+    case TableKind::Groups: return TraceTables::tr("Process groups");
+    case TableKind::Audit: return TraceTables::tr("Audit");
+    }
+    return {};
+}
+
+bool followsRange(TableKind kind)
+{
+    return kind == TableKind::Slices || kind == TableKind::Collectives || kind == TableKind::Allocations ||
+           kind == TableKind::Counters || kind == TableKind::Events;
+}
+
+bool followsRank(TableKind kind) { return kind == TableKind::Steps || kind == TableKind::Allocations; }
+
+Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, std::stop_token stop)
+{
+    TraceTable table;
+    table.kind = question.kind;
+    const auto read = [&]() -> Status {
+        switch (question.kind) {
+        case TableKind::Steps: return readSteps(trace, question, table);
+        case TableKind::Ranks: return readRanks(trace, question, table);
+        case TableKind::Memory: return readMemory(trace, question, table);
+        case TableKind::Operators: return readOperators(trace, question, table, stop);
+        case TableKind::Slices: return readSlices(trace, question, table, stop);
+        case TableKind::Collectives: return readCollectives(trace, question, table);
+        case TableKind::CollectiveSums: return readCollectiveSums(trace, question, table);
+        case TableKind::Allocations: return readAllocations(trace, question, table);
+        case TableKind::Counters: return readCounters(trace, question, table, stop);
+        case TableKind::Events: return readEvents(trace, question, table);
+        case TableKind::Traffic: return readTraffic(trace, question, table);
+        case TableKind::Groups: return readGroups(trace, question, table);
+        case TableKind::Audit: return readAudit(trace, question, table);
+        }
+        return {};
+    };
+    FOURWALLS_TRY(read());
+    const auto rows = static_cast<qint64>(table.rows.size());
+    table.total = std::max(table.total, rows);
+    table.limited = table.limited || table.total > rows;
+    return table;
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Any table of a trace as rows of plain values: what the tables view lists, sorts and copies.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/trace/trace_query.h"
+
+#include <QString>
+#include <QStringList>
+#include <QVariant>
+
+#include <stop_token>
+#include <vector>
+
+namespace fourwalls::views {
+
+enum class TableKind { Steps, Ranks, Memory, Operators, Slices, Collectives, CollectiveSums, Allocations, Counters, Events, Traffic, Groups, Audit };
+inline constexpr int kTableKindCount = 13;
+
+/// Stable, as in CSV file names: "steps".
+QString tableId(TableKind kind);
+/// For a person, translated.
+QString tableTitle(TableKind kind);
+/// Whether its rows are those of the visible range.
+bool followsRange(TableKind kind);
+/// Whether its rows are those of the selected rank.
+bool followsRank(TableKind kind);
+
+/// How a column's values are written: instants and durations are nanoseconds, shares are fractions.
+enum class CellKind { Text, Number, Count, Instant, Duration, Bytes, Share, PerSecond };
+
+struct TableColumn {
+    const char* name = nullptr; ///< untranslated, context "TraceTables"
+    CellKind kind = CellKind::Text;
+};
+
+struct TraceTable {
+    TableKind kind = TableKind::Steps;
+    std::vector<TableColumn> columns;
+    std::vector<std::vector<QVariant>> rows; ///< invalid: unknown
+    qint64 total = 0;                        ///< rows there are; more than `rows` if they were limited
+    bool limited = false;
+};
+
+/// What to read.
+struct TableQuestion {
+    TableKind kind = TableKind::Steps;
+    TimeRange range;
+    RankId rank;
+    std::size_t limit = 20'000;
+};
+
+/// Errors: those of the queries; Cancelled.
+Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, std::stop_token stop);
+
+} // namespace fourwalls::views

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See trace_table_model.h.
+#include "views/tables/trace_table_model.h"
+
+#include "views/plot_table.h"
+
+#include <QCoreApplication>
+
+#include <cmath>
+
+namespace fourwalls::views {
+
+void TraceTableModel::setTable(std::shared_ptr<const TraceTable> table)
+{
+    beginResetModel();
+    m_table = std::move(table);
+    endResetModel();
+}
+
+void TraceTableModel::setByteUnit(ByteUnit unit)
+{
+    if (m_unit == unit) return;
+    m_unit = unit;
+    retranslate();
+}
+
+void TraceTableModel::retranslate()
+{
+    if (columnCount() > 0) emit headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
+    if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+int TraceTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || !m_table ? 0 : static_cast<int>(m_table->rows.size());
+}
+
+int TraceTableModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || !m_table ? 0 : static_cast<int>(m_table->columns.size());
+}
+
+QString TraceTableModel::written(const QVariant& value, CellKind kind) const
+{
+    if (!value.isValid()) return kDash;
+    switch (kind) {
+    case CellKind::Text: return value.toString();
+    case CellKind::Number:
+        return value.typeId() == QMetaType::Double ? formatFigure(value.toDouble(), 5) : value.toString();
+    case CellKind::Count: return formatCount(value.toLongLong());
+    case CellKind::Instant:
+    case CellKind::Duration: {
+        const qlonglong ns = value.toLongLong();
+        return (ns < 0 ? QString(QChar(0x2212)) : QString()) + formatDuration(Duration{std::abs(ns)}, kind == CellKind::Instant ? 7 : 4);
+    }
+    case CellKind::Bytes: return formatBytes(value.toDouble(), m_unit);
+    case CellKind::Share: return formatPercent(value.toDouble());
+    case CellKind::PerSecond: return formatRate(value.toDouble(), QString());
+    }
+    return {};
+}
+
+QVariant TraceTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const QVariant& value = m_table->rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+    const CellKind kind = m_table->columns[static_cast<std::size_t>(index.column())].kind;
+    switch (role) {
+    case Qt::DisplayRole: return written(value, kind);
+    case Qt::ToolTipRole: return kind == CellKind::Text ? value.toString() : QVariant();
+    case Qt::TextAlignmentRole:
+        return int((kind == CellKind::Text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case kExactRole: return value;
+    default: return {};
+    }
+}
+
+QVariant TraceTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= columnCount()) return {};
+    return QCoreApplication::translate("TraceTables", m_table->columns[static_cast<std::size_t>(section)].name);
+}
+
+} // namespace fourwalls::views

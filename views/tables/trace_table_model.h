@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The item model over one table of a trace: values with their units, exact ones behind them.
+#pragma once
+
+#include "views/format.h"
+#include "views/tables/trace_table.h"
+
+#include <QAbstractTableModel>
+
+#include <memory>
+
+namespace fourwalls::views {
+
+class TraceTableModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setTable(std::shared_ptr<const TraceTable> table);
+    const TraceTable* table() const { return m_table.get(); }
+    void setByteUnit(ByteUnit unit);
+    void retranslate();
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    QString written(const QVariant& value, CellKind kind) const;
+
+    std::shared_ptr<const TraceTable> m_table;
+    ByteUnit m_unit = ByteUnit::GB;
+};
+
+} // namespace fourwalls::views
