@@ -29,14 +29,14 @@ bool followsRank(TableKind kind);
 /// How a column's values are written: instants and durations are nanoseconds, shares are fractions.
 enum class CellKind { Text, Number, Count, Instant, Duration, Bytes, Share, PerSecond };
 
-struct TableColumn {
+struct TraceTableColumn {
     const char* name = nullptr; ///< untranslated, context "TraceTables"
     CellKind kind = CellKind::Text;
 };
 
 struct TraceTable {
     TableKind kind = TableKind::Steps;
-    std::vector<TableColumn> columns;
+    std::vector<TraceTableColumn> columns;
     std::vector<std::vector<QVariant>> rows; ///< invalid: unknown
     qint64 total = 0;                        ///< rows there are; more than `rows` if they were limited
     bool limited = false;
