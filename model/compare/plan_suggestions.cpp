@@ -74,8 +74,7 @@ std::vector<std::pair<PlanChange, ParallelPlan>> neighbours(const RunSpec& spec)
         add(PlanChange::FusedAttention, [](ParallelPlan& p) { p.fusedAttention = true; });
     }
     if (plan.dp * plan.cp > 1) {
-        for (int stage = 0; stage <= 3; ++stage)
-            add(PlanChange::Sharding, [&](ParallelPlan& p) { p.zero = stage; });
+        for (int stage = 0; stage <= 3; ++stage) add(PlanChange::Sharding, [&](ParallelPlan& p) { p.zero = stage; });
     }
     addExchange(found, PlanChange::TensorAndData, plan, &ParallelPlan::tp, &ParallelPlan::dp);
     addExchange(found, PlanChange::PipelineAndData, plan, &ParallelPlan::pp, &ParallelPlan::dp);
@@ -86,9 +85,8 @@ std::vector<std::pair<PlanChange, ParallelPlan>> neighbours(const RunSpec& spec)
     addSchedules(found, plan);
     add(PlanChange::Overlap, [](ParallelPlan& p) { p.overlap = true; });
     add(PlanChange::Fusion, [](ParallelPlan& p) { p.fuse = true; });
-    add(PlanChange::Offload, [](ParallelPlan& p) {
-        p.offloadOptimizer = p.offloadActivations = p.offloadParameters = false;
-    });
+    add(PlanChange::Offload,
+        [](ParallelPlan& p) { p.offloadOptimizer = p.offloadActivations = p.offloadParameters = false; });
     return found;
 }
 

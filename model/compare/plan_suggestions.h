@@ -16,15 +16,15 @@ namespace fourwalls::compare {
 
 /// The decision in which a suggestion differs.
 enum class PlanChange {
-    Microbatches,      ///< more or fewer of them, batch kept
+    Microbatches, ///< more or fewer of them, batch kept
     Recomputation,
-    Sharding,          ///< ZeRO stage
-    TensorAndData,     ///< devices move between tensor and data parallelism
+    Sharding,      ///< ZeRO stage
+    TensorAndData, ///< devices move between tensor and data parallelism
     PipelineAndData,
     TensorAndPipeline,
     ContextAndData,
     SequenceParallel,
-    Schedule,          ///< of the pipeline, with its chunks
+    Schedule, ///< of the pipeline, with its chunks
     Overlap,
     Fusion,
     FusedAttention,
@@ -34,17 +34,17 @@ enum class PlanChange {
 struct PlanSuggestion {
     PlanChange change = PlanChange::Microbatches;
     ParallelPlan plan;
-    double seconds = 0, peakBytes = 0;      ///< predicted
-    double timeChange = 0;                  ///< seconds against the plan as it is: -0.12 is 12 % quicker
-    double memoryChange = 0;                ///< bytes against the plan as it is
+    double seconds = 0, peakBytes = 0; ///< predicted
+    double timeChange = 0;             ///< seconds against the plan as it is: -0.12 is 12 % quicker
+    double memoryChange = 0;           ///< bytes against the plan as it is
 };
 
 struct PlanSuggestions {
-    double seconds = 0, peakBytes = 0;      ///< predicted for the plan as it is
-    bool feasible = true;                   ///< whether that fits into memory
-    std::vector<PlanSuggestion> best;       ///< quickest first, one per kind of change; all of them fit
-    int evaluated = 0;                      ///< neighbours that could be predicted
-    int tooLarge = 0;                       ///< of them: quicker, but do not fit into memory
+    double seconds = 0, peakBytes = 0; ///< predicted for the plan as it is
+    bool feasible = true;              ///< whether that fits into memory
+    std::vector<PlanSuggestion> best;  ///< quickest first, one per kind of change; all of them fit
+    int evaluated = 0;                 ///< neighbours that could be predicted
+    int tooLarge = 0;                  ///< of them: quicker, but do not fit into memory
 };
 
 /// A change that saves less than this share of the step is not worth suggesting (the model is no more exact).

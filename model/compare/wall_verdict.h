@@ -14,15 +14,15 @@ inline constexpr std::size_t kWallCount = 4;
 
 /// Why a wall binds: the largest of what it costs.
 enum class WallReason {
-    Nothing,         ///< nothing is known, or nothing is lost
-    MemoryFull,      ///< the peak stands at the capacity: nothing larger fits
-    MemoryPrice,     ///< recomputation and copies that are paid so that it fits
-    ExposedComm,     ///< communication that computation does not hide
-    MemoryBound,     ///< kernels that wait for memory
-    Inefficiency,    ///< compute-bound kernels below what is attainable
-    Idle,            ///< the device has nothing to do
-    Bubble,          ///< stages wait for one another
-    BetterPlan       ///< a plan that fits is predicted to be quicker
+    Nothing,      ///< nothing is known, or nothing is lost
+    MemoryFull,   ///< the peak stands at the capacity: nothing larger fits
+    MemoryPrice,  ///< recomputation and copies that are paid so that it fits
+    ExposedComm,  ///< communication that computation does not hide
+    MemoryBound,  ///< kernels that wait for memory
+    Inefficiency, ///< compute-bound kernels below what is attainable
+    Idle,         ///< the device has nothing to do
+    Bubble,       ///< stages wait for one another
+    BetterPlan    ///< a plan that fits is predicted to be quicker
 };
 
 /// What is known of a step. Shares are of the step time, 0..1.
@@ -31,7 +31,7 @@ struct WallFacts {
     std::optional<double> achieved;                 ///< absent: FLOPs or peak are unknown
     double recompute = 0, memoryBound = 0, inefficiency = 0;
     double bubble = 0, exposedComm = 0, exposedCopy = 0, idle = 0;
-    std::optional<double> planGain;                 ///< share of the predicted step that the best plan saves
+    std::optional<double> planGain; ///< share of the predicted step that the best plan saves
 };
 
 /// From the waterfall of a trace. peakBytes and capacity are of its fullest rank, see fullestRank.
@@ -46,10 +46,10 @@ struct FullestRank {
 std::optional<FullestRank> fullestRank(const TraceMetrics& metrics, const TraceHeader& header);
 
 struct WallVerdict {
-    std::array<double, kWallCount> loss{};          ///< share of the step that the wall costs
-    std::array<WallReason, kWallCount> reason{};    ///< the largest part of that
-    std::optional<Wall> binding;                    ///< absent: no wall costs anything worth naming
-    std::optional<Wall> next;                       ///< the costliest of the others
+    std::array<double, kWallCount> loss{};       ///< share of the step that the wall costs
+    std::array<WallReason, kWallCount> reason{}; ///< the largest part of that
+    std::optional<Wall> binding;                 ///< absent: no wall costs anything worth naming
+    std::optional<Wall> next;                    ///< the costliest of the others
 };
 
 /// The peak is full above this share of the capacity: one more micro-batch in flight does not fit.

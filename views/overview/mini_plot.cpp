@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See mini_plot.h.
+#include "views/overview/mini_plot.h"
+
+#include "views/format.h"
+#include "views/plot_area.h"
+#include "views/theme.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kLeft = 42, kRight = 8, kTop = 16, kBottom = 18;
+
+} // namespace
+
+double MiniAxis::share(double value) const
+{
+    if (logarithmic) {
+        if (!(value > 0) || !(low > 0) || !(high > low)) return 0;
+        return std::log(value / low) / std::log(high / low);
+    }
+    return high > low ? (value - low) / (high - low) : 0;
+}
+
+std::vector<double> MiniAxis::marks(int atMost) const
+{
+    std::vector<double> found;
+    if (!(high > low) || atMost < 1) return found;
+    if (logarithmic) {
+        const int first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
+        const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
+        const int step = std::max(1, (last - first + atMost) / atMost);
+        for (int power = first; power <= last; power += step) found.push_back(std::pow(10.0, power));
+        return found;
+    }
+    const double step = niceStep(high - low, atMost);
+    for (double mark = std::ceil(low / step - 1e-9) * step; mark <= high + step * 1e-6; mark += step)
+        found.push_back(std::abs(mark) < step * 1e-9 ? 0 : mark);
+    return found;
+}
+
+MiniPlot::MiniPlot(QWidget* parent) : QWidget(parent)
+{
+    setFocusPolicy(Qt::TabFocus);
+    setCursor(Qt::PointingHandCursor);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void MiniPlot::setPicture(MiniPicture picture)
+{
+    m_picture = std::move(picture);
+    setAccessibleName(m_picture.spoken);
+    update();
+}
+
+QRectF MiniPlot::plotRect() const
+{
+    return {QPointF(kLeft, kTop),
+            QPointF(std::max(kLeft + 1, width() - kRight), std::max(kTop + 1, height() - kBottom))};
+}
+
+QPointF MiniPlot::pointOf(QPointF value) const
+{
+    const QRectF inside = plotRect();
+    const auto bounded = [](double share) { return std::clamp(share, -1.0, 2.0); };
+    return {inside.left() + inside.width() * bounded(m_picture.x.share(value.x())),
+            inside.bottom() - inside.height() * bounded(m_picture.y.share(value.y()))};
+}
+
+void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
+{
+    const Theme& t = currentTheme();
+    const QFontMetricsF metrics(painter.font());
+    painter.setPen(t.secondaryText);
+    painter.drawText(QRectF(0, 0, inside.left() + 60, kTop), Qt::AlignLeft | Qt::AlignTop, m_picture.y.unit);
+    double free = inside.right() + 6;
+    if (!m_picture.x.unit.isEmpty()) {
+        const double width = metrics.horizontalAdvance(m_picture.x.unit);
+        painter.drawText(QRectF(inside.right() - width, inside.bottom() + 3, width + 8, kBottom - 3),
+                         Qt::AlignLeft | Qt::AlignTop, m_picture.x.unit);
+        free = inside.right() - width - 8;
+    }
+    for (const double mark : m_picture.y.marks(std::max(2, static_cast<int>(inside.height() / 28)))) {
+        const double y = std::floor(pointOf({m_picture.x.low, mark}).y()) + 0.5;
+        if (y < inside.top() - 1 || y > inside.bottom() + 1) continue;
+        painter.setPen(t.line);
+        painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(0, y - 8, inside.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
+                         m_picture.y.label ? m_picture.y.label(mark) : QString::number(mark));
+    }
+    double last = -1e9;
+    for (const double mark : m_picture.x.marks(std::max(2, static_cast<int>(inside.width() / 70)))) {
+        const double x = pointOf({mark, m_picture.y.low}).x();
+        const QString text = m_picture.x.label ? m_picture.x.label(mark) : QString::number(mark);
+        const double width = metrics.horizontalAdvance(text);
+        const double left = std::clamp(x - width / 2, 0.0, std::max(0.0, this->width() - width));
+        if (x < inside.left() - 1 || left < last + 8 || left + width > free) continue;
+        last = left + width;
+        painter.drawText(QRectF(left, inside.bottom() + 3, width + 4, kBottom - 3), Qt::AlignLeft | Qt::AlignTop, text);
+    }
+}
+
+void MiniPlot::paintBricks(QPainter& painter, const QRectF& inside) const
+{
+    if (m_picture.wall.size() < 2) return;
+    const Theme& t = currentTheme();
+    QPainterPath above, edge;
+    for (std::size_t i = 0; i < m_picture.wall.size(); ++i) {
+        const QPointF at = pointOf(m_picture.wall[i]);
+        if (i == 0) {
+            above.moveTo(at.x(), inside.top());
+            above.lineTo(at);
+            edge.moveTo(at);
+        } else {
+            above.lineTo(at);
+            edge.lineTo(at);
+        }
+    }
+    above.lineTo(pointOf(m_picture.wall.back()).x(), inside.top());
+    above.closeSubpath();
+    painter.save();
+    painter.setClipRect(inside.adjusted(0, -1, 0, 1));
+    painter.save();
+    painter.setClipPath(above, Qt::IntersectClip);
+    paintWall(painter, inside, t, WallEdge::None);
+    painter.restore();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.strokePath(edge, QPen(t.wallEdge, 2));
+    painter.restore();
+}
+
+void MiniPlot::paintStackOf(QPainter& painter, const QRectF& inside) const
+{
+    if (m_picture.stack.empty() || m_picture.places.empty()) return;
+    const double ratio = devicePixelRatioF();
+    QImage image((inside.size() * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
+    image.fill(Qt::transparent);
+    AreaStack areas;
+    areas.columns = image.width();
+    areas.layers = static_cast<int>(m_picture.stack.size());
+    std::vector<QRgb> colours;
+    std::vector<double> base(static_cast<std::size_t>(areas.columns), 0.0);
+    for (const MiniArea& area : m_picture.stack) {
+        colours.push_back(area.colour.rgb());
+        std::size_t at = 0;
+        for (int column = 0; column < areas.columns; ++column) {
+            const double share = (column + 0.5) / areas.columns;
+            while (at + 1 < m_picture.places.size() && m_picture.x.share(m_picture.places[at + 1]) <= share) ++at;
+            double& sum = base[static_cast<std::size_t>(column)];
+            if (at < area.values.size()) sum += area.values[at];
+            areas.tops.push_back(
+                static_cast<float>(image.height() * (1 - std::clamp(m_picture.y.share(sum), 0.0, 1.0))));
+        }
+    }
+    paintStack(image, 0, image.height(), areas, colours);
+    image.setDevicePixelRatio(ratio);
+    painter.drawImage(inside.topLeft(), image);
+}
+
+void MiniPlot::paintMarks(QPainter& painter, const QRectF& inside) const
+{
+    const Theme& t = currentTheme();
+    const QFontMetricsF metrics(painter.font());
+    for (const MiniMark& mark : m_picture.marks) {
+        const QPointF at = pointOf(mark.at);
+        painter.setPen(QPen(mark.colour, 2));
+        painter.setBrush(mark.ring ? QBrush(t.card) : QBrush(mark.colour));
+        painter.drawEllipse(at, mark.ring ? 5 : 3, mark.ring ? 5 : 3);
+        const double width = metrics.horizontalAdvance(mark.text);
+        const bool right = at.x() + 9 + width < inside.right();
+        const QRectF box(right ? at.x() + 9 : at.x() - 9 - width, at.y() - 8, width + 2, 16);
+        QColor ground = t.card;
+        ground.setAlpha(190);
+        painter.fillRect(box.adjusted(-2, 1, 2, -1), ground);
+        painter.setPen(t.text);
+        painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, mark.text);
+    }
+}
+
+void MiniPlot::paintEvent(QPaintEvent*)
+{
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setFont(fontOf(TextRole::Small));
+    const QRectF inside = plotRect();
+    if (!m_picture.empty.isEmpty()) {
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(rect()).adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap, m_picture.empty);
+    } else {
+        paintAxes(painter, inside);
+        paintBricks(painter, inside);
+        paintStackOf(painter, inside);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.save();
+        painter.setClipRect(inside.adjusted(-4, -6, 6, 4));
+        painter.setPen(Qt::NoPen);
+        for (const MiniDot& dot : m_picture.dots) {
+            painter.setBrush(dot.colour);
+            painter.drawEllipse(pointOf(dot.at), dot.radius, dot.radius);
+        }
+        painter.setBrush(Qt::NoBrush);
+        for (const MiniLine& line : m_picture.lines) {
+            QPen pen(line.colour, line.width);
+            if (line.dashed) pen.setDashPattern({4, 3});
+            if (line.dotted) pen.setStyle(Qt::DotLine);
+            painter.setPen(pen);
+            QPolygonF points;
+            for (const QPointF& point : line.points) points << pointOf(point);
+            painter.drawPolyline(points);
+        }
+        painter.restore();
+        paintMarks(painter, inside);
+        if (!m_picture.wallName.isEmpty() && !m_picture.wall.empty()) {
+            painter.setPen(t.wallEdge);
+            painter.drawText(QRectF(inside.left(), 0, inside.width(), kTop - 1), Qt::AlignRight | Qt::AlignTop,
+                             painter.fontMetrics().elidedText(m_picture.wallName, Qt::ElideRight,
+                                                              static_cast<int>(inside.width()) - 24));
+        }
+    }
+    if (hasFocus()) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(t.accent, 1, Qt::DotLine));
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+    painter.end();
+    emit painted();
+}
+
+void MiniPlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton && rect().contains(event->position().toPoint())) emit activated();
+}
+
+void MiniPlot::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space)
+        emit activated();
+    else
+        QWidget::keyPressEvent(event);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A small live plot of one wall: areas, dots and lines under (or beside) a wall of bricks.
+#pragma once
+
+#include <QColor>
+#include <QPointF>
+#include <QString>
+#include <QWidget>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+/// An axis from `low` to `high`, both positive if logarithmic.
+struct MiniAxis {
+    double low = 0, high = 1;
+    bool logarithmic = false;
+    QString unit;                         ///< written once, at the axis's end
+    std::function<QString(double)> label; ///< of a mark
+    /// 0..1 along the axis, also outside of it.
+    double share(double value) const;
+    std::vector<double> marks(int atMost) const;
+};
+
+struct MiniDot {
+    QPointF at;
+    double radius = 3;
+    QColor colour;
+};
+
+struct MiniLine {
+    std::vector<QPointF> points;
+    QColor colour;
+    double width = 1.6;
+    bool dashed = false;
+    bool dotted = false;
+};
+
+/// One area of a stack: values at the stack's places, on top of the area before.
+struct MiniArea {
+    std::vector<double> values;
+    QColor colour;
+};
+
+/// A point with a name beside it.
+struct MiniMark {
+    QPointF at;
+    QString text;
+    QColor colour;
+    bool ring = false;
+};
+
+struct MiniPicture {
+    MiniAxis x, y;
+    std::vector<double> places; ///< x of the stack's values, rising; each holds until the next
+    std::vector<MiniArea> stack;
+    std::vector<MiniDot> dots;
+    std::vector<MiniLine> lines;
+    std::vector<MiniMark> marks;
+    std::vector<QPointF> wall; ///< the limit from left to right: bricks lie above it; empty: no wall
+    QString wallName;
+    QString empty;  ///< why there is nothing to see; empty if there is
+    QString spoken; ///< for screen readers
+};
+
+/// Draws one picture; a click or Enter asks to see more.
+class MiniPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit MiniPlot(QWidget* parent = nullptr);
+    void setPicture(MiniPicture picture);
+    const MiniPicture& picture() const { return m_picture; }
+    /// The inside of the plot, in widget coordinates.
+    QRectF plotRect() const;
+    QPointF pointOf(QPointF value) const;
+
+    QSize sizeHint() const override { return {300, 130}; }
+    QSize minimumSizeHint() const override { return {120, 70}; }
+
+signals:
+    void activated();
+    /// At the end of every paint.
+    void painted();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    void paintAxes(QPainter& painter, const QRectF& inside) const;
+    void paintBricks(QPainter& painter, const QRectF& inside) const;
+    void paintStackOf(QPainter& painter, const QRectF& inside) const;
+    void paintMarks(QPainter& painter, const QRectF& inside) const;
+
+    MiniPicture m_picture;
+};
+
+} // namespace fourwalls::views

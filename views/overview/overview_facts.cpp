@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See overview_facts.h.
+#include "views/overview/overview_facts.h"
+
+#include "model/cost/predicted_step.h"
+#include "model/spec/framework_preset.h"
+#include "model/trace/summary_builder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr std::size_t kMostCollectives = 4000, kMostLinkDots = 300;
+constexpr std::size_t kMostOperators = 80;
+constexpr std::int64_t kMostPlans = 20'000;
+constexpr std::size_t kMostPlanDots = 900;
+constexpr std::size_t kSuggestions = 3;
+
+bool isMessage(CollectiveOp operation)
+{
+    return operation == CollectiveOp::Send || operation == CollectiveOp::Receive;
+}
+
+/// How many of a group's ranks the trace has a timeline of: a prediction has one per stage.
+std::size_t recordedMembers(const TraceInfo& info, GroupId group, const std::set<RankId>& ranks)
+{
+    const auto index = static_cast<std::size_t>(group.value);
+    if (index >= info.groups.size()) return 1;
+    std::size_t members = 0;
+    for (const RankId rank : info.groups[index].ranks) members += ranks.count(rank);
+    return std::max<std::size_t>(1, members);
+}
+
+/// Of the time that ranks spend on communication, the share that computation hides; absent where none took time.
+std::optional<double> hiddenShare(const TraceInfo& info, const TraceMetrics& metrics, const JobSteps& job)
+{
+    if (!metrics.exposedCommFraction || !metrics.stepTime) return std::nullopt;
+    std::set<RankId> ranks;
+    for (const RankInfo& rank : info.header.ranks) ranks.insert(rank.rank);
+    const auto measured =
+        std::count_if(job.steps.begin(), job.steps.end(), [](const JobStepSpan& step) { return !step.warmup; });
+    const double perRankStep = static_cast<double>(ranks.size()) * static_cast<double>(measured);
+    double total = 0; // [s] of one rank and step
+    for (const CollectiveMetrics& each : metrics.collectives) {
+        const bool message = isMessage(each.summary.operation);
+        const double members = message ? 1.0 : static_cast<double>(recordedMembers(info, each.summary.group, ranks));
+        total += each.summary.time.seconds() * members;
+        // Waiting for a neighbour of the pipeline is a bubble, not communication.
+        if (!message) total += each.summary.wait.seconds();
+    }
+    if (perRankStep <= 0 || total <= 0) return std::nullopt;
+    total /= perRankStep;
+    const double exposed = *metrics.exposedCommFraction * metrics.stepTime->seconds();
+    return std::clamp(1 - exposed / total, 0.0, 1.0);
+}
+
+Status addLinks(OverviewFacts& facts, TraceQuery& trace)
+{
+    if (!facts.step) return {};
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all,
+                         trace.collectives(std::nullopt, facts.step->range, kMostCollectives));
+    const TraceInfo& info = trace.info();
+    facts.communicates = !all.empty();
+    std::vector<LinkDot> dots;
+    for (const CollectiveView& view : all) {
+        const CollectiveRecord& record = view.record;
+        const double seconds = (record.end - record.lastArrival).seconds();
+        if (seconds <= 0 || record.payloadBytes <= 0) continue;
+        const auto group = static_cast<std::size_t>(record.group.value);
+        const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
+        const double payload = static_cast<double>(record.payloadBytes);
+        dots.push_back({payload, payload / seconds * busBandwidthFactor(record.operation, members), record.operation});
+    }
+    const std::size_t stride = dots.size() / kMostLinkDots + 1;
+    for (std::size_t i = 0; i < dots.size(); i += stride) facts.links.push_back(dots[i]);
+    if (info.header.spec) {
+        const ClusterSpec& cluster = info.header.spec->cluster;
+        const double link = std::max(cluster.devicesPerNode > 1 ? cluster.nodeLink.bytesPerSecond : 0.0,
+                                     cluster.nodes > 1 ? cluster.networkBytesPerSecondPerDevice() : 0.0);
+        if (link > 0) facts.linkBytesPerSecond = link;
+    }
+    return {};
+}
+
+Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
+{
+    facts.peakFlops = devicePeakFlops(trace.info().header, trace.info().closing);
+    facts.bytesPerSecond = deviceBytesPerSecond(trace.info().header, trace.info().closing);
+    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> operators, trace.opSummaries(kMostOperators));
+    double total = 0;
+    for (const OpSummary& each : operators) {
+        FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(each.op));
+        if (!op || op->activity != Activity::Compute || each.total.ns <= 0) continue;
+        total += each.total.seconds();
+        if (op->flops <= 0 || op->bytes <= 0) continue;
+        RooflineDot dot;
+        dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);
+        dot.flopsPerSecond = op->flops * static_cast<double>(each.count) / each.total.seconds();
+        dot.share = each.total.seconds();
+        dot.memoryBound =
+            facts.peakFlops && facts.bytesPerSecond && dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
+        facts.roofline.push_back(dot);
+    }
+    for (RooflineDot& dot : facts.roofline) dot.share = total > 0 ? dot.share / total : 0;
+    return {};
+}
+
+} // namespace
+
+Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
+{
+    OverviewFacts facts;
+    const TraceInfo& info = trace.info();
+    facts.source = info.header.source;
+    facts.spec = info.header.spec;
+    facts.inferred = inferredFields(info.audit);
+    for (const RankInfo& rank : info.header.ranks) facts.ranks += std::max(1, rank.multiplicity);
+    FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
+    facts.fullest = compare::fullestRank(facts.metrics, info.header);
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
+    const JobSteps job = jobStepsOf(summaries);
+    if (job.median) facts.step = *job.step(*job.median);
+    facts.hiddenCommunication = hiddenShare(info, facts.metrics, job);
+    if (facts.fullest) {
+        const TimeRange range = facts.step ? facts.step->range : info.range;
+        FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));
+    }
+    FOURWALLS_TRY(addLinks(facts, trace));
+    FOURWALLS_TRY(addRoofline(facts, trace));
+    return facts;
+}
+
+double PlanOutlook::gain() const
+{
+    if (!best || suggestions.seconds <= 0) return 0;
+    return std::max(0.0, 1 - best->seconds / suggestions.seconds);
+}
+
+Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibration> calibration, std::stop_token stop)
+{
+    PlanOutlook outlook;
+    outlook.spec = spec;
+    FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(spec.framework));
+    if (!calibration) {
+        FOURWALLS_TRY_ASSIGN(Calibration published, loadCalibration("published"));
+        calibration = std::make_shared<const Calibration>(std::move(published));
+    }
+    FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(spec, framework, *calibration));
+    FOURWALLS_TRY_ASSIGN(outlook.suggestions, compare::suggestChanges(model, spec, kSuggestions, stop));
+    FOURWALLS_TRY_ASSIGN(const cost::StepCost costs, model.stepCost(spec.plan, spec.training.batch));
+    outlook.usableBytes = costs.usableMemoryBytes;
+
+    cost::SearchOptions options;
+    options.devices = spec.plan.worldSize();
+    options.limit = 1;
+    options.threads = 1;
+    options.keepAll = true;
+    options.mostPlans = kMostPlans;
+    options.stop = stop;
+    FOURWALLS_TRY_ASSIGN(cost::PlanSearchResult found, cost::searchPlans(spec, framework, *calibration, options));
+    if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "plans", {}};
+    outlook.searched = found.counts.evaluated;
+    if (!found.best.empty() && found.best.front().feasible) outlook.best = found.best.front();
+    // A neighbour may beat what a search that was cut short has seen.
+    for (const compare::PlanSuggestion& each : outlook.suggestions.best) {
+        if (outlook.best && outlook.best->seconds <= each.seconds) continue;
+        outlook.best = cost::SearchedPlan{each.plan, each.seconds, each.peakBytes, true};
+    }
+    const std::vector<cost::SearchedPlan> front = paretoFront(found.all);
+    const std::size_t stride = found.all.size() / kMostPlanDots + 1;
+    outlook.plans = front;
+    for (std::size_t i = 0; i < found.all.size(); i += stride) outlook.plans.push_back(found.all[i]);
+    return outlook;
+}
+
+std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan>& plans)
+{
+    std::vector<cost::SearchedPlan> front;
+    std::vector<const cost::SearchedPlan*> byTime;
+    for (const cost::SearchedPlan& plan : plans)
+        if (plan.feasible && plan.seconds > 0) byTime.push_back(&plan);
+    std::sort(byTime.begin(), byTime.end(), [](const auto* a, const auto* b) {
+        return a->seconds != b->seconds ? a->seconds < b->seconds : a->peakBytes < b->peakBytes;
+    });
+    for (const cost::SearchedPlan* plan : byTime)
+        if (front.empty() || plan->peakBytes < front.back().peakBytes) front.push_back(*plan);
+    return front;
+}
+
+compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans)
+{
+    compare::WallFacts walls = compare::wallFacts(facts.metrics);
+    if (facts.fullest) {
+        walls.peakBytes = facts.fullest->peakBytes;
+        walls.capacityBytes = facts.fullest->capacityBytes;
+    }
+    if (plans) walls.planGain = plans->gain();
+    return walls;
+}
+
+} // namespace fourwalls::views

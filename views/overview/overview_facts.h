@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the overview asks of a trace: stored summaries and pixel-bounded queries only, so that it costs the same for
+// any number of slices; and what the cost model knows of its plan. Without Qt.
+#pragma once
+
+#include "model/compare/plan_suggestions.h"
+#include "model/compare/wall_verdict.h"
+#include "model/cost/plan_search.h"
+#include "model/spec/calibration.h"
+#include "model/trace/inferred_spec.h"
+#include "model/trace/metrics.h"
+#include "views/job_steps.h"
+
+#include <memory>
+#include <stop_token>
+
+namespace fourwalls::views {
+
+/// One collective beside the link that carries it.
+struct LinkDot {
+    double payloadBytes = 0;
+    double busBytesPerSecond = 0;
+    CollectiveOp operation = CollectiveOp::AllReduce;
+};
+
+/// One operator under the roofline.
+struct RooflineDot {
+    double flopsPerByte = 0, flopsPerSecond = 0;
+    double share = 0; ///< of all operators' time
+    bool memoryBound = false;
+};
+
+/// What is asked once per trace.
+struct OverviewFacts {
+    TraceSource source = TraceSource::Recorded;
+    std::optional<RunSpec> spec;
+    std::vector<InferredField> inferred;
+    int ranks = 0; ///< with the ranks that others stand for
+    TraceMetrics metrics;
+    std::optional<compare::FullestRank> fullest;
+    std::optional<JobStepSpan> step;           ///< the median one
+    MemoryWindow memory;                       ///< of the fullest rank over that step
+    std::vector<LinkDot> links;                ///< in that step; at most some hundreds
+    bool communicates = false;                 ///< collectives were recorded, with or without a duration
+    std::optional<double> linkBytesPerSecond;  ///< the fastest link of a device
+    std::optional<double> hiddenCommunication; ///< share of the communication's time that computation hides
+    std::vector<RooflineDot> roofline;
+    std::optional<double> peakFlops, bytesPerSecond;
+};
+
+/// columns: of the small memory plot. Errors: those of the queries.
+Result<OverviewFacts> askOverview(TraceQuery& trace, int columns);
+
+/// What the cost model says about the plan and its alternatives on the same number of devices.
+struct PlanOutlook {
+    RunSpec spec;
+    compare::PlanSuggestions suggestions;
+    std::vector<cost::SearchedPlan> plans;  ///< of the search, thinned for a plot
+    std::optional<cost::SearchedPlan> best; ///< the quickest that fits
+    std::int64_t searched = 0;
+    double usableBytes = 0; ///< of a device; 0: unknown
+
+    /// The share of the predicted step that the best plan saves, 0 if none does.
+    double gain() const;
+};
+
+/// Predicts the plan, its neighbours, and searches. calibration: null: the published one.
+/// Errors: those of the cost model, naming what the specification lacks; Cancelled.
+Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibration> calibration,
+                             std::stop_token stop = {});
+
+/// The plans that no other one beats in both time and memory, quickest first.
+std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan>& plans);
+
+/// The verdict over a trace, with what a search found if it is done.
+compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans);
+
+} // namespace fourwalls::views

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The overview's four small plots, as data for MiniPlot.
+#include "views/overview/mini_plot.h"
+#include "views/overview/overview_view.h"
+#include "views/overview/overview_words.h"
+#include "views/plot_ticks.h"
+#include "views/whatif/what_if.h"
+#include "views/words.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// Above this multiple of what is drawn, a limit would press everything flat: it is drawn out of scale and says so.
+constexpr double kFarLimit = 3;
+constexpr double kOutOfScale = 0.9; ///< of the axis: where such a limit stands
+constexpr int kGhostPoints = 300;
+
+QColor translucent(QColor colour, int alpha)
+{
+    colour.setAlpha(alpha);
+    return colour;
+}
+
+/// An axis from 0 with room for `largest` and, where it is not too far, for the limit. Returns where the limit stands
+/// on it.
+double scaleTo(MiniAxis& axis, double largest, std::optional<double> limit)
+{
+    axis.low = 0;
+    if (!limit || !(*limit > 0)) {
+        axis.high = largest > 0 ? largest * 1.15 : 1;
+        return 0;
+    }
+    if (*limit <= kFarLimit * largest) {
+        axis.high = std::max(*limit * 1.12, largest * 1.08);
+        return *limit;
+    }
+    axis.high = largest > 0 ? largest * 1.35 : *limit;
+    return axis.high * kOutOfScale;
+}
+
+std::vector<QPointF> levelWall(const MiniAxis& x, double level)
+{
+    return level > 0 ? std::vector<QPointF>{{x.low, level}, {x.high, level}} : std::vector<QPointF>{};
+}
+
+QString plainFigure(double value)
+{
+    return formatFigure(value, 3);
+}
+
+struct TimeScale {
+    double ns = 1e6;
+    QString name = QStringLiteral("ms");
+};
+
+TimeScale timeScale(double largestNs)
+{
+    if (largestNs >= 1e10) return {1e9, QStringLiteral("s")};
+    if (largestNs >= 1e6) return {1e6, QStringLiteral("ms")};
+    return {1e3, QStringLiteral("µs")};
+}
+
+/// The samples of the fullest rank of a prediction, thinned by maximum, from the step's begin.
+std::vector<QPointF> ghostCurve(const Prediction& prediction, double nsPerUnit, double bytesPerUnit)
+{
+    const std::vector<MemorySample>* fullest = nullptr;
+    std::int64_t most = -1;
+    for (const auto& [rank, samples] : prediction.trace->memory) {
+        for (const MemorySample& sample : samples) {
+            if (sample.total() <= most) continue;
+            most = sample.total();
+            fullest = &samples;
+        }
+    }
+    std::vector<QPointF> points;
+    if (!fullest) return points;
+    const Instant begin = prediction.trace->info.range.begin;
+    const std::size_t stride = fullest->size() / kGhostPoints + 1;
+    double last = 0;
+    for (std::size_t i = 0; i < fullest->size(); i += stride) {
+        std::int64_t bytes = 0;
+        for (std::size_t k = i; k < std::min(i + stride, fullest->size()); ++k)
+            bytes = std::max(bytes, (*fullest)[k].total());
+        const double x = static_cast<double>(((*fullest)[i].at - begin).ns) / nsPerUnit;
+        if (!points.empty()) points.emplace_back(x, last);
+        last = static_cast<double>(bytes) / bytesPerUnit;
+        points.emplace_back(x, last);
+    }
+    points.emplace_back(static_cast<double>(prediction.trace->info.range.length().ns) / nsPerUnit, last);
+    return points;
+}
+
+} // namespace
+
+MiniPicture OverviewView::memoryPicture() const
+{
+    const Theme& t = currentTheme();
+    MiniPicture picture;
+    if (!m_facts->fullest || m_facts->memory.samples.empty()) {
+        picture.empty = tr("No allocations were recorded. Fourwalls records them; in PyTorch, take a memory snapshot "
+                           "beside the trace.");
+        return picture;
+    }
+    const TimeRange range = m_facts->memory.range;
+    const auto& fullest = *m_facts->fullest;
+    double largest = 0;
+    for (const MemorySample& sample : m_facts->memory.samples)
+        largest = std::max(largest, static_cast<double>(sample.total()));
+    const std::shared_ptr<const Prediction> prediction = shownPrediction();
+    double drawn = largest;
+    if (prediction) drawn = std::max(drawn, prediction->step.peakBytes);
+    const ByteScale scale = byteScale(drawn, selection()->byteUnit());
+    const TimeScale time = timeScale(static_cast<double>(range.length().ns));
+    const std::optional<double> capacity =
+        fullest.capacityBytes ? std::optional(*fullest.capacityBytes / scale.bytes) : std::nullopt;
+    const double wall = scaleTo(picture.y, drawn / scale.bytes, capacity);
+    picture.y.unit = scale.name;
+    picture.y.label = plainFigure;
+    picture.x.high = std::max(1e-9, static_cast<double>(range.length().ns) / time.ns);
+    picture.x.unit = time.name;
+    picture.x.label = plainFigure;
+    for (const MemorySample& sample : m_facts->memory.samples)
+        picture.places.push_back(static_cast<double>((sample.at - range.begin).ns) / time.ns);
+    for (int category = 0; category < kMemoryCategoryCount; ++category) {
+        MiniArea area;
+        area.colour = colourOf(t, static_cast<MemoryCategory>(category));
+        bool any = false;
+        for (const MemorySample& sample : m_facts->memory.samples) {
+            const std::int64_t bytes = sample.bytes[static_cast<std::size_t>(category)];
+            any = any || bytes > 0;
+            area.values.push_back(static_cast<double>(bytes) / scale.bytes);
+        }
+        if (any) picture.stack.push_back(std::move(area));
+    }
+    picture.wall = levelWall(picture.x, wall);
+    if (capacity) {
+        const QString text = formatBytes(*fullest.capacityBytes, selection()->byteUnit());
+        picture.wallName = wall < *capacity ? tr("%1 capacity, not to scale").arg(text) : tr("%1 capacity").arg(text);
+    }
+    if (prediction)
+        picture.lines.push_back({ghostCurve(*prediction, time.ns, scale.bytes), t.prediction, 1.6, true, false});
+    const auto peak =
+        std::max_element(m_facts->memory.samples.begin(), m_facts->memory.samples.end(),
+                         [](const MemorySample& a, const MemorySample& b) { return a.total() < b.total(); });
+    picture.marks.push_back(
+        {{static_cast<double>((peak->at - range.begin).ns) / time.ns, static_cast<double>(peak->total()) / scale.bytes},
+         formatBytes(static_cast<double>(peak->total()), selection()->byteUnit()),
+         t.text,
+         false});
+    picture.spoken = tr("Memory of rank %1 over one step, peak %2")
+                         .arg(fullest.rank.value)
+                         .arg(formatBytes(largest, selection()->byteUnit()));
+    return picture;
+}
+
+MiniPicture OverviewView::linkPicture() const
+{
+    const Theme& t = currentTheme();
+    MiniPicture picture;
+    if (m_facts->links.empty()) {
+        picture.empty = m_facts->communicates ? tr("In this step the transfers themselves took no time: what was "
+                                                   "waited for is a wait, not a transfer.")
+                        : m_facts->ranks > 1  ? tr("No collectives were recorded in this step.")
+                                              : tr("One rank: nothing is sent.");
+        return picture;
+    }
+    double largest = 0, least = 1e300, most = 0;
+    for (const LinkDot& dot : m_facts->links) {
+        largest = std::max(largest, dot.busBytesPerSecond);
+        least = std::min(least, dot.payloadBytes);
+        most = std::max(most, dot.payloadBytes);
+    }
+    const double unit = largest >= 1e9 ? 1e9 : largest >= 1e6 ? 1e6 : 1e3;
+    const QString unitName = unit == 1e9   ? QStringLiteral("GB/s")
+                             : unit == 1e6 ? QStringLiteral("MB/s")
+                                           : QStringLiteral("kB/s");
+    picture.x = {std::max(1.0, least / 4), std::max(most * 4, 16.0), true, {}, [](double bytes) {
+                     return formatBytes(bytes, ByteUnit::GB);
+                 }};
+    const std::optional<double> limit =
+        m_facts->linkBytesPerSecond ? std::optional(*m_facts->linkBytesPerSecond / unit) : std::nullopt;
+    const double wall = scaleTo(picture.y, largest / unit, limit);
+    picture.y.unit = tr("bus bandwidth, %1").arg(unitName);
+    picture.y.label = plainFigure;
+    for (const LinkDot& dot : m_facts->links) {
+        const bool message = dot.operation == CollectiveOp::Send || dot.operation == CollectiveOp::Receive;
+        picture.dots.push_back({{dot.payloadBytes, dot.busBytesPerSecond / unit},
+                                3,
+                                translucent(message ? t.structure : t.communication, 150)});
+    }
+    picture.wall = levelWall(picture.x, wall);
+    if (limit) {
+        const QString text = formatRate(*m_facts->linkBytesPerSecond, QStringLiteral("B/s"));
+        picture.wallName = wall < *limit ? tr("link %1, not to scale").arg(text) : tr("link %1").arg(text);
+    }
+    picture.spoken = tr("Bus bandwidth of %1 collectives by message size").arg(m_facts->links.size());
+    return picture;
+}
+
+MiniPicture OverviewView::rooflinePicture() const
+{
+    const Theme& t = currentTheme();
+    MiniPicture picture;
+    if (m_facts->roofline.empty()) {
+        picture.empty =
+            tr("No operator of this trace says both its FLOPs and its bytes: without them there is no roofline.");
+        return picture;
+    }
+    double left = 1e300, right = 0, low = 1e300, high = 0;
+    for (const RooflineDot& dot : m_facts->roofline) {
+        left = std::min(left, dot.flopsPerByte);
+        right = std::max(right, dot.flopsPerByte);
+        low = std::min(low, dot.flopsPerSecond);
+        high = std::max(high, dot.flopsPerSecond);
+    }
+    const bool roof =
+        m_facts->peakFlops && m_facts->bytesPerSecond && *m_facts->peakFlops > 0 && *m_facts->bytesPerSecond > 0;
+    if (roof) {
+        const double ridge = *m_facts->peakFlops / *m_facts->bytesPerSecond;
+        right = std::max(right, ridge * 4);
+        high = std::max(high, *m_facts->peakFlops);
+    }
+    picture.x = {left / 2, right * 2, true, tr("FLOP/byte"), plainFigure};
+    picture.y = {low / 2, high * 3, true, QStringLiteral("FLOP/s"),
+                 [](double rate) { return formatRate(rate, QString()); }};
+    for (const RooflineDot& dot : m_facts->roofline)
+        picture.dots.push_back({{dot.flopsPerByte, dot.flopsPerSecond},
+                                2.5 + 14 * std::sqrt(dot.share),
+                                translucent(dot.memoryBound ? t.memory[4] : colourOf(t, Phase::Forward), 170)});
+    if (roof) {
+        const double peak = *m_facts->peakFlops, rate = *m_facts->bytesPerSecond;
+        const auto at = [&](double x) { return QPointF(x, std::min(peak, x * rate)); };
+        picture.wall = {at(picture.x.low)};
+        const double ridge = peak / rate;
+        if (ridge > picture.x.low && ridge < picture.x.high) picture.wall.push_back(at(ridge));
+        picture.wall.push_back(at(picture.x.high));
+        picture.wallName = tr("peak %1").arg(formatRate(peak, QStringLiteral("FLOP/s")));
+    }
+    picture.spoken = tr("%1 operators below the roofline").arg(m_facts->roofline.size());
+    return picture;
+}
+
+MiniPicture OverviewView::planPicture() const
+{
+    const Theme& t = currentTheme();
+    MiniPicture picture;
+    if (!m_plans) {
+        picture.empty =
+            m_plansPending ? tr("Searching other plans…")
+            : !m_planError.isEmpty()
+                ? m_planError
+                : tr("Without a specification of network, plan and devices no other plan can be predicted.");
+        return picture;
+    }
+    const compare::PlanSuggestions& present = m_plans->suggestions;
+    double fastest = present.seconds, largest = present.peakBytes;
+    for (const cost::SearchedPlan& plan : m_plans->plans)
+        if (plan.feasible) fastest = std::min(fastest, plan.seconds);
+    const double slowest = std::max(present.seconds * 1.6, fastest * 3);
+    for (const cost::SearchedPlan& plan : m_plans->plans)
+        if (plan.seconds <= slowest && plan.feasible) largest = std::max(largest, plan.peakBytes);
+    const ByteScale scale = byteScale(largest, selection()->byteUnit());
+    const TimeScale time = timeScale(slowest * 1e9);
+    picture.x = {fastest * 1e9 / time.ns * 0.9, slowest * 1e9 / time.ns, false, time.name, plainFigure};
+    const std::optional<double> limit =
+        m_plans->usableBytes > 0 ? std::optional(m_plans->usableBytes / scale.bytes) : std::nullopt;
+    const double wall = scaleTo(picture.y, largest / scale.bytes, limit);
+    if (limit && wall == *limit) picture.y.high = *limit * 1.35; // room for the plans that are too large
+    picture.y.unit = scale.name;
+    picture.y.label = plainFigure;
+    const auto place = [&](double seconds, double bytes) {
+        return QPointF(seconds * 1e9 / time.ns, bytes / scale.bytes);
+    };
+    for (const cost::SearchedPlan& plan : m_plans->plans) {
+        const QPointF at = place(plan.seconds, plan.peakBytes);
+        if (at.x() > picture.x.high || at.y() > picture.y.high) continue;
+        picture.dots.push_back(
+            {at, 2, translucent(plan.feasible ? t.prediction : t.wallEdge, plan.feasible ? 110 : 80)});
+    }
+    MiniLine front;
+    front.colour = t.prediction;
+    for (const cost::SearchedPlan& plan : paretoFront(m_plans->plans)) {
+        const QPointF at = place(plan.seconds, plan.peakBytes);
+        if (at.x() > picture.x.high) continue;
+        picture.dots.push_back({at, 3, t.prediction});
+        front.points.push_back(at);
+    }
+    picture.lines.push_back(std::move(front));
+    picture.wall = levelWall(picture.x, wall);
+    if (limit) {
+        const QString text = formatBytes(m_plans->usableBytes, selection()->byteUnit());
+        picture.wallName = wall < *limit ? tr("%1 usable, not to scale").arg(text) : tr("%1 usable").arg(text);
+    }
+    picture.marks.push_back({place(present.seconds, std::min(present.peakBytes, picture.y.high * scale.bytes)),
+                             tr("this plan"), t.text, true});
+    picture.spoken = tr("%1 plans by predicted step time and memory").arg(m_plans->searched);
+    return picture;
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The overview's questions, layout and texts; overview_pictures.cpp has its four small plots.
+#include "views/overview/overview_view.h"
+
+#include "views/overview/mini_plot.h"
+#include "views/overview/overview_words.h"
+#include "views/overview/suggestion_list.h"
+#include "views/overview/waterfall_plot.h"
+#include "views/view_registry.h"
+#include "views/whatif/what_if.h"
+#include "views/words.h"
+
+#include <QAction>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPainterPath>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+using compare::Wall;
+
+/// Columns of the small memory plot: what a wide card has.
+constexpr int kMemoryColumns = 400;
+/// Below this height the four walls stand side by side.
+constexpr int kTwoRowHeight = 700;
+constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
+
+bool isRegistered(const QString& id)
+{
+    const auto& views = viewRegistry();
+    return std::any_of(views.begin(), views.end(), [&](const ViewEntry& entry) { return entry.id == id; });
+}
+
+} // namespace
+
+WallCard::WallCard(QWidget* parent) : PlotCard(parent), m_verdict(new QLabel(this)), m_plot(new MiniPlot(this))
+{
+    m_verdict->setWordWrap(true);
+    m_verdict->setFont(fontOf(TextRole::Small));
+    m_verdict->setMinimumHeight(16);
+    addContent(m_verdict);
+    addContent(m_plot, 1);
+}
+
+void WallCard::setVerdict(const QString& text)
+{
+    m_verdict->setText(text);
+    m_verdict->setVisible(!text.isEmpty());
+}
+
+QString WallCard::verdict() const
+{
+    return m_verdict->text();
+}
+
+void WallCard::setBinding(bool binding, const QString& mark)
+{
+    m_binding = binding;
+    finding().setTone(binding ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
+    finding().setText(mark);
+    update();
+}
+
+void WallCard::paintEvent(QPaintEvent* event)
+{
+    PlotCard::paintEvent(event);
+    if (!m_binding) return;
+    const Theme& t = currentTheme();
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(t.wallEdge, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), kCardRadius, kCardRadius);
+}
+
+OverviewView::OverviewView(QWidget* parent) : View(parent)
+{
+    build();
+    buildActions();
+    retranslate();
+    m_content->hide();
+}
+
+void OverviewView::build()
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    m_content = new QWidget(this);
+    outer->addWidget(m_content);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    m_figures = new FigureStrip(m_content);
+    column->addWidget(m_figures);
+
+    auto* middle = new QHBoxLayout;
+    middle->setSpacing(kGap);
+    m_waterfallCard = new PlotCard(m_content);
+    m_waterfall = new WaterfallPlot(m_waterfallCard);
+    m_waterfallCard->addContent(m_waterfall, 1);
+    m_helpCard = new PlotCard(m_content);
+    m_suggestions = new SuggestionList(m_helpCard);
+    m_helpCard->addContent(m_suggestions, 1);
+    middle->addWidget(m_waterfallCard, 7);
+    middle->addWidget(m_helpCard, 4);
+    column->addLayout(middle, 4);
+
+    m_wallGrid = new QGridLayout;
+    m_wallGrid->setSpacing(kGap);
+    column->addLayout(m_wallGrid, 6);
+    for (const Wall wall : kWalls) {
+        auto* card = new WallCard(m_content);
+        m_walls[static_cast<std::size_t>(wall)] = card;
+        connect(&card->plot(), &MiniPlot::activated, this, [this, wall] { openWall(wall); });
+    }
+    arrangeWalls();
+    // The last wall is painted after everything else.
+    connect(&m_walls.back()->plot(), &MiniPlot::painted, this, [this] {
+        m_painted = m_facts != nullptr;
+        if (selection()) reportFrame(selection()->range(), m_facts ? FrameQuality::Full : FrameQuality::Blank);
+    });
+    connect(m_waterfall, &WaterfallPlot::barClicked, this, &OverviewView::openPart);
+    connect(m_suggestions, &SuggestionList::chosen, this, &OverviewView::choose);
+}
+
+void OverviewView::arrangeWalls()
+{
+    const int columns = height() >= kTwoRowHeight ? 2 : 4;
+    if (columns == m_columns) return;
+    m_columns = columns;
+    for (std::size_t i = 0; i < m_walls.size(); ++i) {
+        m_wallGrid->removeWidget(m_walls[i]);
+        m_wallGrid->addWidget(m_walls[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
+    }
+    for (int i = 0; i < 4; ++i) m_wallGrid->setColumnStretch(i, i < columns ? 1 : 0);
+}
+
+void OverviewView::resizeEvent(QResizeEvent* event)
+{
+    View::resizeEvent(event);
+    arrangeWalls();
+}
+
+void OverviewView::buildActions()
+{
+    const auto add = [this](const char* name, const QList<QKeySequence>& keys, auto run) {
+        auto* action = new QAction(this);
+        action->setObjectName(QString::fromLatin1(name));
+        action->setShortcuts(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, run);
+        addAction(action);
+    };
+    add("overview.try1", {Qt::Key_1}, [this] { choose(0); });
+    add("overview.try2", {Qt::Key_2}, [this] { choose(1); });
+    add("overview.try3", {Qt::Key_3}, [this] { choose(2); });
+    add("overview.binding", {Qt::Key_B}, [this] {
+        if (m_verdict.binding) openWall(*m_verdict.binding);
+    });
+}
+
+void OverviewView::retranslate()
+{
+    m_waterfallCard->title().setText(tr("Where the peak FLOP/s go"));
+    m_helpCard->title().setText(tr("What would help most"));
+    const QString names[] = {tr("Memory wall"), tr("Communication wall"), tr("Performance wall"), tr("Tuning wall")};
+    const QString tips[] = {
+        tr("Live memory of the fullest rank over one step, below what its device holds. Opens the memory view."),
+        tr("Bus bandwidth of collectives by message size, below what the link carries. Opens the communication view."),
+        tr("Operators below the roofline of the device: FLOP/s by FLOPs per byte. Opens the performance view."),
+        tr("Step time and memory that the cost model predicts for other plans on as many devices. Opens the plan "
+           "search.")};
+    for (std::size_t i = 0; i < m_walls.size(); ++i) {
+        m_walls[i]->title().setText(names[i]);
+        m_walls[i]->plot().setToolTip(tips[i]);
+    }
+    const std::pair<const char*, QString> texts[] = {
+        {"overview.try1", tr("Overview: load the first suggestion into the sliders")},
+        {"overview.try2", tr("Overview: load the second suggestion into the sliders")},
+        {"overview.try3", tr("Overview: load the third suggestion into the sliders")},
+        {"overview.binding", tr("Overview: show the wall that binds")}};
+    for (QAction* action : actions())
+        for (const auto& [name, text] : texts)
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+}
+
+void OverviewView::traceChanged()
+{
+    m_facts.reset();
+    m_plans.reset();
+    m_error.clear();
+    m_planError.clear();
+    m_pending = m_plansPending = m_painted = false;
+    m_content->hide();
+    if (!session() || !selection()) return;
+    connect(selection(), &Selection::byteUnitChanged, this, &OverviewView::showAll);
+    if (whatIf()) connect(whatIf(), &WhatIf::recordedChanged, this, &OverviewView::askOutlook, Qt::UniqueConnection);
+    if (session()->isOpen())
+        askFacts();
+    else
+        connect(session(), &TraceSession::opened, this, &OverviewView::askFacts);
+}
+
+void OverviewView::askFacts()
+{
+    if (!session() || !session()->isOpen()) return;
+    m_pending = true;
+    session()->ask<OverviewFacts>(
+        this, "overview", [](TraceQuery& trace, std::stop_token) { return askOverview(trace, kMemoryColumns); },
+        [this, asked = session()](const Answer<OverviewFacts>& answer) {
+            if (session() != asked) return; // of a trace that was replaced meanwhile
+            m_pending = false;
+            m_facts = answer.value;
+            m_error = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            showAll();
+            if (!m_facts) return;
+            if (whatIf() && m_facts->source != TraceSource::Predicted) whatIf()->predictBaseline();
+            askOutlook();
+        });
+}
+
+std::optional<RunSpec> OverviewView::knownSpec() const
+{
+    if (whatIf() && whatIf()->recorded()) return whatIf()->recorded();
+    return m_facts ? m_facts->spec : std::nullopt;
+}
+
+void OverviewView::askOutlook()
+{
+    if (!session() || !session()->isOpen() || !m_facts) return;
+    m_plans.reset();
+    m_planError.clear();
+    const std::optional<RunSpec> spec = knownSpec();
+    m_plansPending = spec.has_value();
+    if (!spec) {
+        session()->cancel(this, "plans");
+        return showAll();
+    }
+    const std::shared_ptr<const Calibration> calibration = whatIf() ? whatIf()->calibration() : nullptr;
+    session()->ask<PlanOutlook>(
+        this, "plans",
+        [spec = *spec, calibration](TraceQuery&, std::stop_token stop) { return askPlans(spec, calibration, stop); },
+        [this, asked = session()](const Answer<PlanOutlook>& answer) {
+            if (session() != asked) return;
+            m_plansPending = false;
+            m_plans = answer.value;
+            m_planError = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            showAll();
+        },
+        Urgency::Background);
+    showAll();
+}
+
+std::shared_ptr<const Prediction> OverviewView::shownPrediction() const
+{
+    if (!whatIf() || !m_facts) return nullptr;
+    if (whatIf()->isActive()) return whatIf()->prediction();
+    return m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
+}
+
+void OverviewView::predictionChanged()
+{
+    if (m_facts) showAll();
+}
+
+void OverviewView::showAll()
+{
+    m_content->setVisible(m_facts && emptyReason().isEmpty());
+    if (m_facts) {
+        m_verdict = compare::judgeWalls(wallFactsOf(*m_facts, m_plans.get()));
+        showFigures();
+        showWaterfall();
+        showWalls();
+        showSuggestions();
+    }
+    update();
+}
+
+void OverviewView::showFigures()
+{
+    const TraceMetrics& metrics = m_facts->metrics;
+    const ByteUnit unit = selection()->byteUnit();
+    const std::shared_ptr<const Prediction> prediction = shownPrediction();
+    const bool whatIfActive = whatIf() && whatIf()->isActive();
+    const auto compared = [&](double own, double predicted, const QString& text) {
+        const QString change = own > 0 ? QStringLiteral(" (%1)").arg(signedPercent(predicted / own - 1, 1)) : QString();
+        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change);
+    };
+    std::vector<PlotFigure> figures;
+    QString note = tr("median measured step");
+    if (prediction && prediction->metrics.stepTime && metrics.stepTime)
+        note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
+                        formatDuration(*prediction->metrics.stepTime, 3));
+    figures.push_back(
+        {tr("Step time"), metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
+
+    const bool tokens = metrics.tokensPerSecond.has_value();
+    const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
+    const QString rateUnit = tokens ? tr("tok/s") : tr("samples/s");
+    figures.push_back(
+        {tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
+         rate && m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit)) : QString(),
+         false});
+    QString mfuNote = tr("FLOPs or peak unknown");
+    if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatPercent(*metrics.hfu));
+    if (metrics.mfu && prediction && prediction->metrics.mfu)
+        mfuNote += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(*prediction->metrics.mfu));
+    figures.push_back({tr("MFU"), metrics.mfu ? formatPercent(*metrics.mfu) : QString(kDash), mfuNote, false});
+
+    PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
+    if (m_facts->fullest) {
+        const auto& fullest = *m_facts->fullest;
+        memory.value = formatBytes(fullest.peakBytes, unit);
+        const QString rank = tr("rank %1").arg(fullest.rank.value);
+        memory.note = fullest.capacityBytes ? tr("%1 of %2")
+                                                      .arg(formatPercent(fullest.peakBytes / *fullest.capacityBytes),
+                                                           formatBytes(*fullest.capacityBytes, unit)) +
+                                                  QStringLiteral(" · ") + rank
+                                            : rank;
+        if (prediction)
+            memory.note =
+                compared(fullest.peakBytes, prediction->step.peakBytes, formatBytes(prediction->step.peakBytes, unit));
+        memory.alarm = fullest.capacityBytes && fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes;
+    }
+    figures.push_back(memory);
+    PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
+    if (metrics.waterfall.empty()) binds.note = tr("no measured step");
+    if (m_verdict.binding) {
+        binds.value = words(*m_verdict.binding);
+        binds.note = m_verdict.next ? tr("then %1").arg(words(*m_verdict.next).toLower()) : QString();
+        binds.alarm = true;
+    }
+    figures.push_back(binds);
+    m_figures->setFigures(std::move(figures));
+}
+
+void OverviewView::showWaterfall()
+{
+    const TraceMetrics& metrics = m_facts->metrics;
+    const std::shared_ptr<const Prediction> prediction = shownPrediction();
+    m_waterfall->setBars(waterfallBars(metrics), metrics.stepTime,
+                         prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
+    QString finding;
+    if (m_facts->peakFlops && metrics.mfu && metrics.stepTime)
+        finding = tr("peak %1 per device, achieved %2 · adds up to the %3 step")
+                      .arg(formatRate(*m_facts->peakFlops, QStringLiteral("FLOP/s")),
+                           formatRate(*m_facts->peakFlops * *metrics.mfu, QStringLiteral("FLOP/s")),
+                           formatDuration(*metrics.stepTime, 3));
+    else if (metrics.stepTime)
+        finding = tr("FLOPs or peak unknown: compute is not taken apart · adds up to the %1 step")
+                      .arg(formatDuration(*metrics.stepTime, 3));
+    else
+        finding = tr("this trace has no measured step that all ranks took");
+    m_waterfallCard->finding().setText(finding);
+}
+
+void OverviewView::showWalls()
+{
+    const ByteUnit unit = selection()->byteUnit();
+    const MiniPicture pictures[] = {memoryPicture(), linkPicture(), rooflinePicture(), planPicture()};
+    for (const Wall wall : kWalls) {
+        WallCard& card = *m_walls[static_cast<std::size_t>(wall)];
+        card.setVerdict(verdictOf(wall, *m_facts, m_verdict, m_plans.get(), unit));
+        const bool binds = m_verdict.binding == wall;
+        card.setBinding(binds, binds ? tr("binds: %1").arg(reasonOf(wall, *m_facts, m_verdict, m_plans.get(), unit))
+                                     : QString());
+        card.plot().setPicture(pictures[static_cast<std::size_t>(wall)]);
+    }
+}
+
+void OverviewView::showSuggestions()
+{
+    std::vector<SuggestionRow> rows;
+    QString note, finding;
+    const ByteUnit unit = selection()->byteUnit();
+    if (m_plans) {
+        const compare::PlanSuggestions& found = m_plans->suggestions;
+        for (const compare::PlanSuggestion& each : found.best) {
+            const auto ns = std::llround(each.seconds * 1e9);
+            rows.push_back({changeOf(each, m_plans->spec.plan),
+                            tr("%1 (%2)").arg(formatDuration(Duration{ns}, 3), signedPercent(each.timeChange)),
+                            tr("memory %1").arg(signedBytes(each.memoryChange, unit))});
+        }
+        const auto ns = std::llround(found.seconds * 1e9);
+        finding = tr("predicted against %1").arg(formatDuration(Duration{ns}, 3));
+        if (rows.empty())
+            note = found.evaluated == 0
+                       ? tr("Nothing about this plan can be changed on its number of devices.")
+                       : tr("%1 changes were predicted: none that fits would make the step shorter by 1 % or more.")
+                             .arg(found.evaluated);
+        else if (found.tooLarge > 0)
+            note = tr("%1 quicker changes were left out: they do not fit into memory.").arg(found.tooLarge);
+    } else if (m_plansPending) {
+        note = tr("Predicting other plans…");
+    } else if (!m_planError.isEmpty()) {
+        note = tr("Other plans could not be predicted. %1").arg(m_planError);
+    } else {
+        note = missingForModel(*m_facts);
+        if (!note.isEmpty()) note[0] = note[0].toUpper();
+        note += QLatin1Char('\n') + tr("Fill in what is missing among the sliders.");
+    }
+    m_helpCard->finding().setText(finding);
+    m_suggestions->setRows(rows, note, tr("Try it"));
+    for (QPushButton* button : m_suggestions->buttons()) {
+        button->setEnabled(whatIf() != nullptr);
+        button->setToolTip(tr("Loads this plan into the sliders and shows its prediction over the trace"));
+    }
+}
+
+void OverviewView::choose(int suggestion)
+{
+    if (!m_plans || !whatIf() || suggestion < 0 || suggestion >= static_cast<int>(m_plans->suggestions.best.size()))
+        return;
+    const compare::PlanSuggestion& chosen = m_plans->suggestions.best[static_cast<std::size_t>(suggestion)];
+    RunSpec spec = m_plans->spec;
+    spec.plan = chosen.plan;
+    whatIf()->propose(spec, changeOf(chosen, m_plans->spec.plan));
+    whatIf()->requestShow();
+}
+
+void OverviewView::openWall(Wall wall)
+{
+    if (!selection()) return;
+    const QString ids[] = {QStringLiteral("memory"), QStringLiteral("communication"), QStringLiteral("performance"),
+                           QStringLiteral("tuning")};
+    QString id = ids[static_cast<std::size_t>(wall)];
+    if (!isRegistered(id)) id = QStringLiteral("timeline");
+    if (wall == Wall::Memory && m_facts && m_facts->fullest) selection()->setRank(m_facts->fullest->rank);
+    emit selection()->viewRequested(id);
+}
+
+void OverviewView::openPart(const QString& key)
+{
+    if (!selection() || !m_facts) return;
+    QString id = QStringLiteral("timeline");
+    if (key == QLatin1String("bubble")) id = QStringLiteral("pipeline");
+    if (key == QLatin1String("exposed_comm")) id = QStringLiteral("communication");
+    if (key == QLatin1String("memory_bound") || key == QLatin1String("inefficiency") ||
+        key == QLatin1String("achieved") || key == QLatin1String("whole"))
+        id = QStringLiteral("performance");
+    if (m_facts->step && key != QLatin1String("whole")) selection()->setRange(m_facts->step->range);
+    emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
+}
+
+bool OverviewView::showsFinalData() const
+{
+    // Suggestions and other plans come later: they are no part of the trace.
+    if (!session() || !session()->isOpen() || m_pending) return false;
+    return m_painted || !emptyReason().isEmpty();
+}
+
+QString OverviewView::emptyReason() const
+{
+    if (!session() || !selection()) return tr("Open or record a trace to see its four walls.");
+    if (!m_error.isEmpty()) return tr("The figures of this trace could not be read. %1").arg(m_error);
+    return {};
+}
+
+QString OverviewView::tableAsCsv() const
+{
+    if (!m_facts || m_facts->metrics.waterfall.empty()) return {};
+    QString csv = QStringLiteral("part,share,time_ms\n");
+    for (const auto& [name, share] : m_facts->metrics.waterfall) {
+        csv += QString::fromStdString(name) + QLatin1Char(',') + QString::number(share, 'g', 12) + QLatin1Char(',');
+        if (m_facts->metrics.stepTime)
+            csv += QString::number(m_facts->metrics.stepTime->milliseconds() * share, 'g', 12);
+        csv += QLatin1Char('\n');
+    }
+    return csv;
+}
+
+void OverviewView::themeChanged()
+{
+    showAll();
+}
+
+void OverviewView::languageChanged()
+{
+    retranslate();
+    showAll();
+}
+
+void OverviewView::paintEvent(QPaintEvent*)
+{
+    if (m_content->isVisibleTo(this)) return; // the plots report the frames
+    QPainter painter(this);
+    paintEmpty(painter, rect(), emptyReason());
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+} // namespace fourwalls::views

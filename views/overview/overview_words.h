@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The overview's sentences: verdicts, changes and plans in the user's language.
+#pragma once
+
+#include "views/format.h"
+#include "views/overview/overview_facts.h"
+
+#include <QString>
+
+namespace fourwalls::views {
+
+/// "Memory", "Communication", "Performance", "Tuning": a wall by its short name.
+QString words(compare::Wall wall);
+/// Why a wall costs what it costs, in a few words: "95 % of 80 GB: nothing larger fits".
+QString reasonOf(compare::Wall wall, const OverviewFacts& facts, const compare::WallVerdict& verdict,
+                 const PlanOutlook* plans, ByteUnit unit);
+/// The verdict under the wall's title.
+QString verdictOf(compare::Wall wall, const OverviewFacts& facts, const compare::WallVerdict& verdict,
+                  const PlanOutlook* plans, ByteUnit unit);
+/// What a suggestion changes: "16 micro-batches instead of 8".
+QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& from);
+/// A plan by its degrees, as short as it can be told apart: "dp 2 · tp 4 · zero 1".
+QString shortPlan(const ParallelPlan& plan);
+/// "−12 %", "+3 %".
+QString signedPercent(double fraction, int decimals = 0);
+/// "−3.1 GB", "+1 GB", "±0".
+QString signedBytes(double bytes, ByteUnit unit);
+/// What is missing for the cost model to have a say, for a trace without a specification.
+QString missingForModel(const OverviewFacts& facts);
+
+} // namespace fourwalls::views

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See suggestion_list.h.
+#include "views/overview/suggestion_list.h"
+
+#include "views/plot_card.h"
+#include "views/theme.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace fourwalls::views {
+
+SuggestionList::SuggestionList(QWidget* parent)
+    : QWidget(parent)
+    , m_layout(new QVBoxLayout(this))
+    , m_note(new QLabel(this))
+{
+    m_layout->setContentsMargins(0, 0, 0, 0);
+    m_layout->setSpacing(4);
+    m_note->setWordWrap(true);
+    m_note->setFont(fontOf(TextRole::Small));
+    m_note->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_layout->addWidget(m_note, 1);
+}
+
+QString SuggestionList::note() const
+{
+    return m_note->text();
+}
+
+void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QString& note, const QString& action)
+{
+    delete m_rows;
+    m_rows = nullptr;
+    m_buttons.clear();
+    m_note->setText(note);
+    if (rows.empty()) return;
+    m_rows = new QWidget(this);
+    auto* grid = new QGridLayout(m_rows);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(10);
+    grid->setVerticalSpacing(2);
+    int line = 0;
+    for (const SuggestionRow& row : rows) {
+        auto* change = new ElidedText(ElidedText::Tone::Plain, Qt::AlignLeft, m_rows);
+        change->setText(row.change);
+        auto* figures = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, m_rows);
+        figures->setText(row.time + QStringLiteral(" · ") + row.memory);
+        auto* button = new QPushButton(action, m_rows);
+        button->setAccessibleName(action + QStringLiteral(": ") + row.change);
+        const int index = static_cast<int>(m_buttons.size());
+        connect(button, &QPushButton::clicked, this, [this, index] { emit chosen(index); });
+        grid->addWidget(change, line, 0);
+        grid->addWidget(figures, line + 1, 0);
+        grid->addWidget(button, line, 1, 2, 1, Qt::AlignVCenter);
+        line += 2;
+        m_buttons.push_back(button);
+    }
+    grid->setColumnStretch(0, 1);
+    m_layout->insertWidget(0, m_rows);
+}
+
+} // namespace fourwalls::views

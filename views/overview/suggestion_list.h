@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The changes that the cost model predicts would help most, each a click away from the sliders.
+#pragma once
+
+#include <QString>
+#include <QWidget>
+
+#include <vector>
+
+class QLabel;
+class QVBoxLayout;
+class QPushButton;
+
+namespace fourwalls::views {
+
+struct SuggestionRow {
+    QString change; ///< "16 micro-batches instead of 8"
+    QString time;   ///< "611 ms (−11 %)"
+    QString memory; ///< "+1.2 GB"
+};
+
+class SuggestionList : public QWidget {
+    Q_OBJECT
+public:
+    explicit SuggestionList(QWidget* parent = nullptr);
+    /// rows: at most three; note: what to say below, or instead of them. action: text of every row's button.
+    void setRows(const std::vector<SuggestionRow>& rows, const QString& note, const QString& action);
+    const std::vector<QPushButton*>& buttons() const { return m_buttons; }
+    QString note() const;
+
+signals:
+    void chosen(int row);
+
+private:
+    QVBoxLayout* m_layout;
+    QWidget* m_rows = nullptr;
+    QLabel* m_note;
+    std::vector<QPushButton*> m_buttons;
+};
+
+} // namespace fourwalls::views

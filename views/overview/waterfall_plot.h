@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where the peak FLOP/s go: from the peak down to what is achieved, one bar per loss, adding up to the step time.
+#pragma once
+
+#include "model/base/time.h"
+#include "model/trace/metrics.h"
+
+#include <QColor>
+#include <QString>
+#include <QWidget>
+
+#include <optional>
+#include <vector>
+
+namespace fourwalls::views {
+
+/// One bar of the waterfall. Shares are of the step time.
+struct WaterfallBar {
+    enum class Kind { Whole, Loss, Rest }; ///< the peak, what is lost of it, what is left
+    QString key; ///< as in `metrics`: "bubble"; "idle.launch" for a part of one; "whole" for the first
+    double share = 0;
+    double top = 1; ///< where the bar begins, from 0 to 1 of the peak
+    Kind kind = Kind::Loss;
+};
+
+/// The bars in drawing order: peak, losses from the scheduling to the kernels, achieved (or compute where FLOPs or
+/// peak are unknown). The losses and the rest add up to the whole exactly. Losses of nothing are left out, except
+/// bubble, exposed_comm and idle, which are the answer; idle is taken apart where its reasons are known.
+std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics);
+
+/// In the user's language: the bar's name, and what it is.
+QString waterfallName(const QString& key);
+QString waterfallMeaning(const QString& key);
+
+class WaterfallPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit WaterfallPlot(QWidget* parent = nullptr);
+    /// stepTime: what the shares are of. ghost: of a prediction, drawn dashed over bars of equal key; empty: none.
+    void setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime,
+                 std::vector<WaterfallBar> ghost = {});
+    const std::vector<WaterfallBar>& bars() const { return m_bars; }
+    QRectF boxOf(std::size_t bar) const;
+
+    QSize sizeHint() const override { return {640, 190}; }
+    QSize minimumSizeHint() const override { return {300, 110}; }
+
+signals:
+    void barClicked(const QString& key);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    int barAt(QPointF where) const;
+    double slot() const;
+    double levelY(double level) const;
+    QString toolTipOf(std::size_t bar) const;
+
+    std::vector<WaterfallBar> m_bars, m_ghost;
+    std::optional<Duration> m_stepTime;
+    int m_hovered = -1;
+};
+
+} // namespace fourwalls::views

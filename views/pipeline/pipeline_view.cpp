@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The pipeline view's questions and answers; pipeline_view_build.cpp has its widgets and texts.
+#include "views/pipeline/pipeline_view.h"
+
+#include "model/trace/in_memory_query.h"
+#include "views/pipeline/ideal_bars.h"
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/step_picker.h"
+#include "views/whatif/what_if.h"
+#include "views/words.h"
+
+#include <QComboBox>
+#include <QPainter>
+#include <QScopedValueRollback>
+#include <QTableView>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// A prediction that is longer than this many recorded steps goes out of the picture.
+constexpr int kLongestGhost = 3;
+
+struct GhostAnswer {
+    std::shared_ptr<const Prediction> of;
+    std::shared_ptr<const PipelinePicture> picture;
+};
+
+} // namespace
+
+template <class R, class Job, class Done>
+void PipelineView::ask(const QByteArray& channel, Job job, Done done)
+{
+    m_pending.insert(channel);
+    session()->ask<R>(this, channel, std::move(job),
+                      [this, channel, asked = session(), done = std::move(done)](const Answer<R>& answer) {
+                          if (session() != asked) return; // of a trace that was replaced meanwhile
+                          m_pending.remove(channel);
+                          if (answer.ok()) return done(answer.value);
+                          if (answer.error.code == ErrorCode::Cancelled) return;
+                          m_error = QString::fromStdString(answer.error.message());
+                          m_content->hide();
+                          update();
+                      });
+}
+
+void PipelineView::forgetAnswers()
+{
+    for (const QByteArray& channel : std::as_const(m_pending))
+        if (session()) session()->cancel(this, channel);
+    m_pending.clear();
+    m_facts.reset();
+    m_picture.reset();
+    m_ghostPicture.reset();
+    m_ghostOf.reset();
+    m_pipeline = 0;
+    m_error.clear();
+    m_painted = false;
+    m_plot->setPicture(nullptr);
+    m_ghost->setPicture(nullptr);
+}
+
+void PipelineView::traceChanged()
+{
+    forgetAnswers();
+    m_content->hide();
+    if (!session() || !selection()) return;
+    connect(selection(), &Selection::rangeChanged, this, &PipelineView::followShared);
+    connect(selection(), &Selection::stepChanged, this, &PipelineView::followShared);
+    if (whatIf()) connect(whatIf(), &WhatIf::settled, m_plot, qOverload<>(&QWidget::update), Qt::UniqueConnection);
+    if (session()->isOpen())
+        askFacts();
+    else
+        connect(session(), &TraceSession::opened, this, &PipelineView::askFacts);
+}
+
+void PipelineView::askFacts()
+{
+    if (!session() || !session()->isOpen()) return;
+    ask<PipelineFacts>(
+        "facts", [](TraceQuery& trace, std::stop_token) { return askPipelineFacts(trace); },
+        [this](std::shared_ptr<const PipelineFacts> facts) {
+            m_facts = std::move(facts);
+            const bool recorded = m_facts->source != TraceSource::Predicted;
+            if (whatIf() && recorded && m_facts->pipelined) whatIf()->predictBaseline();
+            m_steps->setSteps(m_facts->job.spans);
+            showAll();
+            askPicture();
+        });
+}
+
+std::optional<StepIndex> PipelineView::wantedStep() const
+{
+    if (!m_facts) return std::nullopt;
+    const std::optional<StepIndex> chosen = selection()->step();
+    if (chosen && m_facts->job.step(*chosen)) return chosen;
+    if (const JobStepSpan* under = m_facts->job.stepUnder(selection()->range())) return under->step;
+    return m_facts->job.median;
+}
+
+std::optional<StepIndex> PipelineView::shownStep() const
+{
+    return m_picture ? std::optional(m_picture->step.step) : std::nullopt;
+}
+
+void PipelineView::askPicture()
+{
+    const std::optional<StepIndex> step = wantedStep();
+    if (!step) return;
+    ask<PipelinePicture>(
+        "picture",
+        [facts = m_facts, pipeline = m_pipeline, step = *step](TraceQuery& trace, std::stop_token stop) {
+            return askPipelinePicture(trace, *facts, pipeline, step, stop);
+        },
+        [this](std::shared_ptr<const PipelinePicture> picture) {
+            m_picture = std::move(picture);
+            m_painted = false;
+            showPicture();
+            askGhost();
+        });
+}
+
+std::shared_ptr<const Prediction> PipelineView::shownPrediction() const
+{
+    if (!whatIf() || !m_facts) return nullptr;
+    if (whatIf()->isActive()) return whatIf()->prediction();
+    return m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
+}
+
+void PipelineView::predictionChanged()
+{
+    askGhost();
+}
+
+void PipelineView::askGhost()
+{
+    if (!session() || !session()->isOpen() || !m_picture) return;
+    const std::shared_ptr<const Prediction> wanted = shownPrediction();
+    if (!wanted || !wanted->trace) {
+        session()->cancel(this, "ghost");
+        m_pending.remove("ghost");
+        m_ghostOf.reset();
+        m_ghostPicture.reset();
+        showPicture();
+        return;
+    }
+    if (wanted == m_ghostOf) return showPicture();
+    ask<GhostAnswer>(
+        "ghost",
+        [wanted](TraceQuery&, std::stop_token stop) -> Result<GhostAnswer> {
+            InMemoryTraceQuery trace(wanted->trace);
+            GhostAnswer answer{wanted, nullptr};
+            FOURWALLS_TRY_ASSIGN(const PipelineFacts facts, askPipelineFacts(trace, false));
+            if (facts.job.median) {
+                FOURWALLS_TRY_ASSIGN(PipelinePicture picture,
+                                     askPipelinePicture(trace, facts, 0, *facts.job.median, stop));
+                answer.picture = std::make_shared<const PipelinePicture>(std::move(picture));
+            }
+            return answer;
+        },
+        [this](std::shared_ptr<const GhostAnswer> answer) {
+            m_ghostOf = answer->of;
+            m_ghostPicture = answer->picture;
+            showPicture();
+        });
+}
+
+void PipelineView::showPicture()
+{
+    showAll();
+    if (!m_picture) return;
+    m_steps->showStep(m_picture->step.step);
+    m_plot->setPicture(m_picture);
+    const Duration shift = m_ghostPicture ? m_picture->step.range.begin - m_ghostPicture->step.range.begin : Duration{};
+    m_ghost->setPicture(m_ghostPicture, shift);
+    m_ghostCard->setVisible(m_ghostPicture != nullptr);
+    placeRange();
+    update();
+}
+
+void PipelineView::placeRange()
+{
+    if (!m_picture || !selection()) return;
+    TimeRange whole = m_picture->step.range;
+    if (m_ghostPicture) {
+        const Duration longest{whole.length().ns * kLongestGhost};
+        whole.end = std::max(whole.end, whole.begin + std::min(longest, m_ghostPicture->step.range.length()));
+    }
+    const QScopedValueRollback following(m_following, true);
+    // A range that was all there was stays that.
+    const bool showedAll = m_local.range() == m_local.whole();
+    const TimeRange before = m_local.range();
+    if (m_local.whole() != whole) m_local.reset(whole);
+    const TimeRange shared = selection()->range();
+    const TimeRange inside = shared.intersected(whole);
+    const bool sharedIsInside = shared.begin >= whole.begin - Duration{whole.length().ns / 10} &&
+                                shared.end <= whole.end + Duration{whole.length().ns / 10};
+    if (!inside.empty() && sharedIsInside)
+        m_local.setRange(shared);
+    else
+        m_local.setRange(showedAll || before.intersected(whole).empty() ? whole : before);
+}
+
+void PipelineView::followShared()
+{
+    if (m_following || !m_facts) return;
+    const std::optional<StepIndex> step = wantedStep();
+    if (step && (!m_picture || m_picture->step.step != *step))
+        askPicture();
+    else
+        placeRange();
+}
+
+void PipelineView::pushShared()
+{
+    if (m_following || !selection()) return;
+    const QScopedValueRollback following(m_following, true);
+    selection()->setRange(m_local.range());
+}
+
+void PipelineView::fitAll()
+{
+    if (!selection()) return;
+    m_local.setRange(m_local.whole());
+    View::fitAll();
+}
+
+void PipelineView::clicked(PassPlace place)
+{
+    const bool hit = m_plot->pass(place) != nullptr;
+    m_plot->setSelected(hit ? place : PassPlace{});
+    m_jump->setEnabled(hit);
+    const StagePass* pass = m_plot->pass(place);
+    if (!pass || !selection()) return;
+    const StageLane& lane = m_picture->lanes[static_cast<std::size_t>(place.lane)];
+    selection()->setRank(lane.rank);
+    if (pass->slice) selection()->setSlice(SelectedSlice{*pass->slice, pass->op});
+    m_card->finding().setText(
+        (m_plot->describe(place) << formatDuration(pass->range.length(), 3)).join(QStringLiteral(" · ")));
+}
+
+void PipelineView::jumpToTimeline()
+{
+    const StagePass* pass = m_plot->pass(m_plot->selected());
+    if (!pass || !selection()) return;
+    const Duration margin{std::max<std::int64_t>(1000, pass->range.length().ns / 4)};
+    selection()->setRange({pass->range.begin - margin, pass->range.end + margin});
+    emit selection()->viewRequested(QStringLiteral("timeline"));
+}
+
+bool PipelineView::showsFinalData() const
+{
+    if (!session() || !session()->isOpen() || !m_pending.isEmpty()) return false;
+    if (!emptyReason().isEmpty()) return true;
+    return m_painted && !(whatIf() && whatIf()->isPredicting());
+}
+
+QString PipelineView::emptyReason() const
+{
+    if (!session() || !selection()) return tr("Open or record a trace to see its pipeline.");
+    if (!m_error.isEmpty()) return tr("The pipeline of this trace could not be read. %1").arg(m_error);
+    if (!m_facts) return {};
+    if (m_facts->job.steps.empty())
+        return tr(
+            "This trace marks no training steps that all of its ranks took: there is no step to take apart.\n"
+            "Traces recorded by Fourwalls have them; in PyTorch, call the profiler's step() after every iteration.");
+    if (m_picture && !m_picture->window)
+        return tr(
+            "Nothing in this step says what is forward and what is backward: no phases were recorded, and the "
+            "names of the operators do not tell.\nIn PyTorch, record with the autograd operators (CPU activities).");
+    return {};
+}
+
+QString PipelineView::tableAsCsv() const
+{
+    return m_picture && m_picture->window ? csvOf(*m_table->model()) : QString();
+}
+
+void PipelineView::themeChanged()
+{
+    showAll();
+    update();
+}
+
+void PipelineView::languageChanged()
+{
+    retranslate();
+    showAll();
+}
+
+void PipelineView::paintEvent(QPaintEvent*)
+{
+    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
+    QPainter painter(this);
+    paintEmpty(painter, rect(), emptyReason());
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The pipeline view's widgets, texts and tables.
+#include "views/pipeline/pipeline_view.h"
+
+#include "views/memory/memory_panels.h"
+#include "views/pipeline/ideal_bars.h"
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/step_picker.h"
+#include "views/whatif/what_if.h"
+#include "views/words.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QStandardItemModel>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kKeyZoom = 120;
+constexpr double kKeyPan = 0.1;
+
+enum Column {
+    Stage,
+    Rank,
+    Busy,
+    WarmUp,
+    Waits,
+    Drain,
+    Bubble,
+    Predicted,
+    InFlight,
+    Forward,
+    Backward,
+    Weight,
+    ColumnCount
+};
+
+QString nameOf(PipelineSchedule schedule, int chunks)
+{
+    switch (schedule) {
+    case PipelineSchedule::Naive: return PipelineView::tr("naive");
+    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
+    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
+    case PipelineSchedule::Interleaved: return PipelineView::tr("interleaved ×%1").arg(chunks);
+    case PipelineSchedule::ZeroBubbleH1: return PipelineView::tr("zero bubble (ZB-1p)");
+    case PipelineSchedule::ZeroBubble2p: return PipelineView::tr("zero bubble (ZB-2p)");
+    case PipelineSchedule::ZeroBubbleV: return PipelineView::tr("zero bubble (ZB-V)");
+    }
+    return {};
+}
+
+QString formulaOf(PipelineSchedule schedule)
+{
+    switch (schedule) {
+    case PipelineSchedule::Naive: return PipelineView::tr("(p − 1) / p: one micro-batch at a time");
+    case PipelineSchedule::GPipe:
+    case PipelineSchedule::OneFOneB:
+        return PipelineView::tr("(p − 1) / (m + p − 1), for p equal stages and m micro-batches");
+    case PipelineSchedule::Interleaved: return PipelineView::tr("(p − 1) / (v m + p − 1), for v chunks per stage");
+    default:
+        return PipelineView::tr("(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W)), with the mean forward, "
+                                "input-gradient and weight-gradient times of this step");
+    }
+}
+
+QStandardItem* cell(const QString& text, const QVariant& exact, bool number = true)
+{
+    auto* item = new QStandardItem(text);
+    item->setData(exact, kExactRole);
+    item->setEditable(false);
+    item->setTextAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    return item;
+}
+
+QStandardItem* percent(const std::optional<double>& fraction)
+{
+    return cell(fraction ? formatPercent(*fraction) : QString(kDash), fraction ? QVariant(*fraction) : QVariant());
+}
+
+} // namespace
+
+PipelineView::PipelineView(QWidget* parent) : View(parent)
+{
+    build();
+    buildControls();
+    buildActions();
+    retranslate();
+    m_content->hide();
+}
+
+void PipelineView::build()
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    m_content = new QWidget(this);
+    outer->addWidget(m_content);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* splitter = new QSplitter(Qt::Vertical, m_content);
+    splitter->setHandleWidth(kGap);
+    splitter->setChildrenCollapsible(false);
+    column->addWidget(splitter);
+
+    m_card = new PlotCard(splitter);
+    m_legend = new PlotLegend(m_card);
+    m_plot = new PipelinePlot(m_card);
+    m_ghostCard = new PlotCard(splitter);
+    m_ghost = new PipelinePlot(m_ghostCard);
+    m_ghost->setPredicted(true);
+    m_ghostCard->addContent(m_ghost, 1);
+    m_ghostCard->hide();
+
+    auto* below = new QSplitter(Qt::Horizontal, splitter);
+    below->setHandleWidth(kGap);
+    below->setChildrenCollapsible(false);
+    m_tableCard = new PlotCard(below);
+    m_model = new QStandardItemModel(0, ColumnCount, this);
+    m_table = new QTableView(m_tableCard);
+    m_table->setModel(m_model);
+    prepareTable(*m_table);
+    m_table->setSortingEnabled(false);
+    m_tableCard->addContent(m_table, 1);
+    m_barsCard = new PlotCard(below);
+    m_bars = new BubbleBars(m_barsCard);
+    m_barsCard->addContent(m_bars, 1);
+    below->setStretchFactor(0, 5);
+    below->setStretchFactor(1, 3);
+    below->setSizes({5000, 3000});
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 3);
+    splitter->setStretchFactor(2, 2);
+    splitter->setSizes({300, 260, 220});
+
+    m_plot->setSelection(&m_local);
+    m_ghost->setSelection(&m_local);
+    connect(&m_local, &Selection::rangeChanged, this, &PipelineView::pushShared);
+    connect(m_plot, &TimePlot::painted, this, [this](TimeRange, FrameQuality quality) {
+        m_painted = quality == FrameQuality::Full;
+        if (selection()) reportFrame(selection()->range(), quality);
+    });
+    connect(m_plot, &PipelinePlot::microbatchHovered, m_ghost, &PipelinePlot::setHighlighted);
+    connect(m_ghost, &PipelinePlot::microbatchHovered, m_plot, &PipelinePlot::setHighlighted);
+    connect(m_plot, &TimePlot::instantClicked, this,
+            [this](Instant, QPointF where) { clicked(m_plot->placeAt(where)); });
+    connect(m_plot, &TimePlot::doubleClicked, this, [this](Instant, QPointF where) {
+        clicked(m_plot->placeAt(where));
+        jumpToTimeline();
+    });
+}
+
+void PipelineView::buildControls()
+{
+    m_steps = new StepPicker(m_card);
+    m_pipelines = new QComboBox(m_card);
+    m_pipelines->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    auto* row = new QWidget(m_card);
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(6);
+    layout->addWidget(m_legend, 1);
+    m_colours = choiceButton(row);
+    m_jump = new QToolButton(row);
+    m_jump->setEnabled(false);
+    m_jump->setAutoRaise(true);
+    layout->addWidget(m_colours);
+    layout->addWidget(m_jump);
+    m_card->addControl(m_steps);
+    m_card->addControl(m_pipelines);
+    m_card->addContent(row);
+    m_card->addContent(m_plot, 1);
+    connect(m_steps, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> step) {
+        if (!selection() || !m_facts) return;
+        selection()->setStep(step);
+        const JobStepSpan* span = step ? m_facts->job.step(*step) : nullptr;
+        selection()->setRange(span ? span->range : selection()->whole());
+    });
+    connect(m_pipelines, &QComboBox::activated, this, [this](int index) {
+        m_pipeline = static_cast<std::size_t>(std::max(0, index));
+        askPicture();
+    });
+    connect(m_colours, &QToolButton::toggled, this, [this](bool on) {
+        for (PipelinePlot* plot : {m_plot, m_ghost})
+            plot->setColours(on ? PassColours::ByMicrobatch : PassColours::ByPass);
+        showLegend();
+    });
+    connect(m_jump, &QToolButton::clicked, this, &PipelineView::jumpToTimeline);
+}
+
+void PipelineView::buildActions()
+{
+    const auto add = [this](const char* name, const QList<QKeySequence>& keys, auto run) {
+        auto* action = new QAction(this);
+        action->setObjectName(QString::fromLatin1(name));
+        action->setShortcuts(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, [this, run] {
+            if (m_picture) run();
+        });
+        addAction(action);
+    };
+    add("pipeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_plot->zoomBy(kKeyZoom); });
+    add("pipeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_plot->zoomBy(-kKeyZoom); });
+    add("pipeline.panLeft", {Qt::Key_A}, [this] { m_plot->panBy(-kKeyPan); });
+    add("pipeline.panRight", {Qt::Key_D}, [this] { m_plot->panBy(kKeyPan); });
+    add("pipeline.fit", {Qt::Key_F, Qt::Key_Home}, [this] { m_local.setRange(m_local.whole()); });
+    add("pipeline.colours", {Qt::Key_C}, [this] { m_colours->toggle(); });
+    add("pipeline.timeline", {Qt::Key_T}, [this] { jumpToTimeline(); });
+    // Passes can be walked through without a mouse.
+    const auto walk = [this](int by, int lanes) {
+        PassPlace place = m_plot->selected();
+        if (!place.isValid()) {
+            place = {0, 0};
+        } else {
+            place.lane = std::clamp(place.lane + lanes, 0, static_cast<int>(m_picture->lanes.size()) - 1);
+            const auto count = static_cast<int>(m_picture->lanes[static_cast<std::size_t>(place.lane)].passes.size());
+            place.pass = std::clamp(place.pass + by, 0, std::max(0, count - 1));
+        }
+        clicked(place);
+    };
+    add("pipeline.nextPass", {Qt::Key_Right}, [walk] { walk(1, 0); });
+    add("pipeline.previousPass", {Qt::Key_Left}, [walk] { walk(-1, 0); });
+    add("pipeline.nextStage", {Qt::Key_Down}, [walk] { walk(0, 1); });
+    add("pipeline.previousStage", {Qt::Key_Up}, [walk] { walk(0, -1); });
+}
+
+void PipelineView::retranslate()
+{
+    m_steps->setAccessibleName(tr("Step"));
+    m_pipelines->setAccessibleName(tr("Pipeline"));
+    m_pipelines->setToolTip(
+        tr("Which of the equal pipelines is drawn: tensor-parallel ranks and data-parallel replicas each have one"));
+    m_colours->setText(tr("By micro-batch"));
+    m_colours->setToolTip(tr("Colours tell micro-batches apart instead of passes"));
+    m_jump->setText(tr("Show on the timeline"));
+    m_jump->setToolTip(tr("Opens the timeline at the pass that was clicked"));
+    m_tableCard->title().setText(tr("Bubble by stage"));
+    m_barsCard->title().setText(tr("Bubble by schedule"));
+    m_table->setAccessibleName(tr("Busy and empty time of every stage"));
+    m_model->setHorizontalHeaderLabels({tr("stage"), tr("rank"), tr("busy"), tr("warm-up"), tr("waits"), tr("drain"),
+                                        tr("bubble"), tr("predicted"), tr("in flight"), tr("forward"), tr("backward"),
+                                        tr("weight gradient")});
+    const std::pair<int, QString> tips[] = {
+        {Busy, tr("Computing, or communicating other than with neighbours: share of the pipeline window W, which runs "
+                  "from the first forward's start to the last backward's end over all stages")},
+        {WarmUp, tr("Empty before the stage's first pass")},
+        {Waits, tr("Empty between and within its passes")},
+        {Drain, tr("Empty after its last pass")},
+        {Bubble, tr("(W − busy) / W: warm-up, waits and drain together")},
+        {Predicted, tr("The bubble that the cost model predicts for this stage")},
+        {InFlight, tr("Most micro-batches whose activations were alive at once, and how many the schedule needs")},
+        {Forward, tr("Mean time of one micro-batch through one chunk")}};
+    for (const auto& [column, tip] : tips) m_model->horizontalHeaderItem(column)->setToolTip(tip);
+    const std::pair<const char*, QString> names[] = {
+        {"pipeline.zoomIn", tr("Pipeline: zoom in")},
+        {"pipeline.zoomOut", tr("Pipeline: zoom out")},
+        {"pipeline.panLeft", tr("Pipeline: earlier")},
+        {"pipeline.panRight", tr("Pipeline: later")},
+        {"pipeline.fit", tr("Pipeline: show the whole step")},
+        {"pipeline.colours", tr("Pipeline: colours by micro-batch")},
+        {"pipeline.timeline", tr("Pipeline: show the pass on the timeline")},
+        {"pipeline.nextPass", tr("Pipeline: next pass")},
+        {"pipeline.previousPass", tr("Pipeline: previous pass")},
+        {"pipeline.nextStage", tr("Pipeline: next stage")},
+        {"pipeline.previousStage", tr("Pipeline: previous stage")}};
+    for (QAction* action : actions()) {
+        for (const auto& [name, text] : names)
+            if (action->objectName() == QLatin1String(name)) action->setText(text);
+    }
+}
+
+void PipelineView::showAll()
+{
+    m_content->setVisible(m_facts && emptyReason().isEmpty());
+    if (!m_facts) return;
+    const QString source = m_facts->source == TraceSource::Imported    ? tr("Imported")
+                           : m_facts->source == TraceSource::Predicted ? tr("Predicted")
+                                                                       : tr("Recorded");
+    m_card->title().setText(source + QStringLiteral(" · ") + words(session()->info().header.clock));
+    const bool what = whatIf() && whatIf()->isActive();
+    m_ghostCard->title().setText(what ? tr("Predicted: what if") : tr("Predicted for this plan"));
+    {
+        const QSignalBlocker quiet(m_pipelines);
+        m_pipelines->clear();
+        for (std::size_t i = 0; i < m_facts->pipelines.size(); ++i) {
+            const std::vector<RankId>& ranks = m_facts->pipelines[i].byStage;
+            m_pipelines->addItem(ranks.size() == 1
+                                     ? tr("rank %1").arg(ranks.front().value)
+                                     : tr("ranks %1 … %2").arg(ranks.front().value).arg(ranks.back().value));
+        }
+        m_pipelines->setCurrentIndex(static_cast<int>(m_pipeline));
+        m_pipelines->setVisible(m_pipelines->count() > 1);
+    }
+    showLegend();
+    m_card->finding().setText(finding());
+    const QString note = inferredNote();
+    m_tableCard->finding().setText(note);
+    if (m_ghostPicture && m_ghostPicture->bubble()) {
+        const bool longer = m_picture && m_ghostPicture->step.range.length() > m_picture->step.range.length();
+        QString text =
+            tr("step %1 · bubble %2")
+                .arg(formatDuration(m_ghostPicture->step.range.length(), 3), formatPercent(*m_ghostPicture->bubble()));
+        if (m_picture && m_picture->step.range.length().ns > 0) {
+            const double ratio = static_cast<double>(m_ghostPicture->step.range.length().ns) /
+                                     static_cast<double>(m_picture->step.range.length().ns) -
+                                 1;
+            text = (longer ? tr("%1 longer: %2") : tr("%1 shorter: %2")).arg(formatPercent(std::abs(ratio)), text);
+        }
+        m_ghostCard->finding().setText(text);
+    } else if (m_ghostPicture) {
+        m_ghostCard->finding().setText(tr("one stage: no bubble"));
+    }
+    showTable();
+    showBars();
+}
+
+QString PipelineView::finding() const
+{
+    if (!m_facts) return {};
+    const int stages = m_picture ? static_cast<int>(m_picture->lanes.size()) : 0;
+    if (!m_facts->pipelined) return tr("one stage (pp=1): nobody waits for a neighbour, so there is no bubble");
+    const std::optional<double> mean =
+        m_picture && selection()->step() ? m_picture->bubble() : m_facts->metrics.bubbleFraction;
+    if (!mean) return {};
+    QString text = tr("bubble %1 of the pipeline window").arg(formatPercent(*mean));
+    if (!m_picture) return text;
+    if (m_facts->plan) {
+        if (const auto ideal = idealOf(*m_facts->plan, m_picture->times))
+            text += QStringLiteral(" · ") +
+                    tr("ideal %1 %2").arg(nameOf(m_facts->plan->schedule, m_facts->plan->vpp), formatPercent(*ideal));
+    } else {
+        text += QStringLiteral(" · ") + tr("%1 stages, %2 micro-batches").arg(stages).arg(m_picture->microbatches);
+    }
+    return text;
+}
+
+QString PipelineView::inferredNote() const
+{
+    if (!m_facts) return {};
+    QStringList notes;
+    if (m_picture && m_picture->passesInferred)
+        notes << tr("inferred: passes from runs of operators of one direction, micro-batches counted in their order");
+    if (m_facts->stagesInferred) notes << tr("inferred: stages from the process groups");
+    for (const InferredField& field : m_facts->inferred) {
+        if (field.field == "pp" || field.field == "microbatches")
+            notes << tr("inferred: %1 = %2")
+                         .arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+    }
+    return notes.join(QStringLiteral(" · "));
+}
+
+void PipelineView::showLegend()
+{
+    const Theme& t = currentTheme();
+    using Mark = PlotLegend::Mark;
+    std::vector<PlotLegend::Entry> entries;
+    const bool split = m_picture && m_picture->finerKnown;
+    if (!m_colours->isChecked()) {
+        entries.push_back({Mark::Area, colourOf(t, Phase::Forward), words(Phase::Forward)});
+        entries.push_back(
+            {Mark::Area, colourOf(t, Phase::BackwardInput), split ? words(Phase::BackwardInput) : tr("backward")});
+        if (split) entries.push_back({Mark::Area, colourOf(t, Phase::BackwardWeight), words(Phase::BackwardWeight)});
+        if (m_picture && m_picture->times.recompute.ns > 0)
+            entries.push_back({Mark::Area, colourOf(t, Phase::Recompute), words(Phase::Recompute)});
+    } else {
+        const int count = m_picture ? std::min(m_picture->microbatches, 6) : 0;
+        for (int i = 0; i < count; ++i)
+            entries.push_back({Mark::Area, microbatchColour(Microbatch{i}, t.dark), tr("micro-batch %1").arg(i)});
+    }
+    entries.push_back({Mark::Hatch, {}, tr("bubble")});
+    entries.push_back({Mark::Area, colourOf(t, Phase::Optimizer), words(Phase::Optimizer)});
+    m_legend->setEntries(std::move(entries));
+}
+
+void PipelineView::showTable()
+{
+    m_model->setRowCount(0);
+    if (!m_picture) return;
+    std::vector<int> theory;
+    if (m_facts->plan && m_facts->pipelined) theory = scheduledInFlight(*m_facts->plan);
+    for (std::size_t i = 0; i < m_picture->lanes.size(); ++i) {
+        const StageLane& lane = m_picture->lanes[i];
+        const std::optional<StageShares>& shares = m_picture->shares[i];
+        const auto share = [&](auto get) { return percent(shares ? std::optional(get(*shares)) : std::nullopt); };
+        QList<QStandardItem*> row;
+        row << cell(QString::number(lane.stage), lane.stage) << cell(QString::number(lane.rank.value), lane.rank.value);
+        row << share([](const StageShares& s) { return s.busy; })
+            << share([](const StageShares& s) { return s.warmUp; })
+            << share([](const StageShares& s) { return s.waits; })
+            << share([](const StageShares& s) { return s.drain; })
+            << share([](const StageShares& s) { return s.bubble(); });
+        const bool ghost = m_ghostPicture && i < m_ghostPicture->shares.size() && m_ghostPicture->shares[i];
+        row << percent(ghost ? std::optional(m_ghostPicture->shares[i]->bubble()) : std::nullopt);
+        row << cell(i < theory.size() ? tr("%1 of %2").arg(lane.mostInFlight).arg(theory[i])
+                                      : QString::number(lane.mostInFlight),
+                    lane.mostInFlight);
+        const PassTimes times = meanPassTimes({&lane, 1});
+        const auto time = [](Duration duration) {
+            return cell(duration.ns > 0 ? formatDuration(duration, 3) : QString(kDash),
+                        duration.ns > 0 ? QVariant(duration.milliseconds()) : QVariant());
+        };
+        row << time(times.forward) << time(times.backwardInput + times.recompute) << time(times.backwardWeight);
+        m_model->appendRow(row);
+    }
+    m_table->setColumnHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
+    m_table->setColumnHidden(Weight, !m_picture->finerKnown);
+    for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_table->setColumnHidden(column, !m_facts->pipelined);
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    header->setSectionResizeMode(QHeaderView::Stretch);
+    header->setMinimumSectionSize(44);
+}
+
+void PipelineView::showBars()
+{
+    std::vector<BubbleBar> bars;
+    m_barsCard->setVisible(m_facts->pipelined);
+    if (m_facts->pipelined && m_picture) {
+        const int stages = static_cast<int>(m_picture->lanes.size());
+        const QString source = m_facts->source == TraceSource::Predicted ? tr("this prediction") : tr("measured");
+        if (const auto bubble = m_picture->bubble()) bars.push_back({source, *bubble, BubbleBar::Kind::Measured, {}});
+        if (m_ghostPicture && m_ghostPicture->bubble())
+            bars.push_back({tr("predicted"), *m_ghostPicture->bubble(), BubbleBar::Kind::Predicted, {}});
+        const int chunks = m_facts->plan ? m_facts->plan->vpp : m_picture->chunks;
+        const int microbatches = m_facts->plan ? m_facts->plan->microbatches : m_picture->microbatches;
+        for (const IdealBubble& ideal : idealBubbles(stages, microbatches, chunks, m_picture->times)) {
+            const bool own = m_facts->plan && m_facts->plan->schedule == ideal.schedule;
+            QString note = formulaOf(ideal.schedule);
+            if (ideal.unitTimes)
+                note += QLatin1Char('\n') + tr("Forward, input and weight gradient taken as equally long: this trace "
+                                               "does not tell them apart.");
+            bars.push_back({nameOf(ideal.schedule, ideal.chunks), ideal.fraction,
+                            own ? BubbleBar::Kind::OwnIdeal : BubbleBar::Kind::Ideal, note});
+        }
+        m_barsCard->finding().setText(tr("ideal of %1 equal stages, %2 micro-batches").arg(stages).arg(microbatches));
+    }
+    m_bars->setBars(std::move(bars));
+}
+
+} // namespace fourwalls::views
