@@ -134,7 +134,8 @@ void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<Sea
 {
     const std::scoped_lock lock(m_mutex);
     for (const SearchedPlan& plan : found) m_best.offer(plan);
-    m_result.all.insert(m_result.all.end(), all.begin(), all.end());
+    if (m_options.keepAll) m_result.all.insert(m_result.all.end(), all.begin(), all.end());
+    if (m_options.priced && !all.empty()) m_options.priced(all);
     m_result.counts.considered += counts.considered;
     m_result.counts.evaluated += counts.evaluated;
     m_result.counts.feasible += counts.feasible;
@@ -159,7 +160,7 @@ void Search::work(CostModel& model)
             ++counts.evaluated;
             if (priced->feasible) ++counts.feasible;
             best.offer(*priced);
-            if (m_options.keepAll) all.push_back(*priced);
+            if (m_options.keepAll || m_options.priced) all.push_back(*priced);
             if (counts.evaluated % kReportEvery == 0) {
                 merge({}, all, counts);
                 counts = {};

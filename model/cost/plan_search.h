@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct SearchOptions {
     std::stop_token stop;
     /// Called now and then from any thread, one at a time, with the counts so far; may be empty.
     std::function<void(const SearchCounts&)> progress;
+    /// Called as `progress` is, with the plans priced since the last call, for plots that fill while the search runs;
+    /// may be empty.
+    std::function<void(std::span<const SearchedPlan>)> priced;
 };
 
 struct PlanSearchResult {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See goodput_plot.h.
+#include "views/tuning/goodput_plot.h"
+
+#include "views/format.h"
+#include "views/theme.h"
+
+#include <QEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
+constexpr double kMostDevices = 65'536;
+constexpr int kPoints = 120;
+constexpr double kLeft = 40, kBottom = 32, kTop = 18;
+
+} // namespace
+
+GoodputPlot::GoodputPlot(QWidget* parent) : QWidget(parent)
+{
+    compute();
+}
+
+void GoodputPlot::setInput(const cost::GoodputInput& input)
+{
+    m_input = input;
+    compute();
+    setAccessibleName(sentence());
+    update();
+}
+
+void GoodputPlot::compute()
+{
+    const auto at = [this](double interval, double devices) -> std::optional<cost::Goodput> {
+        cost::GoodputInput input = m_input;
+        input.checkpointIntervalSeconds = interval;
+        input.devices = devices;
+        const auto result = cost::computeGoodput(input);
+        return result ? std::optional(*result) : std::nullopt;
+    };
+    const auto spread = [](double low, double high, int i) { return low * std::pow(high / low, i / (kPoints - 1.0)); };
+    m_byInterval.clear();
+    m_byDevices.clear();
+    for (int i = 0; i < kPoints; ++i) {
+        const double interval = spread(kShortestInterval, kLongestInterval, i), devices = spread(1, kMostDevices, i);
+        const auto byInterval = at(interval, m_input.devices), byDevices = at(0, devices);
+        m_byInterval.push_back({interval, byInterval ? byInterval->goodput : 0});
+        m_byDevices.push_back({devices, byDevices ? byDevices->goodput : 0});
+    }
+    m_best = at(0, m_input.devices);
+}
+
+QString GoodputPlot::sentence() const
+{
+    if (!m_best) return tr("The job fails more often than it gets anything done.");
+    return tr("%1 of the time trains; best checkpoint every %2")
+        .arg(formatPercent(m_best->goodput), formatDuration(Duration::fromSeconds(m_best->intervalSeconds), 2));
+}
+
+void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points, bool intervals) const
+{
+    const Theme& t = currentTheme();
+    const QRectF inside = area.adjusted(kLeft, kTop, -6, -kBottom);
+    const LogAxis x(points.front().x, points.back().x, inside.left(), inside.right());
+    const auto y = [&](double share) { return inside.bottom() - share * inside.height(); };
+    painter.setFont(fontOf(TextRole::Small));
+    for (const double share : {0.0, 0.5, 1.0}) {
+        painter.setPen(QPen(t.line, 1));
+        painter.drawLine(QPointF(inside.left(), y(share)), QPointF(inside.right(), y(share)));
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(area.left(), y(share) - 8, kLeft - 5, 16), Qt::AlignRight | Qt::AlignVCenter, formatPercent(share, 0));
+    }
+    for (const LogAxis::Mark& mark : x.marks(58)) {
+        if (!mark.labelled) continue;
+        const QString text = intervals ? formatDuration(Duration::fromSeconds(mark.value), 2) : formatCount(std::llround(mark.value));
+        painter.drawText(QRectF(x.pixel(mark.value) - 30, inside.bottom() + 2, 60, 14), Qt::AlignCenter, text);
+    }
+    painter.drawText(QRectF(inside.left(), inside.bottom() + 16, inside.width(), 14), Qt::AlignRight | Qt::AlignVCenter,
+                     intervals ? tr("between two checkpoints") : tr("devices"));
+    painter.setPen(t.text);
+    painter.drawText(QRectF(area.left(), area.top(), area.width(), 14), Qt::AlignLeft | Qt::AlignVCenter,
+                     intervals ? tr("goodput by interval") : tr("goodput by number of devices"));
+    QPolygonF line;
+    for (const Point& point : points) line << QPointF(x.pixel(point.x), y(std::clamp(point.goodput, 0.0, 1.0)));
+    QPen pen(t.prediction, 1.8);
+    pen.setDashPattern({4, 3});
+    painter.setPen(pen);
+    painter.drawPolyline(line);
+    if (!m_best) return;
+    const double place = intervals ? m_best->intervalSeconds : m_input.devices;
+    if (place < points.front().x || place > points.back().x) return;
+    painter.setPen(QPen(t.card, 1.5));
+    painter.setBrush(t.prediction);
+    painter.drawEllipse(QPointF(x.pixel(place), y(m_best->goodput)), 4.5, 4.5);
+    painter.setBrush(Qt::NoBrush);
+}
+
+void GoodputPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    const double half = width() / 2.0;
+    paintCurve(painter, QRectF(0, 0, half - 6, height()), m_byInterval, true);
+    paintCurve(painter, QRectF(half + 6, 0, half - 6, height()), m_byDevices, false);
+}
+
+void GoodputPlot::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::LanguageChange) update();
+}
+
+} // namespace fourwalls::views

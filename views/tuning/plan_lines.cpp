@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plan_lines.h.
+#include "views/tuning/plan_lines.h"
+
+#include "views/theme.h"
+#include "views/whatif/cost_words.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kSide = 40, kTop = 22, kBottom = 18;
+constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
+constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
+
+/// Where a value lies on its axis, 0 to 1: degrees by doubling, switches evenly.
+double placed(PlanAxis axis, double value, double low, double high)
+{
+    if (!(high > low)) return 0.5;
+    if (axis == PlanAxis::Zero || axis == PlanAxis::Recompute) return (value - low) / (high - low);
+    const double least = std::max(low, 1e-12);
+    return std::log(std::max(value, least) / least) / std::log(high / least);
+}
+
+} // namespace
+
+PlanLines::PlanLines(QWidget* parent) : QWidget(parent)
+{
+    setFocusPolicy(Qt::StrongFocus);
+}
+
+void PlanLines::setCloud(const PlanCloud* cloud)
+{
+    m_cloud = cloud;
+    m_selected.reset();
+    m_brushes = {};
+    refresh();
+}
+
+void PlanLines::refresh()
+{
+    m_valid = false;
+    update();
+}
+
+void PlanLines::setByteUnit(ByteUnit unit)
+{
+    m_unit = unit;
+    update();
+}
+
+void PlanLines::setSelected(std::optional<std::uint32_t> index)
+{
+    m_selected = index;
+    update();
+}
+
+void PlanLines::setBrushes(const PlanBrushes& brushes)
+{
+    if (brushes == m_brushes) return;
+    m_brushes = brushes;
+    refresh();
+    emit brushesChanged();
+}
+
+QRectF PlanLines::plotRect() const
+{
+    return QRectF(rect()).adjusted(kSide, kTop, -kSide, -kBottom);
+}
+
+void PlanLines::chooseAxes()
+{
+    m_axes.clear();
+    for (std::size_t i = 0; i < kPlanAxes; ++i) {
+        const auto axis = static_cast<PlanAxis>(i);
+        const auto [low, high] = m_cloud->limits(axis);
+        if (high > low || axis == PlanAxis::Time || axis == PlanAxis::Memory) m_axes.push_back(axis);
+    }
+}
+
+double PlanLines::xOf(PlanAxis axis) const
+{
+    const auto found = std::find(m_axes.begin(), m_axes.end(), axis);
+    const QRectF inside = plotRect();
+    const double place = static_cast<double>(found - m_axes.begin()) / std::max<double>(1, static_cast<double>(m_axes.size()) - 1);
+    return inside.left() + place * inside.width();
+}
+
+double PlanLines::yOf(PlanAxis axis, double value) const
+{
+    const auto [low, high] = m_cloud->limits(axis);
+    const QRectF inside = plotRect();
+    return inside.bottom() - placed(axis, value, low, high) * inside.height();
+}
+
+double PlanLines::valueAt(PlanAxis axis, double y) const
+{
+    const auto [low, high] = m_cloud->limits(axis);
+    const QRectF inside = plotRect();
+    const double share = std::clamp((inside.bottom() - y) / std::max(1.0, inside.height()), 0.0, 1.0);
+    if (axis == PlanAxis::Zero || axis == PlanAxis::Recompute) return low + share * (high - low);
+    return low * std::pow(high / std::max(low, 1e-12), share);
+}
+
+std::optional<PlanAxis> PlanLines::axisAt(double x) const
+{
+    for (const PlanAxis axis : m_axes)
+        if (std::abs(xOf(axis) - x) <= kGrab) return axis;
+    return std::nullopt;
+}
+
+QString PlanLines::name(PlanAxis axis) const
+{
+    switch (axis) {
+    case PlanAxis::Tensor: return QStringLiteral("tp");
+    case PlanAxis::Pipeline: return QStringLiteral("pp");
+    case PlanAxis::Data: return QStringLiteral("dp");
+    case PlanAxis::Context: return QStringLiteral("cp");
+    case PlanAxis::Expert: return QStringLiteral("ep");
+    case PlanAxis::Chunks: return tr("chunks");
+    case PlanAxis::Microbatches: return tr("micro-b.");
+    case PlanAxis::Zero: return QStringLiteral("ZeRO");
+    case PlanAxis::Recompute: return tr("recompute");
+    case PlanAxis::Time: return tr("step time");
+    case PlanAxis::Memory: return tr("peak");
+    }
+    return {};
+}
+
+QString PlanLines::text(PlanAxis axis, double value) const
+{
+    if (axis == PlanAxis::Time) return formatDuration(Duration::fromSeconds(value), 2);
+    if (axis == PlanAxis::Memory) return formatBytes(value, m_unit, 2);
+    if (axis == PlanAxis::Recompute) return words(static_cast<Recompute>(std::clamp(static_cast<int>(std::lround(value)), 0, 2)));
+    return formatCount(std::llround(value));
+}
+
+void PlanLines::drawLines()
+{
+    const double ratio = devicePixelRatioF();
+    m_picture = QImage(size() * ratio, QImage::Format_ARGB32_Premultiplied);
+    m_picture.setDevicePixelRatio(ratio);
+    m_picture.fill(Qt::transparent);
+    m_valid = true;
+    if (!m_cloud || m_cloud->points().empty()) return;
+    chooseAxes();
+    QPainter painter(&m_picture);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    const Theme& t = currentTheme();
+    // The quick ones on top, in the colour of computing; what does not fit in the wall's.
+    std::vector<std::uint32_t> lines = m_cloud->sample(m_brushes, kMostLines);
+    const std::vector<std::uint32_t> best = m_cloud->best(m_brushes, 40);
+    lines.insert(lines.end(), best.rbegin(), best.rend());
+    const std::size_t firstBest = lines.size() - best.size();
+    QPolygonF polygon;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const PlanPoint& point = m_cloud->points()[lines[i]];
+        QColor ink = point.feasible ? (i >= firstBest ? t.ok : colourOf(t, Phase::Forward)) : t.wallEdge;
+        ink.setAlpha(i >= firstBest ? 150 : lines.size() > 200 ? 34 : 70);
+        painter.setPen(QPen(ink, i >= firstBest ? 1.5 : 1));
+        polygon.clear();
+        for (const PlanAxis axis : m_axes) polygon << QPointF(xOf(axis), yOf(axis, valueOn(axis, point)));
+        painter.drawPolyline(polygon);
+    }
+}
+
+void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
+{
+    const Theme& t = currentTheme();
+    const QRectF inside = plotRect();
+    const double x = xOf(axis);
+    const auto& brush = m_brushes[static_cast<std::size_t>(axis)];
+    painter.setPen(QPen(t.secondaryText, 1));
+    painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()));
+    if (brush) {
+        const double top = yOf(axis, brush->high), bottom = yOf(axis, brush->low);
+        QColor fill = t.accent;
+        fill.setAlpha(70);
+        const QRectF held(x - 6, std::min(top, bottom) - 3, 12, std::abs(bottom - top) + 6);
+        painter.fillRect(held.intersected(inside.adjusted(-8, -4, 8, 4)), fill);
+    }
+    const auto [low, high] = m_cloud->limits(axis);
+    painter.setPen(brush ? t.accent : t.text);
+    painter.drawText(QRectF(x - 46, 0, 92, kTop - 6), Qt::AlignCenter, name(axis));
+    painter.setPen(t.secondaryText);
+    const auto label = [&](double value) {
+        const QString shown = text(axis, value);
+        const double width = painter.fontMetrics().horizontalAdvance(shown) + 4;
+        const double y = yOf(axis, value);
+        QRectF plate(x + 5, std::clamp(y - 7, inside.top() - 4, inside.bottom() - 9), width, 14);
+        if (plate.right() > this->width()) plate.moveRight(x - 5);
+        QColor behind = t.card;
+        behind.setAlpha(200);
+        painter.fillRect(plate, behind);
+        painter.drawText(plate, Qt::AlignCenter, shown);
+    };
+    label(high);
+    if (high > low) label(low);
+}
+
+void PlanLines::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    if (!m_valid) drawLines();
+    if (!m_cloud || m_cloud->points().empty()) return;
+    painter.drawImage(QPointF(0, 0), m_picture);
+    painter.setFont(fontOf(TextRole::Small));
+    for (const PlanAxis axis : m_axes) paintAxis(painter, axis);
+    if (!m_selected || *m_selected >= m_cloud->points().size()) return;
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    QPolygonF polygon;
+    for (const PlanAxis axis : m_axes) polygon << QPointF(xOf(axis), yOf(axis, valueOn(axis, m_cloud->points()[*m_selected])));
+    painter.setPen(QPen(currentTheme().accent, 2.4));
+    painter.drawPolyline(polygon);
+}
+
+void PlanLines::resizeEvent(QResizeEvent*)
+{
+    m_valid = false;
+}
+
+void PlanLines::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton || !m_cloud) return;
+    m_dragged = axisAt(event->position().x());
+    m_dragFrom = event->position().y();
+}
+
+void PlanLines::mouseMoveEvent(QMouseEvent* event)
+{
+    if (!m_dragged) return;
+    const double y = event->position().y();
+    if (std::abs(y - m_dragFrom) < 3) return;
+    PlanBrushes brushes = m_brushes;
+    // A hair beyond, so that a value at the brush's end is inside.
+    brushes[static_cast<std::size_t>(*m_dragged)] = PlanBrush{valueAt(*m_dragged, std::max(y, m_dragFrom) + 2) * 0.9999,
+                                                              valueAt(*m_dragged, std::min(y, m_dragFrom) - 2) * 1.0001};
+    setBrushes(brushes);
+}
+
+void PlanLines::mouseReleaseEvent(QMouseEvent* event)
+{
+    // A click without a drag takes the brush away.
+    if (m_dragged && std::abs(event->position().y() - m_dragFrom) < 3) {
+        PlanBrushes brushes = m_brushes;
+        brushes[static_cast<std::size_t>(*m_dragged)].reset();
+        setBrushes(brushes);
+    }
+    m_dragged.reset();
+}
+
+void PlanLines::mouseDoubleClickEvent(QMouseEvent*)
+{
+    setBrushes({});
+}
+
+void PlanLines::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
+    setBrushes({});
+}
+
+void PlanLines::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) refresh();
+}
+
+} // namespace fourwalls::views

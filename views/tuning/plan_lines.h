@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parallel coordinates over what a plan is made of: one line per plan across the degrees to its time and peak. Dragging
+// on an axis brushes it: only plans inside stay.
+#pragma once
+
+#include "views/format.h"
+#include "views/tuning/plan_cloud.h"
+
+#include <QImage>
+#include <QWidget>
+
+#include <optional>
+
+namespace fourwalls::views {
+
+class PlanLines : public QWidget {
+    Q_OBJECT
+public:
+    explicit PlanLines(QWidget* parent = nullptr);
+
+    void setCloud(const PlanCloud* cloud);
+    /// More points came.
+    void refresh();
+    void setByteUnit(ByteUnit unit);
+    void setSelected(std::optional<std::uint32_t> index);
+    const PlanBrushes& brushes() const { return m_brushes; }
+    void setBrushes(const PlanBrushes& brushes);
+    /// The axes that are drawn: those on which plans differ.
+    const std::vector<PlanAxis>& axes() const { return m_axes; }
+    double xOf(PlanAxis axis) const;
+    double yOf(PlanAxis axis, double value) const;
+
+    QSize sizeHint() const override { return {560, 220}; }
+    QSize minimumSizeHint() const override { return {260, 120}; }
+
+signals:
+    void brushesChanged();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    QRectF plotRect() const;
+    void chooseAxes();
+    void drawLines();
+    void paintAxis(QPainter& painter, PlanAxis axis) const;
+    double valueAt(PlanAxis axis, double y) const;
+    std::optional<PlanAxis> axisAt(double x) const;
+    QString name(PlanAxis axis) const;
+    QString text(PlanAxis axis, double value) const;
+
+    const PlanCloud* m_cloud = nullptr;
+    PlanBrushes m_brushes;
+    std::vector<PlanAxis> m_axes;
+    std::optional<std::uint32_t> m_selected;
+    std::optional<PlanAxis> m_dragged;
+    double m_dragFrom = 0;
+    ByteUnit m_unit = ByteUnit::GB;
+    QImage m_picture;
+    bool m_valid = false;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plan_table.h.
+#include "views/tuning/plan_table.h"
+
+#include "views/plot_table.h"
+#include "views/theme.h"
+#include "views/whatif/cost_words.h"
+
+namespace fourwalls::views {
+
+void PlanTableModel::setRows(std::vector<PlanRow> rows)
+{
+    beginResetModel();
+    m_rows = std::move(rows);
+    endResetModel();
+}
+
+void PlanTableModel::setByteUnit(ByteUnit unit)
+{
+    if (unit == m_unit) return;
+    m_unit = unit;
+    if (!m_rows.empty()) emit dataChanged(index(0, Memory), index(rowCount() - 1, Memory));
+}
+
+int PlanTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int PlanTableModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : ColumnCount;
+}
+
+QVariant PlanTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const PlanRow& row = m_rows[static_cast<std::size_t>(index.row())];
+    const bool exact = role == kExactRole;
+    if (role == Qt::TextAlignmentRole)
+        return QVariant(Qt::AlignVCenter | (index.column() == Plan ? Qt::AlignLeft : Qt::AlignRight));
+    if (role == Qt::ForegroundRole && index.column() == Memory && !row.feasible) return currentTheme().wallEdge;
+    if (role == Qt::ToolTipRole) return QString::fromStdString(formatPlan(row.plan));
+    if (role != Qt::DisplayRole && !exact) return {};
+    switch (index.column()) {
+    case Plan: return exact ? QString::fromStdString(formatPlan(row.plan)) : planSummary(row.plan);
+    case Time: return exact ? QVariant(row.seconds) : formatDuration(Duration::fromSeconds(row.seconds), 3);
+    case Memory: return exact ? QVariant(row.bytes) : formatBytes(row.bytes, m_unit);
+    case Throughput:
+        if (!(row.tokensPerSecond > 0)) return exact ? QVariant() : QVariant(QString(kDash));
+        return exact ? QVariant(row.tokensPerSecond) : formatRate(row.tokensPerSecond, tr("tok/s"));
+    default: return {};
+    }
+}
+
+QVariant PlanTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal) return {};
+    if (role == Qt::TextAlignmentRole)
+        return QVariant(Qt::AlignVCenter | (section == Plan ? Qt::AlignLeft : Qt::AlignRight));
+    if (role != Qt::DisplayRole) return {};
+    switch (section) {
+    case Plan: return tr("plan");
+    case Time: return tr("step time");
+    case Memory: return tr("peak memory");
+    case Throughput: return tr("throughput");
+    default: return {};
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the tuning view does; tuning_view_build.cpp has its widgets.
+#include "views/tuning/tuning_view.h"
+
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+#include "views/tuning/goodput_plot.h"
+#include "views/tuning/plan_lines.h"
+#include "views/tuning/plan_scatter.h"
+#include "views/tuning/plan_searcher.h"
+#include "views/tuning/plan_table.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/prediction_card.h"
+#include "views/whatif/what_if.h"
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTimer>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+/// The first look: some seconds of searching. The button goes on from there.
+constexpr std::int64_t kFirstLook = 40'000;
+constexpr std::size_t kTableRows = 50;
+
+} // namespace
+
+TuningView::TuningView(QWidget* parent) : View(parent), m_model(new PlanTableModel(this)), m_refresh(new QTimer(this))
+{
+    build();
+    buildActions();
+    retranslate();
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(80);
+    connect(m_refresh, &QTimer::timeout, this, &TuningView::refreshPlots);
+    m_scatter->setCloud(&m_cloud);
+    m_lines->setCloud(&m_cloud);
+    m_content->hide();
+}
+
+TuningView::~TuningView() = default;
+
+bool TuningView::isSearching() const
+{
+    return m_searcher && m_searcher->isRunning();
+}
+
+std::optional<RunSpec> TuningView::base() const
+{
+    if (!whatIf()) return std::nullopt;
+    return whatIf()->isActive() && whatIf()->spec() ? whatIf()->spec() : whatIf()->recorded();
+}
+
+void TuningView::traceChanged()
+{
+    if (m_searcher) m_searcher->stop();
+    m_cloud.reset({});
+    m_searched.reset();
+    m_result.reset();
+    m_measured.reset();
+    m_error.clear();
+    m_painted = m_devicesTouched = false;
+    m_content->hide();
+    if (!session() || !selection()) return;
+    connect(selection(), &Selection::byteUnitChanged, this, &TuningView::themeChanged);
+    const auto opened = [this] {
+        predictionChanged();
+        session()->ask<TraceMetrics>(
+            this, "metrics", [](TraceQuery& trace, std::stop_token) { return computeMetrics(trace); },
+            [this](const Answer<TraceMetrics>& answer) {
+                m_measured = answer.value;
+                showMarks();
+            },
+            Urgency::Background);
+    };
+    if (session()->isOpen())
+        opened();
+    else
+        connect(session(), &TraceSession::opened, this, opened);
+}
+
+void TuningView::predictionChanged()
+{
+    m_content->setVisible(emptyReason().isEmpty());
+    showMarks();
+    startIfNeeded();
+    update();
+}
+
+void TuningView::showEvent(QShowEvent* event)
+{
+    View::showEvent(event);
+    startIfNeeded();
+}
+
+void TuningView::startIfNeeded()
+{
+    if (!isVisible() || !session() || !session()->isOpen() || m_searched || !m_error.isEmpty() || !base()) return;
+    if (whatIf()) whatIf()->predictBaseline();
+    search(kFirstLook);
+}
+
+void TuningView::search(std::int64_t most)
+{
+    const std::optional<RunSpec> spec = base();
+    if (!spec) return;
+    if (!m_searcher) {
+        m_searcher = new PlanSearcher(this);
+        connect(m_searcher, &PlanSearcher::found, this, &TuningView::onFound);
+        connect(m_searcher, &PlanSearcher::finished, this, &TuningView::onFinished);
+        connect(m_searcher, &PlanSearcher::failed, this, [this](const Error& error) {
+            m_error = QString::fromStdString(error.message());
+            showState();
+            m_content->setVisible(emptyReason().isEmpty());
+            update();
+        });
+    }
+    m_searched = spec;
+    m_error.clear();
+    m_result.reset();
+    m_painted = false;
+    m_cloud.reset(spec->plan);
+    m_scatter->setCloud(&m_cloud);
+    m_lines->setCloud(&m_cloud);
+    m_model->setRows({});
+    if (!m_devicesTouched) {
+        const QSignalBlocker quiet(m_devices);
+        m_devices->setValue(spec->plan.worldSize());
+    }
+    RunSpec searched = *spec;
+    // Ranks on one processor are as many as the plan wants.
+    if (searched.cluster.fabric == NodeFabric::Shared)
+        searched.cluster.devicesPerNode = std::max(searched.cluster.devicesPerNode, m_devices->value());
+    m_scatter->setCapacity(static_cast<double>(searched.cluster.device.memoryBytes));
+    m_searcher->start(searched, whatIf()->calibration(), m_devices->value(),
+                      static_cast<cost::SearchObjective>(m_objective->currentData().toInt()), most);
+    showGoodput();
+    showState();
+}
+
+void TuningView::onFound(const std::vector<cost::SearchedPlan>& plans)
+{
+    m_cloud.add(plans);
+    if (!m_refresh->isActive()) m_refresh->start();
+}
+
+void TuningView::onFinished(const std::shared_ptr<const cost::PlanSearchResult>& result)
+{
+    m_result = result;
+    refreshPlots();
+    showState();
+}
+
+void TuningView::refreshPlots()
+{
+    m_refresh->stop();
+    m_painted = false;
+    m_scatter->setBrushes(m_lines->brushes());
+    m_lines->refresh();
+    fillTable();
+    showState();
+}
+
+void TuningView::fillTable()
+{
+    std::vector<PlanRow> rows;
+    const auto tokens = [this](double seconds) {
+        const double samples = static_cast<double>(m_searched->training.batch);
+        return seconds > 0 && m_searched->training.sequence > 0
+                   ? samples * static_cast<double>(m_searched->training.sequence) / seconds
+                   : 0.0;
+    };
+    const bool brushed = m_lines->brushes() != PlanBrushes{};
+    if (m_result && !brushed && !m_result->best.empty()) {
+        // Those were simulated: they agree with what `predict` says.
+        for (const cost::SearchedPlan& each : m_result->best)
+            rows.push_back({each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt});
+    } else {
+        for (const std::uint32_t index : m_cloud.best(m_lines->brushes(), kTableRows)) {
+            const PlanPoint& point = m_cloud.points()[index];
+            rows.push_back({m_cloud.plan(index), point.seconds, point.bytes, tokens(point.seconds), true, index});
+        }
+    }
+    m_model->setRows(std::move(rows));
+    m_clear->setVisible(brushed);
+}
+
+void TuningView::showState()
+{
+    const bool running = isSearching();
+    m_start->setText(running ? tr("Stop") : m_result && m_result->stopped ? tr("Search all") : tr("Search"));
+    const cost::SearchCounts counts = m_searcher ? m_searcher->counts() : cost::SearchCounts{};
+    QString text = tr("%1 plans priced, %2 fit").arg(formatCount(counts.evaluated), formatCount(counts.feasible));
+    if (running)
+        text = tr("searching: ") + text;
+    else if (m_result && m_result->stopped)
+        text += tr(" (stopped early)");
+    m_state->setText(text);
+    QString finding;
+    if (m_model->rowCount() > 0 && m_model->row(0).feasible) {
+        const PlanRow& best = m_model->row(0);
+        finding = tr("best: %1, %2, %3").arg(formatDuration(Duration::fromSeconds(best.seconds), 3),
+                                             formatBytes(best.bytes, selection() ? selection()->byteUnit() : ByteUnit::GB),
+                                             planSummary(best.plan));
+    } else if (!running && counts.evaluated > 0) {
+        finding = tr("no plan fits into the devices' memory");
+    } else if (!running && m_result) {
+        finding = tr("no plan divides this network and batch over so many devices");
+    }
+    m_planCard->finding().setText(finding);
+    m_planCard->finding().setTone(finding.startsWith(tr("no plan")) ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
+}
+
+void TuningView::showMarks()
+{
+    if (!whatIf()) return;
+    std::optional<PlanScatter::Mark> recorded, sliders;
+    if (const auto baseline = whatIf()->baseline())
+        recorded = PlanScatter::Mark{baseline->step.step.seconds, baseline->step.peakBytes, tr("this run (predicted)")};
+    if (const auto step = whatIf()->step(); step && whatIf()->isActive() && !whatIf()->isAsRecorded())
+        sliders = PlanScatter::Mark{step->step.seconds, step->peakBytes, tr("sliders")};
+    m_scatter->setRecorded(std::move(recorded));
+    m_scatter->setSliders(std::move(sliders));
+}
+
+void TuningView::showGoodput()
+{
+    cost::GoodputInput input;
+    input.devices = m_devices->value();
+    input.deviceMtbfHours = m_mtbf->value();
+    input.checkpointSeconds = m_checkpoint->value();
+    input.restartSeconds = m_restart->value();
+    m_goodput->setInput(input);
+    m_goodputCard->finding().setText(m_goodput->sentence());
+}
+
+void TuningView::choosePoint(std::uint32_t index)
+{
+    m_scatter->setSelected(index);
+    m_lines->setSelected(index);
+    takePlan(m_cloud.plan(index));
+}
+
+void TuningView::takePlan(const ParallelPlan& plan)
+{
+    if (!whatIf() || !m_searched) return;
+    RunSpec spec = *m_searched;
+    spec.plan = plan;
+    if (spec.cluster.fabric == NodeFabric::Shared)
+        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, plan.worldSize());
+    whatIf()->propose(spec, tr("plan of the search"));
+}
+
+void TuningView::fitAll()
+{
+    m_lines->setBrushes({});
+}
+
+bool TuningView::showsFinalData() const
+{
+    if (!session() || !session()->isOpen()) return false;
+    if (!emptyReason().isEmpty()) return true;
+    return m_result && !isSearching() && m_painted && !m_refresh->isActive() && !whatIf()->isPredicting();
+}
+
+QString TuningView::emptyReason() const
+{
+    if (!session() || !selection()) return tr("Open or record a trace to search for a better plan.");
+    if (!session()->isOpen()) return {};
+    if (!m_error.isEmpty()) return tr("The plans of this network cannot be searched. %1").arg(m_error);
+    if (!base())
+        return tr("This trace does not say which network ran on which machines.\nOpen the What-if sliders and choose them "
+                  "to search for a plan.");
+    return {};
+}
+
+QString TuningView::tableAsCsv() const
+{
+    return m_model->rowCount() > 0 ? csvOf(*m_model) : QString();
+}
+
+void TuningView::themeChanged()
+{
+    const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
+    m_scatter->setByteUnit(unit);
+    m_lines->setByteUnit(unit);
+    m_model->setByteUnit(unit);
+    const Theme& t = currentTheme();
+    m_legend->setEntries({{PlotLegend::Mark::Area, colourOf(t, Phase::Forward), tr("fits")},
+                          {PlotLegend::Mark::Line, t.ok, tr("nothing is quicker and smaller")},
+                          {PlotLegend::Mark::Area, t.wallEdge, tr("does not fit")}});
+    m_scatter->refresh();
+    m_lines->refresh();
+    update();
+}
+
+void TuningView::languageChanged()
+{
+    retranslate();
+    themeChanged();
+    showMarks();
+    showState();
+    showGoodput();
+}
+
+void TuningView::paintEvent(QPaintEvent*)
+{
+    if (m_content->isVisibleTo(this)) return; // the scatter reports the frames
+    QPainter painter(this);
+    paintEmpty(painter, rect(), emptyReason());
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The tuning wall: all plans for this network on so many devices as a plot to explore, and what failures and checkpoints
+// take from a long training.
+#pragma once
+
+#include "model/trace/metrics.h"
+#include "views/tuning/plan_cloud.h"
+#include "views/view.h"
+
+#include <memory>
+#include <optional>
+
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QPushButton;
+class QSpinBox;
+class QTableView;
+class QTimer;
+
+namespace fourwalls::views {
+
+class GoodputPlot;
+class PlanLines;
+class PlanScatter;
+class PlanSearcher;
+class PlanTableModel;
+class PlotCard;
+class PlotLegend;
+
+class TuningView : public View {
+    Q_OBJECT
+public:
+    explicit TuningView(QWidget* parent = nullptr);
+    ~TuningView() override;
+
+    QString id() const override { return QStringLiteral("tuning"); }
+    QString title() const override { return tr("Tuning"); }
+    bool showsFinalData() const override;
+    QString emptyReason() const override;
+    QString tableAsCsv() const override;
+    void fitAll() override;
+
+    const PlanCloud& cloud() const { return m_cloud; }
+    PlanScatter& scatter() { return *m_scatter; }
+    PlanLines& lines() { return *m_lines; }
+    QTableView& table() { return *m_table; }
+    bool isSearching() const;
+    /// Loads a plan of the search into the sliders.
+    void takePlan(const ParallelPlan& plan);
+
+protected:
+    void traceChanged() override;
+    void predictionChanged() override;
+    void themeChanged() override;
+    void languageChanged() override;
+    void paintEvent(QPaintEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    void build();
+    void buildActions();
+    void buildGoodput(QWidget* parent);
+    void retranslate();
+    /// The spec whose plans are searched: what the sliders say, else what was recorded.
+    std::optional<RunSpec> base() const;
+    void startIfNeeded();
+    void search(std::int64_t most);
+    void onFound(const std::vector<cost::SearchedPlan>& plans);
+    void onFinished(const std::shared_ptr<const cost::PlanSearchResult>& result);
+    void refreshPlots();
+    void fillTable();
+    void showState();
+    void showMarks();
+    void showGoodput();
+    void choosePoint(std::uint32_t index);
+
+    QWidget* m_content = nullptr;
+    PlotCard *m_planCard = nullptr, *m_linesCard = nullptr, *m_tableCard = nullptr, *m_goodputCard = nullptr;
+    PlotLegend* m_legend = nullptr;
+    PlanScatter* m_scatter = nullptr;
+    PlanLines* m_lines = nullptr;
+    QTableView* m_table = nullptr;
+    PlanTableModel* m_model = nullptr;
+    GoodputPlot* m_goodput = nullptr;
+    QSpinBox* m_devices = nullptr;
+    QComboBox* m_objective = nullptr;
+    QPushButton *m_start = nullptr, *m_clear = nullptr;
+    QLabel *m_devicesName = nullptr, *m_state = nullptr;
+    QDoubleSpinBox *m_mtbf = nullptr, *m_checkpoint = nullptr, *m_restart = nullptr;
+    QLabel *m_mtbfName = nullptr, *m_checkpointName = nullptr, *m_restartName = nullptr;
+    QTimer* m_refresh = nullptr; ///< several batches of plans, one picture
+
+    PlanSearcher* m_searcher = nullptr; ///< made with the first search
+    PlanCloud m_cloud;
+    std::optional<RunSpec> m_searched;
+    std::shared_ptr<const cost::PlanSearchResult> m_result;
+    std::shared_ptr<const TraceMetrics> m_measured;
+    QString m_error;
+    bool m_devicesTouched = false, m_painted = false;
+};
+
+} // namespace fourwalls::views
