@@ -41,15 +41,14 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
     row.push_back(op ? idOf(op->layer) : QVariant());
 }
 
-#define FOURWALLS_COLUMN(text, kind) {QT_TRANSLATE_NOOP("TraceTables", text), CellKind::kind}
 
 Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("step", Number),          FOURWALLS_COLUMN("warm-up", Text),
-                     FOURWALLS_COLUMN("begin", Instant),         FOURWALLS_COLUMN("time", Duration),
-                     FOURWALLS_COLUMN("loss", Number),           FOURWALLS_COLUMN("learning rate", Number),
-                     FOURWALLS_COLUMN("gradient norm", Number),  FOURWALLS_COLUMN("samples", Count),
-                     FOURWALLS_COLUMN("tokens", Count)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},          {QT_TRANSLATE_NOOP("TraceTables", "warm-up"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},         {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "loss"), CellKind::Number},           {QT_TRANSLATE_NOOP("TraceTables", "learning rate"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "gradient norm"), CellKind::Number},  {QT_TRANSLATE_NOOP("TraceTables", "samples"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "tokens"), CellKind::Count}};
     FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(question.rank));
     table.total = static_cast<qint64>(steps.size());
     for (const StepView& step : steps) {
@@ -64,12 +63,12 @@ Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& t
 
 Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("rank", Number),    FOURWALLS_COLUMN("device", Text),
-                     FOURWALLS_COLUMN("host", Text),      FOURWALLS_COLUMN("pipeline stage", Number),
-                     FOURWALLS_COLUMN("memory", Bytes),   FOURWALLS_COLUMN("stands for", Count),
-                     FOURWALLS_COLUMN("compute", Duration), FOURWALLS_COLUMN("exposed communication", Duration),
-                     FOURWALLS_COLUMN("bubble", Duration), FOURWALLS_COLUMN("idle", Duration),
-                     FOURWALLS_COLUMN("waiting", Duration)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},    {QT_TRANSLATE_NOOP("TraceTables", "device"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "host"), CellKind::Text},      {QT_TRANSLATE_NOOP("TraceTables", "pipeline stage"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "memory"), CellKind::Bytes},   {QT_TRANSLATE_NOOP("TraceTables", "stands for"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "compute"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "exposed communication"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "bubble"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "idle"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration}};
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> steps, trace.stepSummaries());
     for (const RankInfo& rank : trace.info().header.ranks) {
         StepSummary sum;
@@ -94,13 +93,13 @@ Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 
 Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("rank", Number),         FOURWALLS_COLUMN("step", Number),
-                     FOURWALLS_COLUMN("peak", Bytes),          FOURWALLS_COLUMN("at", Instant),
-                     FOURWALLS_COLUMN("weights", Bytes),       FOURWALLS_COLUMN("gradients", Bytes),
-                     FOURWALLS_COLUMN("optimizer state", Bytes), FOURWALLS_COLUMN("activations", Bytes),
-                     FOURWALLS_COLUMN("temporaries", Bytes),   FOURWALLS_COLUMN("communication buffers", Bytes),
-                     FOURWALLS_COLUMN("workspace", Bytes),     FOURWALLS_COLUMN("other", Bytes),
-                     FOURWALLS_COLUMN("resident", Bytes),      FOURWALLS_COLUMN("reserved", Bytes)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},         {QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "peak"), CellKind::Bytes},          {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "weights"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "gradients"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "optimizer state"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "activations"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "temporaries"), CellKind::Bytes},   {QT_TRANSLATE_NOOP("TraceTables", "communication buffers"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "workspace"), CellKind::Bytes},     {QT_TRANSLATE_NOOP("TraceTables", "other"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "resident"), CellKind::Bytes},      {QT_TRANSLATE_NOOP("TraceTables", "reserved"), CellKind::Bytes}};
     FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> summaries, trace.memorySummaries());
     table.total = static_cast<qint64>(summaries.size());
     for (const MemorySummary& summary : summaries) {
@@ -116,11 +115,11 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {FOURWALLS_COLUMN("operator", Text),   FOURWALLS_COLUMN("phase", Text),
-                     FOURWALLS_COLUMN("layer", Number),    FOURWALLS_COLUMN("kind", Text),
-                     FOURWALLS_COLUMN("count", Count),     FOURWALLS_COLUMN("total", Duration),
-                     FOURWALLS_COLUMN("mean", Duration),   FOURWALLS_COLUMN("longest", Duration),
-                     FOURWALLS_COLUMN("FLOP/s", PerSecond), FOURWALLS_COLUMN("details", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},   {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},    {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},     {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},   {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond}, {QT_TRANSLATE_NOOP("TraceTables", "details"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(question.limit));
     for (const OpSummary& summary : ops) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", {}, {}};
@@ -139,10 +138,10 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
 
 Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {FOURWALLS_COLUMN("name", Text),     FOURWALLS_COLUMN("phase", Text),
-                     FOURWALLS_COLUMN("layer", Number),  FOURWALLS_COLUMN("track", Text),
-                     FOURWALLS_COLUMN("rank", Number),   FOURWALLS_COLUMN("begin", Instant),
-                     FOURWALLS_COLUMN("time", Duration), FOURWALLS_COLUMN("micro-batch", Number)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Text},     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},  {QT_TRANSLATE_NOOP("TraceTables", "track"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},   {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number}};
     SearchQuery everything;
     everything.range = question.range;
     everything.limit = question.limit;
@@ -166,12 +165,12 @@ Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("rank", Number),      FOURWALLS_COLUMN("operation", Text),
-                     FOURWALLS_COLUMN("group", Text),       FOURWALLS_COLUMN("number", Number),
-                     FOURWALLS_COLUMN("begin", Instant),    FOURWALLS_COLUMN("waiting", Duration),
-                     FOURWALLS_COLUMN("transfer", Duration), FOURWALLS_COLUMN("payload", Bytes),
-                     FOURWALLS_COLUMN("sent", Bytes),       FOURWALLS_COLUMN("peer", Number),
-                     FOURWALLS_COLUMN("algorithm", Text),   FOURWALLS_COLUMN("protocol", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},      {QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},       {QT_TRANSLATE_NOOP("TraceTables", "number"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},    {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "peer"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "algorithm"), CellKind::Text},   {QT_TRANSLATE_NOOP("TraceTables", "protocol"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> list, trace.collectives(std::nullopt, question.range, question.limit));
     const auto& groups = trace.info().groups;
     for (const CollectiveView& each : list) {
@@ -189,10 +188,10 @@ Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTa
 
 Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("operation", Text),    FOURWALLS_COLUMN("group", Text),
-                     FOURWALLS_COLUMN("count", Count),       FOURWALLS_COLUMN("payload", Bytes),
-                     FOURWALLS_COLUMN("sent", Bytes),        FOURWALLS_COLUMN("transfer", Duration),
-                     FOURWALLS_COLUMN("waiting", Duration)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},    {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},       {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},        {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration}};
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> list, trace.collectiveSummaries());
     const auto& groups = trace.info().groups;
     for (const CollectiveSummary& each : list) {
@@ -207,11 +206,11 @@ Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& t
 
 Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("bytes", Bytes),       FOURWALLS_COLUMN("category", Text),
-                     FOURWALLS_COLUMN("operator", Text),     FOURWALLS_COLUMN("phase", Text),
-                     FOURWALLS_COLUMN("layer", Number),      FOURWALLS_COLUMN("micro-batch", Number),
-                     FOURWALLS_COLUMN("begin", Instant),     FOURWALLS_COLUMN("life", Duration),
-                     FOURWALLS_COLUMN("address", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "bytes"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "category"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},      {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},     {QT_TRANSLATE_NOOP("TraceTables", "life"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "address"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const AllocationList list,
                          trace.allocations(question.rank, question.range, question.limit, 10 * static_cast<std::int64_t>(question.limit)));
     for (const AllocationView& item : list.items) {
@@ -229,8 +228,8 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
 
 Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {FOURWALLS_COLUMN("counter", Text), FOURWALLS_COLUMN("rank", Number), FOURWALLS_COLUMN("at", Instant),
-                     FOURWALLS_COLUMN("value", Number)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "counter"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "value"), CellKind::Number}};
     const auto& counters = trace.info().counters;
     return trace.scanCounters(
         [&](const CounterRecord& record) {
@@ -248,8 +247,8 @@ Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable
 
 Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("event", Text), FOURWALLS_COLUMN("rank", Number), FOURWALLS_COLUMN("at", Instant),
-                     FOURWALLS_COLUMN("text", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "event"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "text"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> list, trace.events(question.range, question.limit));
     for (const EventRecord& event : list)
         table.rows.push_back({text(name(event.kind)), idOf(event.rank), number(event.at.ns), text(event.text)});
@@ -259,8 +258,8 @@ Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("group", Text), FOURWALLS_COLUMN("from", Number), FOURWALLS_COLUMN("to", Number),
-                     FOURWALLS_COLUMN("payload", Bytes), FOURWALLS_COLUMN("sent", Bytes), FOURWALLS_COLUMN("messages", Count)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "from"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "to"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "messages"), CellKind::Count}};
     for (const TrafficRecord& each : trace.info().closing.traffic) {
         if (table.rows.size() == question.limit) break;
         table.rows.push_back({text(each.group), number(each.from.value), number(each.to.value), number(each.payloadBytes),
@@ -272,8 +271,8 @@ Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable&
 
 Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("group", Text), FOURWALLS_COLUMN("members", Count), FOURWALLS_COLUMN("ranks", Text),
-                     FOURWALLS_COLUMN("transport", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "members"), CellKind::Count}, {QT_TRANSLATE_NOOP("TraceTables", "ranks"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "transport"), CellKind::Text}};
     constexpr std::size_t kMostNamed = 64;
     for (const ProcessGroupInfo& group : trace.info().groups) {
         QStringList ranks;
@@ -288,8 +287,8 @@ Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 
 Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {FOURWALLS_COLUMN("what", Text), FOURWALLS_COLUMN("kind", Text), FOURWALLS_COLUMN("count", Count),
-                     FOURWALLS_COLUMN("why", Text)};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "what"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "why"), CellKind::Text}};
     for (const AuditRecord& record : trace.info().audit) {
         if (record.name == "import_facts") continue; // the figures of the raw events, for programs
         table.rows.push_back({text(record.name), text(name(record.severity)), number(record.count), text(record.detail)});
@@ -297,7 +296,6 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
     return {};
 }
 
-#undef FOURWALLS_COLUMN
 
 } // namespace
 
