@@ -17,7 +17,7 @@ namespace {
 constexpr int kPiecesRole = Qt::UserRole + 20; ///< a list of (share, colour) pairs, flat
 }
 
-void CellModel::setContent(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows)
+void CellModel::setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows)
 {
     beginResetModel();
     m_columns = std::move(columns);
@@ -39,7 +39,7 @@ int CellModel::columnCount(const QModelIndex& parent) const
 QVariant CellModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid()) return {};
-    const TableCell& cell = m_rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+    const CellValue& cell = m_rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
     switch (role) {
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: return cell.text;
@@ -65,7 +65,7 @@ QVariant CellModel::data(const QModelIndex& index, int role) const
 QVariant CellModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-    const TableColumn& column = m_columns[static_cast<std::size_t>(section)];
+    const CellColumn& column = m_columns[static_cast<std::size_t>(section)];
     if (role == Qt::DisplayRole) return column.title;
     if (role == Qt::ToolTipRole && !column.toolTip.isEmpty()) return column.toolTip;
     if (role == Qt::TextAlignmentRole && column.isFigure) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
@@ -100,7 +100,7 @@ int CellTable::rows() const
     return m_model->rowCount();
 }
 
-void CellTable::setContent(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows, int sortBy,
+void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows, int sortBy,
                            Qt::SortOrder order)
 {
     m_quiet = true;

@@ -22,7 +22,7 @@ struct BarPiece {
     QColor colour;
 };
 
-struct TableCell {
+struct CellValue {
     QString text;
     QVariant exact;              ///< sorting and CSV; the text if invalid
     std::optional<double> share; ///< a bar behind the text, see ShareDelegate
@@ -32,7 +32,7 @@ struct TableCell {
     std::vector<BarPiece> pieces; ///< instead of text: pieces side by side
 };
 
-struct TableColumn {
+struct CellColumn {
     QString title, toolTip;
     bool isFigure = false; ///< right-aligned
     int width = 80;        ///< 0: takes what is left
@@ -42,8 +42,8 @@ class CellModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     using QAbstractTableModel::QAbstractTableModel;
-    void setContent(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows);
-    const std::vector<TableColumn>& columns() const { return m_columns; }
+    void setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows);
+    const std::vector<CellColumn>& columns() const { return m_columns; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -51,8 +51,8 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
-    std::vector<TableColumn> m_columns;
-    std::vector<std::vector<TableCell>> m_rows;
+    std::vector<CellColumn> m_columns;
+    std::vector<std::vector<CellValue>> m_rows;
 };
 
 /// The table. Rows are named by their place in what setContent was given, however they are sorted.
@@ -62,7 +62,7 @@ public:
     explicit CellTable(QWidget* parent = nullptr);
 
     /// Keeps the sorting that a person chose as long as there are as many columns. sortBy: at first; -1: as given.
-    void setContent(std::vector<TableColumn> columns, std::vector<std::vector<TableCell>> rows, int sortBy = -1,
+    void setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows, int sortBy = -1,
                     Qt::SortOrder order = Qt::DescendingOrder);
     /// Selects and shows a row without emitting anything; -1: none.
     void showRow(int row);

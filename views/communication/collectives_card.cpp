@@ -58,7 +58,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         return m_table->setContent({}, {});
     }
     const QString step = stepName(facts->step.window);
-    std::vector<TableColumn> columns{
+    std::vector<CellColumn> columns{
         {tr("operation"), {}, false, 172},
         {tr("ranks"), tr("Groups × members of each"), true, 60},
         {tr("count"), tr("Operations in the measured steps, each counted once for all its members"), true, 64},
@@ -92,10 +92,10 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         exposed += kind.exposed();
         if (!largest || kind.time() > largest->time()) largest = &kind;
     }
-    std::vector<std::vector<TableCell>> rows;
+    std::vector<std::vector<CellValue>> rows;
     for (const CollectiveRow& row : facts->rows) {
         const auto bytes = [&](std::int64_t value) {
-            return TableCell{value > 0 ? formatBytes(static_cast<double>(value), unit) : QString(kDash),
+            return CellValue{value > 0 ? formatBytes(static_cast<double>(value), unit) : QString(kDash),
                              static_cast<qlonglong>(value),
                              {},
                              {},
@@ -104,10 +104,10 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
                              {}};
         };
         const auto time = [&](Duration value) {
-            return TableCell{formatDuration(value, 3), static_cast<qlonglong>(value.ns), {}, {}, {}, {}, {}};
+            return CellValue{formatDuration(value, 3), static_cast<qlonglong>(value.ns), {}, {}, {}, {}, {}};
         };
         const auto rate = [&](const std::optional<double>& value) {
-            return TableCell{value ? formatRate(*value, QStringLiteral("B/s")) : QString(kDash),
+            return CellValue{value ? formatRate(*value, QStringLiteral("B/s")) : QString(kDash),
                              value ? QVariant(*value) : QVariant(-1.0),
                              {},
                              {},
@@ -115,7 +115,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
                              {},
                              {}};
         };
-        std::vector<TableCell> cells;
+        std::vector<CellValue> cells;
         cells.push_back({kindName(row.operation, row.group), {}, {}, t.communication, {}, {}, {}});
         cells.push_back({groupShape(row.groups, row.members), static_cast<qlonglong>(row.members), {}, {}, {}, {}, {}});
         cells.push_back({formatCount(row.count), static_cast<qlonglong>(row.count), {}, {}, {}, {}, {}});
@@ -124,7 +124,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         cells.push_back(time(row.time));
         cells.push_back(time(row.wait));
         if (ghost) {
-            TableCell cell{QString(kDash), -1.0, {}, {}, t.prediction, {}, {}};
+            CellValue cell{QString(kDash), -1.0, {}, {}, t.prediction, {}, {}};
             for (const CollectiveRow& other : *predicted)
                 if (other.operation == row.operation && other.group == row.group && other.count > 0 && row.count > 0) {
                     const Duration each{other.time.ns / other.count}, own{row.time.ns / row.count};
@@ -135,7 +135,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         }
         cells.push_back(rate(row.algorithmBytesPerSecond));
         cells.push_back(rate(row.busBytesPerSecond));
-        TableCell share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
+        CellValue share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
         if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
             const double hiddenShare =
                 static_cast<double>(row.inStep->hidden().ns) / static_cast<double>(row.inStep->time().ns);

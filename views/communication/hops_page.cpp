@@ -116,13 +116,13 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
     m_unit = unit;
     m_plot->setByteUnit(unit);
     m_rows.clear();
-    std::vector<TableColumn> columns{{tr("begins"), tr("After the step's begin"), true, 78},
-                                     {tr("operation"), {}, false, 0},
-                                     {tr("ranks"), {}, true, 48},
-                                     {tr("payload"), {}, true, 76},
-                                     {tr("transfer"), {}, true, 76},
-                                     {tr("skew"), tr("Last arrival minus first arrival"), true, 76}};
-    std::vector<std::vector<TableCell>> rows;
+    std::vector<CellColumn> columns{{tr("begins"), tr("After the step's begin"), true, 78},
+                                    {tr("operation"), {}, false, 0},
+                                    {tr("ranks"), {}, true, 48},
+                                    {tr("payload"), {}, true, 76},
+                                    {tr("transfer"), {}, true, 76},
+                                    {tr("skew"), tr("Last arrival minus first arrival"), true, 76}};
+    std::vector<std::vector<CellValue>> rows;
     if (m_data) {
         const auto& operations = m_data->step.operations;
         for (std::size_t i = 0; i < operations.size() && m_rows.size() < kListed; ++i) {
@@ -135,7 +135,7 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
                                                                                     ? info.groups[index].ranks.size()
                                                                                     : operation.members.size());
             const auto time = [](Duration d) {
-                return TableCell{formatDuration(d, 3), static_cast<qlonglong>(d.ns), {}, {}, {}, {}, {}};
+                return CellValue{formatDuration(d, 3), static_cast<qlonglong>(d.ns), {}, {}, {}, {}, {}};
             };
             QString what = kindName(operation.operation, groupName(info, operation.group));
             if (operation.isMessage() && operation.members.front().record.peer)

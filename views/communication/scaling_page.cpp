@@ -221,7 +221,7 @@ void ScalingPage::fillLinks(const ScalingData* scaling)
 void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
 {
     const Theme& t = currentTheme();
-    std::vector<TableColumn> columns{
+    std::vector<CellColumn> columns{
         {tr("group"), {}, false, 110},
         {tr("ranks"), tr("Members of one group"), true, 56},
         {tr("operations"), tr("Of all groups of that name, in one step"), true, 88},
@@ -235,12 +235,12 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
         {tr("hierarchical"), tr("Inside nodes, then between them; only where groups span nodes"), true, 104},
         {tr("sent"), tr("What all ranks together sent (predictions: would send)"), true, 92},
         {tr("sent / naive"), {}, false, 0}};
-    std::vector<std::vector<TableCell>> rows;
+    std::vector<std::vector<CellValue>> rows;
     double sent = 0, naive = 0;
     if (facts)
         for (const GroupTraffic& row : facts->formulas) {
             const auto bytes = [&](std::optional<double> value, const QString& tip = {}) {
-                return TableCell{value ? formatBytes(*value, unit) : QString(kDash),
+                return CellValue{value ? formatBytes(*value, unit) : QString(kDash),
                                  value ? QVariant(*value) : QVariant(-1.0),
                                  {},
                                  {},

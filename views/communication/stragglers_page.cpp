@@ -132,7 +132,7 @@ void StragglersPage::fillPlot(const TraceInfo& info)
 void StragglersPage::fillTable()
 {
     const Theme& t = currentTheme();
-    std::vector<TableColumn> columns{
+    std::vector<CellColumn> columns{
         {tr("rank"), {}, true, 56},
         {tr("came last"), tr("Share of its operations in which this rank arrived last"), false, 150},
         {tr("times"), tr("Operations in which it came last, of all that it took part in with others"), true, 92},
@@ -140,7 +140,7 @@ void StragglersPage::fillTable()
         {tr("waited"), tr("Own arrival to last arrival, added up"), true, 84},
         {tr("others waited for it"),
          tr("What the others waited in operations in which this rank came last, added up over them"), false, 0}};
-    std::vector<std::vector<TableCell>> rows;
+    std::vector<std::vector<CellValue>> rows;
     if (m_data) {
         Duration most;
         for (const RankLateness& rank : m_data->skew.ranks) most = std::max(most, rank.caused);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See operators_page.h.
+#include "views/performance/operators_page.h"
+
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/plot_xy.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <QHBoxLayout>
+#include <QSplitter>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr std::size_t kMostPoints = 1500;
+constexpr std::size_t kMostRows = 500;
+
+QString describe(const RooflinePoint& point)
+{
+    QStringList parts{QString::fromStdString(point.name)};
+    if (point.phase != Phase::None) parts << words(point.phase);
+    return parts.join(QStringLiteral(" · "));
+}
+
+} // namespace
+
+OperatorsPage::OperatorsPage(QWidget* parent) : QWidget(parent)
+{
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* splitter = new QSplitter(Qt::Horizontal, this);
+    layout->addWidget(splitter);
+    m_rooflineCard = new PlotCard(splitter);
+    m_legend = new PlotLegend(m_rooflineCard);
+    m_roofline = new XyPlot(m_rooflineCard);
+    m_rooflineCard->addContent(m_legend);
+    m_rooflineCard->addContent(m_roofline, 1);
+    auto* right = new QSplitter(Qt::Vertical, splitter);
+    m_utilisationCard = new PlotCard(right);
+    m_utilisation = new XyPlot(m_utilisationCard);
+    m_utilisationCard->addContent(m_utilisation, 1);
+    m_tableCard = new PlotCard(right);
+    m_table = new CellTable(m_tableCard);
+    m_tableCard->addContent(m_table, 1);
+    for (QSplitter* each : {splitter, right}) {
+        each->setHandleWidth(kGap);
+        each->setChildrenCollapsible(false);
+    }
+    splitter->setSizes({4900, 5100});
+    right->setSizes({3600, 6400});
+    connect(m_utilisation, &XyPlot::pointChosen, this, [this](int step) { emit stepChosen(StepIndex(step)); });
+    connect(m_utilisation, &XyPlot::pointActivated, this, [this](int step) { emit stepActivated(StepIndex(step)); });
+    retranslate();
+}
+
+void OperatorsPage::retranslate()
+{
+    m_rooflineCard->title().setText(tr("Roofline"));
+    m_utilisationCard->title().setText(tr("Utilisation"));
+    m_tableCard->title().setText(tr("Operators"));
+    m_roofline->setAccessibleName(tr("Operators by arithmetic intensity and achieved rate"));
+    m_utilisation->setAccessibleName(tr("MFU and HFU of each step"));
+    m_table->setAccessibleName(tr("Operators by time"));
+}
+
+void OperatorsPage::present(std::shared_ptr<const PerformanceData> facts, const PredictedUtilisation& predicted)
+{
+    m_facts = std::move(facts);
+    fillRoofline();
+    fillUtilisation(predicted);
+    fillTable();
+}
+
+void OperatorsPage::fillRoofline()
+{
+    const Theme& t = currentTheme();
+    m_finding.clear();
+    if (!m_facts || m_facts->roofline.points.empty()) {
+        m_roofline->setContent({}, {}, {});
+        m_legend->setEntries({});
+        m_finding = m_facts ? tr("no operator says both its FLOPs and its bytes: kernels of imported traces rarely do")
+                            : QString();
+        return m_rooflineCard->finding().setText(m_finding);
+    }
+    const OperatorRoofline& roofs = m_facts->roofline;
+    XyContent content;
+    std::set<Phase> phases;
+    double left = 1e300, right = 0, low = 1e300, high = 0;
+    std::vector<const RooflinePoint*> shown;
+    for (const RooflinePoint& point : roofs.points)
+        if (shown.size() < kMostPoints) shown.push_back(&point);
+    // The largest are painted first, so that small ones stay in sight.
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const RooflinePoint& each = *shown[i];
+        XyPoint point;
+        point.x = *each.intensity();
+        point.y = *each.flopsPerSecond();
+        point.size = std::clamp(5 + 90 * std::sqrt(each.share / 4), 5.0, 34.0);
+        point.colour = colourOf(t, each.phase);
+        point.id = static_cast<int>(i);
+        phases.insert(each.phase);
+        left = std::min(left, point.x);
+        right = std::max(right, point.x);
+        low = std::min(low, point.y);
+        high = std::max(high, point.y);
+        content.points.push_back(std::move(point));
+    }
+    // Names for those that take most, once each.
+    std::set<std::string> named;
+    for (std::size_t i = 0; i < shown.size() && named.size() < 5; ++i)
+        if (named.insert(shown[i]->name).second)
+            content.points[i].label = QString::fromStdString(shown[i]->name).left(28);
+    left = std::min(left / 2, 0.1);
+    right *= 4;
+    XyWall wall;
+    if (roofs.peakFlops && roofs.bytesPerSecond) {
+        const double ridge = *roofs.peakFlops / *roofs.bytesPerSecond;
+        right = std::max(right, ridge * 6);
+        wall.limit = {
+            {left / 10, left / 10 * *roofs.bytesPerSecond}, {ridge, *roofs.peakFlops}, {right * 10, *roofs.peakFlops}};
+        XyPoint label;
+        label.x = left * 3;
+        label.y = left * 3 * *roofs.bytesPerSecond;
+        label.size = 0;
+        label.colour = Qt::transparent;
+        label.label = tr("memory %1").arg(formatRate(*roofs.bytesPerSecond, QStringLiteral("B/s")));
+        content.points.insert(content.points.begin(), std::move(label));
+        low = std::min(low, left * *roofs.bytesPerSecond * 4);
+    } else if (roofs.peakFlops) {
+        wall.limit = {{left / 10, *roofs.peakFlops}, {right * 10, *roofs.peakFlops}};
+    } else if (roofs.bytesPerSecond) {
+        wall.limit = {{left / 10, left / 10 * *roofs.bytesPerSecond}, {right * 10, right * 10 * *roofs.bytesPerSecond}};
+    }
+    if (roofs.peakFlops) {
+        const QString source = m_facts->peakSource == "datasheet" ? tr("data sheet") : tr("measured");
+        wall.label = tr("peak %1, %2").arg(formatRate(*roofs.peakFlops, QStringLiteral("FLOP/s")), source);
+        high = std::max(high, *roofs.peakFlops);
+    }
+    if (!wall.limit.empty()) content.walls.push_back(std::move(wall));
+
+    std::vector<PlotLegend::Entry> legend;
+    for (const Phase phase : phases) legend.push_back({PlotLegend::Mark::Area, colourOf(t, phase), words(phase)});
+    legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
+    m_legend->setEntries(std::move(legend));
+    m_roofline->setToolTips([facts = m_facts](int id) {
+        const RooflinePoint& point = facts->roofline.points[static_cast<std::size_t>(id)];
+        const auto possible = facts->roofline.attainable(*point.intensity());
+        QString text = describe(point);
+        if (point.layer) text += tr(" · layer %1").arg(point.layer->value);
+        text += tr("\n%1 at %2 FLOP/byte")
+                    .arg(formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
+                         formatFigure(*point.intensity(), 3));
+        if (possible)
+            text += tr(", %1 of what its roof allows").arg(formatPercent(*point.flopsPerSecond() / *possible, 0));
+        return text + tr("\n%1 × %2, %3 of all compute time")
+                          .arg(formatCount(point.count), formatDuration(point.mean(), 3), formatPercent(point.share));
+    });
+    XyAxis x{tr("arithmetic intensity [FLOP/byte]"), true, [](double v) { return formatRate(v, QString()); },
+             std::pair(left, right)};
+    if (left < 1) x.text = [](double v) { return v >= 1000 ? formatRate(v, QString()) : QString::number(v, 'g', 3); };
+    XyAxis y{tr("achieved [FLOP/s]"), true, [](double v) { return formatRate(v, QString()); },
+             std::pair(low / 2, high * 3)};
+    m_roofline->setContent(std::move(x), std::move(y), std::move(content));
+
+    const double all = static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
+    if (roofs.peakFlops && roofs.bytesPerSecond)
+        m_finding = tr("%1 of compute time lies under the memory roof, %2 under the compute roof")
+                        .arg(formatPercent(static_cast<double>(roofs.memoryBound.ns) / all, 0),
+                             formatPercent(static_cast<double>(roofs.computeBound.ns) / all, 0));
+    else
+        m_finding = tr("the device's peak is not known, so neither is what is possible");
+    m_rooflineCard->finding().setText(m_finding);
+}
+
+void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
+{
+    const Theme& t = currentTheme();
+    XyContent content;
+    if (m_facts) {
+        XyLine mfu, hfu;
+        mfu.pen = QPen(t.text, 1.6);
+        hfu.pen = QPen(t.phases[static_cast<std::size_t>(Phase::Recompute)], 1.6);
+        bool differs = false;
+        double top = 0;
+        for (const StepUtilisation& step : m_facts->steps) {
+            if (!step.mfu) continue;
+            mfu.points.emplace_back(step.step.value, *step.mfu);
+            XyPoint point;
+            point.x = step.step.value;
+            point.y = *step.mfu;
+            point.size = 7;
+            point.colour = t.text;
+            point.mark = step.warmup ? XyMark::Ring : XyMark::Disc;
+            point.id = step.step.value;
+            if (m_facts->steps.size() <= 400) content.points.push_back(std::move(point));
+            if (step.hfu) {
+                hfu.points.emplace_back(step.step.value, *step.hfu);
+                differs = differs || *step.hfu > *step.mfu * 1.0001;
+                top = std::max(top, *step.hfu);
+            }
+            top = std::max(top, *step.mfu);
+        }
+        if (differs) content.lines.push_back(hfu);
+        const bool any = !mfu.points.empty();
+        if (any) content.lines.push_back(std::move(mfu));
+        const auto ghost = [&](std::optional<double> value) {
+            if (!value || !any) return;
+            XyLine line;
+            line.pen = QPen(t.prediction, 1.6, Qt::CustomDashLine);
+            line.pen.setDashPattern({4, 3});
+            line.points = {{m_facts->steps.front().step.value - 0.5, *value},
+                           {m_facts->steps.back().step.value + 0.5, *value}};
+            content.lines.push_back(std::move(line));
+            top = std::max(top, *value);
+        };
+        ghost(predicted.mfu);
+        XyAxis x{
+            tr("step"),
+            false,
+            [](double v) { return std::abs(v - std::round(v)) < 1e-6 ? QString::number(std::llround(v)) : QString(); },
+            {}};
+        if (any) x.range = {m_facts->steps.front().step.value - 0.5, m_facts->steps.back().step.value + 0.5};
+        XyAxis y{differs ? tr("MFU, and HFU with recomputation") : tr("MFU"), false,
+                 [top](double v) { return formatPercent(v, top < 0.05 ? 1 : 0); },
+                 std::pair(0.0, std::max(1e-4, top * 1.2))};
+        m_utilisation->setToolTips([facts = m_facts](int id) {
+            for (const StepUtilisation& step : facts->steps)
+                if (step.step.value == id)
+                    return tr("step %1%2: %3\nMFU %4, HFU %5")
+                        .arg(id)
+                        .arg(step.warmup ? tr(" (warm-up)") : QString())
+                        .arg(formatDuration(step.range.length(), 4),
+                             step.mfu ? formatPercent(*step.mfu, 2) : QString(kDash),
+                             step.hfu ? formatPercent(*step.hfu, 2) : QString(kDash));
+            return QString();
+        });
+        QString text = tr("FLOPs or the peak are not known");
+        if (any && m_facts->metrics.mfu) {
+            text = differs
+                       ? tr("MFU %1, HFU %2 at the median step")
+                             .arg(formatPercent(*m_facts->metrics.mfu), formatPercent(m_facts->metrics.hfu.value_or(0)))
+                       : tr("MFU %1 at the median step").arg(formatPercent(*m_facts->metrics.mfu));
+            if (predicted.mfu) text += tr(" · predicted %1").arg(formatPercent(*predicted.mfu));
+        }
+        m_utilisationCard->finding().setText(text);
+        m_utilisation->setContent(std::move(x), std::move(y), std::move(content));
+    } else {
+        m_utilisation->setContent({}, {}, {});
+    }
+}
+
+void OperatorsPage::fillTable()
+{
+    const Theme& t = currentTheme();
+    std::vector<CellColumn> columns{
+        {tr("operator"), {}, false, 0},
+        {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 118},
+        {tr("time"), {}, true, 76},
+        {tr("count"), {}, true, 62},
+        {tr("FLOP/s"), tr("FLOPs / time"), true, 66},
+        {tr("B/s"), tr("Bytes it must move in memory / time"), true, 66},
+        {tr("bound by"),
+         tr("memory: bytes / bandwidth > FLOPs / peak; launch: shorter than %1").arg(formatDuration(kLaunchBound, 2)),
+         false, 74}};
+    std::vector<std::vector<CellValue>> rows;
+    if (m_facts)
+        for (const RooflinePoint& each : m_facts->roofline.operators) {
+            if (rows.size() >= kMostRows) break;
+            const auto rate = [](const std::optional<double>& value) {
+                return CellValue{value ? formatRate(*value, QString()) : QString(kDash),
+                                 value ? QVariant(*value) : QVariant(-1.0),
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {}};
+            };
+            const QString name = describe(each);
+            rows.push_back({{name, {}, {}, colourOf(t, each.phase), {}, name, {}},
+                            {formatPercent(each.share, each.share < 0.0995 ? 1 : 0),
+                             each.share,
+                             each.share,
+                             colourOf(t, each.phase),
+                             {},
+                             {},
+                             {}},
+                            {formatDuration(each.total, 3),
+                             static_cast<qlonglong>(each.total.ns),
+                             {},
+                             {},
+                             {},
+                             tr("%1 each").arg(formatDuration(each.mean(), 3)),
+                             {}},
+                            {formatCount(each.count), static_cast<qlonglong>(each.count), {}, {}, {}, {}, {}},
+                            rate(each.flopsPerSecond()),
+                            rate(each.bytesPerSecond()),
+                            {words(each.bound), {}, {}, {}, {}, {}, {}}});
+        }
+    const auto n = static_cast<qint64>(m_facts ? m_facts->roofline.operators.size() : 0);
+    m_table->setContent(std::move(columns), std::move(rows));
+    if (m_facts && n > 0) {
+        const RooflinePoint& first = m_facts->roofline.operators.front();
+        m_tableCard->finding().setText(
+            tr("%1 takes %2, layers together").arg(describe(first), formatPercent(first.share, 0)));
+    } else {
+        m_tableCard->finding().setText(m_facts ? tr("no compute operators") : QString());
+    }
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The operators under their roofs, as points and as a table, and how well each step used the devices.
+#pragma once
+
+#include "views/format.h"
+#include "views/performance/performance_data.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+namespace fourwalls::views {
+
+class CellTable;
+class PlotCard;
+class PlotLegend;
+class XyPlot;
+
+/// Figures of a prediction beside the recorded ones; absent: none.
+struct PredictedUtilisation {
+    std::optional<double> mfu, hfu;
+};
+
+class OperatorsPage : public QWidget {
+    Q_OBJECT
+public:
+    explicit OperatorsPage(QWidget* parent = nullptr);
+    void present(std::shared_ptr<const PerformanceData> facts, const PredictedUtilisation& predicted);
+    void retranslate();
+    XyPlot& roofline() { return *m_roofline; }
+    XyPlot& utilisation() { return *m_utilisation; }
+    CellTable& table() { return *m_table; }
+    QString finding() const { return m_finding; }
+
+signals:
+    void stepChosen(fourwalls::StepIndex step);
+    void stepActivated(fourwalls::StepIndex step);
+
+private:
+    void fillRoofline();
+    void fillUtilisation(const PredictedUtilisation& predicted);
+    void fillTable();
+
+    PlotCard *m_rooflineCard, *m_utilisationCard, *m_tableCard;
+    PlotLegend* m_legend;
+    XyPlot *m_roofline, *m_utilisation;
+    CellTable* m_table;
+    std::shared_ptr<const PerformanceData> m_facts;
+    QString m_finding;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See path_page.h.
+#include "views/performance/path_page.h"
+
+#include "views/format.h"
+#include "views/performance/path_strip.h"
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+PathPage::PathPage(QWidget* parent) : QWidget(parent)
+{
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* rows = new QSplitter(Qt::Vertical, this);
+    layout->addWidget(rows);
+    m_stripCard = new PlotCard(rows);
+    m_legend = new PlotLegend(m_stripCard);
+    m_strip = new PathStrip(m_stripCard);
+    m_stripCard->addContent(m_legend);
+    m_stripCard->addContent(m_strip, 1);
+    auto* tables = new QSplitter(Qt::Horizontal, rows);
+    m_tableCard = new PlotCard(tables);
+    m_table = new CellTable(m_tableCard);
+    m_tableCard->addContent(m_table, 1);
+    m_rankCard = new PlotCard(tables);
+    m_ranks = new CellTable(m_rankCard);
+    m_rankCard->addContent(m_ranks, 1);
+    for (QSplitter* each : {rows, tables}) {
+        each->setHandleWidth(kGap);
+        each->setChildrenCollapsible(false);
+    }
+    rows->setSizes({5600, 4400});
+    tables->setSizes({6400, 3600});
+    connect(m_strip, &PathStrip::segmentActivated, this, [this](int at) {
+        const PathSegment& segment = m_path->segments[static_cast<std::size_t>(at)];
+        emit segmentActivated(segment.rank, segment.range);
+    });
+    connect(m_table, &CellTable::rowActivated, this, [this](int row) {
+        if (row >= 0 && row < static_cast<int>(m_shares.size())) {
+            const PathSegment& longest = m_shares[static_cast<std::size_t>(row)].kind;
+            emit segmentActivated(longest.rank, longest.range);
+        }
+    });
+    retranslate();
+}
+
+void PathPage::retranslate()
+{
+    m_stripCard->title().setText(tr("Critical path"));
+    m_tableCard->title().setText(tr("What the path is made of"));
+    m_rankCard->title().setText(tr("Whose time it is"));
+    m_strip->setAccessibleName(tr("Critical path over the ranks"));
+    m_table->setAccessibleName(tr("Critical path by kind"));
+    m_ranks->setAccessibleName(tr("Critical path by rank"));
+}
+
+void PathPage::present(std::shared_ptr<const CriticalPath> path, const TraceInfo& info)
+{
+    const Theme& t = currentTheme();
+    m_path = std::move(path);
+    m_shares = m_path ? m_path->shares() : std::vector<PathShare>();
+    m_finding.clear();
+    m_legend->setEntries({{PlotLegend::Mark::Area, colourOf(t, Phase::Forward), words(Phase::Forward)},
+                          {PlotLegend::Mark::Area, colourOf(t, Phase::BackwardInput), words(Phase::BackwardInput)},
+                          {PlotLegend::Mark::Area, colourOf(t, Phase::BackwardWeight), words(Phase::BackwardWeight)},
+                          {PlotLegend::Mark::Area, colourOf(t, Phase::Optimizer), words(Phase::Optimizer)},
+                          {PlotLegend::Mark::Area, t.communication, tr("transfer")},
+                          {PlotLegend::Mark::Hatch, {}, tr("nothing ran on the path's rank")}});
+    if (m_path && !m_shares.empty()) {
+        const auto share = [this](Duration part) {
+            return formatPercent(static_cast<double>(part.ns) /
+                                     static_cast<double>(std::max<std::int64_t>(1, m_path->window.range.length().ns)),
+                                 0);
+        };
+        const auto ranks = m_path->byRank();
+        m_finding = tr("%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank")
+                        .arg(share(m_path->time(PathPart::Work)), share(m_path->time(PathPart::Transfer)),
+                             share(m_path->time(PathPart::Gap)), share(ranks.front().second))
+                        .arg(ranks.front().first.value)
+                        .arg(m_path->jumps);
+        if (m_path->shortest.ns > 0)
+            m_finding += tr(" · operators under %1 taken together").arg(formatDuration(m_path->shortest, 2));
+        if (m_path->limited) m_finding += tr(" · not all of the step was read");
+    } else if (m_path) {
+        m_finding = tr("nothing ran in this step");
+    }
+    m_stripCard->finding().setText(m_finding);
+    m_strip->setPath(m_path, info);
+    fillTable(info);
+    fillRanks();
+}
+
+void PathPage::fillTable(const TraceInfo& info)
+{
+    const Theme& t = currentTheme();
+    std::vector<std::vector<CellValue>> rows;
+    for (const PathShare& each : m_shares) {
+        const PathSegment& kind = each.kind;
+        const QColor colour = kind.part == PathPart::Transfer      ? t.communication
+                              : kind.part == PathPart::Gap         ? t.hatchLine
+                              : kind.activity == Activity::Compute ? colourOf(t, kind.phase)
+                                                                   : t.copy;
+        const QString where = each.anyRank ? tr("between ranks") : tr("rank %1").arg(kind.rank.value);
+        rows.push_back(
+            {{pathWords(kind, info), {}, {}, colour, {}, {}, {}},
+             {where, each.anyRank ? -1 : kind.rank.value, {}, {}, {}, {}, {}},
+             {formatPercent(each.share, each.share < 0.0995 ? 1 : 0), each.share, each.share, colour, {}, {}, {}},
+             {formatDuration(each.time, 3), static_cast<qlonglong>(each.time.ns), {}, {}, {}, {}, {}},
+             {formatCount(each.segments), static_cast<qlonglong>(each.segments), {}, {}, {}, {}, {}},
+             {kind.name.empty() ? QString(kDash) : QString::fromStdString(kind.name), {}, {}, {}, {}, {}, {}}});
+    }
+    m_table->setContent(
+        {{tr("what"), {}, false, 168},
+         {tr("where"), {}, false, 104},
+         {tr("share"), tr("Of the step's time"), false, 130},
+         {tr("time"), {}, true, 80},
+         {tr("pieces"), tr("Times that the path goes through it"), true, 64},
+         {tr("longest operator"), tr("Double click shows the longest piece on the timeline"), false, 0}},
+        std::move(rows));
+    m_tableCard->finding().setText(
+        m_shares.empty() ? QString() : tr("%1 determines most").arg(pathWords(m_shares.front().kind, info)));
+}
+
+void PathPage::fillRanks()
+{
+    const Theme& t = currentTheme();
+    std::vector<std::vector<CellValue>> rows;
+    if (m_path) {
+        const double length = static_cast<double>(std::max<std::int64_t>(1, m_path->window.range.length().ns));
+        for (const auto& [rank, time] : m_path->byRank()) {
+            const double share = static_cast<double>(time.ns) / length;
+            rows.push_back({{tr("rank %1").arg(rank.value), rank.value, {}, {}, {}, {}, {}},
+                            {formatPercent(share, share < 0.0995 ? 1 : 0), share, share, t.otherCompute, {}, {}, {}},
+                            {formatDuration(time, 3), static_cast<qlonglong>(time.ns), {}, {}, {}, {}, {}}});
+        }
+    }
+    m_ranks->setContent({{tr("rank"), {}, false, 84}, {tr("share"), {}, false, 0}, {tr("time"), {}, true, 84}},
+                        std::move(rows));
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See performance_view.h.
+#include "views/performance/performance_view.h"
+
+#include "views/performance/launches_page.h"
+#include "views/performance/operators_page.h"
+#include "views/performance/path_page.h"
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/whatif/what_if.h"
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+PerformanceView::PerformanceView(QWidget* parent)
+    : AnalysisView(QStringLiteral("performance"), parent)
+    , m_operators(new OperatorsPage)
+    , m_launches(new LaunchesPage)
+    , m_path(new PathPage)
+{
+    addPage("operators", m_operators);
+    addPage("launches", m_launches);
+    addPage("path", m_path);
+    connect(m_operators, &OperatorsPage::stepChosen, this, [this](StepIndex step) {
+        if (selection()) selection()->setStep(step);
+    });
+    connect(m_operators, &OperatorsPage::stepActivated, this, [this](StepIndex step) {
+        if (!m_facts || !selection()) return;
+        for (const StepUtilisation& each : m_facts->steps)
+            if (each.step == step) openOnTimeline(selection()->rank(), each.range);
+    });
+    connect(m_launches, &LaunchesPage::rangeActivated, this, [this](TimeRange range) {
+        if (m_launchFacts) openOnTimeline(m_launchFacts->rank, range);
+    });
+    connect(m_path, &PathPage::segmentActivated, this, &PerformanceView::openOnTimeline);
+    connect(this, &AnalysisView::pageChanged, this, &PerformanceView::askPageData);
+    retranslate();
+}
+
+void PerformanceView::retranslate()
+{
+    setPageTitle("operators", tr("Operators"), tr("Roofline, utilisation and the operators that take most"));
+    setPageTitle("launches", tr("Launches and fusion"),
+                 tr("Small operators, gaps between them, and what fusing would save"));
+    setPageTitle("path", tr("Critical path"), tr("What determined when the step ended"));
+    m_operators->retranslate();
+    m_launches->retranslate();
+    m_path->retranslate();
+}
+
+void PerformanceView::forget()
+{
+    m_facts.reset();
+    m_launchFacts.reset();
+    m_pathFacts.reset();
+}
+
+void PerformanceView::askAll()
+{
+    if (!m_facts && !isPending("performance"))
+        ask<PerformanceData>(
+            "performance", [](TraceQuery& trace, std::stop_token) { return askPerformance(trace); },
+            [this](std::shared_ptr<const PerformanceData> answer) {
+                m_facts = std::move(answer);
+                showAll();
+            });
+    ask<LaunchAnalysis>(
+        "launches",
+        [step = selection()->step(), rank = selection()->rank()](TraceQuery& trace, std::stop_token stop) {
+            return launchGaps(trace, rank, step, stop);
+        },
+        [this](std::shared_ptr<const LaunchAnalysis> answer) {
+            m_launchFacts = std::move(answer);
+            showAll();
+        });
+    m_pathFacts.reset();
+    askPageData();
+}
+
+void PerformanceView::askPageData()
+{
+    // The path looks at every rank: only where it is seen.
+    if (page() != QLatin1String("path") || m_pathFacts || !session() || !session()->isOpen()) return;
+    ask<CriticalPath>(
+        "path",
+        [step = selection()->step()](TraceQuery& trace, std::stop_token stop) {
+            return criticalPath(trace, step, stop);
+        },
+        [this](std::shared_ptr<const CriticalPath> answer) {
+            m_pathFacts = std::move(answer);
+            showAll();
+        });
+}
+
+void PerformanceView::predictionChanged()
+{
+    if (m_facts) showAll();
+}
+
+void PerformanceView::showAll()
+{
+    if (!session() || !selection()) return;
+    PredictedUtilisation predicted;
+    const WhatIf* dock = whatIf();
+    if (dock && dock->isActive())
+        if (const auto prediction = dock->prediction()) predicted = {prediction->metrics.mfu, prediction->metrics.hfu};
+    if (m_facts) {
+        showFigures();
+        m_operators->present(m_facts, predicted);
+    }
+    m_launches->present(m_launchFacts, selection()->byteUnit());
+    m_path->present(m_pathFacts, session()->info());
+}
+
+void PerformanceView::showFigures()
+{
+    const PerformanceData& f = *m_facts;
+    const auto percent = [](const std::optional<double>& value) {
+        return value ? formatPercent(*value) : QString(kDash);
+    };
+    const WhatIf* dock = whatIf();
+    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
+    const auto beside = [&](const std::optional<double>& value, const QString& otherwise) {
+        return prediction && value ? tr("predicted %1").arg(formatPercent(*value)) : otherwise;
+    };
+    std::vector<PlotFigure> all;
+    all.push_back(
+        {tr("MFU"), percent(f.metrics.mfu),
+         beside(prediction ? prediction->metrics.mfu : std::nullopt,
+                f.metrics.mfu ? tr("model FLOPs of what the peak could do") : tr("FLOPs or the peak are not known")),
+         false});
+    all.push_back({tr("HFU"), percent(f.metrics.hfu),
+                   beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false});
+    const double compute = static_cast<double>(std::max<std::int64_t>(1, f.roofline.total.ns));
+    const double memory = static_cast<double>(f.roofline.memoryBound.ns) / compute;
+    all.push_back({tr("Bound by memory"),
+                   f.roofline.bytesPerSecond && f.roofline.total.ns > 0 ? formatPercent(memory) : QString(kDash),
+                   tr("of the operators' time"), memory > 0.5});
+    if (m_launchFacts) {
+        const LaunchAnalysis& l = *m_launchFacts;
+        const double gaps =
+            l.stepLength.ns > 0 ? static_cast<double>(l.gaps.ns) / static_cast<double>(l.stepLength.ns) : 0;
+        all.push_back({tr("Empty between operators"), l.operators > 0 ? formatPercent(gaps) : QString(kDash),
+                       tr("of the step, rank %1").arg(l.rank.value), gaps > 0.2});
+        Duration saved;
+        for (const FusionCandidate& each : l.candidates) saved += each.saved();
+        all.push_back({tr("Fusing would save"), l.operators > 0 ? formatDuration(saved, 3) : QString(kDash),
+                       tr("per step, an estimate"), false});
+    }
+    figures().setFigures(std::move(all));
+}
+
+void PerformanceView::openOnTimeline(RankId rank, TimeRange range)
+{
+    if (!selection() || range.empty()) return;
+    const Duration room{range.length().ns / 2 + 1000};
+    selection()->setRank(rank);
+    selection()->setRange({range.begin - room, range.end + room});
+    selection()->setMeasured(range);
+    emit selection()->viewRequested(QStringLiteral("timeline"));
+}
+
+QString PerformanceView::nothingReason() const
+{
+    if (session()->info().counts.slices > 0) return {};
+    return tr("This trace has no operators.\nA memory snapshot alone says nothing of time: import it together with the "
+              "profile of the same run.");
+}
+
+QString PerformanceView::tableAsCsv() const
+{
+    if (page() == QLatin1String("launches")) return m_launches->candidates().asCsv();
+    if (page() == QLatin1String("path")) return m_path->table().asCsv();
+    return m_operators->table().asCsv();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The performance wall: operators under their roofs, launches and what fusing would save, utilisation, critical path.
+#pragma once
+
+#include "views/analysis_view.h"
+#include "views/performance/performance_data.h"
+
+#include <memory>
+
+namespace fourwalls::views {
+
+class LaunchesPage;
+class OperatorsPage;
+class PathPage;
+
+class PerformanceView : public AnalysisView {
+    Q_OBJECT
+public:
+    explicit PerformanceView(QWidget* parent = nullptr);
+
+    QString id() const override { return QStringLiteral("performance"); }
+    QString title() const override { return tr("Performance"); }
+    QString tableAsCsv() const override;
+
+    OperatorsPage& operators() { return *m_operators; }
+    LaunchesPage& launches() { return *m_launches; }
+    PathPage& path() { return *m_path; }
+    const PerformanceData* facts() const { return m_facts.get(); }
+
+protected:
+    void askAll() override;
+    void forget() override;
+    void showAll() override;
+    void retranslate() override;
+    bool followsRank() const override { return true; }
+    QString nothingReason() const override;
+    void predictionChanged() override;
+
+private:
+    void askPageData();
+    void showFigures();
+    void openOnTimeline(RankId rank, TimeRange range);
+
+    OperatorsPage* m_operators;
+    LaunchesPage* m_launches;
+    PathPage* m_path;
+    std::shared_ptr<const PerformanceData> m_facts;
+    std::shared_ptr<const LaunchAnalysis> m_launchFacts;
+    std::shared_ptr<const CriticalPath> m_pathFacts;
+};
+
+} // namespace fourwalls::views
