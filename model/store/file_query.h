@@ -100,7 +100,7 @@ private:
                               int runClass, std::int64_t left);
     Status exactSlices(const Run& run, TimeRange range, SliceWindow& window, std::vector<SliceView>& to);
     Status binsOf(TrackId track, int lane, int level, TimeRange range, SliceWindow& window, std::vector<SliceBin>& to);
-    /// Adds the op to the dictionary; a missing or damaged one becomes a placeholder and counts as damaged.
+    /// Adds the op to the dictionary; a missing or damaged one is entered as "(damaged)" and counted.
     Status addOp(OpDictionary& ops, OpId id, std::int64_t& damaged);
     Result<std::optional<OpInfo>> readOp(OpId id);
 

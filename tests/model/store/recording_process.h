@@ -5,6 +5,8 @@
 
 #include "model/store/trace_writer.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <string>
 #include <thread>
@@ -34,15 +37,22 @@ public:
     {
         void* memory = ::mmap(nullptr, sizeof(RecordingState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         m_state = new (memory) RecordingState;
+        int ends[2] = {-1, -1};
+        if (::pipe2(ends, O_NONBLOCK) != 0) std::abort();
         m_child = ::fork();
         if (m_child == 0) {
+            ::close(ends[0]);
+            m_news = ends[1];
             record(path, rate, finishAfter);
             ::_exit(0);
         }
+        ::close(ends[1]); // so that the child's end is the pipe's end
+        m_news = ends[0];
     }
     ~RecordingProcess()
     {
         kill();
+        ::close(m_news);
         ::munmap(m_state, sizeof(RecordingState));
     }
     RecordingProcess(const RecordingProcess&) = delete;
@@ -55,11 +65,11 @@ public:
     bool waitFor(const Counter& counter, std::int64_t count)
     {
         while (counter.load(std::memory_order_acquire) < count) {
-            if (::waitpid(m_child, nullptr, WNOHANG) == m_child) {
-                m_child = -1;
-                return false;
-            }
-            ::usleep(200);
+            pollfd news{m_news, POLLIN, 0};
+            ::poll(&news, 1, -1);
+            char drained[4096];
+            if (::read(m_news, drained, sizeof drained) == 0) // the child has ended
+                return counter.load(std::memory_order_acquire) >= count;
         }
         return true;
     }
@@ -103,15 +113,25 @@ private:
                 m_state->handedOver.store(i + 1, std::memory_order_release);
                 if (i % 20 != 0) continue;
                 m_state->committed.store(writer.recordsCommitted(), std::memory_order_release);
-                // A real program works between its records.
+                tell();
+                // A real program works between its records; nothing waits for the clock.
                 std::this_thread::sleep_until(begin + std::chrono::nanoseconds(i * 1'000'000'000 / rate));
             }
         }
+        tell();
         if (!writer.finish({}).ok()) m_state->failed = 1;
+    }
+
+    /// Wakes the parent; a full pipe has news enough.
+    void tell()
+    {
+        const char byte = 0;
+        [[maybe_unused]] const ssize_t written = ::write(m_news, &byte, 1);
     }
 
     RecordingState* m_state;
     pid_t m_child = -1;
+    int m_news = -1; ///< a pipe: the child writes, the parent reads, whenever the counters have grown
 };
 
 } // namespace fourwalls::test
