@@ -233,8 +233,6 @@ void MiniPlot::paintEvent(QPaintEvent*)
         painter.setPen(QPen(t.accent, 1, Qt::DotLine));
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
     }
-    painter.end();
-    emit painted();
 }
 
 void MiniPlot::mouseReleaseEvent(QMouseEvent* event)

@@ -81,8 +81,6 @@ public:
 
 signals:
     void activated();
-    /// At the end of every paint.
-    void painted();
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -16,6 +16,7 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <QPushButton>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -122,11 +123,6 @@ void OverviewView::build()
         connect(&card->plot(), &MiniPlot::activated, this, [this, wall] { openWall(wall); });
     }
     arrangeWalls();
-    // The last wall is painted after everything else.
-    connect(&m_walls.back()->plot(), &MiniPlot::painted, this, [this] {
-        m_painted = m_facts != nullptr;
-        if (selection()) reportFrame(selection()->range(), m_facts ? FrameQuality::Full : FrameQuality::Blank);
-    });
     connect(m_waterfall, &WaterfallPlot::barClicked, this, &OverviewView::openPart);
     connect(m_suggestions, &SuggestionList::chosen, this, &OverviewView::choose);
 }
@@ -490,12 +486,17 @@ void OverviewView::languageChanged()
 
 void OverviewView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return; // the plots report the frames
-    QPainter painter(this);
-    paintEmpty(painter, rect(), emptyReason());
-    painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{},
-                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    const bool shown = m_content->isVisibleTo(this);
+    if (!shown) {
+        QPainter painter(this);
+        paintEmpty(painter, rect(), emptyReason());
+    }
+    m_painted = m_facts != nullptr;
+    // The cards are painted after this, before the event loop goes on.
+    QTimer::singleShot(0, this, [this, shown] {
+        if (!selection()) return;
+        reportFrame(selection()->range(), shown || !emptyReason().isEmpty() ? FrameQuality::Full : FrameQuality::Blank);
+    });
 }
 
 } // namespace fourwalls::views
