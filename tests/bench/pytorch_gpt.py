@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's GPT in PyTorch: same layers, same loss, same AdamW with clipping, same learning rates, and the same
-bytes of the same text, so that losses can be compared and steps timed side by side (one thread by default).
+"""The engine's GPT, LLaMA, BERT and mixture of experts in PyTorch: same layers, same loss, same AdamW with clipping, same
+learning rates, and the same bytes of the same text, so that losses can be compared and steps timed side by side (one
+thread by default).
 
 Prints "step I loss L norm N ms T" per step. Weights come from a model.safetensors written by the engine."""
 import argparse
@@ -26,6 +27,32 @@ def sample_starts(seed, step, batch, starts):
     """The engine's choice of text (profiler/engine/core/random.h, train/text_data.cpp)."""
     base = mix64(mix64(seed) ^ 0x5A4D504C)
     return [(mix64((base + step * batch + i) & MASK) * starts) >> 64 for i in range(batch)]
+
+
+def masked(seed, sample, text, mask_token):
+    """The engine's masked tokens of one sample (train/masked_text_data.cpp): inputs and targets, -100 where none is."""
+    count = min(max(int(0.15 * len(text) + 0.5), 1), len(text))
+    stream = 0xCBF29CE484222325
+    for c in b"masked tokens":
+        stream = ((stream ^ c) * 0x100000001B3) & MASK
+    base = mix64(mix64(seed) ^ stream)
+
+    def below(index, bound):
+        return (mix64((base + index) & MASK) * bound) >> 64
+
+    first = sample * 3 * count
+    order, inputs, targets = list(range(len(text))), list(text), [-100] * len(text)
+    for m in range(count):
+        pick = m + below(first + 3 * m, len(text) - m)
+        order[m], order[pick] = order[pick], order[m]
+    for m in range(count):
+        at, fate = order[m], below(first + 3 * m + 1, 10)
+        targets[at] = text[at]
+        if fate < 8:
+            inputs[at] = mask_token
+        elif fate == 8:
+            inputs[at] = below(first + 3 * m + 2, 256)
+    return inputs, targets
 
 
 def load_safetensors(path, torch, dtype):
@@ -72,6 +99,10 @@ def main():
     seq = args.seq or spec["sequence"]
     w = load_safetensors(args.weights, torch, dtype)
     llama = spec["positions"] == "rotary"
+    bert = not spec.get("causal", True)
+    post = spec.get("post_norm", False)
+    mixture = spec.get("mixture", {})
+    auxiliary = []  # losses of this step's routers
     gated = spec["activation"] == "swiglu"
     hidden, heads, kv_heads = spec["hidden"], spec["heads"], spec["kv_heads"]
     head = hidden // heads
@@ -89,7 +120,7 @@ def main():
 
     def linear(x, name):
         bias = w.get(name + ".bias")
-        if llama:
+        if llama or bert:
             return F.linear(x, w[name + ".weight"], bias)
         y = x.reshape(-1, x.shape[-1])
         y = torch.addmm(bias, y, w[name + ".weight"]) if bias is not None else y @ w[name + ".weight"]
@@ -98,6 +129,44 @@ def main():
     def rotate(x):
         half = head // 2
         return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+    def experts(x, p):
+        """Top-k experts by the router's probabilities (weighted by their shares), and the balance loss."""
+        rows = x.reshape(-1, hidden)
+        count, k = mixture["experts"], mixture["top_k"]
+        probabilities = F.softmax(F.linear(rows, w[p + "gate.weight"]), -1)
+        gates, chosen = probabilities.topk(k, -1)
+        if k > 1:
+            gates = gates / gates.sum(-1, keepdim=True)
+        routed = F.one_hot(chosen, count).to(x.dtype).sum((0, 1)) / (rows.shape[0] * k)
+        auxiliary.append(0.01 * count * (routed * probabilities.mean(0)).sum())
+        y = torch.zeros_like(rows)
+        for e in range(count):
+            token, slot = (chosen == e).nonzero(as_tuple=True)
+            h = rows[token]
+            q = p + f"experts.{e}."
+            h = F.silu(F.linear(h, w[q + "w1.weight"])) * F.linear(h, w[q + "w3.weight"])
+            y = y.index_add(0, token, F.linear(h, w[q + "w2.weight"]) * gates[token, slot].unsqueeze(-1))
+        return y.view_as(x)
+
+    def attend(x, p):
+        b = x.shape[0]
+        q, k, v = (linear(x, p + "attention.self." + n).view(b, seq, heads, head).transpose(1, 2)
+                   for n in ("query", "key", "value"))
+        y = F.softmax(q @ k.transpose(-2, -1) * (1.0 / math.sqrt(head)), -1) @ v
+        return linear(y.transpose(1, 2).reshape(b, seq, hidden), p + "attention.output.dense")
+
+    def encoder_layer(x, i):
+        p = f"bert.encoder.layer.{i}."
+
+        def widen(h):
+            return linear(torch_gelu(linear(h, p + "intermediate.dense")), p + "output.dense")
+
+        if post:
+            x = norm(x + attend(x, p), p + "attention.output.LayerNorm")
+            return norm(x + widen(x), p + "output.LayerNorm")
+        x = x + attend(norm(x, p + "attention.output.LayerNorm"), p)
+        return x + widen(norm(x, p + "output.LayerNorm"))
 
     def layer(x, i):
         b = x.shape[0]
@@ -119,6 +188,8 @@ def main():
         y = (F.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, seq, hidden)
         x = x + linear(y, p + ("self_attn.o_proj" if llama else "attn.c_proj"))
         h = norm(x, p + ("post_attention_layernorm" if llama else "ln_2"))
+        if mixture:
+            return x + experts(h, p + "block_sparse_moe.")
         if gated and llama:
             h = F.silu(linear(h, p + "mlp.gate_proj")) * linear(h, p + "mlp.up_proj")
         elif gated:
@@ -132,13 +203,20 @@ def main():
         return F.gelu(x, approximate="tanh")
 
     def forward(tokens, targets):
-        table = w["model.embed_tokens.weight" if llama else "transformer.wte.weight"]
+        auxiliary.clear()
+        names = "bert.embeddings.word_embeddings", "model.embed_tokens", "transformer.wte"
+        table = w[names[0 if bert else 1 if llama else 2] + ".weight"]
         x = F.embedding(tokens, table)
         if not llama:
-            x = x + w["transformer.wpe.weight"][:seq]
+            x = x + w["bert.embeddings.position_embeddings.weight" if bert else "transformer.wpe.weight"][:seq]
+        if bert and spec.get("token_types", 0):
+            x = x + w["bert.embeddings.token_type_embeddings.weight"][0]
+        if bert and spec.get("embedding_norm", False):
+            x = norm(x, "bert.embeddings.LayerNorm")
         for i in range(spec["layers"]):
-            x = layer(x, i)
-        x = norm(x, "model.norm" if llama else "transformer.ln_f")
+            x = encoder_layer(x, i) if bert else layer(x, i)
+        if not post:
+            x = norm(x, "bert.encoder.LayerNorm" if bert else "model.norm" if llama else "transformer.ln_f")
         logits = F.linear(x, table if spec["tied_embeddings"] else w["lm_head.weight"])
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
@@ -152,6 +230,10 @@ def main():
         starts = sample_starts(args.seed, step, args.batch, len(text) - seq)
         tokens = torch.tensor([list(text[s:s + seq]) for s in starts])
         targets = torch.tensor([list(text[s + 1:s + seq + 1]) for s in starts])
+        if bert:
+            mask_token = 256 if spec["vocabulary"] > 256 else 0
+            both = [masked(args.seed, step * args.batch + i, text[s:s + seq], mask_token) for i, s in enumerate(starts)]
+            tokens, targets = (torch.tensor([each[j] for each in both]) for j in (0, 1))
         if step < warmup:
             rate = args.lr * (step + 1) / warmup
         else:
@@ -161,7 +243,7 @@ def main():
             group["lr"] = rate
         optimizer.zero_grad(set_to_none=True)
         loss = forward(tokens, targets)
-        loss.backward()
+        (loss + sum(auxiliary)).backward()
         norm_value = torch.nn.utils.clip_grad_norm_(w.values(), 1.0)
         optimizer.step()
         value = loss.item()
