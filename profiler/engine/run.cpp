@@ -18,11 +18,14 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <mutex>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <unistd.h>
+#include <utility>
 
 namespace fourwalls::engine {
 
@@ -87,7 +90,7 @@ double leastMemory(const RunSpec& spec)
     return (training.optimizer == Optimizer::AdamW ? 16 : 12) * parameters + element * kept;
 }
 
-Status checkMemory(const RunSpec& spec)
+Status checkMemory(const RunSpec& spec, bool processes)
 {
     const double needed = leastMemory(spec);
     const auto machine = static_cast<double>(machineMemoryBytes());
@@ -95,7 +98,7 @@ Status checkMemory(const RunSpec& spec)
     const ParallelPlan& plan = spec.plan;
     if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters) // the host's memory counts, too
         capacity = machine;
-    if (machine > 0) capacity = std::min(capacity, machine); // the ranks are threads of one process
+    if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
     if (capacity <= 0 || needed <= capacity) return {};
     char text[160];
     std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and there are %.1f GB", needed * 1e-9,
@@ -103,6 +106,9 @@ Status checkMemory(const RunSpec& spec)
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }
+
+// Beyond this, what pairs of ranks share would take gigabytes.
+constexpr int kMostThreads = 128;
 
 Duration threadCpu()
 {
@@ -131,7 +137,7 @@ public:
     Result<RunReport> go()
     {
         const NumberFormat format = formatOf(m_spec.training.precision);
-        probe(format);
+        FOURWALLS_TRY(probe(format));
         WorldOptions world;
         world.plan = worldOf(m_spec.plan);
         world.format = format;
@@ -145,33 +151,78 @@ public:
             world.collectiveLinks = collectiveLinks(m_spec.cluster);
         }
         world.onFailure = [this] { m_failed = true; };
+        world.processes = m_options.processes;
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
         if (!status.ok()) return status.error();
         summarize();
+        if (m_options.processes) FOURWALLS_TRY(exchangeReports());
         return std::move(m_report);
     }
 
 private:
-    // Measures the machine before anything runs on it; in a thread of its own, whose OpenMP settings it changes.
-    void probe(const NumberFormat& format)
+    // Measures the machine before anything runs on it; in a thread of its own, whose OpenMP settings it changes. Of
+    // several processes rank 0 does it, while the others wait.
+    Status probe(const NumberFormat& format)
     {
-        if (m_options.measurePeak) tell(m_callbacks, "measuring the peak of one core");
+        ProcessWorld* const processes = m_options.processes;
+        const bool measures = m_options.measurePeak && (!processes || processes->rank().value == 0);
+        if (measures) tell(m_callbacks, "measuring the peak of one core");
+        Status waited;
         std::thread([&] {
             useSingleThread();
-            if (m_options.measurePeak) m_peak = measureMachinePeak(format.compute);
+            if (measures) m_peak = measureMachinePeak(format.compute);
+            if (processes)
+                if (const auto all = processes->meeting().gather("probe", ""); !all) waited = all.error();
             if (m_options.sink) m_eventCostNs = Recorder::calibrateEventCost();
         }).join();
+        return waited;
     }
 
-    // Whether all ranks stop before a step: who gets there first decides.
+    // Whether all ranks stop before a step: who gets there first decides; between processes, rank 0.
     bool stopsBefore(std::int64_t step)
     {
+        if (m_options.processes) return processesStopBefore(step);
         const std::lock_guard lock(m_mutex);
         if (step >= m_decided) {
             m_decided = step + 1;
             m_stops = m_options.stop.stop_requested();
         }
         return m_stops;
+    }
+
+    // Any process may be asked to stop. Rank 0 decides a step ahead, so that the others have its word when they get there.
+    bool processesStopBefore(std::int64_t step)
+    {
+        MeetingPoint& meeting = m_options.processes->meeting();
+        const auto name = [](std::int64_t number) { return "step/" + std::to_string(number); };
+        const bool wanted = m_options.stop.stop_requested();
+        if (wanted && !std::exchange(m_stopTold, true)) meeting.set("stop", "");
+        if (m_options.processes->rank().value == 0) {
+            if (step == 0) {
+                meeting.ask("stop");
+                meeting.set(name(0), "go");
+            }
+            const bool stops = wanted || meeting.has("stop");
+            if (step + 1 < m_spec.training.steps) meeting.set(name(step + 1), stops ? "stop" : "go");
+        }
+        const auto word = meeting.get(name(step));
+        if (!word) throw EngineError(word.error());
+        if (step + 1 < m_spec.training.steps) meeting.ask(name(step + 1));
+        return *word == "stop";
+    }
+
+    // What the other processes' ranks came to, on rank 0. All of them run this program.
+    static_assert(std::is_trivially_copyable_v<RankReport>);
+    Status exchangeReports()
+    {
+        const RankReport& own = m_report.ranks[static_cast<std::size_t>(m_options.processes->rank().value)];
+        FOURWALLS_TRY_ASSIGN(const auto all,
+                             m_options.processes->meeting().gather(
+                                 "report", std::string(reinterpret_cast<const char*>(&own), sizeof own)));
+        for (std::size_t i = 0; i < all.size() && i < m_report.ranks.size(); ++i)
+            if (all[i].size() == sizeof own) std::memcpy(&m_report.ranks[i], all[i].data(), sizeof own);
+        summarizeMemory();
+        return {};
     }
 
     Status runRank(RankSlot& slot)
@@ -278,8 +329,10 @@ private:
                    const std::function<double()>& evaluate = {})
     {
         Recorder& recorder = *slot.recorder;
-        const bool first = recorder.rank().value == 0;
+        const bool first = recorder.rank().value == 0 || m_options.processes; // of those here
         const std::int64_t steps = m_spec.training.steps, warmup = recorder.warmupSteps(steps);
+        // The communication thread is idle between steps.
+        const auto events = [&] { return recorder.events() + (slot.commThread ? slot.commThread->events() : 0); };
         const CounterId wallCounter = recorder.defineCounter("step_wall_ms", CounterUnit::None, true);
         const CounterId cpuCounter = recorder.defineCounter("step_cpu_ms", CounterUnit::None, true);
         std::int64_t eventsBefore = 0;
@@ -290,7 +343,7 @@ private:
             }
             if (i == warmup) {
                 if (recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
-                eventsBefore = recorder.events();
+                eventsBefore = events();
                 if (first && m_options.sink) m_sinkBefore = sinkTime();
             }
             const Instant wall = recorder.wallNow();
@@ -309,7 +362,7 @@ private:
             m_report.steps.push_back(progress);
             if (m_callbacks.onStep) m_callbacks.onStep(progress);
         }
-        report.events = recorder.events() - eventsBefore;
+        report.events = events() - eventsBefore;
         if (first && m_options.sink) m_sinkTime = sinkTime() - m_sinkBefore;
     }
 
@@ -333,11 +386,8 @@ private:
         for (const RankReport& rank : m_report.ranks) {
             stepping += rank.stepWall;
             events += rank.events;
-            m_report.peakReservedBytes = std::max(m_report.peakReservedBytes, rank.peakReservedBytes);
-            if (rank.peakBytes < m_report.peakBytes) continue;
-            m_report.peakBytes = rank.peakBytes;
-            m_report.peakBytesByCategory = rank.peakBytesByCategory;
         }
+        summarizeMemory();
         std::ranges::sort(m_report.closing.traffic, {},
                           [](const TrafficRecord& record) { return std::tuple(record.group, record.from, record.to); });
         m_report.parameters =
@@ -353,6 +403,16 @@ private:
         if (m_peak.bytesPerSecond > 0) m_report.closing.memoryBytesPerSecond = m_peak.bytesPerSecond;
     }
 
+    void summarizeMemory()
+    {
+        for (const RankReport& rank : m_report.ranks) {
+            m_report.peakReservedBytes = std::max(m_report.peakReservedBytes, rank.peakReservedBytes);
+            if (rank.peakBytes < m_report.peakBytes) continue;
+            m_report.peakBytes = rank.peakBytes;
+            m_report.peakBytesByCategory = rank.peakBytesByCategory;
+        }
+    }
+
     const RunSpec& m_spec;
     const RunOptions& m_options;
     const RunCallbacks& m_callbacks;
@@ -366,6 +426,7 @@ private:
     std::mutex m_mutex;
     std::int64_t m_decided = 0;
     bool m_stops = false;
+    bool m_stopTold = false; // between processes
     double m_fastest = 0;
 };
 
@@ -395,11 +456,26 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     }
     if (options.evaluateEvery < 0 || options.evaluateBatches < 1 || options.evaluateBatches > kMostEvaluationBatches)
         return invalid("evaluation", "the number of steps or batches is out of range",
-                       "every 10 steps, for example, over 1 to " + std::to_string(kMostEvaluationBatches) +
-                           " batches");
+                       "every 10 steps, for example, over 1 to " + std::to_string(kMostEvaluationBatches) + " batches");
     if (options.evaluateEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
         return Error{ErrorCode::Unsupported, "workers of parameter servers have no evaluation phase", "evaluation",
                      "ps=none"};
+    if (options.separateProcesses) {
+        if (options.processes && options.processes->size() != world)
+            return invalid("plan",
+                           "it has " + std::to_string(world) + " ranks, and there are " +
+                               std::to_string(options.processes->size()) + " processes",
+                           "as many processes as ranks");
+        if (options.clock == ClockKind::Device)
+            return unsupported("clock", "the device clock needs the ranks as threads of one process",
+                               "--clock wall, or --transport local");
+        if (spec.plan.parameterServer == ParameterServer::Async)
+            return unsupported("ps", "asynchronous servers need the ranks as threads of one process",
+                               "ps=sync, or --transport local");
+    } else if (world > kMostThreads) {
+        return unsupported("plan", "it has " + std::to_string(world) + " ranks, and each is a thread of this machine",
+                           "at most " + std::to_string(kMostThreads) + " ranks");
+    }
     if (options.clock == ClockKind::Device && spec.training.steps < 3)
         return invalid("clock", "the device clock needs 2 steps to measure the operators before the ones that count",
                        "at least 3 steps");
@@ -420,7 +496,7 @@ Status checkRunnable(const RunSpec& spec, const RunOptions& options)
                            "--precision f32");
     if (spec.training.precision != Precision::F32 && spec.training.precision != Precision::Bf16)
         return unsupported("precision", "the CPU engine computes in f32 or bf16", "--precision f32");
-    return checkMemory(spec);
+    return checkMemory(spec, options.separateProcesses);
 }
 
 TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKind clock)

@@ -131,7 +131,7 @@ void LocalTransport::post(int to, const void* data, std::int64_t bytes, const Ho
     m_exchange->m_members[static_cast<std::size_t>(to)]->collectives.ring();
 }
 
-Message LocalTransport::await(int from, std::int64_t bytes)
+Message LocalTransport::await(int from, std::int64_t bytes, void*)
 {
     auto& channel = *m_exchange->m_channels[m_exchange->pair(from, m_index)];
     const std::uint64_t next = channel.released.load(std::memory_order_relaxed);

@@ -79,7 +79,7 @@ public:
     void arrive(std::int64_t sequence, const Arrival& arrival) override;
     std::optional<Instant> lastArrival(std::int64_t sequence) override;
     void post(int to, const void* data, std::int64_t bytes, const HopStamp& stamp) override;
-    Message await(int from, std::int64_t bytes) override;
+    Message await(int from, std::int64_t bytes, void* into) override;
     void release(int from) override;
     std::uint64_t posts(int to) const override;
     void awaitReleased(int to, std::uint64_t count) override;

@@ -85,9 +85,9 @@ void OperationRun::post(int to, const void* data, std::int64_t bytes)
     ++sentMessages[peer];
 }
 
-Message OperationRun::await(int from, std::int64_t bytes)
+Message OperationRun::await(int from, std::int64_t bytes, void* into)
 {
-    const Message message = m_transport.await(from, bytes);
+    const Message message = m_transport.await(from, bytes, into);
     m_latest = std::max(m_latest, message.stamp.latestArrival);
     return message;
 }
@@ -100,6 +100,8 @@ void OperationRun::arrived(int from, const Message& message, Instant begin)
         m_recorder.advanceTo(
             m_clock.receive(linkBetween(m_links, m_ranks[peer], m_ranks[own]), message.stamp.arrives, message.bytes));
         begin = message.stamp.sent;
+    } else if (m_transport.movesOnAwait()) {
+        begin = std::clamp(message.stamp.sent, arrival, m_recorder.now()); // not before there was something to move
     }
     if (!m_recorder.on()) return;
     m_hops.push_back(
@@ -133,8 +135,9 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
                own[end].from != index && own[end].first == hop.first && own[end].count == hop.count)
             ++end;
         reserve(hop.first, hop.count);
+        void* const into = hop.reduce ? nullptr : at(buffer, hop.first);
         std::vector<Message> sources;
-        for (std::size_t k = i; k < end; ++k) sources.push_back(await(own[k].from, hop.count * width));
+        for (std::size_t k = i; k < end; ++k) sources.push_back(await(own[k].from, hop.count * width, into));
         const Instant begin = m_recorder.now();
         if (hop.reduce) {
             const std::int64_t block = kBlockBytes / width;
@@ -142,8 +145,8 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
                 for (const Message& source : sources)
                     reduceInto(at(buffer, hop.first + done), static_cast<const char*>(source.data) + done * width,
                                std::min(block, hop.count - done), buffer.type(), op);
-        } else {
-            std::memcpy(at(buffer, hop.first), sources.front().data, static_cast<std::size_t>(hop.count * width));
+        } else if (sources.front().data != into) {
+            std::memcpy(into, sources.front().data, static_cast<std::size_t>(hop.count * width));
         }
         for (std::size_t k = i; k < end; ++k) {
             m_transport.release(own[k].from);
@@ -172,9 +175,10 @@ void OperationRun::exchange(const Tensor& in, std::span<const std::int64_t> send
         const int from = (index + n - k) % n;
         const std::int64_t count = receiveElements[static_cast<std::size_t>(from)];
         if (count <= 0) continue;
-        const Message message = await(from, count * width);
+        char* const into = at(out, firstOf(receiveElements, from));
+        const Message message = await(from, count * width, into);
         const Instant begin = m_recorder.now();
-        std::memcpy(at(out, firstOf(receiveElements, from)), message.data, static_cast<std::size_t>(message.bytes));
+        if (message.data != into) std::memcpy(into, message.data, static_cast<std::size_t>(message.bytes));
         m_transport.release(from);
         arrived(from, message, begin);
     }
@@ -210,7 +214,7 @@ void OperationRun::record(CollectiveRecord record, std::span<const char* const> 
     for (const Hop& hop : m_hops) {
         m_recorder.communication(hopNames[static_cast<std::size_t>(hop.peer)], SliceKind::Hop, Activity::None,
                                  hop.bytes, hop.begin, hop.end);
-        m_recorder.flow({"message", hop.track, hop.sent, record.track, hop.end});
+        if (m_transport.sharesTrace()) m_recorder.flow({"message", hop.track, hop.sent, record.track, hop.end});
     }
     m_recorder.collective(record);
 }

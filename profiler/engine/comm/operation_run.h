@@ -56,7 +56,7 @@ private:
         std::int64_t first = 0, last = 0;
     };
     void post(int to, const void* data, std::int64_t bytes);
-    Message await(int from, std::int64_t bytes);
+    Message await(int from, std::int64_t bytes, void* into = nullptr);
     void arrived(int from, const Message& message, Instant begin);
     void reserve(std::int64_t first, std::int64_t count);
 

@@ -37,8 +37,9 @@ public:
         m_spins = m_layout.worldSize() <= cores ? kSpinsWithCore : kSpinsWithout;
     }
 
-    std::unique_ptr<Communicator> communicator(CommContext& context, std::string name, std::vector<RankId> ranks,
-                                               RankId own)
+    // number: the same for groups of one name, see ProcessWorld.
+    std::unique_ptr<Communicator> communicator(CommContext& context, int number, std::string name,
+                                               std::vector<RankId> ranks, RankId own)
     {
         const auto key = std::pair(name, ranks);
         auto found = m_groups.find(key);
@@ -56,19 +57,25 @@ public:
             for (const RankId rank : ranks)
                 if (m_layout.coordinates(rank).stage != m_layout.coordinates(ranks.front()).stage)
                     description.acrossStages = true;
-            auto exchange = std::make_shared<LocalExchange>(ranks, m_failure, m_spins, m_options.patience);
+            std::shared_ptr<LocalExchange> exchange;
+            if (!m_options.processes)
+                exchange = std::make_shared<LocalExchange>(ranks, m_failure, m_spins, m_options.patience);
             found = m_groups.emplace(key, SharedGroup{std::move(description), std::move(exchange)}).first;
         }
-        const auto place = std::find(ranks.begin(), ranks.end(), own) - ranks.begin();
-        return std::make_unique<GroupCommunicator>(
-            context, found->second.description,
-            std::make_unique<LocalTransport>(found->second.exchange, static_cast<int>(place)));
+        const auto place = static_cast<int>(std::find(ranks.begin(), ranks.end(), own) - ranks.begin());
+        std::unique_ptr<Transport> transport;
+        if (m_options.processes)
+            transport = m_options.processes->transport(number, std::move(ranks), place);
+        else
+            transport = std::make_unique<LocalTransport>(found->second.exchange, place);
+        return std::make_unique<GroupCommunicator>(context, found->second.description, std::move(transport));
     }
 
     std::unique_ptr<ParallelGroups> groupsOf(CommContext& context, RankId rank)
     {
+        int number = 0;
         const auto of = [&](GroupKind kind) {
-            return communicator(context, std::string(name(kind)), m_layout.groupMembers(kind, rank), rank);
+            return communicator(context, number++, std::string(name(kind)), m_layout.groupMembers(kind, rank), rank);
         };
         auto groups = std::make_unique<ParallelGroups>();
         groups->plan = m_options.plan;
@@ -84,7 +91,7 @@ public:
         std::vector<RankId> ends{rank};
         if (m_options.plan.pp > 1 && (stage == 0 || stage == m_options.plan.pp - 1))
             ends = {m_layout.onStage(rank, 0), m_layout.onStage(rank, m_options.plan.pp - 1)};
-        groups->embedding = communicator(context, "embedding", std::move(ends), rank);
+        groups->embedding = communicator(context, number, "embedding", std::move(ends), rank);
         return groups;
     }
 
@@ -114,6 +121,20 @@ Error outOfMemory()
     return {ErrorCode::Internal, "out of memory", "training", "a smaller model or batch"};
 }
 
+// This process's rank has failed: by itself, which the others are told, or because another one did. Either way its own
+// recording says so.
+void failProcess(RankSlot& slot, ProcessWorld& processes, Failure& failure, const Error& error)
+{
+    const RankId rank = slot.recorder->rank();
+    if (const auto lost = processes.meeting().lost()) failure.report(lost->rank, lost->error);
+    const bool own = failure.report(rank, error);
+    if (own) processes.meeting().fail(error);
+    const Failure::Cause cause = failure.cause();
+    slot.recorder->event(EventKind::Fault, own || cause.rank == rank ? "failed: " + error.what
+                                                                     : "rank " + std::to_string(cause.rank.value) +
+                                                                           " failed: " + cause.error.what);
+}
+
 } // namespace
 
 RankSlot::RankSlot(const WorldOptions& options, RankId rank)
@@ -130,22 +151,27 @@ RankSlot::RankSlot(const WorldOptions& options, RankId rank)
 Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot&)>& work)
 {
     const int world = options.plan.worldSize();
+    ProcessWorld* const processes = options.processes;
     Failure failure;
     if (options.onFailure) failure.addWaker(options.onFailure);
-    std::vector<std::unique_ptr<RankSlot>> slots(static_cast<std::size_t>(world));
+    std::vector<RankId> ranks;
+    for (int r = 0; r < world; ++r)
+        if (!processes || processes->rank().value == r) ranks.push_back(RankId{r});
+    if (processes) processes->watch(&failure);
+    std::vector<std::unique_ptr<RankSlot>> slots;
     {
         SharedGroups groups(options, failure);
-        for (int r = 0; r < world; ++r) {
-            auto slot = std::make_unique<RankSlot>(options, RankId{r});
+        for (const RankId rank : ranks) {
+            auto slot = std::make_unique<RankSlot>(options, rank);
             if (world > 1) {
                 slot->commThread =
-                    std::make_unique<CommThread>(options.sink, RankId{r}, options.origin, options.deviceClock);
+                    std::make_unique<CommThread>(options.sink, rank, options.origin, options.deviceClock);
                 slot->comm.reset(
                     new CommContext{*slot->recorder, *slot->allocator, *slot->commThread, options.links, {}});
-                slot->groups = groups.groupsOf(*slot->comm, RankId{r});
+                slot->groups = groups.groupsOf(*slot->comm, rank);
                 slot->context->groups = slot->groups.get();
             }
-            slots[static_cast<std::size_t>(r)] = std::move(slot);
+            slots.push_back(std::move(slot));
         }
     }
     const auto runOne = [&](RankSlot& slot) {
@@ -162,8 +188,9 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
             error = Error{ErrorCode::Internal, caught.what(), "training", ""};
         }
         if (!error) return;
-        const RankId rank = slot.recorder->rank();
-        if (failure.report(rank, *error)) slot.recorder->event(EventKind::Fault, "failed: " + error->what);
+        if (processes) return failProcess(slot, *processes, failure, *error);
+        if (failure.report(slot.recorder->rank(), *error))
+            slot.recorder->event(EventKind::Fault, "failed: " + error->what);
     };
     // Nothing of a rank goes before all are done: others may still read its memory.
     std::vector<std::thread> threads;
@@ -171,6 +198,13 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
     for (std::thread& thread : threads) thread.join();
     for (const auto& slot : slots)
         if (slot->commThread) slot->commThread->close();
+    if (processes) {
+        // Connections stay until everybody has what was sent.
+        if (!failure.happened())
+            if (const auto all = processes->meeting().gather("work", ""); !all) failure.report(RankId{}, all.error());
+        slots.clear();
+        processes->watch(nullptr);
+    }
     if (!failure.happened()) return {};
     Failure::Cause cause = failure.cause();
     if (world > 1) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a run as threads of this process: each with its own recorder, allocator, device, communicators and
-// communication thread.
+// The ranks of a run, each with its own recorder, allocator, device, communicators and communication thread: as threads
+// of this process, or the one rank that this process is.
 #pragma once
 
 #include "model/base/result.h"
 #include "model/spec/parallel_plan.h"
 #include "profiler/engine/comm/group_communicator.h"
 #include "profiler/engine/comm/parallel_groups.h"
+#include "profiler/engine/comm/process_world.h"
 #include "profiler/engine/nn/parameter.h"
 
 #include <chrono>
@@ -30,11 +31,12 @@ struct WorldOptions {
     std::int64_t memoryLimit = 0; ///< per rank [bytes]; 0: the machine's
     int ranksPerNode = 0;         ///< neighbouring ranks that share a node; 0: all
     bool deviceClock = false;
-    LinkTable links;                 ///< of the device clock; empty: links take no time
+    LinkTable links; ///< of the device clock; empty: links take no time
     /// What collective=auto goes by; absent: memory is shared, and direct is best.
     std::optional<CollectiveLinks> collectiveLinks;
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
+    ProcessWorld* processes = nullptr; ///< null: all ranks are threads here; else only its rank is
 };
 
 /// What one rank has. Its members outlive everything that the rank makes.
@@ -50,8 +52,8 @@ struct RankSlot {
     std::unique_ptr<RankContext> context; ///< groups is null in a world of one
 };
 
-/// Runs `work` once per rank of the plan, each in a thread of its own with OpenMP off, and waits for all of them. The
-/// first rank that fails makes the others fail at their next communication.
+/// Runs `work` once per rank of the plan, each in a thread of its own with OpenMP off, and waits for all of them (of
+/// processes: for the others' work as well). The first rank that fails makes the others fail at their next communication.
 /// Errors: the first failure; in a world of several its `where` names the rank.
 Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot&)>& work);
 

@@ -42,6 +42,11 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual const char* name() const = 0; ///< "local", "gloo"
+    /// Whether awaiting a message moves its bytes (between processes), so that the transfer is inside of it; else they
+    /// move when the receiver reads them.
+    virtual bool movesOnAwait() const { return false; }
+    /// Whether tracks of other ranks can be pointed to: all of them write into one trace.
+    virtual bool sharesTrace() const { return true; }
     virtual int size() const = 0;
     virtual int index() const = 0;
 
@@ -52,8 +57,9 @@ public:
 
     /// Offers bytes to a member; they stay as they are until released.
     virtual void post(int to, const void* data, std::int64_t bytes, const HopStamp& stamp) = 0;
-    /// The next post of a member, readable until release(from).
-    virtual Message await(int from, std::int64_t bytes) = 0;
+    /// The next post of a member, readable until release(from). into: where the bytes are wanted, or null; a transport
+    /// that moves bytes may put them there, and then says so in Message::data.
+    virtual Message await(int from, std::int64_t bytes, void* into) = 0;
     virtual void release(int from) = 0;
     /// Posts made to a member so far, and waiting until it has released that many.
     virtual std::uint64_t posts(int to) const = 0;

@@ -28,6 +28,7 @@ ServedWorker::ServedWorker(RankContext& rank, const RunSpec& spec, Network netwo
     , m_recommendation(dynamic_cast<Recommendation*>(m_network.chunks.front().get()))
     , m_layout(parameters(), spec.plan.servers)
     , m_versions(static_cast<std::size_t>(spec.plan.servers), 0.0)
+    , m_steps(rank.recorder, spec.training, "samples")
 {
     m_alone.groups = nullptr;
     const auto flat = [&](MemoryCategory category) {
@@ -44,13 +45,7 @@ ServedWorker::ServedWorker(RankContext& rank, const RunSpec& spec, Network netwo
         if (p.computeType != rank.format.master)
             p.compute = Tensor::make(rank.allocator, p.shape, p.computeType, MemoryCategory::Weights);
     }
-    Recorder& r = rank.recorder;
-    m_loss = r.defineCounter("loss", CounterUnit::None, false);
-    m_rate = r.defineCounter("lr", CounterUnit::None, false);
-    m_norm = r.defineCounter("grad_norm", CounterUnit::None, false);
-    m_throughput =
-        r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "samples_per_s", CounterUnit::PerSecond, false);
-    m_staleness = r.defineCounter("staleness", CounterUnit::None, true);
+    m_staleness = rank.recorder.defineCounter("staleness", CounterUnit::None, true);
 }
 
 Tensor ServedWorker::numbers(std::int64_t count, DType type) const
@@ -266,37 +261,9 @@ StepProgress ServedWorker::step(std::int64_t index)
     }
     const Instant end = r.now();
     progress.duration = end - start;
-    record(progress, start, end);
-    return progress;
-}
-
-void ServedWorker::record(const StepProgress& progress, Instant start, Instant end)
-{
-    Recorder& r = m_rank.recorder;
-    const std::int64_t samples = m_spec.training.batch, tokens = samples * m_spec.training.sequence;
-    const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
     r.counter(m_staleness, end, progress.staleness);
-    if (r.rank().value == 0) {
-        if (!sound)
-            r.event(EventKind::LossSpike,
-                    "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
-        if (sound) {
-            r.counter(m_loss, end, progress.loss);
-            r.counter(m_norm, end, progress.gradientNorm);
-        }
-        r.counter(m_rate, end, progress.learningRate);
-        r.counter(m_throughput, end, static_cast<double>(tokens > 0 ? tokens : samples) / progress.duration.seconds());
-    }
-    StepRecord step;
-    step.step = StepIndex{static_cast<std::int32_t>(progress.step)};
-    step.range = {start, end};
-    if (std::isfinite(progress.loss)) step.loss = progress.loss;
-    step.learningRate = progress.learningRate;
-    if (std::isfinite(progress.gradientNorm)) step.gradientNorm = progress.gradientNorm;
-    step.samples = samples;
-    step.tokens = tokens;
-    step.warmup = progress.warmup;
-    r.step(step);
+    m_steps.record(progress, start, end);
+    return progress;
 }
 
 Status ServedWorker::save(const std::string& directory)

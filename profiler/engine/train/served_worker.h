@@ -9,6 +9,7 @@
 #include "profiler/engine/run.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/server_protocol.h"
+#include "profiler/engine/train/step_recorder.h"
 
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,6 @@ private:
     std::vector<Tensor> pullRows(const FetchedRows& rows);
     void pushRows(const FetchedRows& rows, const std::vector<Tensor>& gradients);
     void pushGradients(StepProgress& progress);
-    void record(const StepProgress& progress, Instant start, Instant end);
     Tensor numbers(std::int64_t count, DType type) const;
 
     RankContext& m_rank;
@@ -60,7 +60,8 @@ private:
     Tensor m_weights, m_gradients;  // all parameters, one behind the other
     std::vector<double> m_versions; // of the weights, by server
     double m_rowSquares = 0;
-    CounterId m_loss, m_rate, m_norm, m_throughput, m_staleness;
+    StepRecorder m_steps;
+    CounterId m_staleness;
 };
 
 } // namespace fourwalls::engine

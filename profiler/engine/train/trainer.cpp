@@ -24,15 +24,11 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
     : m_rank(rank)
     , m_spec(spec)
     , m_network(std::move(network))
+    , m_steps(rank.recorder, spec.training, "images")
 {
     Recorder& r = rank.recorder;
     rank.inPlace = spec.plan.inPlace;
     m_evaluation = r.defineCounter("evaluation_loss", CounterUnit::None, false);
-    m_loss = r.defineCounter("loss", CounterUnit::None, false);
-    m_rate = r.defineCounter("lr", CounterUnit::None, false);
-    m_norm = r.defineCounter("grad_norm", CounterUnit::None, false);
-    m_throughput =
-        r.defineCounter(spec.training.sequence > 0 ? "tokens_per_s" : "images_per_s", CounterUnit::PerSecond, false);
 }
 
 Trainer::~Trainer()
@@ -178,38 +174,8 @@ StepProgress Trainer::step(std::int64_t index)
     }
     const Instant end = r.now();
     progress.duration = end - start;
-    record(progress, start, end);
+    m_steps.record(progress, start, end);
     return progress;
-}
-
-void Trainer::record(const StepProgress& progress, Instant start, Instant end)
-{
-    Recorder& r = m_rank.recorder;
-    const std::int64_t samples = m_spec.training.batch;
-    const std::int64_t tokens = samples * m_spec.training.sequence;
-    // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
-    const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
-    if (r.rank().value == 0) { // what all ranks know alike
-        if (!sound)
-            r.event(EventKind::LossSpike,
-                    "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
-        if (sound) {
-            r.counter(m_loss, end, progress.loss);
-            r.counter(m_norm, end, progress.gradientNorm);
-        }
-        r.counter(m_rate, end, progress.learningRate);
-        r.counter(m_throughput, end, static_cast<double>(tokens > 0 ? tokens : samples) / progress.duration.seconds());
-    }
-    StepRecord record;
-    record.step = StepIndex{static_cast<std::int32_t>(progress.step)};
-    record.range = {start, end};
-    if (std::isfinite(progress.loss)) record.loss = progress.loss;
-    record.learningRate = progress.learningRate;
-    if (std::isfinite(progress.gradientNorm)) record.gradientNorm = progress.gradientNorm;
-    record.samples = samples;
-    record.tokens = tokens;
-    record.warmup = progress.warmup;
-    r.step(record);
 }
 
 } // namespace fourwalls::engine

@@ -9,6 +9,7 @@
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/parameter_store.h"
 #include "profiler/engine/train/pipeline_executor.h"
+#include "profiler/engine/train/step_recorder.h"
 
 #include <cstdint>
 #include <functional>
@@ -61,7 +62,6 @@ private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
     Status setUp();
     Batch loadBatch(std::int64_t step, std::int64_t first, std::int64_t count);
-    void record(const StepProgress& progress, Instant start, Instant end);
 
     RankContext& m_rank;
     RunSpec m_spec;
@@ -71,7 +71,7 @@ private:
     std::unique_ptr<PipelineExecutor> m_executor;
     std::unique_ptr<ParameterOptimizer> m_optimizer;
     CounterId m_evaluation; // its loss
-    CounterId m_loss, m_rate, m_norm, m_throughput;
+    StepRecorder m_steps;
 };
 
 } // namespace fourwalls::engine

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// See step_recorder.h.
+#include "profiler/engine/train/step_recorder.h"
+
+#include <cmath>
+#include <string>
+
+namespace fourwalls::engine {
+
+StepRecorder::StepRecorder(Recorder& recorder, const TrainingSettings& training, const char* samples)
+    : m_recorder(recorder)
+    , m_samples(training.batch)
+    , m_tokens(training.batch * training.sequence)
+    , m_loss(recorder.defineCounter("loss", CounterUnit::None, false))
+    , m_rate(recorder.defineCounter("lr", CounterUnit::None, false))
+    , m_norm(recorder.defineCounter("grad_norm", CounterUnit::None, false))
+    , m_throughput(recorder.defineCounter(((m_tokens > 0 ? "tokens" : samples) + std::string("_per_s")).c_str(),
+                                          CounterUnit::PerSecond, false))
+{}
+
+void StepRecorder::record(const StepProgress& progress, Instant start, Instant end)
+{
+    Recorder& r = m_recorder;
+    // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
+    const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
+    if (r.rank().value == 0) { // what all ranks know alike
+        if (!sound)
+            r.event(EventKind::LossSpike,
+                    "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
+        if (sound) {
+            r.counter(m_loss, end, progress.loss);
+            r.counter(m_norm, end, progress.gradientNorm);
+        }
+        r.counter(m_rate, end, progress.learningRate);
+        r.counter(m_throughput, end,
+                  static_cast<double>(m_tokens > 0 ? m_tokens : m_samples) / progress.duration.seconds());
+    }
+    StepRecord record;
+    record.step = StepIndex{static_cast<std::int32_t>(progress.step)};
+    record.range = {start, end};
+    if (std::isfinite(progress.loss)) record.loss = progress.loss;
+    record.learningRate = progress.learningRate;
+    if (std::isfinite(progress.gradientNorm)) record.gradientNorm = progress.gradientNorm;
+    record.samples = m_samples;
+    record.tokens = m_tokens;
+    record.warmup = progress.warmup;
+    r.step(record);
+}
+
+} // namespace fourwalls::engine
