@@ -29,7 +29,10 @@ json clusterJson(const calibrate::MachineCalibration& measured)
     json rates{{"ramp_seconds", family.rampSeconds},
                {"memory_fraction", family.memoryFraction},
                {"gemm_ceiling", json::object()},
-               {"attention", json::object()}};
+               {"attention", json::object()},
+               {"operators", json::object()}};
+    for (const auto& [precision, list] : family.operators)
+        rates["operators"][std::string(fourwalls::name(precision))] = toJson(list);
     for (const auto& [precision, peak] : cluster.device.peakFlops)
         device["peak_flops"][std::string(fourwalls::name(precision))] = peak;
     for (const auto& [precision, fraction] : family.gemmCeiling)
@@ -48,10 +51,14 @@ json clusterJson(const calibrate::MachineCalibration& measured)
             {"devices_per_node", cluster.devicesPerNode},
             {"nodes", 1},
             {"fabric", "shared"},
-            {"node_link", {{"bytes_per_second", cluster.device.memoryBytesPerSecond / 2}, {"latency_seconds", 2e-6}}},
+            {"node_link",
+             {{"bytes_per_second", cluster.nodeLink.bytesPerSecond},
+              {"latency_seconds", cluster.nodeLink.latencySeconds}}},
             {"calibration",
              {{"kernel_seconds", measured.calibration.kernelSeconds},
-              {"node_link_fraction", 1.0},
+              {"node_link_fraction", measured.calibration.nodeLinkFraction},
+              {"contention", measured.calibration.contention},
+              {"busy_slowdown", measured.calibration.busySlowdown},
               {"families", {{"cpu", rates}, {"other", rates}}}}},
             {"operators", operators},
             {"source", "measured by fourwalls-cli calibrate"}};
@@ -76,7 +83,7 @@ public:
     {
         if (!(m_seconds > 0 && m_seconds <= 60))
             return console.wrongUsage(
-                {ErrorCode::InvalidArgument, "must be above 0 and at most 60", "--seconds", "0.03"});
+                {ErrorCode::InvalidArgument, "must be above 0 and at most 60", "--seconds", "0.015"});
         auto output = PendingOutput::create(m_output);
         if (!output) return console.fail(output.error());
         ClusterSpec base;
@@ -108,7 +115,7 @@ public:
 
 private:
     std::string m_output;
-    double m_seconds = 0.03;
+    double m_seconds = 0.015;
 };
 
 } // namespace

@@ -41,15 +41,21 @@ Result<std::vector<Claim>> tuningClaims()
     input.checkpointSeconds = 60;
     input.restartSeconds = 600;
     FOURWALLS_TRY_ASSIGN(const cost::Goodput goodput, cost::computeGoodput(input));
-    claims.push_back(judged(claimOf(Wall::Tuning, "goodput-llama3",
-                                    "Llama 3 on 16,384 devices kept more than 90 % of its time effective despite 419 "
-                                    "unexpected stops in 54 days",
-                                    90, "%",
-                                    "with 10 minutes to recover and 60 s to write a checkpoint, both assumed; shorter "
-                                    "ones are needed to stay above 90 %, so the source's were shorter",
-                                    "M = 54 x 24 h / 419 = " + figure(goodput.jobMtbfSeconds / 3600) +
-                                        " h, best interval " + figure(goodput.intervalSeconds / 60) + " min"),
-                            100 * goodput.goodput, 0.06));
+    cost::GoodputInput quicker = input;
+    quicker.checkpointSeconds = 20;
+    quicker.restartSeconds = 300;
+    FOURWALLS_TRY_ASSIGN(const cost::Goodput possible, cost::computeGoodput(quicker));
+    Claim llama =
+        claimOf(Wall::Tuning, "goodput-llama3",
+                "Llama 3 on 16,384 devices kept more than 90 % of its time effective despite 419 unexpected "
+                "stops in 54 days",
+                90, "%",
+                "how long a restart and a checkpoint took is not published: 10 min and 60 s give " +
+                    figure(100 * goodput.goodput) + " %, 5 min and 20 s " + figure(100 * possible.goodput) + " %",
+                "M = 54 x 24 h / 419 = " + figure(goodput.jobMtbfSeconds / 3600) + " h, best interval " +
+                    figure(goodput.intervalSeconds / 60) + " min for a checkpoint of 60 s");
+    llama.verdict = Verdict::CannotBeChecked;
+    claims.push_back(std::move(llama));
     return claims;
 }
 

@@ -2,6 +2,7 @@
 // See published_row.h.
 #include "model/compare/published_row.h"
 
+#include "model/spec/model_extents.h"
 #include "model/spec/names.h"
 
 #include <algorithm>
@@ -337,6 +338,8 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     if (!micro) micro = std::max<std::int64_t>(1, *batch / plan.dp / *many);
     if (!many) many = std::max<std::int64_t>(1, *batch / plan.dp / *micro);
     plan.microbatches = static_cast<int>(std::min<std::int64_t>(*many, 10'000'000));
+    if (static_cast<double>(plan.dp) * plan.microbatches * static_cast<double>(*micro) > 1e12)
+        return "batch within reason";
     if (plan.schedule == PipelineSchedule::Interleaved && plan.microbatches % plan.pp != 0) {
         assume.note("schedule=1f1b"); // interleaving needs whole rounds
         plan.schedule = PipelineSchedule::OneFOneB;
@@ -362,8 +365,11 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     PublishedRow row;
     row.id = std::string(table.text(index, "id"));
     if (row.id.empty()) row.id = "row " + std::to_string(index + 1);
-    for (const char* column : {"layers", "hidden", "seq", "gpus"})
-        if (!cells.count(column)) row.skipped = std::string("no ") + column;
+    for (const auto& [column, most] : {std::pair{"layers", 1e5}, {"hidden", 1e6}, {"seq", 1e9}, {"gpus", 1e7}}) {
+        const auto count = cells.count(column);
+        if (!count) row.skipped = std::string("no ") + column;
+        if (count && static_cast<double>(*count) > most) row.skipped = std::string("no ") + column + " within reason";
+    }
     const std::string cluster = clusterOf(cells);
     if (cluster.empty()) row.skipped = "no device that a preset describes";
     if (!row.skipped.empty()) return row;
@@ -384,7 +390,12 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     row.spec.training.precision = precisionOf(cells.text("precision"));
     if (!row.spec.cluster.device.peak(row.spec.training.precision) && row.spec.training.precision == Precision::Bf16)
         row.spec.training.precision = Precision::F16;
-    row.spec.model = modelOf(cells, row.framework, static_cast<int>(cells.count("tp").value_or(1)), assume);
+    const std::int64_t tensor = std::min<std::int64_t>(cells.count("tp").value_or(1), 1'000'000);
+    row.spec.model = modelOf(cells, row.framework, static_cast<int>(tensor), assume);
+    if (const Status fits = checkExtents(row.spec.model); !fits.ok()) {
+        row.skipped = fits.error().what;
+        return row;
+    }
     if (const std::string lacking = readPlan(cells, row, assume); !lacking.empty()) {
         row.skipped = "no " + lacking;
         return row;

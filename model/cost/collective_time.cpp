@@ -2,6 +2,8 @@
 // See collective_time.h.
 #include "model/cost/collective_time.h"
 
+#include "model/spec/collective_algorithm.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -62,9 +64,6 @@ CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& 
     if (cluster.fabric == NodeFabric::Pcie) m_nodeRate /= 2;
     for (const CollectiveCurve& curve : calibration.curves)
         if (curve.family == cluster.device.family && cluster.fabric == NodeFabric::NvSwitch) m_curves.push_back(&curve);
-    if (m_curves.empty() && cluster.fabric == NodeFabric::Shared)
-        for (const CollectiveCurve& curve : calibration.curves)
-            if (curve.family == cluster.device.family) m_curves.push_back(&curve);
 }
 
 const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int ranks) const
@@ -81,8 +80,24 @@ const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int rank
     return nearest;
 }
 
-double CollectiveTimes::insideNode(Collective collective, double bytes, int ranks) const
+double CollectiveTimes::throughMemory(Collective collective, double bytes, int ranks,
+                                      CollectiveAlgorithm algorithm) const
 {
+    const CollectiveLinks links{{m_nodeRate, m_cluster.nodeLink.latencySeconds}, {}, true};
+    if (collective == Collective::AllToAll) return links.inside.seconds(bytes * (ranks - 1) / ranks);
+    CollectiveShape shape;
+    shape.kind = collective == Collective::AllReduce   ? CollectiveKind::AllReduce
+                 : collective == Collective::AllGather ? CollectiveKind::AllGather
+                                                       : CollectiveKind::ReduceScatter;
+    shape.members = ranks;
+    shape.elements = static_cast<std::int64_t>(std::min(bytes, 9e18));
+    if (algorithm == CollectiveAlgorithm::Auto) algorithm = chooseAlgorithm(shape, 1, links);
+    return collectiveSeconds(shape, algorithm, 1, links);
+}
+
+double CollectiveTimes::insideNode(Collective collective, double bytes, int ranks, CollectiveAlgorithm algorithm) const
+{
+    if (m_cluster.fabric == NodeFabric::Shared) return throughMemory(collective, bytes, ranks, algorithm);
     const double n = ranks;
     const double sent = wireBytes(collective, bytes, ranks);
     if (const CollectiveCurve* curve = curveFor(collective, ranks)) {
@@ -131,7 +146,7 @@ double CollectiveTimes::betweenNodes(Collective collective, double bytes, const 
     if (inside > 1 && collective == Collective::AllReduce) {
         GroupPlacement outer;
         outer.ranks = static_cast<int>(nodes);
-        hierarchical = 2 * insideNode(Collective::AllGather, bytes, group.perNode) +
+        hierarchical = 2 * insideNode(Collective::AllGather, bytes, group.perNode, CollectiveAlgorithm::Auto) +
                        betweenNodes(collective, bytes / inside, outer, CollectiveAlgorithm::Auto);
     }
     switch (algorithm) {
@@ -148,12 +163,14 @@ double CollectiveTimes::seconds(Collective collective, double bytes, const Group
                                 CollectiveAlgorithm algorithm) const
 {
     if (group.ranks <= 1 || !(bytes > 0)) return 0;
-    if (group.insideNode()) return insideNode(collective, bytes, group.ranks);
+    if (group.insideNode()) return insideNode(collective, bytes, group.ranks, algorithm);
     return betweenNodes(collective, bytes, group, algorithm);
 }
 
 double CollectiveTimes::pointToPoint(double bytes, bool sameNode) const
 {
+    if (sameNode && m_cluster.fabric == NodeFabric::Shared)
+        return LinkSpec{m_nodeRate, m_cluster.nodeLink.latencySeconds}.seconds(bytes);
     if (sameNode) return kBaseSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
     return kBaseSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
 }

@@ -26,7 +26,7 @@ Error misfit(const std::string& field, std::string what, std::string hint)
 void add(PassCost& sum, const PassCost& part, double count = 1)
 {
     sum.parts.addScaled(part.parts, count);
-    sum.hiddenCommSeconds += count * part.hiddenCommSeconds;
+    sum.hidden.addScaled(part.hidden, count);
     sum.flops += count * part.flops;
     sum.modelFlops += count * part.modelFlops;
 }
@@ -44,7 +44,11 @@ void add(ChunkCost& chunk, const LayerCost& layer, double count)
     chunk.wire.parameter += count * layer.wire.parameter;
     chunk.activationBytes += count * layer.savedBytes;
     chunk.weightGradientBytes += count * layer.savedForWeight;
-    if (count > 0) chunk.transientBackwardBytes = std::max(chunk.transientBackwardBytes, layer.workingBytes);
+    if (!(count > 0)) return;
+    // Layers come before the head: its part that is gone by then makes room for them.
+    chunk.transientBackwardBytes =
+        std::max({0.0, chunk.transientBackwardBytes - layer.freedBeforeBytes, layer.workingBytes});
+    chunk.transientForwardBytes = std::max(chunk.transientForwardBytes, layer.workingForwardBytes);
 }
 
 /// Computation at the pace of the slowest device.
@@ -108,13 +112,16 @@ CostModel::~CostModel() = default;
 Result<CostModel> CostModel::create(const RunSpec& spec, const FrameworkPreset& framework,
                                     const Calibration& calibration)
 {
-    FOURWALLS_TRY_ASSIGN(const DeviceRates rates,
-                         deviceRates(spec.cluster.device, spec.training.precision, framework, calibration));
     auto state = std::make_unique<State>();
     state->spec = spec;
     state->framework = framework;
+    if (spec.training.optimizer == Optimizer::Sgd) { // one moment, neither read nor written, less
+        state->framework.stateBytes = std::max(0.0, framework.stateBytes - 4);
+        state->framework.optimizerBytes = std::max(0.0, framework.optimizerBytes - 8);
+    }
     state->calibration = calibration;
-    state->rates = rates;
+    FOURWALLS_TRY_ASSIGN(state->rates,
+                         deviceRates(spec.cluster.device, spec.training.precision, framework, state->calibration));
     state->collectives.emplace(spec.cluster, state->calibration);
     return CostModel(std::move(state));
 }
@@ -150,6 +157,8 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.sequenceParallel = plan.sequenceParallel && plan.tp > 1;
     s.fusedAttention = plan.fusedAttention;
     s.overlap = plan.overlap;
+    s.fuse = plan.fuse;
+    s.splitBackward = pipelineShape(plan).splitsBackward();
     s.recompute = plan.recompute;
     s.naturalRouting = plan.routing == MoeRouting::Natural;
     s.collective = plan.collective;
@@ -226,7 +235,7 @@ LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost lay
     const double gather = both(Collective::AllGather, w), scatter = both(Collective::ReduceScatter, g);
     const auto beside = [&](PassCost& pass, double seconds, double window) {
         const double hidden = plan.overlap ? std::min(seconds, window) : 0;
-        pass.hiddenCommSeconds += hidden;
+        pass.hidden[CostPart::ParameterComm] += hidden;
         pass.parts[CostPart::Contention] += hidden * calibration.contention;
         pass.parts[CostPart::ParameterComm] += seconds - hidden;
     };
@@ -290,6 +299,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             LayerCost head = cached(heads, s, [&] { return headCost(c, s); });
             // Tied to the embedding of the same rank: counted once.
             if (t->tiedEmbeddings && what.embedding) head.parameters = 0;
+            head.parameters += head.normParameters;
             take(head, 1);
         }
     } else {
@@ -306,6 +316,14 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
                 if (index < found->second.size()) take(found->second[index], 1);
             }
         }
+    }
+    if (plan.offloadActivations && chunk.layers > 0) {
+        // On the device are only those of the layer at work and of the next one, while a pass runs.
+        const auto layerCount = static_cast<double>(chunk.layers);
+        const double near = chunk.activationBytes * std::min(2.0, layerCount) / layerCount;
+        chunk.transientForwardBytes += near;
+        chunk.transientBackwardBytes += near;
+        chunk.activationBytes = chunk.weightGradientBytes = 0;
     }
     chunk.forward.parts[CostPart::Host] += framework.microbatchSeconds / 2;
     chunk.backwardInput.parts[CostPart::Host] += framework.microbatchSeconds / 2;

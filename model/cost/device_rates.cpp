@@ -78,8 +78,28 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     rates.rampSeconds = family.rampSeconds;
     rates.kernelSeconds = calibration.kernelSeconds;
     rates.multiprocessors = device.multiprocessors;
+    if (const auto found = family.operators.find(precision); found != family.operators.end())
+        rates.measured = &found->second;
     rates.elementBytes = precision == Precision::F32 || precision == Precision::Tf32 ? 4 : 2;
     return rates;
+}
+
+std::string_view measuredGemm(GemmLayout layout)
+{
+    switch (layout) {
+    case GemmLayout::Plain: return "gemm";
+    case GemmLayout::SecondTransposed: return "gemm.input_gradient";
+    case GemmLayout::FirstTransposed: return "gemm.weight_gradient";
+    }
+    return "gemm";
+}
+
+std::optional<double> measuredRate(const DeviceRates& rates, std::string_view name, std::initializer_list<double> point)
+{
+    if (!rates.measured) return std::nullopt;
+    const auto found = rates.measured->find(name);
+    if (found == rates.measured->end() || found->second.axes.size() != point.size()) return std::nullopt;
+    return found->second.at(std::span(point.begin(), point.size()));
 }
 
 double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment,

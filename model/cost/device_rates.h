@@ -6,6 +6,10 @@
 #include "model/spec/cluster_spec.h"
 #include "model/spec/framework_preset.h"
 
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
 namespace fourwalls::cost {
 
 /// Rates of a device under one precision. All positive.
@@ -23,11 +27,25 @@ struct DeviceRates {
     int multiprocessors = 0;                            ///< 0: no tiles
     double elementBytes = 2;                            ///< of activations and weights as computed with
     bool fp8 = false;                                   ///< linear layers run in fp8: operands are cast first
+    const OperatorRates* measured = nullptr;            ///< operators measured one by one; null or of the calibration
 };
+
+/// How a matrix product's operands lie: plain, with the second one transposed (the gradient of the input), or with the
+/// first one transposed (the gradient of the weights).
+enum class GemmLayout { Plain, SecondTransposed, FirstTransposed };
+
+/// Names of measured operators. Products have the axes (m, n, k), attention (keys per query, width of a head), the
+/// others the bytes that PassBuilder::memory counts.
+std::string_view measuredGemm(GemmLayout layout);
+
+/// Rate of a measured operator, or nothing if it was not measured.
+std::optional<double> measuredRate(const DeviceRates& rates, std::string_view name,
+                                   std::initializer_list<double> point);
 
 /// precision: of the linear layers; attention and activations are bf16 under fp8. A limit below the power at which the
 /// rates were measured slows the clock by the cube root of the ratio (power ~ voltage^2 x frequency, both falling
 /// together; arXiv:2001.07104 section 2 and the CMOS power law).
+/// The result points into `calibration`.
 /// Errors: InvalidArgument if the device has no rate for the precision or no memory bandwidth.
 Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, const FrameworkPreset& framework,
                                 const Calibration& calibration);

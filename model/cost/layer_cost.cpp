@@ -17,7 +17,8 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
 {
     const FrameworkPreset& f = c.framework;
     const double e = l.e;
-    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4);
+    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
+                l.normName);
     l.gatherInput(pass, c, s, "attention.all_gather", l.qkvForward());
     pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.linearAlignment(l.qkvWidth));
     l.rotary(pass, c);
@@ -25,7 +26,8 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth}, l.linearAlignment(l.valueWidth));
     l.reduceOutput(pass, c, s, "attention.all_reduce");
     l.residualForward(pass, c);
-    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4);
+    pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
+                l.normName);
     if (s.mixture) {
         l.mixtureForward(pass, c, s);
     } else {
@@ -71,7 +73,8 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
         pass.gemm("mlp.up.input_gradient", {1, l.rows, l.hidden, l.gates * l.inner}, l.linearAlignment(l.inner));
         l.reduceGradient(pass, c, s, "mlp.all_reduce_gradient", l.upForward());
     }
-    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6);
+    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
+                CostPart::MemoryBound, l.normBackwardName);
     l.residualBackward(pass, c);
     l.gatherGradient(pass, c, s, "attention.all_gather_gradient");
     pass.gemm("attention.out.input_gradient", {1, l.rows, l.valueWidth, l.hidden}, l.linearAlignment(l.valueWidth));
@@ -79,7 +82,8 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     l.rotary(pass, c);
     pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.linearAlignment(l.qkvWidth));
     l.reduceGradient(pass, c, s, "attention.all_reduce_gradient", l.qkvForward());
-    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6);
+    pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
+                CostPart::MemoryBound, l.normBackwardName);
 }
 
 void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
@@ -96,9 +100,13 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
               output);
     pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.linearAlignment(l.qkvWidth),
               output);
-    // Sums over the rows of what passes a bias: of the QKV product and of the activation.
+    // Sums over the rows of what passes a bias: of the QKV product and of the activation; those of the residual sums
+    // are there in the sums' own kernels, if they have some.
     if (c.model.biases)
-        pass.memory("bias.gradient", l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)), 2);
+        pass.memory("bias.gradient",
+                    l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)) +
+                        (c.framework.residualInProduct ? 2 * l.e * l.rowsSplit * l.hidden : 0),
+                    2);
     pass.memory("gradient.accumulate", c.framework.accumulationBytes * (l.parameters + l.expertParameters), 12);
 }
 
@@ -111,10 +119,12 @@ double alignmentOf(double length)
     return alignment;
 }
 
-double paddedVocabulary(const TransformerSpec& model, int tp)
+double paddedVocabulary(const CostContext& context, int tp)
 {
+    const auto vocabulary = static_cast<double>(context.model.vocabulary);
+    if (!context.framework.padVocabulary) return vocabulary;
     const double unit = 128.0 * tp;
-    return std::ceil(static_cast<double>(model.vocabulary) / unit) * unit;
+    return std::ceil(vocabulary / unit) * unit;
 }
 
 double tensorCollective(const CostContext& context, const LayerSetting& setting, Collective collective, double bytes)
@@ -126,9 +136,10 @@ double tensorCollective(const CostContext& context, const LayerSetting& setting,
 LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t layer, const OperatorLists& lists)
 {
     const LayerShape shape(c, s);
-    const auto build = [&](std::vector<OperatorCost>* list, auto&& fill) {
+    const auto build = [&](std::vector<OperatorCost>* list, auto&& fill, GemmLayout layout = GemmLayout::Plain) {
         PassBuilder pass(c.rates, c.framework, c.calibration, list);
         pass.setLayer(layer);
+        pass.setLayout(layout);
         fill(pass, c, s, shape);
         return pass.finish();
     };
@@ -148,8 +159,8 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t la
         cost.recompute = build(lists.recompute, selectiveRecompute);
         cost.recompute.modelFlops = 0;
     }
-    cost.backwardInput = build(lists.backwardInput, backwardInputPass);
-    cost.backwardWeight = build(lists.backwardWeight, backwardWeightPass);
+    cost.backwardInput = build(lists.backwardInput, backwardInputPass, GemmLayout::SecondTransposed);
+    cost.backwardWeight = build(lists.backwardWeight, backwardWeightPass, GemmLayout::FirstTransposed);
     shape.addWire(cost, c, s);
     shape.addMemory(cost, c, s);
     cost.parameters = shape.parameters;
@@ -174,13 +185,17 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
                                              s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce,
                                              e * activations),
                             e * activations);
+    cost.wire.tensor =
+        CollectiveTimes::wireBytes(Collective::AllReduce, e * activations, s.tp) * (s.sequenceParallel ? 0.5 : 1);
     cost.forward = forward.finish();
     PassBuilder backward(c.rates, c.framework, c.calibration, lists.backwardWeight);
     // Rows are sorted and added: read the gradient, read and write the rows that occur.
     backward.memory("embedding.weight_gradient", 4 * e * activations, 3);
     cost.backwardWeight = backward.finish();
-    const double vocabulary = paddedVocabulary(c.model, s.tp);
-    cost.parameters = l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0));
+    const double vocabulary = paddedVocabulary(c, s.tp);
+    cost.parameters =
+        l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0) +
+                    static_cast<double>(c.model.tokenTypes) + (c.model.embeddingNorm ? l.normNumbers : 0));
     if (c.framework.dropout) cost.savedBytes = l.rowsSplit * l.hidden; // the mask
     return cost;
 }
@@ -189,32 +204,61 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
 {
     const LayerShape l(c, s);
     const double e = l.e;
-    const double vocabulary = paddedVocabulary(c.model, s.tp) / s.tp;
+    const double vocabulary = paddedVocabulary(c, s.tp) / s.tp;
     const double logits = l.rows * vocabulary;
     LayerCost cost;
     PassBuilder forward(c.rates, c.framework, c.calibration, lists.forward);
-    forward.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses);
+    PassBuilder input(c.rates, c.framework, c.calibration, lists.backwardInput);
+    PassBuilder weight(c.rates, c.framework, c.calibration, lists.backwardWeight);
+    // Where the gradients come with the loss, all of it is done in the forward pass.
+    PassBuilder& inputGradient = c.framework.lossWithForward ? forward : input;
+    PassBuilder& weightGradient = c.framework.lossWithForward ? forward : weight;
+    const char* loss = s.tp > 1 ? "loss.sharded" : "loss";
+
+    forward.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, 1, CostPart::MemoryBound, l.normName);
     l.gatherInput(forward, c, s, "head.all_gather", 0);
+    forward.setLayout(GemmLayout::SecondTransposed); // the table's rows are the vocabulary
     forward.gemm("head.logits", {1, l.rows, vocabulary, l.hidden});
-    forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4);
+    forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4, CostPart::MemoryBound, loss);
     if (s.tp > 1)
         forward.communicate("loss.all_reduce", CostPart::TensorComm,
                             3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows);
+
+    // The gradient's sum, and three numbers per token; with sequence parallelism also the input's gather.
+    cost.wire.tensor = CollectiveTimes::wireBytes(Collective::AllReduce, e * l.rows * l.hidden + 12 * l.rows, s.tp);
+
+    inputGradient.memory("loss.backward", c.framework.lossBytesPerLogit / 2 * logits, 3, CostPart::MemoryBound, loss);
+    inputGradient.setLayout(GemmLayout::Plain);
+    inputGradient.gemm("head.logits.input_gradient", {1, l.rows, l.hidden, vocabulary});
+    l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}));
+    input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2, CostPart::MemoryBound,
+                 l.normBackwardName);
+
+    weightGradient.setLayout(GemmLayout::FirstTransposed);
+    weightGradient.gemm("head.logits.weight_gradient", {1, l.hidden, vocabulary, l.rows}, 8, l.weightGradientBytes(c));
+    weightGradient.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
     cost.forward = forward.finish();
-    PassBuilder input(c.rates, c.framework, c.calibration, lists.backwardInput);
-    input.memory("loss.backward", c.framework.lossBytesPerLogit / 2 * logits, 3);
-    input.gemm("head.logits.input_gradient", {1, l.rows, l.hidden, vocabulary});
-    l.reduceGradient(input, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}));
-    input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2);
     cost.backwardInput = input.finish();
-    PassBuilder weight(c.rates, c.framework, c.calibration, lists.backwardWeight);
-    weight.gemm("head.logits.weight_gradient", {1, vocabulary, l.hidden, l.rows}, 8, l.weightGradientBytes(c));
-    weight.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
     cost.backwardWeight = weight.finish();
     cost.parameters = vocabulary * l.hidden;
+    cost.normParameters = c.model.postNorm ? 0 : l.normNumbers * l.hidden;
     cost.workingBytes = c.framework.logitBytes * logits;
     cost.savedBytes = e * l.rowsSplit * l.hidden * 2;
     cost.savedForWeight = cost.savedBytes;
+    if (c.framework.logitsAtOnce > 0) {
+        constexpr double kLeastRows = 256; // the engine's OutputHead
+        const double atOnce =
+            s.fuse ? std::max(kLeastRows, std::floor(c.framework.logitsAtOnce / vocabulary / 16) * 16) : l.rows;
+        cost.workingBytes = c.framework.logitBytes * std::min(l.rows, atOnce) * vocabulary;
+    }
+    if (c.framework.lossWithForward) {
+        // With the loss comes the gradient, which takes the place of the norm's result; with the input of the norm it
+        // is gone when the first layer below begins.
+        cost.workingForwardBytes = cost.workingBytes + e * l.rowsSplit * l.hidden;
+        cost.workingBytes = 0;
+        cost.freedBeforeBytes = cost.savedBytes;
+        cost.savedForWeight = 0;
+    }
     return cost;
 }
 

@@ -22,6 +22,8 @@ struct LayerSetting {
     bool sequenceParallel = false;
     bool fusedAttention = true;
     bool overlap = true;
+    bool fuse = true;           ///< the plan's fuse: sums and biases inside the products where the framework can
+    bool splitBackward = false; ///< weight gradients come later than the input's: what they need is not overwritten
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
     bool mixture = false; ///< the layer holds a mixture of experts
@@ -43,11 +45,14 @@ struct CostContext {
 struct LayerCost {
     PassCost forward, recompute, backwardInput, backwardWeight;
     WireBytes wire;
-    double parameters = 0;       ///< on this rank, experts left out
-    double expertParameters = 0; ///< of experts, on this rank
-    double savedBytes = 0;       ///< from forward to backward
-    double savedForWeight = 0;   ///< of them, until the weight gradient
-    double workingBytes = 0;     ///< at the peak inside the backward pass, on top of what is saved
+    double parameters = 0;          ///< on this rank, experts left out
+    double expertParameters = 0;    ///< of experts, on this rank
+    double normParameters = 0;      ///< of the norm before the head, which stays where the table is the embedding\'s
+    double savedBytes = 0;          ///< from forward to backward
+    double savedForWeight = 0;      ///< of them, until the weight gradient
+    double workingBytes = 0;        ///< at the peak inside the backward pass, on top of what is saved
+    double workingForwardBytes = 0; ///< likewise inside the forward pass
+    double freedBeforeBytes = 0;    ///< of what is saved: gone before the layers below begin their backward pass
 };
 
 /// Lists of operators to fill, by pass; null where nobody wants them.
@@ -65,11 +70,11 @@ LayerCost layerCost(const CostContext& context, const LayerSetting& setting, std
 /// Token (and position) embedding.
 LayerCost embeddingCost(const CostContext& context, const LayerSetting& setting, const OperatorLists& lists = {});
 
-/// Last normalisation, logits and loss. The vocabulary is padded to a multiple of 128 x tp, as Megatron does.
+/// Last normalisation, logits and loss.
 LayerCost headCost(const CostContext& context, const LayerSetting& setting, const OperatorLists& lists = {});
 
-/// Vocabulary padded to a multiple of 128 x tp.
-double paddedVocabulary(const TransformerSpec& model, int tp);
+/// The vocabulary, padded to a multiple of 128 x tp where the framework does that (Megatron).
+double paddedVocabulary(const CostContext& context, int tp);
 
 /// Seconds and bytes of one rank's activations that enter a collective of the tensor group.
 double tensorCollective(const CostContext& context, const LayerSetting& setting, Collective collective, double bytes);

@@ -39,6 +39,14 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     inner = static_cast<double>(m.ffnHidden) / t;
     normPasses = m.normalization == Normalization::RmsNorm && !c.framework.fusedNorm ? kEagerRmsNorm : 1;
     fusedAttention = s.fusedAttention && c.framework.flashAttention;
+    splitBackward = s.splitBackward;
+    residualInside = c.framework.residualInProduct && s.fuse && s.tp == 1;
+    if (m.normalization == Normalization::RmsNorm) {
+        normName = "norm.rms";
+        normBackwardName = "norm.rms.backward";
+        normStatistics = 2;
+        normNumbers = 1;
+    }
     m_batch = s.microBatch;
     m_queries = s.sequence / s.cp;
     m_keys = s.sequence;
@@ -52,6 +60,9 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
                      hidden * valueWidth;
         qkvWidth = parameters / hidden - valueWidth; // a product of equal work
     }
+    // Norms, and biases: those behind a sum over the ranks are whole on each.
+    parameters += 2 * normNumbers * hidden;
+    if (m.biases) parameters += qkvWidth + 2 * hidden + (s.mixture ? 0 : gates * inner);
     if (s.mixture) {
         const ExpertSpec& x = m.mixture;
         m_topK = static_cast<double>(x.topK);
@@ -109,7 +120,8 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         const double before = pass.computeSeconds();
         // Keys and values copied to every query head, the result brought back into rows.
         pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
-        pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1);
+        pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1,
+                            m_causal ? "attention.fused" : "attention.fused.whole", m_keys, scoreWidth);
         exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
         return;
     }
@@ -137,7 +149,8 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
         pass.memory("attention.copies.backward", c.framework.attentionCopies * e * rows * valueWidth, 3);
         // Scores are computed again: five products for the forward's two.
         pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
-                            2 / 2.5);
+                            2 / 2.5, m_causal ? "attention.fused.backward" : "attention.fused.whole.backward", m_keys,
+                            scoreWidth);
         exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
         return;
     }
@@ -172,19 +185,22 @@ void LayerShape::activationForward(PassBuilder& pass, const CostContext& c, doub
     const bool fused = c.framework.fusedActivation;
     double passes = gates > 1 ? (fused ? 3 : 5) : 2;
     if (!fused && gates == 1 && c.model.biases) passes += 2;
-    pass.memory("mlp.activation", passes * e * tokens * width, fused ? 1 : 2);
+    pass.memory("mlp.activation", passes * e * tokens * width, fused ? 1 : 2, CostPart::MemoryBound,
+                gates > 1 ? "mlp.activation.gated" : nullptr);
 }
 
 void LayerShape::activationBackward(PassBuilder& pass, const CostContext& c, double tokens, double width) const
 {
     const bool fused = c.framework.fusedActivation;
     const double passes = gates > 1 ? (fused ? 5 : 8) : 3;
-    pass.memory("mlp.activation.backward", passes * e * tokens * width, fused ? 1 : 3);
+    pass.memory("mlp.activation.backward", passes * e * tokens * width, fused ? 1 : 3, CostPart::MemoryBound,
+                gates > 1 ? "mlp.activation.gated.backward" : nullptr);
 }
 
 void LayerShape::residualForward(PassBuilder& pass, const CostContext& c) const
 {
     const FrameworkPreset& f = c.framework;
+    if (residualInside) return pass.memory("residual", e * rowsSplit * hidden); // read by the product
     double bytes = 3 * e + (f.dropout ? 1 : 0);
     if (!f.fusedDropoutAdd) bytes += (f.dropout ? 2 * e : 0) + (c.model.biases ? 2 * e : 0);
     pass.memory("residual", bytes * rowsSplit * hidden, f.fusedDropoutAdd ? 1 : 2);
@@ -193,6 +209,10 @@ void LayerShape::residualForward(PassBuilder& pass, const CostContext& c) const
 void LayerShape::residualBackward(PassBuilder& pass, const CostContext& c) const
 {
     const FrameworkPreset& f = c.framework;
+    if (f.residualInProduct) { // the norms add to the gradient that passes by
+        if (splitBackward) pass.memory("copy", 2 * e * rowsSplit * hidden);
+        return;
+    }
     const double bytes = 3 * e + (f.dropout ? 2 * e + 1 : 0) + (c.model.biases ? e : 0);
     pass.memory("residual.backward", bytes * rowsSplit * hidden, f.dropout ? 4 : 2);
 }
@@ -354,6 +374,20 @@ double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) con
     return split + own;
 }
 
+double LayerShape::workingAtOnce(const CostContext& c, const LayerSetting& s) const
+{
+    const double passing = e * rowsSplit * hidden; // the gradient on its way down
+    const double wide = e * rows * (s.mixture ? expertInner * m_topK : inner);
+    // The gradient of the inner width; gated, both halves come while it is there, and the product of both has gone.
+    const double feedForward = passing + (gates > 1 ? 2 * wide : wide);
+    if (fusedAttention || s.recompute == Recompute::Full) return feedForward;
+    // The gradient of the probabilities beside them, when the feed-forward block's buffers have gone.
+    const double scores = e * m_batch * heads * m_queries * m_keys;
+    const double attention = 2 * passing + e * rows * (qkvWidth + valueWidth) + scores - (gates + 1) * wide -
+                             2 * passing + (s.recompute == Recompute::Selective ? savedAttention(c, s) : 0);
+    return std::max(feedForward, attention);
+}
+
 void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const
 {
     const double input = e * rowsSplit * hidden;
@@ -382,6 +416,18 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         break;
     }
     cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
+    if (!c.framework.freesAtOnce) return;
+    cost.savedBytes += 4 * rowsSplit * normStatistics;
+    cost.workingBytes = workingAtOnce(c, s);
+    if (s.recompute == Recompute::Full) {
+        cost.savedBytes = input;
+        cost.workingBytes += everything - input;
+    }
+    // Inputs of the four products and their gradients.
+    const double wide = s.mixture ? expertInner * m_topK : inner;
+    const double deferred = e * (2 * rowsSplit * hidden + rows * (valueWidth + wide)) +
+                            e * (2 * rowsSplit * hidden + rows * (qkvWidth + gates * wide));
+    cost.savedForWeight = std::min(cost.savedBytes, deferred);
 }
 
 } // namespace fourwalls::cost

@@ -22,6 +22,12 @@ struct LayerShape {
     double experts = 0, expertInner = 0, sharedInner = 0, expertRows = 0; ///< of a mixture, on this rank
     double normPasses = 1; ///< bytes of the normalisation against a fused one
     bool fusedAttention = true;
+    bool splitBackward = false;
+    bool residualInside = false;   ///< of the product before it
+    double normNumbers = 2;        ///< of a norm per channel: gain and shift
+    double normStatistics = 4;     ///< numbers per token that the layer's norms keep
+    const char* normName = "norm"; ///< of the kinds of normalisation in the measured operators
+    const char* normBackwardName = "norm.backward";
     double parameters = 0, expertParameters = 0;
 
     double linearAlignment(double width) const;
@@ -58,6 +64,8 @@ private:
     void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
                       double window) const;
     double attentionFlops(const LayerSetting& s) const;
+    /// Live beside what is saved at the peak of the backward pass, where buffers go as soon as they were read.
+    double workingAtOnce(const CostContext& c, const LayerSetting& s) const;
     double savedAttention(const CostContext& c, const LayerSetting& s) const;
     double savedWithout(const CostContext& c, const LayerSetting& s) const;
 

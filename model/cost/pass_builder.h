@@ -27,6 +27,8 @@ public:
     {}
 
     void setLayer(std::int64_t layer) { m_layer = layer; }
+    /// How the operands of the products that follow lie.
+    void setLayout(GemmLayout layout) { m_layout = layout; }
     /// Small kernels and copies whose own time does not count, only their launches.
     void launches(int count) { m_kernels += count; }
 
@@ -35,30 +37,44 @@ public:
     void gemm(const char* name, const GemmShape& shape, double alignment = 8, double outputBytes = 2,
               double modelShare = 1)
     {
+        const auto rate = measuredRate(m_rates, measuredGemm(m_layout), {shape.m, shape.n, shape.k});
         const double seconds =
-            gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
+            rate ? shape.flops() / *rate
+                 : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
         // fp8 operands are made from bf16 ones: read 2, write 1.
         if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
         if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
-    /// A product of unfused attention.
+    /// A product of unfused attention: scores of every pair if n is the number of keys, else a sum over them.
     void attentionGemm(const char* name, const GemmShape& shape, double alignment, double modelShare)
     {
-        const double seconds = gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
+        const bool isScores = shape.k < shape.n;
+        const auto rate = measuredRate(m_rates, isScores ? "attention.scores" : "attention.values",
+                                       {isScores ? shape.n : shape.k, isScores ? shape.k : shape.n});
+        const double seconds = rate ? shape.flops() / *rate
+                                    : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
         work(name, CostPart::Attention, seconds, shape.flops(), shape.flops() * modelShare);
     }
-    /// A fused attention kernel that reaches `rate` [FLOP/s] on `flops`.
-    void fusedAttention(const char* name, double flops, double rate, double modelShare)
+    /// A fused attention kernel that reaches `rate` [FLOP/s] on `flops`. keys: per query; width: of a head; measured:
+    /// under which name it may have been measured.
+    void fusedAttention(const char* name, double flops, double rate, double modelShare, const char* measured,
+                        double keys, double width)
     {
-        work(name, CostPart::Attention, flops / rate + m_rates.kernelSeconds, flops, flops * modelShare);
+        const auto own = measuredRate(m_rates, measured, {keys, width});
+        work(name, CostPart::Attention, own ? flops / *own : flops / rate + m_rates.kernelSeconds, flops,
+             flops * modelShare);
     }
-    /// Element-wise work that moves `bytes`, in `kernels` kernels.
-    void memory(const char* name, double bytes, int kernels = 1, CostPart part = CostPart::MemoryBound)
+    /// Element-wise work that moves `bytes`, in `kernels` kernels. measured: under which name it may have been
+    /// measured, if that is not its own.
+    void memory(const char* name, double bytes, int kernels = 1, CostPart part = CostPart::MemoryBound,
+                const char* measured = nullptr)
     {
         if (!(bytes > 0)) return;
         m_kernels += kernels - 1;
-        work(name, part, bytes / m_rates.memoryBytes + kernels * m_rates.kernelSeconds, 0, 0, bytes);
+        const auto rate = measuredRate(m_rates, measured ? measured : name, {bytes});
+        work(name, part, rate ? bytes / *rate : bytes / m_rates.memoryBytes + kernels * m_rates.kernelSeconds, 0, 0,
+             bytes);
     }
     /// Communication that the pass waits for.
     void communicate(const char* name, CostPart part, double seconds, double bytes)
@@ -73,7 +89,7 @@ public:
     {
         if (!(seconds > 0)) return;
         const double hidden = std::min(seconds, std::max(0.0, window));
-        m_cost.hiddenCommSeconds += hidden;
+        m_cost.hidden[part] += hidden;
         m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
         if (hidden > 0) note(name, part, hidden, 0, bytes, true, true);
         if (seconds > hidden) communicate(name, part, seconds - hidden, hidden > 0 ? 0 : bytes);
@@ -117,6 +133,7 @@ private:
     std::vector<OperatorCost>* m_list;
     PassCost m_cost;
     std::int64_t m_layer = -1;
+    GemmLayout m_layout = GemmLayout::Plain;
     int m_kernels = 0;
 };
 

@@ -53,11 +53,7 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
         const ChunkCost& kind = cost.chunk(shape.positionOf(stage, chunk));
         const int held = inFlight / shape.chunks + (chunk < inFlight % shape.chunks ? 1 : 0);
-        // Offloaded activations stay on the device for the layer at work and the next one.
-        const double kept = plan.offloadActivations && kind.layers > 0
-                                ? kind.activationBytes * 2 / static_cast<double>(std::max<std::int64_t>(2, kind.layers))
-                                : kind.activationBytes * held;
-        memory.activations += kept;
+        memory.activations += kind.activationBytes * held;
         const double own = std::max(kind.transientForwardBytes, kind.transientBackwardBytes);
         if (kind.holdsHead)
             head = std::max(head, own);

@@ -98,9 +98,10 @@ double wireOfPass(const ChunkCost& chunk, const PassCost& pass, CostPart part)
     case CostPart::GradientComm: wire = chunk.wire.parameter; break;
     default: break;
     }
-    const double all = chunk.forward.parts[part] + chunk.recompute.parts[part] + chunk.backwardInput.parts[part] +
-                       chunk.backwardWeight.parts[part];
-    return all > 0 ? wire * pass.parts[part] / all : 0;
+    const auto seconds = [part](const PassCost& cost) { return cost.parts[part] + cost.hidden[part]; };
+    const double all = seconds(chunk.forward) + seconds(chunk.recompute) + seconds(chunk.backwardInput) +
+                       seconds(chunk.backwardWeight);
+    return all > 0 ? wire * seconds(pass) / all : 0;
 }
 
 OpInfo opInfo(std::string name, SliceKind kind, Phase phase, Activity activity)
@@ -297,7 +298,9 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         if (seconds <= 0) continue;
         const double end = at + seconds;
         if (isCommunication(part)) {
-            addExchange(script, exchangeOf(part, wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end);
+            // With what is hidden, unless that has a slice of its own.
+            const double share = seconds / (seconds + cost.hidden[part]);
+            addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end);
         } else {
             OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
@@ -307,11 +310,16 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         }
         at = end;
     }
-    if (cost.hiddenCommSeconds > 0)
-        script.lines.push_back(
-            {m_own.communication,
-             plainOp("communication beside computation", SliceKind::Operator, phase, Activity::Transfer), 0,
-             std::min(length, cost.hiddenCommSeconds)});
+    // Communication beside the computation, from the pass's begin.
+    at = 0;
+    for (const CostPart part : kDrawnParts) {
+        const double seconds = cost.hidden[part];
+        if (seconds <= 0) continue;
+        const double share = seconds / (seconds + cost.parts[part]);
+        addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt,
+                    std::min(at, length), std::min(at + seconds, length));
+        at += seconds;
+    }
 }
 
 /// Layers and operators of a pass, stretched to its simulated length.
@@ -460,7 +468,8 @@ void StageScribe::writeTransfers()
         record.end = end;
         record.operation = CollectiveOp::Send;
         record.group = group(GroupKind::Pipeline);
-        record.sequence = m_sequences[GroupKind::Pipeline]++;
+        // Stages number their messages apart: each is an operation of its own.
+        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_index;
         record.payloadBytes = record.wireBytes = std::llround(cost.bytes);
         record.peer = m_layout.onStage(m_rank, transfer.what.toStage);
         m_producer.collective(record);

@@ -60,10 +60,10 @@ struct PartSeconds {
 
 /// One pass of one micro-batch through one position of the pipeline.
 struct PassCost {
-    PartSeconds parts;            ///< adds up to the time that the stage is occupied
-    double hiddenCommSeconds = 0; ///< communication that runs beside computation (not in parts)
-    double flops = 0;             ///< matrix products and convolutions on this rank, as executed
-    double modelFlops = 0;        ///< of them, what the model needs (causal attention half, no recomputation)
+    PartSeconds parts;     ///< adds up to the time that the stage is occupied
+    PartSeconds hidden;    ///< communication that runs beside computation (not in parts)
+    double flops = 0;      ///< matrix products and convolutions on this rank, as executed
+    double modelFlops = 0; ///< of them, what the model needs (causal attention half, no recomputation)
     double seconds() const { return parts.total(); }
 };
 

@@ -71,7 +71,8 @@ double serverSeconds(const TrafficContext& c, const ParallelPlan& plan, double p
     return std::max(bytes / link, plan.dp * bytes / (servers * link));
 }
 
-void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const StageContents& contents, StageCost& stage)
+void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const StageContents& contents, std::int64_t layers,
+                  StageCost& stage)
 {
     const bool sharded = plan.zero >= 1 || c.framework.shardOptimizer;
     const double own = sharded
@@ -79,8 +80,12 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
                            : contents.parameters + contents.expertParameters;
     constexpr int kKernels = 20;
     if (!plan.offloadOptimizer) {
-        stage.optimizerSeconds =
-            own * c.framework.optimizerBytes / c.rates.memoryBytes + kKernels * c.framework.launchSeconds;
+        const double bytes = own * c.framework.optimizerBytes;
+        // A kernel works on one matrix; a layer has four large ones.
+        const auto rate =
+            measuredRate(c.rates, c.spec.training.optimizer == Optimizer::Sgd ? "optimizer.sgd" : "optimizer",
+                         {bytes / (4 * static_cast<double>(layers))});
+        stage.optimizerSeconds = bytes / rate.value_or(c.rates.memoryBytes) + kKernels * c.framework.launchSeconds;
         return;
     }
     // Gradients down, the update in host memory (its bandwidth shared by the node's devices), weights up.
@@ -183,7 +188,7 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
         result.gradientCommExposed += seconds;
         result.gradientWireBytes += bytes;
     }
-    addOptimizer(c, plan, contents, result);
+    addOptimizer(c, plan, contents, layersOf(cost, stage), result);
 }
 
 } // namespace fourwalls::cost

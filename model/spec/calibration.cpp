@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace fourwalls {
 
 namespace {
@@ -37,6 +39,15 @@ Status readFamily(const json& object, std::string_view where, const std::string&
             FOURWALLS_TRY(entry.status());
             family.attention[kernel] = rates;
         }
+    }
+    if (const json* operators = fields.find("operators", false)) {
+        JsonFields byPrecision(*operators, where, path + ".operators");
+        FOURWALLS_TRY(byPrecision.status());
+        for (const auto& [precision, word] : kPrecisionWords)
+            if (const json* list = byPrecision.find(std::string(word).c_str(), false)) {
+                FOURWALLS_TRY_ASSIGN(family.operators[precision],
+                                     operatorRatesFromJson(*list, where, path + ".operators." + std::string(word)));
+            }
     }
     return fields.status();
 }
@@ -74,6 +85,10 @@ Result<CollectiveCurve> readCurve(const json& object, std::string_view where, co
     if (curve.bytes.size() != curve.busBytesPerSecond.size())
         fields.fail("bus_bytes_per_second", "has another length than \"bytes\"");
     FOURWALLS_TRY(fields.status());
+    // A larger buffer is never quicker; where a measurement says so (by a few percent), the smaller one was disturbed.
+    for (std::size_t i = curve.bytes.size() - 1; i > 0; --i)
+        curve.busBytesPerSecond[i - 1] =
+            std::max(curve.busBytesPerSecond[i - 1], curve.busBytesPerSecond[i] * curve.bytes[i - 1] / curve.bytes[i]);
     curve.ranks = static_cast<int>(ranks);
     return curve;
 }
@@ -100,6 +115,7 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     fields.number("network_fraction", c.networkFraction, 1e-6, 1);
     fields.number("host_link_fraction", c.hostLinkFraction, 1e-6, 1);
     fields.number("contention", c.contention, 0, 10);
+    fields.number("busy_slowdown", c.busySlowdown, 1, 1000);
     fields.number("device_spread", c.deviceSpread, 0, 1);
     fields.number("routing_imbalance", c.routingImbalance, 1, 1000);
     fields.number("compute_low", c.computeLow, 1e-3, 1);

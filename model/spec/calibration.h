@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/rate_grid.h"
 #include "model/spec/training_settings.h"
 
 #include <map>
@@ -34,6 +35,8 @@ struct FamilyCalibration {
     double rampSeconds = 6e-6;               ///< fill and drain of one wave of tiles
     double memoryFraction = 0.75;            ///< of the data sheet's memory rate that element-wise kernels reach
     std::map<std::string, AttentionRates> attention; ///< by kernel name
+    /// Operators that were measured one by one; they go before the fractions above. See device_rates.h for the names.
+    std::map<Precision, OperatorRates> operators;
 };
 
 struct Calibration {
@@ -45,6 +48,7 @@ struct Calibration {
     double networkFraction = 0.80;  ///< likewise of the network
     double hostLinkFraction = 0.80; ///< likewise of the link to the host
     double contention = 0.189;      ///< slowdown of computation beside communication
+    double busySlowdown = 1;        ///< of a device while all devices of its node compute, against one alone
     double deviceSpread = 0;        ///< standard deviation of the compute rate between devices of one kind
     double routingImbalance = 1.20; ///< most loaded expert rank against the mean, natural routing
     // Ranges for the uncertainty band: factors on seconds.

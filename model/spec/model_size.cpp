@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters and model FLOPs of a network from its shapes.
-#include "model/spec/model_spec.h"
+#include "model/spec/model_extents.h"
 
 #include <array>
+#include <string>
+#include <tuple>
 
 namespace fourwalls {
 
@@ -13,64 +15,72 @@ std::int64_t matricesOf(const TransformerSpec& t)
     return t.activation == Activation::SwiGlu ? 3 : 2;
 }
 
-/// Weights of one layer's attention, biases left out.
-std::int64_t attentionWeights(const TransformerSpec& t)
+/// Weights of one layer's attention, biases left out. N: a number type; floating where the count may not fit.
+template <class N = std::int64_t>
+N attentionWeights(const TransformerSpec& t)
 {
     const LatentAttentionSpec& l = t.latent;
+    const N hidden = static_cast<N>(t.hidden), heads = static_cast<N>(t.heads), width = static_cast<N>(t.headSize());
     if (l.keyValueRank > 0) {
         // Queries: down, up to the plain and the rotary part; keys and values: down (with the shared rotary key),
         // up to keys and values; output.
-        const std::int64_t query = t.heads * (t.headSize() + l.rotaryWidth);
-        const std::int64_t queries = l.queryRank > 0 ? l.queryRank * (t.hidden + query) : t.hidden * query;
-        return queries + t.hidden * (l.keyValueRank + l.rotaryWidth) +
-               l.keyValueRank * t.heads * (t.headSize() + l.valueWidth) + t.heads * l.valueWidth * t.hidden;
+        const N rotary = static_cast<N>(l.rotaryWidth), value = static_cast<N>(l.valueWidth);
+        const N queryRank = static_cast<N>(l.queryRank), keyRank = static_cast<N>(l.keyValueRank);
+        const N query = heads * (width + rotary);
+        const N queries = l.queryRank > 0 ? queryRank * (hidden + query) : hidden * query;
+        return queries + hidden * (keyRank + rotary) + keyRank * heads * (width + value) + heads * value * hidden;
     }
-    return 2 * t.hidden * t.queryHidden() + 2 * t.hidden * t.kvHidden(); // query, output; key, value
+    return 2 * hidden * width * (heads + static_cast<N>(t.kvHeads)); // query, output; key, value
 }
 
-std::int64_t feedForwardWeights(const TransformerSpec& t, std::int64_t inner)
+template <class N = std::int64_t>
+N feedForwardWeights(const TransformerSpec& t, std::int64_t inner)
 {
-    return matricesOf(t) * t.hidden * inner;
+    return static_cast<N>(matricesOf(t)) * static_cast<N>(t.hidden) * static_cast<N>(inner);
 }
 
-std::int64_t parametersOf(const TransformerSpec& t, bool activeOnly)
+template <class N = std::int64_t>
+N parametersOf(const TransformerSpec& t, bool activeOnly)
 {
-    const std::int64_t norm = t.normalization == Normalization::LayerNorm ? 2 * t.hidden : t.hidden;
-    std::int64_t attention = attentionWeights(t);
-    std::int64_t feedForward = feedForwardWeights(t, t.ffnHidden);
+    const N hidden = static_cast<N>(t.hidden), layers = static_cast<N>(t.layers), width = static_cast<N>(t.headSize());
+    const N norm = t.normalization == Normalization::LayerNorm ? 2 * hidden : hidden;
+    const N innerBiases = static_cast<N>(matricesOf(t) - 1);
+    N attention = attentionWeights<N>(t);
+    N feedForward = feedForwardWeights<N>(t, t.ffnHidden);
     if (t.biases) {
-        attention += t.queryHidden() + t.hidden + 2 * t.kvHidden();
-        feedForward += (matricesOf(t) - 1) * t.ffnHidden + t.hidden;
+        attention += width * (static_cast<N>(t.heads) + 2 * static_cast<N>(t.kvHeads)) + hidden;
+        feedForward += innerBiases * static_cast<N>(t.ffnHidden) + hidden;
     }
     const ExpertSpec& mixture = t.mixture;
-    const std::int64_t experts = activeOnly ? mixture.topK : mixture.experts;
-    std::int64_t mixtureBlock = experts * feedForwardWeights(t, mixture.expertHidden) +
-                                feedForwardWeights(t, mixture.sharedHidden) + mixture.experts * t.hidden;
-    if (t.biases) mixtureBlock += experts * ((matricesOf(t) - 1) * mixture.expertHidden + t.hidden);
-    const std::int64_t latentNorms = t.latent.queryRank + t.latent.keyValueRank; // one RMSNorm per latent
-    const std::int64_t mixtures = t.mixtureLayers();
-    std::int64_t total =
-        t.layers * (attention + latentNorms + 2 * norm) + (t.layers - mixtures) * feedForward + mixtures * mixtureBlock;
+    const N experts = static_cast<N>(activeOnly ? mixture.topK : mixture.experts);
+    N mixtureBlock = experts * feedForwardWeights<N>(t, mixture.expertHidden) +
+                     feedForwardWeights<N>(t, mixture.sharedHidden) + static_cast<N>(mixture.experts) * hidden;
+    if (t.biases) mixtureBlock += experts * (innerBiases * static_cast<N>(mixture.expertHidden) + hidden);
+    // One RMSNorm per latent.
+    const N latentNorms = static_cast<N>(t.latent.queryRank) + static_cast<N>(t.latent.keyValueRank);
+    const N mixtures = static_cast<N>(t.mixtureLayers());
+    N total = layers * (attention + latentNorms + 2 * norm) + (layers - mixtures) * feedForward;
+    if (t.hasExperts()) total += mixtures * mixtureBlock;
     if (!t.postNorm) total += norm;
-    total += t.vocabulary * t.hidden;
-    if (!t.tiedEmbeddings) total += t.vocabulary * t.hidden;
-    if (t.positions == Positions::Learned) total += t.sequence * t.hidden;
+    const N table = static_cast<N>(t.vocabulary) * hidden;
+    total += t.tiedEmbeddings ? table : 2 * table;
+    if (t.positions == Positions::Learned) total += static_cast<N>(t.sequence) * hidden;
     if (t.embeddingNorm) total += norm;
-    return total + t.tokenTypes * t.hidden;
+    return total + static_cast<N>(t.tokenTypes) * hidden;
 }
 
 /// Multiplications with a weight, per token and forward pass.
 double weightProductsPerToken(const TransformerSpec& t)
 {
     const auto hidden = static_cast<double>(t.hidden);
-    const double dense = static_cast<double>(feedForwardWeights(t, t.ffnHidden));
+    const double dense = feedForwardWeights<double>(t, t.ffnHidden);
     const ExpertSpec& mixture = t.mixture;
     const double routed = hidden * static_cast<double>(mixture.experts) +
-                          static_cast<double>(mixture.topK * feedForwardWeights(t, mixture.expertHidden)) +
-                          static_cast<double>(feedForwardWeights(t, mixture.sharedHidden));
+                          static_cast<double>(mixture.topK) * feedForwardWeights<double>(t, mixture.expertHidden) +
+                          feedForwardWeights<double>(t, mixture.sharedHidden);
     const auto mixtures = static_cast<double>(t.mixtureLayers());
     const auto layers = static_cast<double>(t.layers);
-    return layers * static_cast<double>(attentionWeights(t)) + (layers - mixtures) * dense + mixtures * routed +
+    return layers * attentionWeights<double>(t) + (layers - mixtures) * dense + mixtures * routed +
            hidden * static_cast<double>(t.vocabulary);
 }
 
@@ -162,7 +172,58 @@ ResNetTotals totalsOf(const ResNetSpec& spec)
     return totals;
 }
 
+Error outOfRange(const char* field, std::int64_t value, std::int64_t least, std::int64_t most)
+{
+    return {ErrorCode::InvalidArgument, std::string(field) + " cannot be " + std::to_string(value), field,
+            std::to_string(least) + " to " + std::to_string(most)};
+}
+
 } // namespace
+
+Status checkExtents(const ModelSpec& model)
+{
+    constexpr double kMostParameters = 1e18;
+    const auto tooMany = [](const char* field) {
+        return Error{ErrorCode::InvalidArgument, "the network has more than 10^18 parameters", field,
+                     "smaller extents"};
+    };
+    if (const RecommendationSpec* r = model.recommendation()) {
+        for (const auto& [field, value, most] : {std::tuple{"tables", r->tables, std::int64_t{10'000}},
+                                                 {"rows_per_table", r->rowsPerTable, std::int64_t{10'000'000'000}},
+                                                 {"embedding_width", r->embeddingWidth, std::int64_t{100'000}},
+                                                 {"dense_features", r->denseFeatures, std::int64_t{1'000'000}}})
+            if (value < 1 || value > most) return outOfRange(field, value, 1, most);
+        for (const std::vector<std::int64_t>* widths : {&r->bottomLayers, &r->topLayers})
+            for (const std::int64_t width : *widths)
+                if (width < 1 || width > 1'000'000)
+                    return outOfRange(widths == &r->topLayers ? "top_layers" : "bottom_layers", width, 1, 1'000'000);
+        const double rows = static_cast<double>(r->tables) * static_cast<double>(r->rowsPerTable);
+        if (rows * static_cast<double>(r->embeddingWidth) > kMostParameters) return tooMany("rows_per_table");
+        return {};
+    }
+    if (const ResNetSpec* r = model.resnet()) {
+        if (r->imageSize < 1 || r->imageSize > 8192) return outOfRange("image_size", r->imageSize, 1, 8192);
+        if (r->classes < 1 || r->classes > 1'000'000) return outOfRange("classes", r->classes, 1, 1'000'000);
+        return {};
+    }
+    const TransformerSpec& t = *model.transformer();
+    for (const TransformerExtent& extent : kTransformerExtents)
+        if (const std::int64_t value = t.*extent.field; value < extent.least || value > extent.most)
+            return outOfRange(extent.key, value, extent.least, extent.most);
+    constexpr std::int64_t kMillion = 1'000'000;
+    for (const auto& [field, value, most] : {std::tuple{"experts", t.mixture.experts, kMillion},
+                                             {"top_k", t.mixture.topK, kMillion},
+                                             {"expert_hidden", t.mixture.expertHidden, 10 * kMillion},
+                                             {"shared_hidden", t.mixture.sharedHidden, 10 * kMillion},
+                                             {"dense_layers", t.mixture.denseLayers, std::int64_t{100'000}},
+                                             {"query_rank", t.latent.queryRank, kMillion},
+                                             {"key_value_rank", t.latent.keyValueRank, kMillion},
+                                             {"rotary_width", t.latent.rotaryWidth, kMillion},
+                                             {"value_width", t.latent.valueWidth, kMillion}})
+        if (value < 0 || value > most) return outOfRange(field, value, 0, most);
+    if (parametersOf<double>(t, false) > kMostParameters) return tooMany(t.hasExperts() ? "experts" : "layers");
+    return {};
+}
 
 std::int64_t parameterCount(const ModelSpec& model)
 {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether degrees, batch and model fit together; says which field does not.
+#include "model/spec/model_extents.h"
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
 
 namespace fourwalls {
 
 namespace {
+
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 50; ///< of a step
 
 Error misfit(const std::string& field, std::string what, std::string hint)
 {
@@ -29,6 +32,8 @@ Status checkBatch(const RunSpec& spec)
 {
     const TrainingSettings& training = spec.training;
     if (training.steps < 1) return misfit("steps", "there must be at least one step", "--steps 10");
+    if (training.batch > kMostTokens)
+        return misfit("batch", text(training.batch) + " samples are too many", text(kMostTokens));
     if (training.batch < 1) return misfit("batch", "the batch must hold at least one sample", "--batch 8");
     const std::int64_t shards = std::int64_t{spec.plan.dp} * spec.plan.microbatches;
     if (training.batch % shards != 0)
@@ -45,6 +50,12 @@ Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
     std::int64_t& sequence = spec.training.sequence;
     if (sequence == 0) sequence = model.sequence;
     if (sequence < 1) return misfit("seq", "the sequence must hold at least one token", "--seq 128");
+    if (sequence > kMostTokens) return misfit("seq", text(sequence) + " tokens are too many", text(kMostTokens));
+    if (spec.training.batch > kMostTokens / sequence)
+        return misfit("batch",
+                      "batch " + text(spec.training.batch) + " x sequence " + text(sequence) +
+                          " are more tokens than can be counted",
+                      "at most " + text(kMostTokens / sequence));
     if (model.positions == Positions::Learned && sequence > model.sequence)
         return misfit("seq",
                       "sequence " + text(sequence) + " is longer than the model's learned positions (" +
@@ -89,6 +100,7 @@ Status checkPlan(const ParallelPlan& plan)
 
 Status resolve(RunSpec& spec)
 {
+    FOURWALLS_TRY(checkExtents(spec.model));
     FOURWALLS_TRY(checkPlan(spec.plan));
     FOURWALLS_TRY(checkBatch(spec));
     const TransformerSpec* transformer = spec.model.transformer();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON form of a run's specification, both ways; fields that this version does not know survive the round trip.
 #include "model/spec/json_fields.h"
+#include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
 
 #include <nlohmann/json.hpp>
@@ -22,13 +23,10 @@ json modelToJson(const ModelSpec& model)
     json object{{"name", model.name}};
     if (const TransformerSpec* t = model.transformer()) {
         object["kind"] = "transformer";
-        object["layers"] = t->layers;
-        object["hidden"] = t->hidden;
-        object["heads"] = t->heads;
-        object["kv_heads"] = t->kvHeads;
-        object["ffn_hidden"] = t->ffnHidden;
-        object["vocabulary"] = t->vocabulary;
-        object["sequence"] = t->sequence;
+        // Extents of special architectures are written only where they are used: plain models keep their text and hash.
+        for (const TransformerExtent& extent : kTransformerExtents)
+            if (extent.kind != TransformerExtent::Kind::Special || t->*extent.field > 0)
+                object[extent.key] = t->*extent.field;
         object["positions"] = wordOf(kPositionWords, t->positions);
         object["activation"] = wordOf(kActivationWords, t->activation);
         object["normalization"] = wordOf(kNormalizationWords, t->normalization);
@@ -36,10 +34,7 @@ json modelToJson(const ModelSpec& model)
         object["tied_embeddings"] = t->tiedEmbeddings;
         object["causal"] = t->causal;
         object["embedding_norm"] = t->embeddingNorm;
-        // Fields of special architectures are written only where they are used: plain models keep their text and hash.
-        if (t->tokenTypes > 0) object["token_types"] = t->tokenTypes;
         if (t->postNorm) object["post_norm"] = true;
-        if (t->headWidth > 0) object["head_width"] = t->headWidth;
         if (t->hasExperts())
             object["mixture"] = {{"experts", t->mixture.experts},
                                  {"top_k", t->mixture.topK},
@@ -238,6 +233,8 @@ Result<ModelSpec> readRecommendation(ModelSpec model, JsonFields fields)
         fields.fail("top_layers", "does not end in one logit", "a last width of 1");
     FOURWALLS_TRY(fields.status());
     model.architecture = r;
+    if (const Status fits = checkExtents(model); !fits.ok())
+        return Error{ErrorCode::Format, fits.error().what, fits.error().where, fits.error().hint};
     return model;
 }
 
@@ -262,15 +259,15 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
     if (kind == "recommendation") return readRecommendation(std::move(model), fields);
     if (kind != "transformer") fields.fail("kind", "cannot be '" + kind + "'", "transformer, resnet or recommendation");
     TransformerSpec t;
-    fields.integer("layers", t.layers, 1, 100'000, true);
-    fields.integer("hidden", t.hidden, 1, kMillion, true);
-    fields.integer("heads", t.heads, 1, 100'000, true);
+    const auto readExtents = [&](bool required) {
+        for (const TransformerExtent& extent : kTransformerExtents)
+            if ((extent.kind == TransformerExtent::Kind::Required) == required)
+                fields.integer(extent.key, t.*extent.field, extent.least, extent.most, required);
+    };
+    readExtents(true);
     t.kvHeads = t.heads;
     t.ffnHidden = 4 * t.hidden;
-    fields.integer("kv_heads", t.kvHeads, 1, 100'000);
-    fields.integer("ffn_hidden", t.ffnHidden, 1, 10 * kMillion);
-    fields.integer("vocabulary", t.vocabulary, 2, 100 * kMillion, true);
-    fields.integer("sequence", t.sequence, 1, 1000 * kMillion, true);
+    readExtents(false);
     fields.word("positions", kPositionWords, t.positions);
     fields.word("activation", kActivationWords, t.activation);
     fields.word("normalization", kNormalizationWords, t.normalization);
@@ -278,9 +275,7 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
     fields.flag("tied_embeddings", t.tiedEmbeddings);
     fields.flag("causal", t.causal);
     fields.flag("embedding_norm", t.embeddingNorm);
-    fields.integer("token_types", t.tokenTypes, 0, kMillion);
     fields.flag("post_norm", t.postNorm);
-    fields.integer("head_width", t.headWidth, 0, kMillion);
     const json* mixture = fields.find("mixture", false);
     const json* latent = fields.find("latent_attention", false);
     if (fields.status().ok() && t.headWidth == 0 && t.hidden % t.heads != 0)
@@ -288,6 +283,9 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
     if (fields.status().ok() && t.heads % t.kvHeads != 0) fields.fail("kv_heads", "does not divide heads");
     FOURWALLS_TRY(readSpecialParts(fields, mixture, latent, where, path, t));
     model.architecture = t;
+    if (const Status fits = checkExtents(model); !fits.ok())
+        return Error{ErrorCode::Format, fits.error().what, std::string(where) + ", " + fits.error().where,
+                     fits.error().hint};
     return model;
 }
 

@@ -7,6 +7,7 @@
 #include "model/spec/calibration.h"
 #include "model/spec/cluster_spec.h"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,11 +29,13 @@ struct MachineCalibration {
 };
 
 struct CalibrateOptions {
-    double secondsPerOperator = 0.03;     ///< at least three repetitions in any case
+    double secondsPerOperator = 0.015;    ///< at least three repetitions in any case
+    std::size_t mostPoints = 0;           ///< per axis of what is measured by size, the smallest ones; 0: all
     std::function<void(double)> progress; ///< 0..1; may be empty
 };
 
-/// Measures in one thread of its own; takes a few seconds. base: name, memory and number of devices of the machine.
+/// Measures operators in one thread of its own, then all cores together and the transport between two threads; takes
+/// about half a minute. base: name, memory and number of devices of the machine.
 /// Errors: Internal when memory runs out.
 Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
 

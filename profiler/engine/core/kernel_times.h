@@ -79,6 +79,11 @@ public:
         if (isNew) found->second.m_frozen = m_frozen;
         return found->second;
     }
+    /// Forgets what was measured so far: in a first step every buffer's pages are new.
+    void restart()
+    {
+        for (auto& [shape, entry] : m_entries) entry.m_samples.clear();
+    }
     /// Ends the warm-up of all ranks.
     void freeze(KernelMedians& medians);
 

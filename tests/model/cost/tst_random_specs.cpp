@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random networks, plans and clusters: a sound prediction or a sentence that names the field, never anything else; and
-// what physics says: faster memory is never slower, more memory never makes a plan infeasible.
+// what physics says: faster memory and links are never slower, more memory never makes a plan infeasible.
 #include <QtTest>
 
 #include "model/cost/predicted_step.h"
@@ -138,6 +138,10 @@ void RandomSpecsTest::moreIsNeverWorse()
         RunSpec faster = spec;
         faster.cluster.device.memoryBytesPerSecond *= 2;
         QVERIFY2(predictStep(faster)->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+        RunSpec wider = spec;
+        wider.cluster.nodeLink.bytesPerSecond *= 1.7;
+        wider.cluster.nicLink.bytesPerSecond *= 1.7;
+        QVERIFY2(predictStep(wider)->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
         RunSpec larger = spec;
         larger.cluster.device.memoryBytes *= 2;
         QVERIFY2(predictStep(larger)->feasible || !before->feasible, what.constData());

@@ -8,7 +8,10 @@
 #include "model/spec/preset_data.h"
 #include "model/spec/run_spec.h"
 
+#include <nlohmann/json.hpp>
+
 #include <QTemporaryDir>
+#include <array>
 
 using namespace fourwalls;
 
@@ -24,7 +27,30 @@ private slots:
     void wrongFiles_data();
     void wrongFiles();
     void publishedCalibration();
+    void rateGrids();
 };
+
+/// Rates between measured points lie on a straight line over the logarithms, those beyond are held, and a file gives
+/// back what was written.
+void CostPresetsTest::rateGrids()
+{
+    const RateGrid grid{{{1, 100}, {10, 1000}}, {1, 4, 16, 64}};
+    const auto at = [&grid](double a, double b) { return grid.at(std::array{a, b}); };
+    QCOMPARE(at(1, 10), 1.0);
+    QCOMPARE(at(100, 1000), 64.0);
+    QVERIFY(qFuzzyCompare(at(10, 10), 4.0));    // half way on the first axis: the root of 1 x 16
+    QVERIFY(qFuzzyCompare(at(10, 100), 8.0));   // and on both
+    QVERIFY(qFuzzyCompare(at(0.01, 1e9), 4.0)); // below the first, above the last
+    const auto read = operatorRatesFromJson(toJson(OperatorRates{{"gemm", grid}}), "test", "operators");
+    QVERIFY2(read.ok(), read.ok() ? "" : read.error().message().c_str());
+    QCOMPARE(read->at("gemm").axes, grid.axes);
+    QCOMPARE(read->at("gemm").rates, grid.rates);
+    for (const char* wrong :
+         {R"({"gemm": {"axes": [[2, 1]], "rates": [1, 2]}})", R"({"gemm": {"axes": [[1, 2]], "rates": [1]}})",
+          R"({"gemm": {"axes": [[1, 2]], "rates": [1, -2]}})", R"({"gemm": {"axes": [], "rates": [1]}})",
+          R"({"gemm": {"rates": [1]}})", R"([1])"})
+        QVERIFY2(!operatorRatesFromJson(nlohmann::json::parse(wrong), "test", "operators").ok(), wrong);
+}
 
 void CostPresetsTest::allLoad()
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameter counts and FLOPs of the presets against published counts and sums done by hand.
+#include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
 
 #include <QTest>
@@ -16,7 +17,43 @@ private slots:
     void groupedQueriesShrinkTheProjections();
     void flopsOfResNetByHand();
     void flopsFollowTheClosedFormula();
+    void enormousExtentsAreRefused_data();
+    void enormousExtentsAreRefused();
 };
+
+void ModelSizeTest::enormousExtentsAreRefused_data()
+{
+    QTest::addColumn<QString>("field");
+    for (const TransformerExtent& extent : kTransformerExtents) QTest::newRow(extent.key) << extent.key;
+    QTest::newRow("experts") << "experts";
+    QTest::newRow("batch") << "batch";
+}
+
+/// Sizes that no machine can hold get a sentence, before anything is multiplied with them.
+void ModelSizeTest::enormousExtentsAreRefused()
+{
+    QFETCH(QString, field);
+    constexpr std::int64_t kEnormous = std::int64_t{1} << 60;
+    RunSpec spec;
+    spec.model = *loadModel("moe-tiny");
+    spec.training.steps = 1;
+    spec.training.batch = 8;
+    TransformerSpec t = *spec.model.transformer();
+    for (const TransformerExtent& extent : kTransformerExtents)
+        if (field == extent.key) t.*extent.field = kEnormous;
+    if (field == "experts") t.mixture.experts = kEnormous;
+    if (field == "batch") spec.training.batch = kEnormous;
+    spec.model.architecture = t;
+    const Status status = resolve(spec);
+    QVERIFY(!status.ok());
+    QCOMPARE(QString::fromStdString(status.error().where), field);
+
+    // Every extent at its limit: more parameters than can be counted.
+    for (const TransformerExtent& extent : kTransformerExtents) t.*extent.field = extent.most;
+    t.mixture.experts = 1000;
+    spec.model.architecture = t;
+    QVERIFY(!checkExtents(spec.model).ok());
+}
 
 void ModelSizeTest::parametersOfPublishedModels_data()
 {

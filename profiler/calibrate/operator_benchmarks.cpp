@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmarks. In a step an operator's input was just written, while weights, saved activations and results come
+// from further away: so the first operand stays and the others go through a pool larger than the caches.
+#include "profiler/calibrate/operator_benchmarks.h"
+
+#include "profiler/engine/device/cpu_device.h"
+#include "profiler/engine/nn/parameter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <ctime>
+#include <string>
+#include <thread>
+
+namespace fourwalls::calibrate {
+
+using namespace engine;
+
+namespace {
+
+double processorSeconds()
+{
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+/// Median processor time of a call; the first one makes what the others only use.
+template <class Call>
+double timeOf(double seconds, Call&& call)
+{
+    call();
+    std::vector<double> times;
+    for (double sum = 0; (sum < seconds || times.size() < 3) && times.size() < 10'000; sum += times.back()) {
+        const double begin = processorSeconds();
+        call();
+        times.push_back(processorSeconds() - begin);
+    }
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return std::max(*middle, 1e-9);
+}
+
+class Benchmark {
+public:
+    Benchmark(DType type, double seconds, std::size_t mostPoints, std::function<void(double)> progress)
+        : m_type(type)
+        , m_seconds(seconds)
+        , m_mostPoints(mostPoints)
+        , m_progress(std::move(progress))
+        , m_recorder(nullptr, RankId{0}, ClockOrigin::now())
+        , m_allocator(m_recorder, 0)
+        , m_device(m_recorder, m_allocator)
+        , m_pool(Tensor::make(m_allocator, {kPoolBytes / bytesOf(type)}, type, MemoryCategory::Activations))
+    {
+        fill(m_pool);
+    }
+
+    OperatorBenchmarks run();
+
+private:
+    static constexpr std::int64_t kPoolBytes = 48 << 20; // more than a core's share of any cache
+
+    /// Values of both signs below 1, as activations have them: speed must not depend on denormals or on equal scores.
+    void fill(const Tensor& t)
+    {
+        std::uint32_t state = 12345;
+        for (std::int64_t i = 0; i < t.elements(); ++i) {
+            state = state * 1664525U + 1013904223U;
+            setElement(t, i, (static_cast<double>(state >> 8) + 0.5) / (1 << 23) - 1);
+        }
+    }
+    Tensor own(const Shape& shape, DType type)
+    {
+        Tensor t = Tensor::make(m_allocator, shape, type, MemoryCategory::Activations);
+        fill(t);
+        return t;
+    }
+    /// The next stretch of the pool.
+    Tensor far(const Shape& shape)
+    {
+        constexpr std::int64_t kLine = 64;
+        const std::int64_t elements = (shape.elements() + kLine - 1) / kLine * kLine;
+        if (elements > m_pool.elements()) return own(shape, m_type);
+        if (m_next + elements > m_pool.elements()) m_next = 0;
+        const Tensor t = m_pool.part(m_next, shape);
+        m_next += elements;
+        return t;
+    }
+    template <class Call>
+    double rateOf(const char* name, const std::string& shape, double flops, double bytes, Call&& call)
+    {
+        const double seconds = timeOf(m_seconds, call);
+        m_result.operators.push_back({name, shape, seconds, flops, bytes});
+        return (flops > 0 ? flops : bytes) / seconds;
+    }
+    /// The smallest of them, as many as are wanted.
+    template <class T>
+    std::vector<T> points(std::vector<T> all) const
+    {
+        if (m_mostPoints > 0 && all.size() > m_mostPoints) all.resize(m_mostPoints);
+        return all;
+    }
+    void products();
+    void attention();
+    void elementwise();
+    void head();
+    void parameters();
+    /// A curve over the bytes: makeCall(rows) gives the call and bytesOf(rows) what the cost model counts for it.
+    template <class Make>
+    void curve(const char* name, const std::vector<std::int64_t>& rows, Make&& make);
+
+    DType m_type;
+    double m_seconds;
+    std::size_t m_mostPoints;
+    std::function<void(double)> m_progress;
+    Recorder m_recorder;
+    Allocator m_allocator;
+    CpuDevice m_device;
+    Tensor m_pool;
+    std::int64_t m_next = 0;
+    OperatorBenchmarks m_result;
+};
+
+std::string text(std::initializer_list<double> extents)
+{
+    std::string words;
+    for (const double extent : extents)
+        words += (words.empty() ? "" : "x") + std::to_string(static_cast<std::int64_t>(extent));
+    return words;
+}
+
+/// Products of all three passes, with the shapes of layers: rows are tokens, k and n widths.
+void Benchmark::products()
+{
+    const auto rows = points<double>({64, 256, 1024, 2048}), widths = points<double>({64, 128, 384, 1536});
+    RateGrid plain{{rows, widths, widths}, {}}, second = plain, first{{widths, widths, rows}, {}};
+    for (const double m : rows)
+        for (const double n : widths)
+            for (const double k : widths) {
+                const auto im = static_cast<std::int64_t>(m), in = static_cast<std::int64_t>(n);
+                const auto ik = static_cast<std::int64_t>(k);
+                const Tensor x = own({im, ik}, m_type), bias = own({in}, DType::F32);
+                MatmulOptions options;
+                options.bias = &bias;
+                const std::string shape = text({m, n, k});
+                plain.rates.push_back(rateOf("gemm", shape, 2 * m * n * k, 0, [&] {
+                    const Tensor w = far({ik, in}), y = far({im, in});
+                    m_device.matmul(matrix(x), matrix(w), matrix(y), options);
+                }));
+                second.rates.push_back(rateOf("gemm.input_gradient", shape, 2 * m * n * k, 0, [&] {
+                    const Tensor w = far({in, ik}), y = far({im, in});
+                    m_device.matmul(matrix(x), matrix(w).transposed(), matrix(y));
+                }));
+            }
+    MatmulOptions add;
+    for (const double m : widths)
+        for (const double n : widths)
+            for (const double k : rows) {
+                const auto im = static_cast<std::int64_t>(m), in = static_cast<std::int64_t>(n);
+                const auto ik = static_cast<std::int64_t>(k);
+                // The engine's weights are [in, out]: the cost model's (out, in) the other way round.
+                const Tensor dy = own({ik, im}, m_type), dw = own({in, im}, DType::F32);
+                first.rates.push_back(rateOf("gemm.weight_gradient", text({m, n, k}), 2 * m * n * k, 0, [&] {
+                    const Tensor x = far({ik, in});
+                    m_device.matmul(matrix(x).transposed(), matrix(dy), matrix(dw), add);
+                }));
+            }
+    m_result.rates["gemm"] = std::move(plain);
+    m_result.rates["gemm.input_gradient"] = std::move(second);
+    m_result.rates["gemm.weight_gradient"] = std::move(first);
+}
+
+/// Fused attention, and the batched products and the softmax of unfused attention, by sequence and width of a head.
+void Benchmark::attention()
+{
+    const auto sequences = points<double>({64, 128, 256, 512}), widths = points<double>({16, 32, 64, 128});
+    for (const bool causal : {true, false}) {
+        RateGrid forward{{sequences, widths}, {}}, backward = forward;
+        for (const double s : sequences)
+            for (const double d : widths) {
+                const auto is = static_cast<std::int64_t>(s), id = static_cast<std::int64_t>(d);
+                const AttentionShape shape{std::max<std::int64_t>(1, 256 / is), is, 4, 4, id, causal};
+                const std::int64_t n = shape.batch * is;
+                const Tensor qkv = own({n, shape.width()}, m_type), dout = own({n, shape.heads * id}, m_type);
+                const Tensor out = own({n, shape.heads * id}, m_type), sums = own({shape.batch, 4, is}, DType::F32);
+                const double flops =
+                    (causal ? 0.5 : 1) * 4 * static_cast<double>(shape.batch * shape.heads) * s * s * d;
+                const std::string words = text({s, d});
+                forward.rates.push_back(rateOf(causal ? "attention.fused" : "attention.fused.whole", words, flops, 0,
+                                               [&] { m_device.attentionForward(shape, qkv, far(out.shape()), sums); }));
+                m_device.attentionForward(shape, qkv, out, sums);
+                backward.rates.push_back(rateOf(causal ? "attention.fused.backward" : "attention.fused.whole.backward",
+                                                words, 2.5 * flops, 0, [&] {
+                                                    const Tensor dqkv = far(qkv.shape());
+                                                    m_device.attentionBackward(shape, qkv, out, sums, dout, dqkv);
+                                                }));
+            }
+        m_result.rates[causal ? "attention.fused" : "attention.fused.whole"] = std::move(forward);
+        m_result.rates[causal ? "attention.fused.backward" : "attention.fused.whole.backward"] = std::move(backward);
+    }
+    RateGrid scores{{sequences, widths}, {}}, values = scores;
+    for (const double s : sequences)
+        for (const double d : widths) {
+            const auto is = static_cast<std::int64_t>(s), id = static_cast<std::int64_t>(d);
+            constexpr std::int64_t kBatch = 8;
+            const auto batched = [](const Tensor& t, std::int64_t rows, std::int64_t columns) {
+                Matrix m = matrix(t);
+                m.batch0 = kBatch;
+                m.batchStride0 = rows * columns;
+                m.batch1 = 1;
+                m.rows = rows;
+                m.cols = columns;
+                m.rowStride = columns;
+                return m;
+            };
+            const Tensor q = own({kBatch * is, id}, m_type), k = own({kBatch * is, id}, m_type);
+            const Matrix mq = batched(q, is, id), mk = batched(k, is, id);
+            const double flops = 2.0 * kBatch * s * s * d;
+            scores.rates.push_back(rateOf("attention.scores", text({s, d}), flops, 0, [&] {
+                m_device.matmul(mq, mk.transposed(), batched(far({kBatch * is, is}), is, is));
+            }));
+            values.rates.push_back(rateOf("attention.values", text({s, d}), flops, 0, [&] {
+                m_device.matmul(batched(far({kBatch * is, is}), is, is), mk, mq);
+            }));
+        }
+    m_result.rates["attention.scores"] = std::move(scores);
+    m_result.rates["attention.values"] = std::move(values);
+}
+
+template <class Make>
+void Benchmark::curve(const char* name, const std::vector<std::int64_t>& rows, Make&& make)
+{
+    RateGrid grid;
+    grid.axes.resize(1);
+    for (const std::int64_t count : rows) {
+        auto [bytes, call] = make(count);
+        grid.axes[0].push_back(bytes);
+        grid.rates.push_back(rateOf(name, std::to_string(count), 0, bytes, call));
+    }
+    m_result.rates[name] = std::move(grid);
+}
+
+/// What moves rows of activations; counted as model/cost/layer_shape.cpp counts.
+void Benchmark::elementwise()
+{
+    constexpr std::int64_t kWidth = 256;
+    const double e = static_cast<double>(bytesOf(m_type));
+    const auto rows = points<std::int64_t>({32, 128, 512, 2048, 8192});
+    const auto elements = [&](std::int64_t n) { return static_cast<double>(n * kWidth); };
+    const Tensor gamma = own({kWidth}, DType::F32), beta = own({kWidth}, DType::F32);
+    for (const NormKind kind : {NormKind::LayerNorm, NormKind::RmsNorm}) {
+        const bool layer = kind == NormKind::LayerNorm;
+        const Tensor shift = layer ? beta : Tensor();
+        curve(layer ? "norm" : "norm.rms", rows, [&, kind, shift](std::int64_t n) {
+            const Tensor x = own({n, kWidth}, m_type), mean = own({n}, DType::F32), rstd = own({n}, DType::F32);
+            return std::pair(2 * e * elements(n), std::function<void()>([=, this] {
+                                 m_device.normForward(kind, x, gamma, shift, far({n, kWidth}), mean, rstd);
+                             }));
+        });
+        curve(layer ? "norm.backward" : "norm.rms.backward", rows, [&, kind, shift](std::int64_t n) {
+            const Tensor dx = own({n, kWidth}, m_type), dy = own({n, kWidth}, m_type);
+            const Tensor mean = own({n}, DType::F32), rstd = own({n}, DType::F32);
+            return std::pair(
+                5 * e * elements(n), std::function<void()>([=, this] {
+                    m_device.normBackward(kind, far({n, kWidth}), gamma, mean, rstd, dy, dx, true, gamma, shift, false);
+                }));
+        });
+    }
+    const auto simple = [&](const char* name, double passes, auto call) {
+        curve(name, rows, [&, passes, call](std::int64_t n) {
+            const Tensor x = own({n, kWidth}, m_type), y = own({n, kWidth}, m_type);
+            return std::pair(passes * e * elements(n), std::function<void()>([=, this] { call(n, x, y); }));
+        });
+    };
+    simple("mlp.activation", 2, [this](std::int64_t n, const Tensor& x, const Tensor&) {
+        m_device.geluForward(x, far({n, kWidth}));
+    });
+    simple("mlp.activation.backward", 3, [this](std::int64_t n, const Tensor& dy, const Tensor& dx) {
+        m_device.geluBackward(far({n, kWidth}), dy, dx);
+    });
+    // Gated: both inner products lie side by side.
+    simple("mlp.activation.gated", 3, [this](std::int64_t n, const Tensor&, const Tensor&) {
+        m_device.swigluForward(far({n, 2 * kWidth}), far({n, kWidth}));
+    });
+    simple("mlp.activation.gated.backward", 5, [this](std::int64_t n, const Tensor& dy, const Tensor&) {
+        m_device.swigluBackward(far({n, 2 * kWidth}), dy, far({n, 2 * kWidth}));
+    });
+    simple("residual", 3, [this](std::int64_t n, const Tensor& x, const Tensor& y) {
+        m_device.add(y, far({n, kWidth}), x);
+    });
+    simple("copy", 2, [this](std::int64_t n, const Tensor& x, const Tensor&) {
+        m_device.convert(x, far({n, kWidth}));
+    });
+    simple("bias.gradient", 1,
+           [this, beta](std::int64_t, const Tensor& x, const Tensor&) { m_device.columnSum(x, beta, true); });
+    curve("attention.rotary", rows, [&](std::int64_t n) {
+        constexpr std::int64_t kHead = 32;
+        const std::int64_t sequence = std::min<std::int64_t>(n, 128);
+        // Queries and keys are turned, the values between them are not.
+        const AttentionShape shape{n / sequence, sequence, 4, 4, kHead, true};
+        const Tensor qkv = own({n, shape.width()}, m_type);
+        const Tensor cosines = own({sequence, kHead / 2}, DType::F32), sines = own({sequence, kHead / 2}, DType::F32);
+        return std::pair(2 * e * static_cast<double>(n * 8 * kHead),
+                         std::function<void()>([=, this] { m_device.rotary(shape, qkv, cosines, sines, false); }));
+    });
+    for (const bool forward : {true, false})
+        curve(forward ? "attention.softmax" : "attention.softmax.backward", rows, [&, forward](std::int64_t n) {
+            const std::int64_t batch = std::max<std::int64_t>(1, n / kWidth), queries = std::min(n, kWidth);
+            const Shape shape{batch, 1, queries, kWidth};
+            const Tensor p = own(shape, m_type);
+            const double bytes = (forward ? 2 : 3) * e * static_cast<double>(batch * queries * kWidth);
+            return std::pair(bytes, std::function<void()>([=, this] {
+                                 if (forward)
+                                     m_device.softmaxForward(p, 0.1, true);
+                                 else
+                                     m_device.softmaxBackward(p, far(shape), 0.1, true);
+                             }));
+        });
+}
+
+/// The two ends of the network: table look-up, loss.
+void Benchmark::head()
+{
+    constexpr std::int64_t kWidth = 256, kVocabulary = 256;
+    const auto rows = points<std::int64_t>({64, 512, 4096});
+    const double e = static_cast<double>(bytesOf(m_type));
+    const Tensor table = own({kVocabulary, kWidth}, m_type), dTable = own({kVocabulary, kWidth}, DType::F32);
+    const Tensor positions = own({64, kWidth}, DType::F32), dPositions = own({64, kWidth}, DType::F32);
+    const auto ids = [&](std::int64_t n, std::int64_t columns) {
+        const Tensor t = Tensor::make(m_allocator, {n / columns, columns}, DType::I32, MemoryCategory::Other);
+        for (std::int64_t i = 0; i < n; ++i) t.as<std::int32_t>()[i] = static_cast<std::int32_t>(i * 37 % kVocabulary);
+        return t;
+    };
+    curve("embedding", rows, [&](std::int64_t n) {
+        const Tensor tokens = ids(n, 64);
+        return std::pair(3 * e * static_cast<double>(n * kWidth), std::function<void()>([=, this] {
+                             m_device.embeddingForward(tokens, table, positions, far({n, kWidth}));
+                         }));
+    });
+    curve("embedding.weight_gradient", rows, [&](std::int64_t n) {
+        const Tensor tokens = ids(n, 64), dOut = own({n, kWidth}, m_type);
+        return std::pair(4 * e * static_cast<double>(n * kWidth), std::function<void()>([=, this] {
+                             m_device.zero(dPositions);
+                             m_device.embeddingBackward(tokens, dOut, dTable, dPositions);
+                         }));
+    });
+    constexpr double kLossBytes = 24; // per logit, as the engine's framework preset says
+    for (const bool sharded : {false, true})
+        curve(sharded ? "loss.sharded" : "loss", rows, [&, sharded](std::int64_t n) {
+            const Tensor logits = own({n, kVocabulary}, DType::F32), targets = ids(n, 1);
+            const Tensor losses = own({n}, DType::F32), sums = own({n, 2}, DType::F32);
+            return std::pair(kLossBytes * static_cast<double>(n * kVocabulary), std::function<void()>([=, this] {
+                                 if (!sharded) return m_device.crossEntropy(logits, targets, losses, 1e-3);
+                                 m_device.rowMaxima(logits, losses);
+                                 m_device.shardExponentials(logits, losses, targets, 0, sums);
+                                 m_device.shardCrossEntropy(logits, sums, targets, 0, losses, 1e-3);
+                             }));
+        });
+}
+
+/// Norm of the gradients and the update, per parameter.
+void Benchmark::parameters()
+{
+    const auto counts = points<std::int64_t>({256, 4096, 65'536, 1 << 20});
+    const auto measure = [&](const char* name, double bytesPerParameter, bool adam) {
+        curve(name, counts, [&, adam, bytesPerParameter](std::int64_t n) {
+            const std::int64_t sets = std::max<std::int64_t>(1, std::min<std::int64_t>(64, (3 << 20) / n));
+            std::vector<Tensor> w, g, m, v;
+            for (std::int64_t i = 0; i < sets; ++i)
+                for (std::vector<Tensor>* list : {&w, &g, &m, &v}) list->push_back(own({n}, DType::F32));
+            return std::pair(
+                bytesPerParameter * static_cast<double>(n),
+                std::function<void()>([=, this, next = std::size_t{0}]() mutable {
+                    const std::size_t i = next++ % w.size();
+                    const double squares = m_device.sumOfSquares(g[i]);
+                    if (adam)
+                        m_device.adamw(w[i], g[i], m[i], v[i], {}, {squares * 1e-12, 0.9, 0.999, 1e-8, 0.1, 1, 2});
+                    else
+                        m_device.sgd(w[i], g[i], m[i], {}, {squares * 1e-12, 0.9, 0, 1});
+                }));
+        });
+    };
+    measure("optimizer", 32, true);
+    measure("optimizer.sgd", 24, false);
+}
+
+OperatorBenchmarks Benchmark::run()
+{
+    const auto report = [this](double done) {
+        if (m_progress) m_progress(done);
+    };
+    products();
+    report(0.6);
+    attention();
+    report(0.75);
+    elementwise();
+    report(0.9);
+    head();
+    parameters();
+    report(1);
+    return std::move(m_result);
+}
+
+} // namespace
+
+OperatorBenchmarks benchmarkOperators(DType type, double seconds, std::size_t mostPoints,
+                                      const std::function<void(double)>& progress)
+{
+    return Benchmark(type, seconds, mostPoints, progress).run();
+}
+
+double busySlowdown(int threads, double seconds)
+{
+    constexpr std::int64_t kRows = 512, kWidth = 256;
+    const auto layer = [&](const std::atomic<int>* start, double& time) {
+        Recorder recorder(nullptr, RankId{0}, ClockOrigin::now());
+        Allocator allocator(recorder, 0);
+        CpuDevice device(recorder, allocator);
+        const auto make = [&](std::int64_t rows, std::int64_t columns) {
+            const Tensor t = Tensor::make(allocator, {rows, columns}, DType::F32, MemoryCategory::Activations);
+            device.zero(t);
+            return t;
+        };
+        const Tensor x = make(kRows, kWidth), w = make(kWidth, 4 * kWidth), y = make(kRows, 4 * kWidth);
+        const Tensor z = make(kRows, 4 * kWidth);
+        if (start)
+            while (start->load() > 0) std::this_thread::yield();
+        time = timeOf(seconds, [&] {
+            device.matmul(matrix(x), matrix(w), matrix(y));
+            device.geluForward(y, z);
+        });
+    };
+    double alone = 0;
+    layer(nullptr, alone);
+    std::vector<double> together(static_cast<std::size_t>(std::max(1, threads)));
+    std::atomic<int> waiting{threads};
+    std::vector<std::thread> workers;
+    for (double& time : together)
+        workers.emplace_back([&] {
+            useSingleThread();
+            --waiting;
+            layer(&waiting, time);
+        });
+    for (std::thread& worker : workers) worker.join();
+    double mean = 0;
+    for (const double time : together) mean += time / static_cast<double>(together.size());
+    return std::max(1.0, mean / alone);
+}
+
+} // namespace fourwalls::calibrate

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The cost model against the engine on this machine: recorded steps beside predicted ones.
+
+    predict_against_engine.py path/to/fourwalls-cli [--clock wall|device] [--plans N] [--steps 6] [--repeat 3]
+                              [--machine before.json] [--only WORDS] [--json OUT]
+
+calibrate runs first and last. On the wall clock each plan is recorded several times between two micro-benchmarks of
+its own, and pairs of recordings that differ by more than 5 % are discarded and counted: the machine was not the same.
+The prediction uses the mean of what the calibrations before and after give, and nothing that was recorded.
+On the device clock operator times are processor times and links are those of the cluster's file, so one recording per
+plan is enough; bubbles, peaks and traffic are compared as well.
+
+Prints one line per plan and the means of the absolute errors. Plans have no more ranks than the machine has cores on
+the wall clock.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# (model, batch, sequence or 0, plan)
+WALL = [
+    ("gpt-tiny", 8, 0, ""),
+    ("gpt-tiny", 16, 0, ""),
+    ("gpt-tiny", 8, 0, "microbatches=2"),
+    ("gpt-tiny", 8, 0, "attention=unfused"),
+    ("gpt-tiny", 8, 0, "recompute=full"),
+    ("gpt-tiny", 8, 0, "recompute=selective"),
+    ("gpt-tiny", 8, 64, ""),
+    ("llama-tiny", 8, 0, ""),
+    ("llama-tiny", 16, 0, "microbatches=2"),
+    ("bert-tiny", 8, 0, ""),
+    ("gpt-small", 4, 0, ""),
+    ("gpt-small", 8, 0, "microbatches=2"),
+    ("gpt-tiny", 8, 0, "dp=2"),
+    ("gpt-tiny", 16, 0, "dp=2 zero=1"),
+    ("gpt-tiny", 16, 0, "dp=2 zero=3"),
+    ("gpt-tiny", 8, 0, "tp=2"),
+    ("gpt-tiny", 8, 0, "tp=2 sp=1"),
+    ("gpt-tiny", 8, 0, "cp=2"),
+    ("gpt-tiny", 8, 0, "pp=2 microbatches=4"),
+    ("gpt-tiny", 8, 0, "pp=2 microbatches=4 schedule=gpipe"),
+    ("gpt-tiny", 8, 0, "pp=2 vpp=2 microbatches=4"),
+    ("gpt-tiny", 8, 0, "pp=2 schedule=zb microbatches=4"),
+    ("llama-tiny", 8, 0, "dp=2"),
+    ("gpt-small", 8, 0, "dp=2"),
+    ("gpt-small", 8, 0, "tp=2"),
+    ("gpt-small", 8, 0, "pp=2 microbatches=4"),
+]
+DEVICE = WALL + [
+    ("gpt-tiny", 16, 0, "dp=4"),
+    ("gpt-tiny", 16, 0, "dp=4 zero=2"),
+    ("gpt-tiny", 16, 0, "dp=4 overlap=0"),
+    ("gpt-tiny", 8, 0, "tp=4"),
+    ("gpt-tiny", 16, 0, "pp=4 microbatches=8"),
+    ("gpt-tiny", 16, 0, "pp=4 microbatches=8 schedule=gpipe"),
+    ("gpt-tiny", 8, 0, "pp=4 microbatches=4 schedule=naive"),
+    ("gpt-tiny", 16, 0, "pp=4 vpp=2 microbatches=8"),
+    ("gpt-tiny", 16, 0, "pp=4 schedule=zb microbatches=8"),
+    ("gpt-tiny", 16, 0, "pp=4 schedule=zb2p microbatches=8"),
+    ("gpt-tiny", 16, 0, "pp=4 schedule=zbv microbatches=8"),
+    ("gpt-tiny", 16, 0, "pp=8 microbatches=16"),
+    ("gpt-tiny", 16, 0, "dp=2 tp=2 pp=2 microbatches=4"),
+    ("llama-tiny", 16, 0, "dp=2 tp=2"),
+    ("gpt-tiny", 16, 0, "dp=2 pp=2 recompute=full microbatches=4"),
+]
+
+
+class Cli:
+    def __init__(self, path):
+        self.path = path
+
+    def ask(self, *arguments):
+        done = subprocess.run([self.path, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip().splitlines()[-1:]}")
+        return json.loads(done.stdout)
+
+
+def for_clock(machine, clock):
+    """The calibration as the clock sees it: on the device clock messages run beside the computation for nothing."""
+    machine = json.loads(json.dumps(machine))
+    if clock == "device":
+        machine["calibration"]["contention"] = 0.0
+        machine["devices_per_node"] = 64  # ranks are not bound to cores there
+    return machine
+
+
+def describe(case):
+    model, batch, sequence, plan = case
+    return f"{model} b{batch}{f' s{sequence}' if sequence else ''} {plan}".strip()
+
+
+def options(case):
+    model, batch, sequence, plan = case
+    return ["--model", model, "--batch", str(batch), "--plan", plan] + (["--seq", str(sequence)] if sequence else [])
+
+
+def wire_by_group(metrics, steps):
+    """Bytes that a rank sends per step, by group; messages of the pipeline are counted by their senders."""
+    sums = {}
+    for entry in metrics["collectives"]:
+        if entry["operation"] == "receive":
+            continue
+        sums[entry["group"]] = sums.get(entry["group"], 0) + entry["wire_bytes"] / steps
+    return sums
+
+
+def measured(cli, case, clock, cluster, steps, folder):
+    trace = os.path.join(folder, "run.fourwalls")
+    cli.ask("record", "-o", trace, *options(case), "--steps", str(steps), "--clock", clock, "--cluster", cluster)
+    return cli.ask("metrics", trace)
+
+
+def peaks(metrics):
+    return [rank["total"] for rank in metrics["peak_bytes"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cli")
+    parser.add_argument("--clock", choices=["wall", "device"], default="wall")
+    parser.add_argument("--plans", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--repeat", type=int, default=3, help="recordings per plan on the wall clock")
+    parser.add_argument("--machine", help="a file of an earlier calibrate, instead of running it")
+    parser.add_argument("--only", default="", help="plans that contain these words")
+    parser.add_argument("--categories", action="store_true", help="peaks by category, recorded and predicted")
+    parser.add_argument("--json", help="writes every figure there")
+    arguments = parser.parse_args()
+    cli = Cli(os.path.abspath(arguments.cli))
+    clock, cores = arguments.clock, os.cpu_count()
+    cases = [case for case in (WALL if clock == "wall" else DEVICE) if arguments.only in describe(case)]
+    warmup = 2 if clock == "device" else 1
+    with tempfile.TemporaryDirectory() as folder:
+        def calibrate(name):
+            path = os.path.join(folder, name)
+            cli.ask("calibrate", "-o", path)
+            with open(path) as file:
+                return json.load(file)
+
+        if arguments.machine:
+            with open(arguments.machine) as file:
+                machines = [json.load(file)]
+        else:
+            machines = [calibrate("before.json")]
+
+        def written(name, machine):
+            path = os.path.join(folder, name)
+            with open(path, "w") as file:
+                json.dump(for_clock(machine, clock), file)
+            return path
+
+        cluster = written("cluster.json", machines[0])
+        recorded, discarded = [], []
+        for case in cases[:arguments.plans]:
+            try:
+                runs = [measured(cli, case, clock, cluster, arguments.steps, folder)
+                        for _ in range(arguments.repeat if clock == "wall" else 1)]
+            except RuntimeError as error:
+                print(f"{describe(case):<52} {error}", file=sys.stderr)
+                continue
+            runs.sort(key=lambda run: run["step_time_ms"])
+            # The two quickest runs: if even they differ, the machine was busy with something else.
+            if clock == "wall" and len(runs) > 1 and runs[1]["step_time_ms"] > 1.05 * runs[0]["step_time_ms"]:
+                discarded.append(case)
+                continue
+            recorded.append((case, runs[0] if clock == "device" else runs[1 if len(runs) > 2 else 0]))
+        if not arguments.machine:
+            machines.append(calibrate("after.json"))
+        clusters = [written(f"machine{i}.json", machine) for i, machine in enumerate(machines)]
+
+        rows = []
+        for case, run in recorded:
+            try:
+                predictions = [cli.ask("predict", *options(case), "--cluster", file, "--precision", "f32",
+                                       "--detail", "parts") for file in clusters]
+            except RuntimeError as error:
+                print(f"{describe(case):<52} {error}", file=sys.stderr)
+                continue
+            steps = arguments.steps - warmup
+            predicted_ms = statistics.mean(p["step_time_ms"] for p in predictions)
+            first = predictions[0]
+            bubble = None
+            if run["bubble_fraction"]["mean"] is not None and "pp=" in case[3]:
+                bubble = 100 * (statistics.mean(p["bubble_fraction"]["mean"] for p in predictions)
+                                - run["bubble_fraction"]["mean"])
+            ranks = len(peaks(run))
+            stages = len(peaks(first))
+            memory = [100 * (peaks(first)[rank * stages // ranks] / peak - 1) for rank, peak in enumerate(peaks(run))]
+            wire = (sum(wire_by_group(first, 1).values()), sum(wire_by_group(run, steps).values()))
+            rows.append({"case": describe(case), "recorded_ms": run["step_time_ms"], "predicted_ms": predicted_ms,
+                         "error_pct": 100 * (predicted_ms / run["step_time_ms"] - 1), "bubble_points": bubble,
+                         "memory_pct": max(memory, key=abs), "wire": wire_by_group(first, 1),
+                         "recorded_wire": wire_by_group(run, steps)})
+            row = rows[-1]
+            print(f"{row['case']:<52} {row['recorded_ms']:9.2f} ms, predicted {predicted_ms:9.2f} ms "
+                  f"{row['error_pct']:+6.1f} %   bubble {'-' if bubble is None else f'{bubble:+.1f}':>5}   "
+                  f"peak {row['memory_pct']:+6.1f} %   wire {wire[0] / 1e6:.3f} / {wire[1] / 1e6:.3f} MB")
+            if arguments.categories:
+                for rank in {0, ranks - 1}:
+                    mine = run["peak_bytes"][rank]["by_category"]
+                    theirs = first["peak_bytes"][rank * stages // ranks]["by_category"]
+                    print("    rank", rank, {key: (round(theirs.get(key, 0) / 1e6, 2), round(mine.get(key, 0) / 1e6, 2))
+                                             for key in sorted({*mine, *theirs})
+                                             if theirs.get(key, 0) + mine.get(key, 0) > 0})
+        if not rows:
+            sys.exit("no plan was compared")
+        absolute = [abs(row["error_pct"]) for row in rows]
+        bubbles = [abs(row["bubble_points"]) for row in rows if row["bubble_points"] is not None]
+        memory = [abs(row["memory_pct"]) for row in rows]
+        print(f"{clock} clock, {cores} cores: {len(rows)} plans, {len(discarded)} discarded; step time "
+              f"{statistics.mean(absolute):.1f} % mean, {max(absolute):.1f} % at most, bias "
+              f"{statistics.mean(row['error_pct'] for row in rows):+.1f} %; peak memory {statistics.mean(memory):.1f} % "
+              f"mean, {max(memory):.1f} % at most; bubble "
+              + (f"{statistics.mean(bubbles):.1f} points mean, {max(bubbles):.1f} at most" if bubbles else "-"))
+        if arguments.json:
+            with open(arguments.json, "w") as file:
+                json.dump({"clock": clock, "rows": rows, "discarded": [describe(case) for case in discarded]}, file,
+                          indent=1)
+
+
+if __name__ == "__main__":
+    main()

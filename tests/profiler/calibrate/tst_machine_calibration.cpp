@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Micro-benchmarks of this machine: every operator that the cost model looks for is there, with rates that a processor
+// can have, and what was measured is what a grid gives back.
+#include <QtTest>
+
+#ifndef Q_MOC_RUN
+#include "profiler/calibrate/machine_calibration.h"
+
+#include <cmath>
+#endif
+
+using namespace fourwalls;
+using namespace fourwalls::calibrate;
+
+class MachineCalibrationTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyOperatorIsMeasured();
+};
+
+void MachineCalibrationTest::everyOperatorIsMeasured()
+{
+    ClusterSpec base;
+    base.devicesPerNode = 2;
+    double done = 0;
+    CalibrateOptions options;
+    options.secondsPerOperator = 1e-5;
+    options.mostPoints = 2;
+    options.progress = [&done](double share) {
+        QVERIFY(share >= done && share <= 1);
+        done = share;
+    };
+    const auto measured = calibrateMachine(base, options);
+    QVERIFY2(measured.ok(), measured.ok() ? "" : measured.error().message().c_str());
+    QCOMPARE(done, 1.0);
+
+    const ClusterSpec& cluster = measured->cluster;
+    QCOMPARE(cluster.device.family, std::string("cpu"));
+    QVERIFY(cluster.fabric == NodeFabric::Shared);
+    QVERIFY(cluster.nodeLink.bytesPerSecond > 1e6 && cluster.nodeLink.latencySeconds > 0);
+    QVERIFY(measured->calibration.busySlowdown >= 1);
+    const double peak = cluster.device.peak(Precision::F32).value_or(0);
+    QVERIFY(peak > 1e8 && peak < 1e13);
+
+    const FamilyCalibration& family = measured->calibration.family("cpu");
+    const OperatorRates& rates = family.operators.at(Precision::F32);
+    for (const char* name : {"gemm",
+                             "gemm.input_gradient",
+                             "gemm.weight_gradient",
+                             "attention.fused",
+                             "attention.fused.backward",
+                             "attention.fused.whole",
+                             "attention.fused.whole.backward",
+                             "attention.scores",
+                             "attention.values",
+                             "attention.softmax",
+                             "attention.softmax.backward",
+                             "attention.rotary",
+                             "norm",
+                             "norm.backward",
+                             "norm.rms",
+                             "norm.rms.backward",
+                             "mlp.activation",
+                             "mlp.activation.backward",
+                             "mlp.activation.gated",
+                             "mlp.activation.gated.backward",
+                             "residual",
+                             "copy",
+                             "bias.gradient",
+                             "embedding",
+                             "embedding.weight_gradient",
+                             "loss",
+                             "loss.sharded",
+                             "optimizer",
+                             "optimizer.sgd"}) {
+        const auto found = rates.find(name);
+        QVERIFY2(found != rates.end(), name);
+        const RateGrid& grid = found->second;
+        std::size_t points = 1;
+        for (const std::vector<double>& axis : grid.axes) points *= axis.size();
+        QCOMPARE(grid.rates.size(), points);
+        for (const double rate : grid.rates) QVERIFY2(std::isfinite(rate) && rate > 1e6 && rate < 1e14, name);
+        // At the first point the grid gives what was measured there.
+        std::vector<double> first;
+        for (const std::vector<double>& axis : grid.axes) first.push_back(axis.front());
+        QVERIFY(std::abs(grid.at(first) / grid.rates.front() - 1) < 1e-9);
+    }
+    // The report has every point that was timed.
+    for (const MeasuredOperator& op : measured->operators)
+        QVERIFY2(op.seconds > 0 && op.flops + op.bytes > 0 && !op.shape.empty(), op.name.c_str());
+    QVERIFY(measured->operators.size() > rates.size());
+}
+
+QTEST_GUILESS_MAIN(MachineCalibrationTest)
+#include "tst_machine_calibration.moc"
