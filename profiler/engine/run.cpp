@@ -341,6 +341,7 @@ private:
                 if (first) m_report.stopped = true;
                 break;
             }
+            if (i == 1 && i < warmup) recorder.kernelTimes().restart();
             if (i == warmup) {
                 if (recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
                 eventsBefore = events();
