@@ -4,6 +4,7 @@
 
 #include "app/cli/this_machine.h"
 #include "model/spec/names.h"
+#include "profiler/engine/comm/process_world.h"
 
 #include <charconv>
 #include <cmath>
@@ -129,8 +130,11 @@ void RecordArguments::declare(CLI::App& app)
     app.add_option("--clock", clock, "what times mean")
         ->check(CLI::IsMember({"wall", "device"}))
         ->capture_default_str();
-    app.add_option("--transport", transport, "between ranks")
+    app.add_option("--transport", transport, "between ranks: local (threads of this process) or gloo (processes)")
         ->check(CLI::IsMember({"local", "gloo", "nccl"}))
+        ->capture_default_str();
+    app.add_option("--rank-timeout", rankTimeout,
+                   "seconds after which a rank of --transport gloo that shows no sign of life counts as lost")
         ->capture_default_str();
     app.add_option("--cluster", cluster, "preset or JSON file of the machines")->capture_default_str();
     app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "bf16"}))->capture_default_str();
@@ -172,9 +176,14 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
     FOURWALLS_TRY(resolve(spec));
 
-    if (transport != "local")
-        return Error{ErrorCode::Unsupported, "this version has no transport between processes",
-                     "--transport " + transport, "--transport local"};
+    if (transport == "nccl")
+        return Error{ErrorCode::Unsupported, "NCCL needs GPUs, and this build computes on the CPU", "--transport nccl",
+                     "--transport local, or gloo between processes"};
+    if (transport == "gloo" && !engine::hasGloo())
+        return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
+                     "--transport local, or a build with Debian's libgloo-dev installed"};
+    if (!(rankTimeout >= 0.1 && rankTimeout <= 86400))
+        return usage("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
         return Error{ErrorCode::NotFound, "no such file", "--data '" + data + "'", "any text file"};
@@ -188,6 +197,7 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
 {
     engine::RunOptions options;
     options.clock = clock == "device" ? ClockKind::Device : ClockKind::Wall;
+    options.separateProcesses = transport == "gloo";
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
     if (evaluateEvery < 0) return usage("--eval-every", "must be at least 1", "--eval-every 10");

@@ -25,6 +25,7 @@ struct RecordArguments {
     std::optional<double> learningRate;
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
     std::string cluster = "this-machine";
+    double rankTimeout = 30; ///< [s], of the transport gloo
     std::uint64_t seed = 1;
     std::int64_t evaluateEvery = 0, evaluateBatches = 1;
     std::string data, saveWeights, loadWeights;

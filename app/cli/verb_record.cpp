@@ -2,6 +2,7 @@
 // `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps.
 #include "app/cli/output_file.h"
 #include "app/cli/record_arguments.h"
+#include "app/cli/record_ranks.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
@@ -11,6 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 namespace fourwalls::cli {
@@ -60,6 +64,9 @@ public:
                "  fourwalls-cli record -o run.fourwalls --model llama-tiny --data mytext.txt --save-weights weights\n"
                "  fourwalls-cli record -o run.fourwalls --model resnet50 --batch 32 --steps 2 --optimizer sgd\n"
                "  fourwalls-cli record --no-trace --model gpt-small --steps 10 --json\n"
+               "  fourwalls-cli record -o run.fourwalls --transport gloo --plan \"dp=2\"\n"
+               "  torchrun --nproc-per-node 2 --no-python fourwalls-cli record -o run.fourwalls --transport gloo "
+               "--plan \"dp=2\"\n"
                "Ctrl-C ends the recording after the running step; the file is finished.";
     }
     void declare(CLI::App& app) override { m_arguments.declare(app); }
@@ -81,6 +88,7 @@ public:
 
         const StopSignals signals;
         options->stop = signals.token();
+        if (m_arguments.transport == "gloo") return runProcesses(console, *spec, *options);
         return m_arguments.noTrace ? runUntraced(console, *spec, *options) : runTraced(console, *spec, *options);
     }
 
@@ -106,6 +114,30 @@ private:
         return callbacks;
     }
 
+    /// One process per rank: this one is a rank if a launcher says so, else it starts them.
+    int runProcesses(Console& console, const RunSpec& spec, const engine::RunOptions& options)
+    {
+        const auto self = engine::launchedRank([](const char* name) { return std::getenv(name); });
+        if (!self) return refuse(console, self.error());
+        const std::string output = m_arguments.noTrace ? "" : m_arguments.output;
+        const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
+        if (!*self) return launchRecording(console, output, world, options.stop);
+        if ((*self)->world != world)
+            return console.wrongUsage({ErrorCode::InvalidArgument,
+                                       fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
+                                       "--plan", "as many processes as ranks"});
+        RankRecording run;
+        run.output = output;
+        run.timeout = std::chrono::milliseconds(std::llround(m_arguments.rankTimeout * 1000));
+        run.spec = spec;
+        run.options = options;
+        run.callbacks = callbacks(console);
+        run.tell = [this, &console](const engine::RunReport& report, const std::string& file) {
+            return tell(console, report, file);
+        };
+        return recordRank(console, **self, std::move(run));
+    }
+
     int runUntraced(Console& console, const RunSpec& spec, const engine::RunOptions& options)
     {
         const auto report = engine::runTraining(spec, options, callbacks(console));
@@ -121,7 +153,8 @@ private:
         store::WriterOptions writing;
         writing.finishProgress = [&progress](double fraction) { progress(fraction); };
         KeptFile previous(path); // an older trace of that name, until this one has a step
-        auto writer = store::TraceWriter::create(path, engine::describeRun(spec, options.origin, options.clock), writing);
+        auto writer =
+            store::TraceWriter::create(path, engine::describeRun(spec, options.origin, options.clock), writing);
         if (!writer) return console.fail(writer.error());
         options.sink = writer->get();
 

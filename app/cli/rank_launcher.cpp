@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// See rank_launcher.h. The ranks get a process group of their own, so that Ctrl-C reaches them once: from here. They
+// end with this process, however it ends.
+#include "app/cli/rank_launcher.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fourwalls::cli {
+
+namespace {
+
+constexpr const char* kVariables[] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=", "MASTER_PORT="};
+
+std::vector<std::string> ownArguments()
+{
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    std::vector<std::string> arguments;
+    for (std::size_t at = 0; at < all.size();) {
+        arguments.emplace_back(all.c_str() + at);
+        at += arguments.back().size() + 1;
+    }
+    return arguments;
+}
+
+// A port that nobody has at the moment.
+int freePort()
+{
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    int port = 0;
+    if (descriptor >= 0 && bind(descriptor, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+        getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0)
+        port = ntohs(address.sin_port);
+    if (descriptor >= 0) close(descriptor);
+    return port;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+}
+
+std::string firstLine(int descriptor)
+{
+    std::array<char, 4096> text{};
+    const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
+    const std::string_view all(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    return std::string(all.substr(0, all.find('\n')));
+}
+
+struct Child {
+    int rank = 0;
+    int complaints = -1; // what it says on standard error, kept in memory
+};
+
+} // namespace
+
+Result<RanksEnded> launchRanks(int world, const std::stop_token& stop)
+{
+    std::vector<std::string> arguments = ownArguments();
+    const int port = freePort();
+    if (arguments.empty() || port == 0)
+        return Error{ErrorCode::Io, "this system does not say how this program was started, or has no free port",
+                     "ranks", "torchrun, srun or mpirun"};
+    std::vector<std::string> inherited;
+    for (char** variable = environ; *variable; ++variable) {
+        bool own = false;
+        for (const char* name : kVariables) own = own || std::strncmp(*variable, name, std::strlen(name)) == 0;
+        if (!own) inherited.emplace_back(*variable);
+    }
+    std::map<pid_t, Child> children;
+    const pid_t parent = getpid();
+    std::optional<Error> failure;
+    for (int rank = 0; rank < world && !failure; ++rank) {
+        std::vector<std::string> environment = inherited;
+        const std::string values[] = {std::to_string(rank), std::to_string(world), std::to_string(rank), "127.0.0.1",
+                                      std::to_string(port)};
+        for (std::size_t i = 0; i < std::size(values); ++i) environment.push_back(kVariables[i] + values[i]);
+        const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+        const int complaints = rank == 0 ? -1 : memfd_create("complaints", MFD_CLOEXEC);
+        const int nowhere = rank == 0 ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        const pid_t child = fork();
+        if (child == 0) { // nothing but system calls until the program is replaced
+            prctl(PR_SET_PDEATHSIG, SIGTERM);
+            setpgid(0, 0);
+            sigset_t none;
+            sigemptyset(&none);
+            sigprocmask(SIG_SETMASK, &none, nullptr);
+            if (getppid() != parent) _exit(kExitCouldNot);
+            if (complaints >= 0) dup2(complaints, STDERR_FILENO);
+            if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+            execve("/proc/self/exe", argv.data(), envp.data());
+            _exit(127);
+        }
+        if (nowhere >= 0) close(nowhere);
+        if (child < 0) {
+            failure = Error{ErrorCode::Io,
+                            std::string("rank ") + std::to_string(rank) + " cannot be started: " + std::strerror(errno),
+                            "ranks", "fewer ranks"};
+            break;
+        }
+        children[child] = {rank, complaints};
+    }
+    const auto tellAll = [&children](int signal) {
+        for (const auto& [child, about] : children) kill(child, signal);
+    };
+    if (failure) tellAll(SIGKILL);
+    RanksEnded ended;
+    {
+        const std::stop_callback asked(stop, [&tellAll] { tellAll(SIGTERM); });
+        // Children stay in the list until all have ended: a process id is not used again before it is waited for, so the
+        // list may be told of a stop at any time only if nobody is removed; a signal to one that has ended does nothing.
+        for (std::size_t left = children.size(); left > 0;) {
+            siginfo_t info{};
+            if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) != 0) {
+                if (errno == EINTR) continue;
+                break;
+            }
+            const auto found = children.find(info.si_pid);
+            if (found == children.end()) {
+                waitpid(info.si_pid, nullptr, 0);
+                continue;
+            }
+            const bool exited = info.si_code == CLD_EXITED;
+            if (found->second.rank == 0) {
+                ended.firstKilled = !exited;
+                ended.exitCode = exited ? info.si_status : kExitCouldNot;
+            } else if (ended.complaint.empty() && (!exited || info.si_status != 0)) {
+                ended.complaint = firstLine(found->second.complaints);
+            }
+            waitpid(info.si_pid, nullptr, 0);
+            --left;
+        }
+    }
+    for (const auto& [child, about] : children)
+        if (about.complaints >= 0) close(about.complaints);
+    if (failure) return *failure;
+    return ended;
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// See record_ranks.h.
+#include "app/cli/record_ranks.h"
+
+#include "app/cli/merge_files.h"
+#include "app/cli/output_file.h"
+#include "app/cli/rank_launcher.h"
+#include "model/store/trace_writer.h"
+#include "profiler/engine/comm/process_world.h"
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace fourwalls::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds kLastWords{20}; // for the files of ranks that are still there after a failure
+
+void removeTrace(const std::string& path)
+{
+    std::error_code ignored;
+    for (const char* companion : {"", "-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
+}
+
+/// Makes one trace of the files and removes them.
+Status join(const std::vector<std::string>& files, const std::string& output)
+{
+    Progress progress("merging the ranks' files");
+    FOURWALLS_TRY_ASSIGN(auto pending, PendingOutput::create(output));
+    FOURWALLS_TRY(mergeFiles(files, pending.temporaryPath(), {}, progress));
+    FOURWALLS_TRY(pending.commit());
+    for (const std::string& file : files) removeTrace(file);
+    return {};
+}
+
+/// One specification for all: rank 0's, because descriptions of "this machine" differ.
+Result<RunSpec> agreeOnSpec(engine::MeetingPoint& meeting, const RunSpec& own)
+{
+    if (meeting.self().rank == 0) {
+        meeting.set("specification", toJson(own));
+        return own;
+    }
+    FOURWALLS_TRY_ASSIGN(const std::string text, meeting.get("specification"));
+    FOURWALLS_TRY_ASSIGN(RunSpec first, runSpecFromJson(text));
+    RunSpec here = own;
+    here.cluster = first.cluster;
+    if (specHash(here) != specHash(first))
+        return Error{ErrorCode::InvalidArgument, "it was started with another model, plan or setting than rank 0",
+                     "rank " + std::to_string(meeting.self().rank), "the same command for all ranks"};
+    return first;
+}
+
+/// Instant 0 of the run on this machine's clocks.
+Result<engine::ClockOrigin> agreeOnOrigin(engine::MeetingPoint& meeting)
+{
+    if (meeting.self().rank == 0) {
+        const auto origin = engine::ClockOrigin::now();
+        meeting.set("origin", std::to_string(origin.monotonicNs) + " " + std::to_string(origin.unixNs));
+        return origin;
+    }
+    FOURWALLS_TRY_ASSIGN(const std::string text, meeting.get("origin"));
+    engine::ClockOrigin origin;
+    const char* const end = text.data() + text.size();
+    const char* const space = std::from_chars(text.data(), end, origin.monotonicNs).ptr;
+    if (space != end) std::from_chars(space + 1, end, origin.unixNs);
+    origin.monotonicNs -= meeting.clockOffsetNs();
+    return origin;
+}
+
+class Recording {
+public:
+    Recording(Console& console, RankRecording run) : m_console(console), m_run(std::move(run)) {}
+
+    int go(const engine::LaunchedRank& self)
+    {
+        auto world = engine::joinGlooWorld(self, m_run.timeout);
+        if (!world) return m_console.fail(world.error());
+        m_world = std::move(*world);
+        const Status status = run();
+        if (status.ok()) return first() ? m_run.tell(m_report, m_run.output) : kExitDone;
+        return m_console.fail(status.error());
+    }
+
+private:
+    bool first() const { return m_world->rank().value == 0; }
+    engine::MeetingPoint& meeting() { return m_world->meeting(); }
+
+    Status run()
+    {
+        auto spec = agreeOnSpec(meeting(), m_run.spec);
+        auto origin = agreeOnOrigin(meeting());
+        for (const Error* error : {spec ? nullptr : &spec.error(), origin ? nullptr : &origin.error()})
+            if (error) {
+                meeting().fail(*error);
+                return *error;
+            }
+        m_run.spec = std::move(*spec);
+        m_run.options.origin = *origin;
+        m_run.options.processes = m_world.get();
+        if (m_run.output.empty()) return train();
+
+        m_file = rankFile(m_run.output, m_world->rank().value);
+        auto writer = store::TraceWriter::create(
+            m_file, engine::describeRun(m_run.spec, m_run.options.origin, m_run.options.clock), {});
+        if (!writer) {
+            meeting().fail(writer.error());
+            return writer.error();
+        }
+        m_run.options.sink = writer->get();
+        const Status trained = train();
+        const auto lost = meeting().lost();
+        if (!trained.ok() && m_steps == 0 && !(lost && lost->gone)) {
+            writer->reset();
+            removeTrace(m_file); // a mistake that was found before the first step: nothing that anybody would want
+            return trained;
+        }
+        const Status finished = (*writer)->finish(trained.ok() ? m_report.closing : TraceClosing{});
+        writer->reset();
+        if (!trained.ok()) return afterFailure(trained);
+        if (!finished.ok()) meeting().fail(finished.error());
+        FOURWALLS_TRY(finished);
+        return afterSuccess();
+    }
+
+    Status train()
+    {
+        engine::RunCallbacks told;
+        told.onStep = [this](const engine::StepProgress& step) {
+            ++m_steps;
+            if (first() && m_run.callbacks.onStep) m_run.callbacks.onStep(step);
+        };
+        if (first()) told.onMessage = m_run.callbacks.onMessage;
+        auto report = engine::runTraining(m_run.spec, m_run.options, told);
+        if (!report) return report.error();
+        m_report = std::move(*report);
+        return {};
+    }
+
+    Status afterSuccess()
+    {
+        FOURWALLS_TRY_ASSIGN(const std::vector<std::string> files, meeting().gather("file", m_file));
+        if (!first()) return {};
+        for (const std::string& file : files)
+            if (!fs::exists(file))
+                return Error{ErrorCode::Io, file + " is on another machine", "the ranks' files",
+                             "bring them together and fourwalls-cli merge FILES -o " + m_run.output};
+        return join(files, m_run.output);
+    }
+
+    /// What the ranks recorded until then becomes one trace all the same, if rank 0 is there to make it.
+    Status afterFailure(const Status& trained)
+    {
+        meeting().set("last file/" + std::to_string(m_world->rank().value), m_file);
+        if (!first()) return trained;
+        const auto lost = meeting().lost();
+        const auto until = std::chrono::steady_clock::now() + kLastWords;
+        std::vector<std::string> files;
+        for (int rank = 0; rank < m_world->size(); ++rank) {
+            const std::string file = rankFile(m_run.output, rank);
+            if (!lost || lost->rank.value != rank) meeting().awaitDespite("last file/" + std::to_string(rank), until);
+            if (fs::exists(file)) files.push_back(file);
+        }
+        const Status joined = join(files, m_run.output);
+        if (joined.ok()) {
+            m_console.message("what was recorded until then is in " + m_run.output);
+            return trained;
+        }
+        m_console.message("the ranks' files are left as they are: " + joined.error().message());
+        return trained;
+    }
+
+    Console& m_console;
+    RankRecording m_run;
+    std::unique_ptr<engine::ProcessWorld> m_world;
+    engine::RunReport m_report;
+    std::string m_file;
+    std::int64_t m_steps = 0;
+};
+
+} // namespace
+
+std::string rankFile(const std::string& output, int rank)
+{
+    fs::path path(output);
+    const std::string extension = path.has_extension() ? path.extension().string() : ".fourwalls";
+    return path.replace_extension(".rank" + std::to_string(rank) + extension).string();
+}
+
+int launchRecording(Console& console, const std::string& output, int world, const std::stop_token& stop)
+{
+    const auto ended = launchRanks(world, stop);
+    if (!ended) return console.fail(ended.error());
+    if (!ended->firstKilled) return ended->exitCode;
+    // Rank 0 did not live to make the trace.
+    std::vector<std::string> files;
+    for (int rank = 0; rank < world && !output.empty(); ++rank)
+        if (fs::exists(rankFile(output, rank))) files.push_back(rankFile(output, rank));
+    const bool joined = !files.empty() && join(files, output).ok();
+    console.message(ended->complaint.empty() ? "fourwalls-cli record: rank 0 was killed" : ended->complaint);
+    if (joined) console.message("what was recorded until then is in " + output);
+    return kExitCouldNot;
+}
+
+int recordRank(Console& console, const engine::LaunchedRank& self, RankRecording run)
+{
+    return Recording(console, std::move(run)).go(self);
+}
+
+} // namespace fourwalls::cli
