@@ -3,9 +3,10 @@
 // where that cannot be written. Files are read and written on other threads.
 #pragma once
 
-#include "model/base/ids.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
+
+#include "model/base/ids.h" // after the others: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include <QObject>
 #include <QString>
