@@ -2,10 +2,10 @@
 // The bookmarks and notes of a trace: go there, change the text, add, delete.
 #pragma once
 
-#include "app/gui/trace_notes.h"
-
-#include <QDialog>
+#include <QDialog> // first: the moc of Qt 6.4 cannot read <compare> as the first header
 #include <QPointer>
+
+#include "app/gui/trace_notes.h"
 
 class QListWidget;
 class QPushButton;
