@@ -7,6 +7,7 @@
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
 #include "model/trace/inferred_spec.h"
+#include "model/trace/spec_guess.h"
 
 #include <fmt/format.h>
 
@@ -99,6 +100,9 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
     for (const InferredField& field : inferredFields(info.audit))
         object["inferred"].push_back(
             {{"field", field.field}, {"value", field.value}, {"confidence", name(field.confidence)}, {"why", field.why}});
+    // What "what if" starts from where the trace has no specification of its own.
+    const auto guess = guessSpec(info);
+    object["guess"] = guess ? json{{"spec", json::parse(toJson(guess->spec), nullptr, false)}, {"assumed", guess->assumed}} : json(nullptr);
     object["clocks"] = clocksJson(info);
     object["audit"] = json::array();
     for (const AuditRecord& record : info.audit)
