@@ -29,6 +29,16 @@
     </message>
 </context>
 <context>
+    <name>WhatIfPanel</name>
+    <message numerus="yes">
+        <source>%n value(s) are not in the trace itself</source>
+        <translation>
+            <numerusform>%n value is not in the trace itself</numerusform>
+            <numerusform>%n values are not in the trace itself</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>fourwalls::views::SliceFacts</name>
     <message numerus="yes">
         <source>%1, %n ranks, no. %2</source>

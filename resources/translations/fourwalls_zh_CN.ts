@@ -41,6 +41,110 @@
     </message>
 </context>
 <context>
+    <name>BandwidthCard</name>
+    <message>
+        <source>Bandwidth</source>
+        <translation>带宽</translation>
+    </message>
+    <message>
+        <source>busbw</source>
+        <translation>busbw</translation>
+    </message>
+    <message>
+        <source>Bus bandwidth: payload / transfer × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter</source>
+        <translation>总线带宽：载荷 / 传输时间 × 系数，all-reduce 为 2(n−1)/n，all-gather 和 reduce-scatter 为 (n−1)/n</translation>
+    </message>
+    <message>
+        <source>algbw</source>
+        <translation>algbw</translation>
+    </message>
+    <message>
+        <source>Algorithm bandwidth: payload / transfer</source>
+        <translation>算法带宽：载荷 / 传输时间</translation>
+    </message>
+    <message>
+        <source>Bandwidth of operations over their size</source>
+        <translation>各操作的带宽随大小的变化</translation>
+    </message>
+    <message>
+        <source>cost model, %1</source>
+        <translation>成本模型，%1</translation>
+    </message>
+    <message>
+        <source>cost model</source>
+        <translation>成本模型</translation>
+    </message>
+    <message>
+        <source>link inside a node %1</source>
+        <translation>节点内链路 %1</translation>
+    </message>
+    <message>
+        <source>network, a device&apos;s share %1</source>
+        <translation>网络，单设备份额 %1</translation>
+    </message>
+    <message>
+        <source>the link&apos;s limit</source>
+        <translation>链路上限</translation>
+    </message>
+    <message>
+        <source>payload of one operation</source>
+        <translation>单次操作的载荷</translation>
+    </message>
+    <message>
+        <source>bus bandwidth [B/s]</source>
+        <translation>总线带宽 [B/s]</translation>
+    </message>
+    <message>
+        <source>algorithm bandwidth [B/s]</source>
+        <translation>算法带宽 [B/s]</translation>
+    </message>
+    <message>
+        <source>%1, %2 ranks
+%3 in %4 = %5 bus bandwidth
+skew of arrivals %6 · click to look at its hops, double click for the timeline</source>
+        <translation>%1，%2 个 rank
+%4 内 %3 = 总线带宽 %5
+到达偏差 %6 · 单击查看各跳，双击转到时间线</translation>
+    </message>
+    <message>
+        <source>Transfers take no time on this clock, because no link speed is known.
+Record with a cluster whose links are known, or on the wall clock.</source>
+        <translation>在此时钟下传输不耗时，因为链路速度未知。
+请使用链路已知的集群录制，或使用墙上时钟。</translation>
+    </message>
+    <message>
+        <source>This trace does not say how many bytes its operations sent.</source>
+        <translation>此轨迹未说明其操作发送了多少字节。</translation>
+    </message>
+    <message>
+        <source>%1 operations in %2</source>
+        <translation>%2 中 %1 次操作</translation>
+    </message>
+    <message>
+        <source>at best %1 of the link&apos;s rate, at %2</source>
+        <translation>最高达到链路速率的 %1，在 %2 时</translation>
+    </message>
+    <message>
+        <source>at best %1 at %2; the link&apos;s limit is not known</source>
+        <translation>%2 时最高 %1；链路上限未知</translation>
+    </message>
+</context>
+<context>
+    <name>BoundBy</name>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>launch</source>
+        <translation>启动</translation>
+    </message>
+</context>
+<context>
     <name>ChildJob</name>
     <message>
         <source>The command-line program could not be started.</source>
@@ -68,6 +172,235 @@
     </message>
 </context>
 <context>
+    <name>ClaimsModel</name>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>communication</source>
+        <translation>通信</translation>
+    </message>
+    <message>
+        <source>performance</source>
+        <translation>性能</translation>
+    </message>
+    <message>
+        <source>tuning</source>
+        <translation>调优</translation>
+    </message>
+    <message>
+        <source>reproduced</source>
+        <translation>可复现</translation>
+    </message>
+    <message>
+        <source>differs</source>
+        <translation>不符</translation>
+    </message>
+    <message>
+        <source>cannot be checked</source>
+        <translation>无法检验</translation>
+    </message>
+    <message>
+        <source>wall</source>
+        <translation>墙</translation>
+    </message>
+    <message>
+        <source>what was published</source>
+        <translation>公开的说法</translation>
+    </message>
+    <message>
+        <source>claimed</source>
+        <translation>声称值</translation>
+    </message>
+    <message>
+        <source>computed</source>
+        <translation>计算值</translation>
+    </message>
+    <message>
+        <source>recorded</source>
+        <translation>录制值</translation>
+    </message>
+    <message>
+        <source>verdict</source>
+        <translation>结论</translation>
+    </message>
+</context>
+<context>
+    <name>ClaimsPage</name>
+    <message>
+        <source>%1 claims: %2 reproduced, %3 differ, %4 cannot be checked</source>
+        <translation>%1 条说法：%2 条可复现，%3 条不符，%4 条无法检验</translation>
+    </message>
+    <message>
+        <source>computing…</source>
+        <translation>正在计算…</translation>
+    </message>
+    <message>
+        <source>Select a claim to see how it was computed.</source>
+        <translation>选择一条说法，查看其计算过程。</translation>
+    </message>
+    <message>
+        <source>Check the claims</source>
+        <translation>检验说法</translation>
+    </message>
+    <message>
+        <source>Why, and how it was computed</source>
+        <translation>原因与计算过程</translation>
+    </message>
+    <message>
+        <source>Published claims</source>
+        <translation>公开的说法</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>结论</translation>
+    </message>
+    <message>
+        <source>all verdicts</source>
+        <translation>全部结论</translation>
+    </message>
+</context>
+<context>
+    <name>CollectivesCard</name>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>the whole trace</source>
+        <translation>整个轨迹</translation>
+    </message>
+    <message>
+        <source>Collectives</source>
+        <translation>集合通信</translation>
+    </message>
+    <message>
+        <source>Collectives by kind and group</source>
+        <translation>按类型和组的集合通信</translation>
+    </message>
+    <message>
+        <source>exposed transfer</source>
+        <translation>暴露的传输</translation>
+    </message>
+    <message>
+        <source>hidden behind computation</source>
+        <translation>被计算隐藏</translation>
+    </message>
+    <message>
+        <source>waiting for others</source>
+        <translation>等待其他 rank</translation>
+    </message>
+    <message>
+        <source>operation</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>ranks</source>
+        <translation>rank 数</translation>
+    </message>
+    <message>
+        <source>Groups × members of each</source>
+        <translation>组数 × 每组成员数</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>Operations in the measured steps, each counted once for all its members</source>
+        <translation>测量步中的操作，每次操作对所有成员只计一次</translation>
+    </message>
+    <message>
+        <source>payload</source>
+        <translation>载荷</translation>
+    </message>
+    <message>
+        <source>The buffers handed to the operations, added up</source>
+        <translation>提交给操作的缓冲区之和</translation>
+    </message>
+    <message>
+        <source>wire</source>
+        <translation>线上字节</translation>
+    </message>
+    <message>
+        <source>What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer</source>
+        <translation>最忙成员实际发送量之和：环形 all-reduce 为缓冲区的 2(n−1)/n</translation>
+    </message>
+    <message>
+        <source>transfer</source>
+        <translation>传输</translation>
+    </message>
+    <message>
+        <source>Last arrival to end, added up over operations</source>
+        <translation>最后到达至结束，按操作累加</translation>
+    </message>
+    <message>
+        <source>wait</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the pipeline&apos;s bubble</source>
+        <translation>自身到达至最后到达，按成员累加；对接收操作：直到发送方发送，即流水线气泡</translation>
+    </message>
+    <message>
+        <source>algbw</source>
+        <translation>algbw</translation>
+    </message>
+    <message>
+        <source>Payload / transfer time</source>
+        <translation>载荷 / 传输时间</translation>
+    </message>
+    <message>
+        <source>busbw</source>
+        <translation>busbw</translation>
+    </message>
+    <message>
+        <source>algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link&apos;s rate</source>
+        <translation>algbw × 2(n−1)/n（all-reduce）或 (n−1)/n（all-gather 和 reduce-scatter）：可与链路速率比较</translation>
+    </message>
+    <message>
+        <source>hidden</source>
+        <translation>隐藏</translation>
+    </message>
+    <message>
+        <source>Share of the transfer and waiting in %1 during which the rank computed</source>
+        <translation>%1 中传输和等待期间 rank 在计算的比例</translation>
+    </message>
+    <message>
+        <source>time in %1, all ranks</source>
+        <translation>%1 中的时间，所有 rank</translation>
+    </message>
+    <message>
+        <source>Transfer and waiting added up over ranks; the longest bar is the kind that takes most</source>
+        <translation>按 rank 累加的传输与等待；最长的条是占用最多的类型</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Transfer per operation as the cost model predicts it, beside the recorded one</source>
+        <translation>成本模型预测的单次传输时间，与录制值并列</translation>
+    </message>
+    <message>
+        <source>exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)</source>
+        <translation>暴露传输 %1，隐藏传输 %2，等待 %3（其中 %4 期间没有计算）</translation>
+    </message>
+    <message>
+        <source>%1 takes most; computation hides %2 of all transfer and waiting in %3</source>
+        <translation>%1 占用最多；%3 中 %2 的传输和等待被计算隐藏</translation>
+    </message>
+    <message>
+        <source>transfers take no time on this clock: the links&apos; speed is not known</source>
+        <translation>在此时钟下传输不耗时：链路速度未知</translation>
+    </message>
+    <message>
+        <source> · only the first %1 records were read</source>
+        <translation> · 只读取了前 %1 条记录</translation>
+    </message>
+</context>
+<context>
     <name>CommandPalette</name>
     <message>
         <source>Commands</source>
@@ -84,6 +417,611 @@
     <message>
         <source>Matching commands</source>
         <translation>匹配的命令</translation>
+    </message>
+</context>
+<context>
+    <name>CommunicationView</name>
+    <message>
+        <source>Collectives</source>
+        <translation>集合通信</translation>
+    </message>
+    <message>
+        <source>What was sent, how fast, and what of it was hidden</source>
+        <translation>发送了什么、多快、其中多少被隐藏</translation>
+    </message>
+    <message>
+        <source>Hops</source>
+        <translation>逐跳</translation>
+    </message>
+    <message>
+        <source>One operation, message by message</source>
+        <translation>单个操作，逐条消息</translation>
+    </message>
+    <message>
+        <source>Stragglers</source>
+        <translation>掉队者</translation>
+    </message>
+    <message>
+        <source>Who comes late, and how often</source>
+        <translation>谁迟到，多频繁</translation>
+    </message>
+    <message>
+        <source>Scaling</source>
+        <translation>扩展性</translation>
+    </message>
+    <message>
+        <source>More devices, other links, other algorithms</source>
+        <translation>更多设备、其他链路、其他算法</translation>
+    </message>
+    <message>
+        <source>Communication: show the operation on the timeline</source>
+        <translation>通信：在时间线中显示该操作</translation>
+    </message>
+    <message>
+        <source>Communication: play or pause the hops</source>
+        <translation>通信：播放或暂停各跳</translation>
+    </message>
+    <message>
+        <source>Exposed communication</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+    <message>
+        <source>of the step</source>
+        <translation>占该步</translation>
+    </message>
+    <message>
+        <source>Transfers hidden</source>
+        <translation>被隐藏的传输</translation>
+    </message>
+    <message>
+        <source>behind computation, %1</source>
+        <translation>被计算隐藏，%1</translation>
+    </message>
+    <message>
+        <source>Sent per rank and step</source>
+        <translation>每 rank 每步发送</translation>
+    </message>
+    <message>
+        <source>the busiest is rank %1</source>
+        <translation>最忙的是 rank %1</translation>
+    </message>
+    <message>
+        <source>bytes are not recorded</source>
+        <translation>未记录字节数</translation>
+    </message>
+    <message>
+        <source>Operations</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>in %1</source>
+        <translation>在%1中</translation>
+    </message>
+    <message>
+        <source>Latest rank</source>
+        <translation>最迟的 rank</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>last in %1 of its operations</source>
+        <translation>在其 %1 的操作中最后到达</translation>
+    </message>
+    <message>
+        <source>all arrive together</source>
+        <translation>全部同时到达</translation>
+    </message>
+    <message>
+        <source>This trace has no collectives.
+If other ranks of the job were traced too, import their files together.</source>
+        <translation>此轨迹没有集合通信。
+如果作业的其他 rank 也有轨迹，请将这些文件一起导入。</translation>
+    </message>
+    <message>
+        <source>One rank talks to nobody.
+Record with a plan such as dp=2, or import the traces of several ranks together.</source>
+        <translation>单个 rank 不与任何人通信。
+用 dp=2 之类的计划录制，或将多个 rank 的轨迹一起导入。</translation>
+    </message>
+</context>
+<context>
+    <name>CompareFigureModel</name>
+    <message>
+        <source>figure</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>变化</translation>
+    </message>
+</context>
+<context>
+    <name>CompareFigures</name>
+    <message>
+        <source>achieved</source>
+        <translation>实际达到</translation>
+    </message>
+    <message>
+        <source>recomputation</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>exposed communication</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>exposed copies</source>
+        <translation>暴露拷贝</translation>
+    </message>
+    <message>
+        <source>idle</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>memory-bound</source>
+        <translation>内存受限</translation>
+    </message>
+    <message>
+        <source>inefficiency</source>
+        <translation>低效</translation>
+    </message>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>tokens per second</source>
+        <translation>每秒 token 数</translation>
+    </message>
+    <message>
+        <source>samples per second</source>
+        <translation>每秒样本数</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>MFU, full attention</source>
+        <translation>MFU（完整注意力）</translation>
+    </message>
+    <message>
+        <source>HFU</source>
+        <translation>HFU</translation>
+    </message>
+    <message>
+        <source>peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>bytes sent</source>
+        <translation>发送字节</translation>
+    </message>
+    <message>
+        <source>recorder overhead</source>
+        <translation>录制开销</translation>
+    </message>
+    <message>
+        <source>of peak: %1</source>
+        <translation>占峰值：%1</translation>
+    </message>
+</context>
+<context>
+    <name>CompareLayerModel</name>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
+    <message>
+        <source>outside of layers</source>
+        <translation>不属于任何层</translation>
+    </message>
+    <message>
+        <source>most: %1, %2: %3 → %4 (%5)</source>
+        <translation>变化最大：%1，%2：%3 → %4（%5）</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>变化</translation>
+    </message>
+</context>
+<context>
+    <name>CompareMemoryPlot</name>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+</context>
+<context>
+    <name>CompareView</name>
+    <message>
+        <source>The traces could not be compared.
+%1</source>
+        <translation>无法比较这两个轨迹。
+%1</translation>
+    </message>
+    <message>
+        <source>Open a trace first.</source>
+        <translation>请先打开一个轨迹。</translation>
+    </message>
+    <message>
+        <source>Choose a second trace to compare this one with: another run, another plan, or a prediction.</source>
+        <translation>选择第二个轨迹与此轨迹比较：另一次运行、另一个计划或一个预测。</translation>
+    </message>
+    <message>
+        <source>Opening…</source>
+        <translation>正在打开…</translation>
+    </message>
+    <message>
+        <source>A · %1</source>
+        <translation>A · %1</translation>
+    </message>
+    <message>
+        <source>B · %1</source>
+        <translation>B · %1</translation>
+    </message>
+    <message>
+        <source>this trace</source>
+        <translation>本轨迹</translation>
+    </message>
+    <message>
+        <source>%1 from A to B</source>
+        <translation>从 A 到 B：%1</translation>
+    </message>
+    <message>
+        <source>worse most: %1, %2</source>
+        <translation>变差最多：%1，%2</translation>
+    </message>
+    <message>
+        <source>nothing that is judged got worse</source>
+        <translation>评判的指标均未变差</translation>
+    </message>
+    <message>
+        <source>Compare with…</source>
+        <translation>比较对象…</translation>
+    </message>
+    <message>
+        <source>Another trace…</source>
+        <translation>另一个轨迹…</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>A blue, B dark; violet and dashed: predicted</source>
+        <translation>A 蓝色，B 深色；紫色虚线：预测</translation>
+    </message>
+    <message>
+        <source>Figures</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>各层</translation>
+    </message>
+    <message>
+        <source>Figures of both traces</source>
+        <translation>两个轨迹的指标</translation>
+    </message>
+    <message>
+        <source>Compute time of the layers of both traces</source>
+        <translation>两个轨迹各层的计算时间</translation>
+    </message>
+    <message>
+        <source>Compute time per rank and step; what changed most comes first</source>
+        <translation>每 rank 每步的计算时间；变化最大的排在最前</translation>
+    </message>
+    <message>
+        <source>Compare with another trace…</source>
+        <translation>与另一个轨迹比较…</translation>
+    </message>
+    <message>
+        <source>Show everything</source>
+        <translation>显示全部</translation>
+    </message>
+    <message>
+        <source>Timeline of A</source>
+        <translation>A 的时间线</translation>
+    </message>
+    <message>
+        <source>Timeline of B</source>
+        <translation>B 的时间线</translation>
+    </message>
+</context>
+<context>
+    <name>CostWords</name>
+    <message>
+        <source>matrix products</source>
+        <translation>矩阵乘</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>memory-bound operators</source>
+        <translation>内存受限算子</translation>
+    </message>
+    <message>
+        <source>launching</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>tensor-parallel communication</source>
+        <translation>张量并行通信</translation>
+    </message>
+    <message>
+        <source>context-parallel communication</source>
+        <translation>上下文并行通信</translation>
+    </message>
+    <message>
+        <source>expert-parallel communication</source>
+        <translation>专家并行通信</translation>
+    </message>
+    <message>
+        <source>gathering of parameters</source>
+        <translation>参数收集</translation>
+    </message>
+    <message>
+        <source>reduction of gradients</source>
+        <translation>梯度归约</translation>
+    </message>
+    <message>
+        <source>sending between stages</source>
+        <translation>流水级间发送</translation>
+    </message>
+    <message>
+        <source>copies to and from the host</source>
+        <translation>与主机之间的拷贝</translation>
+    </message>
+    <message>
+        <source>computation slowed by communication</source>
+        <translation>被通信拖慢的计算</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>naive</source>
+        <translation>朴素</translation>
+    </message>
+    <message>
+        <source>interleaved</source>
+        <translation>交错</translation>
+    </message>
+    <message>
+        <source>zero-bubble (ZB-1p)</source>
+        <translation>零气泡（ZB-1p）</translation>
+    </message>
+    <message>
+        <source>zero-bubble (ZB-2p)</source>
+        <translation>零气泡（ZB-2p）</translation>
+    </message>
+    <message>
+        <source>zero-bubble (ZB-V)</source>
+        <translation>零气泡（ZB-V）</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>selective</source>
+        <translation>选择性</translation>
+    </message>
+    <message>
+        <source>full</source>
+        <translation>完全</translation>
+    </message>
+    <message>
+        <source>the pipeline bubble</source>
+        <translation>流水线气泡</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>gradients</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <source>optimizer state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>temporaries</source>
+        <translation>临时量</translation>
+    </message>
+    <message>
+        <source>communication buffers</source>
+        <translation>通信缓冲区</translation>
+    </message>
+    <message>
+        <source>driver, libraries and slack</source>
+        <translation>驱动、库与余量</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>A rank needs %1, with %2. How much the device has is not known.</source>
+        <translation>每个 rank 需要 %1，其中 %2。设备容量未知。</translation>
+    </message>
+    <message>
+        <source>Fits: a rank needs %1 of %2, with %3.</source>
+        <translation>放得下：每个 rank 需要 %2 中的 %1，其中 %3。</translation>
+    </message>
+    <message>
+        <source>Does not fit: a rank needs %1, %2 more than the %3 of the device, with %4.</source>
+        <translation>放不下：每个 rank 需要 %1，比设备的 %3 多 %2，其中 %4。</translation>
+    </message>
+    <message>
+        <source>recompute %1</source>
+        <translation>重计算 %1</translation>
+    </message>
+    <message>
+        <source>one device</source>
+        <translation>单设备</translation>
+    </message>
+</context>
+<context>
+    <name>DemoPanel</name>
+    <message>
+        <source>%1 · %2 of %3</source>
+        <translation>%1 · %2 / %3</translation>
+    </message>
+    <message>
+        <source>Reading the figures…</source>
+        <translation>正在读取数据…</translation>
+    </message>
+    <message>
+        <source>Try: %1</source>
+        <translation>试试：%1</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>Show the answer</source>
+        <translation>显示答案</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Open a trace…</source>
+        <translation>打开轨迹…</translation>
+    </message>
+    <message>
+        <source>Record a training…</source>
+        <translation>录制训练…</translation>
+    </message>
+    <message>
+        <source>More demos</source>
+        <translation>更多演示</translation>
+    </message>
+    <message>
+        <source>End the demo</source>
+        <translation>结束演示</translation>
+    </message>
+    <message>
+        <source>The step before (Alt+Left)</source>
+        <translation>上一步（Alt+Left）</translation>
+    </message>
+    <message>
+        <source>The next step (Alt+Right)</source>
+        <translation>下一步（Alt+Right）</translation>
+    </message>
+    <message>
+        <source>Think first; the answer is on the screen (Alt+Down)</source>
+        <translation>先想一想；答案就在屏幕上（Alt+Down）</translation>
+    </message>
+</context>
+<context>
+    <name>DemosPage</name>
+    <message>
+        <source>Demos: one minute each</source>
+        <translation>演示：每个一分钟</translation>
+    </message>
+    <message>
+        <source>Small traces of real training steps, with a question whose answer is on the screen. Every figure in the texts is read from the trace.</source>
+        <translation>真实训练步的小型轨迹，附一个答案就在屏幕上的问题。文中每个数字都读自轨迹。</translation>
+    </message>
+    <message>
+        <source>Memory wall</source>
+        <translation>内存墙</translation>
+    </message>
+    <message>
+        <source>Communication wall</source>
+        <translation>通信墙</translation>
+    </message>
+    <message>
+        <source>Performance wall</source>
+        <translation>性能墙</translation>
+    </message>
+    <message>
+        <source>Tuning wall</source>
+        <translation>调优墙</translation>
+    </message>
+    <message>
+        <source>Open a demo file…</source>
+        <translation>打开演示文件…</translation>
+    </message>
+    <message>
+        <source>A demo is a plain text file: teachers can write their own.</source>
+        <translation>演示是纯文本文件：教师可以自己编写。</translation>
+    </message>
+    <message>
+        <source>Check the claims</source>
+        <translation>检验说法</translation>
+    </message>
+    <message>
+        <source>Published statements about large-model training, recomputed</source>
+        <translation>重新计算关于大模型训练的公开说法</translation>
     </message>
 </context>
 <context>
@@ -146,6 +1084,60 @@
     </message>
 </context>
 <context>
+    <name>FitWords</name>
+    <message>
+        <source>micro-batch size</source>
+        <translation>微批次大小</translation>
+    </message>
+    <message>
+        <source>sequence</source>
+        <translation>序列</translation>
+    </message>
+    <message>
+        <source>ZeRO stage</source>
+        <translation>ZeRO 阶段</translation>
+    </message>
+    <message>
+        <source>tensor parallel</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
+        <source>pipeline stages</source>
+        <translation>流水级数</translation>
+    </message>
+    <message>
+        <source>data parallel</source>
+        <translation>数据并行</translation>
+    </message>
+</context>
+<context>
+    <name>GoodputPlot</name>
+    <message>
+        <source>The job fails more often than it gets anything done.</source>
+        <translation>作业失败得太频繁，无法取得进展。</translation>
+    </message>
+    <message>
+        <source>%1 of the time trains; best checkpoint every %2</source>
+        <translation>%1 的时间用于训练；最佳检查点间隔 %2</translation>
+    </message>
+    <message>
+        <source>between two checkpoints</source>
+        <translation>两次检查点之间</translation>
+    </message>
+    <message>
+        <source>devices</source>
+        <translation>设备数</translation>
+    </message>
+    <message>
+        <source>goodput by interval</source>
+        <translation>有效率随间隔变化</translation>
+    </message>
+    <message>
+        <source>goodput by number of devices</source>
+        <translation>有效率随设备数变化</translation>
+    </message>
+</context>
+<context>
     <name>HeaderBar</name>
     <message>
         <source>one device</source>
@@ -179,6 +1171,209 @@
         <source>The parallel plan of this run</source>
         <translation>本次运行的并行方案</translation>
     </message>
+    <message>
+        <source>What if</source>
+        <translation>假设</translation>
+    </message>
+    <message>
+        <source>Sliders that predict this run under another plan</source>
+        <translation>用滑块预测此运行在其他计划下的表现</translation>
+    </message>
+</context>
+<context>
+    <name>HelpDialog</name>
+    <message>
+        <source>Manual</source>
+        <translation>手册</translation>
+    </message>
+    <message>
+        <source>Contents</source>
+        <translation>目录</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>HopPlot</name>
+    <message>
+        <source>This operation is not made of hops:
+a message between two, or more members than can be drawn.</source>
+        <translation>此操作不由多跳组成：
+是两者之间的一条消息，或成员过多无法绘制。</translation>
+    </message>
+    <message>
+        <source>Choose an operation to see its hops.</source>
+        <translation>选择一个操作查看其各跳。</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>done after %1 rounds</source>
+        <translation>%1 轮后完成</translation>
+    </message>
+    <message>
+        <source>round %1 of %2</source>
+        <translation>第 %1 / %2 轮</translation>
+    </message>
+    <message>
+        <source>%1 each, %2</source>
+        <translation>每个 %1，%2</translation>
+    </message>
+    <message>
+        <source>added to the receiver&apos;s</source>
+        <translation>累加到接收方</translation>
+    </message>
+    <message>
+        <source>replaces the receiver&apos;s</source>
+        <translation>替换接收方的</translation>
+    </message>
+    <message>
+        <source>recorded %1 to %2</source>
+        <translation>录制 %1 至 %2</translation>
+    </message>
+    <message>
+        <source>recorded %1</source>
+        <translation>录制 %1</translation>
+    </message>
+    <message>
+        <source>modelled schedule</source>
+        <translation>建模的时序</translation>
+    </message>
+</context>
+<context>
+    <name>HopsPage</name>
+    <message>
+        <source>Operations</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>Hops</source>
+        <translation>逐跳</translation>
+    </message>
+    <message>
+        <source>The round before</source>
+        <translation>上一轮</translation>
+    </message>
+    <message>
+        <source>Play or pause</source>
+        <translation>播放或暂停</translation>
+    </message>
+    <message>
+        <source>The next round</source>
+        <translation>下一轮</translation>
+    </message>
+    <message>
+        <source>Round</source>
+        <translation>轮次</translation>
+    </message>
+    <message>
+        <source>Timeline →</source>
+        <translation>时间线 →</translation>
+    </message>
+    <message>
+        <source>Show this operation on the timeline</source>
+        <translation>在时间线中显示此操作</translation>
+    </message>
+    <message>
+        <source>Operations of the step</source>
+        <translation>该步的操作</translation>
+    </message>
+    <message>
+        <source>Messages of the operation, round by round</source>
+        <translation>该操作的消息，逐轮显示</translation>
+    </message>
+    <message>
+        <source>begins</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>After the step&apos;s begin</source>
+        <translation>相对该步开始</translation>
+    </message>
+    <message>
+        <source>operation</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>ranks</source>
+        <translation>rank 数</translation>
+    </message>
+    <message>
+        <source>payload</source>
+        <translation>载荷</translation>
+    </message>
+    <message>
+        <source>transfer</source>
+        <translation>传输</translation>
+    </message>
+    <message>
+        <source>skew</source>
+        <translation>偏差</translation>
+    </message>
+    <message>
+        <source>Last arrival minus first arrival</source>
+        <translation>最后到达减去最先到达</translation>
+    </message>
+    <message>
+        <source>%1 %2 → %3</source>
+        <translation>%1 %2 → %3</translation>
+    </message>
+    <message>
+        <source>first %1 of %2 in %3</source>
+        <translation>%3 中 %2 个的前 %1 个</translation>
+    </message>
+    <message>
+        <source>%1 in %2</source>
+        <translation>%2 中 %1</translation>
+    </message>
+    <message>
+        <source>ring</source>
+        <translation>环形</translation>
+    </message>
+    <message>
+        <source>tree</source>
+        <translation>树形</translation>
+    </message>
+    <message>
+        <source>direct exchange</source>
+        <translation>直接交换</translation>
+    </message>
+    <message>
+        <source>hierarchical</source>
+        <translation>分层</translation>
+    </message>
+    <message>
+        <source>%1: each rank sends 2(n−1) = %2 messages of 1/%3 of %4</source>
+        <translation>%1：每个 rank 发送 2(n−1) = %2 条消息，每条为 %4 的 1/%3</translation>
+    </message>
+    <message>
+        <source>%1: each rank sends n−1 = %2 messages of 1/%3 of %4</source>
+        <translation>%1：每个 rank 发送 n−1 = %2 条消息，每条为 %4 的 1/%3</translation>
+    </message>
+    <message>
+        <source>%1 of %2: %3 rounds, messages per rank: up to %4</source>
+        <translation>%1，%2：%3 轮，每 rank 最多 %4 条消息</translation>
+    </message>
+    <message>
+        <source> · recorded</source>
+        <translation> · 录制</translation>
+    </message>
+    <message>
+        <source> · modelled: its hops were not recorded</source>
+        <translation> · 建模：未录制其各跳</translation>
+    </message>
+    <message>
+        <source> · modelled: the trace does not name the algorithm</source>
+        <translation> · 建模：轨迹未注明算法</translation>
+    </message>
 </context>
 <context>
     <name>JobDialog</name>
@@ -197,6 +1392,186 @@
     <message>
         <source>%1 %</source>
         <translation>%1 %</translation>
+    </message>
+</context>
+<context>
+    <name>KnobRow</name>
+    <message>
+        <source>Keep: %1</source>
+        <translation>保持：%1</translation>
+    </message>
+    <message>
+        <source>Keep this while other sliders move</source>
+        <translation>移动其他滑块时保持此值</translation>
+    </message>
+</context>
+<context>
+    <name>LaunchesPage</name>
+    <message>
+        <source>under %1</source>
+        <translation>小于 %1</translation>
+    </message>
+    <message>
+        <source>%1 and more</source>
+        <translation>%1 及以上</translation>
+    </message>
+    <message>
+        <source>Small operators</source>
+        <translation>小算子</translation>
+    </message>
+    <message>
+        <source>Fusion candidates</source>
+        <translation>融合候选</translation>
+    </message>
+    <message>
+        <source>Operators by length</source>
+        <translation>按时长的算子</translation>
+    </message>
+    <message>
+        <source>Gaps between operators</source>
+        <translation>算子间空隙</translation>
+    </message>
+    <message>
+        <source>Sequences that could be one kernel</source>
+        <translation>可合并为一个内核的序列</translation>
+    </message>
+    <message>
+        <source>%1 operators</source>
+        <translation>%1 个算子</translation>
+    </message>
+    <message>
+        <source>operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>empty between them</source>
+        <translation>其间空闲</translation>
+    </message>
+    <message>
+        <source>%1, %2 of the step</source>
+        <translation>%1，占该步 %2</translation>
+    </message>
+    <message>
+        <source>Time between the first and the last operator in which the device neither computed, nor communicated, copied or loaded</source>
+        <translation>首末算子之间设备既未计算、也未通信、拷贝或加载的时间</translation>
+    </message>
+    <message>
+        <source>in gaps</source>
+        <translation>空隙中</translation>
+    </message>
+    <message>
+        <source>median gap on a stream</source>
+        <translation>流上空隙中位数</translation>
+    </message>
+    <message>
+        <source>Between one operator&apos;s end and the next one&apos;s begin, back to back ones counted</source>
+        <translation>一个算子结束到下一个开始之间，紧邻的也计入</translation>
+    </message>
+    <message>
+        <source>longest gap</source>
+        <translation>最长空隙</translation>
+    </message>
+    <message>
+        <source>Double click to see it on the timeline</source>
+        <translation>双击在时间线中查看</translation>
+    </message>
+    <message>
+        <source>one launch is taken as</source>
+        <translation>一次启动按此计</translation>
+    </message>
+    <message>
+        <source>The median gap of this stream</source>
+        <translation>此流的空隙中位数</translation>
+    </message>
+    <message>
+        <source>A typical value: this trace shows no gaps</source>
+        <translation>典型值：此轨迹没有空隙</translation>
+    </message>
+    <message>
+        <source>%1 of %2 operators take under %3; gaps are %4 of the step</source>
+        <translation>%2 个算子中 %1 个短于 %3；空隙占该步 %4</translation>
+    </message>
+    <message>
+        <source> · operators under %1 were taken together</source>
+        <translation> · 短于 %1 的算子合并统计</translation>
+    </message>
+    <message>
+        <source>length</source>
+        <translation>时长</translation>
+    </message>
+    <message>
+        <source>of the operators</source>
+        <translation>占算子数</translation>
+    </message>
+    <message>
+        <source>of their time</source>
+        <translation>占其时间</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>Saved per occurrence: (k − 1) launches of %1, and the intermediates that need not be written and read, Σ min(bytes of one, bytes of the next) / memory bandwidth; at most all but the longest operator&apos;s time</source>
+        <translation>每次节省：(k − 1) 次启动（每次 %1），以及无需写出再读入的中间结果 Σ min(前一个的字节, 后一个的字节) / 内存带宽；最多为除最长算子外的全部时间</translation>
+    </message>
+    <message>
+        <source>sequence</source>
+        <translation>序列</translation>
+    </message>
+    <message>
+        <source>Memory-bound operators that follow one another on a stream</source>
+        <translation>同一流上相继的内存受限算子</translation>
+    </message>
+    <message>
+        <source>phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>times</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>Occurrences in the step</source>
+        <translation>该步中出现的次数</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Of the operators, all occurrences</source>
+        <translation>这些算子所有出现的合计</translation>
+    </message>
+    <message>
+        <source>bytes saved</source>
+        <translation>节省字节</translation>
+    </message>
+    <message>
+        <source>saved</source>
+        <translation>节省</translation>
+    </message>
+    <message>
+        <source>of the step</source>
+        <translation>占该步</translation>
+    </message>
+    <message>
+        <source>launches %1, memory %2
+%3</source>
+        <translation>启动 %1，内存 %2
+%3</translation>
+    </message>
+    <message>
+        <source>fusing all of them would save about %1, %2 of the step (estimate)</source>
+        <translation>全部融合约可节省 %1，占该步 %2（估计）</translation>
+    </message>
+    <message>
+        <source>no sequence of short, memory-bound operators</source>
+        <translation>没有短小的内存受限算子序列</translation>
+    </message>
+    <message>
+        <source> · memory bandwidth unknown: only launches are counted</source>
+        <translation> · 内存带宽未知：只计启动</translation>
     </message>
 </context>
 <context>
@@ -393,6 +1768,125 @@
         <translation>
             <numerusform>正在将 %1 与另外 %n 个文件作为一次运行导入</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Add a &amp;bookmark…</source>
+        <translation>添加书签(&amp;B)…</translation>
+    </message>
+    <message>
+        <source>Bookmarks and &amp;notes…</source>
+        <translation>书签与笔记(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>&amp;Print the view…</source>
+        <translation>打印视图(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>&amp;Manual</source>
+        <translation>手册(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Demo: next step</source>
+        <translation>演示：下一步</translation>
+    </message>
+    <message>
+        <source>Demo: step before</source>
+        <translation>演示：上一步</translation>
+    </message>
+    <message>
+        <source>Demo: show the answer</source>
+        <translation>演示：显示答案</translation>
+    </message>
+    <message>
+        <source>Demo: end</source>
+        <translation>演示：结束</translation>
+    </message>
+    <message>
+        <source>Open a demo file…</source>
+        <translation>打开演示文件…</translation>
+    </message>
+    <message>
+        <source>What if: show the sliders</source>
+        <translation>假设：显示滑块</translation>
+    </message>
+    <message>
+        <source>What if: undo</source>
+        <translation>假设：撤销</translation>
+    </message>
+    <message>
+        <source>What if: redo</source>
+        <translation>假设：重做</translation>
+    </message>
+    <message>
+        <source>What if: as recorded</source>
+        <translation>假设：恢复为录制值</translation>
+    </message>
+    <message>
+        <source>What if: record this plan…</source>
+        <translation>假设：录制此计划…</translation>
+    </message>
+    <message>
+        <source>What if: copy the command that predicts</source>
+        <translation>假设：复制预测命令</translation>
+    </message>
+    <message>
+        <source>What if: copy the command that records</source>
+        <translation>假设：复制录制命令</translation>
+    </message>
+    <message>
+        <source>Open another trace…</source>
+        <translation>打开另一个轨迹…</translation>
+    </message>
+    <message>
+        <source>Compare with</source>
+        <translation>比较对象</translation>
+    </message>
+    <message>
+        <source>Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation>Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>The demo cannot be played: %1</source>
+        <translation>无法播放演示：%1</translation>
+    </message>
+    <message>
+        <source>Preparing the demo…</source>
+        <translation>正在准备演示…</translation>
+    </message>
+    <message>
+        <source>Open a demo</source>
+        <translation>打开演示</translation>
+    </message>
+    <message>
+        <source>Demos (*.json);;All files (*)</source>
+        <translation>演示 (*.json);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Add a bookmark</source>
+        <translation>添加书签</translation>
+    </message>
+    <message>
+        <source>What is to be seen here?</source>
+        <translation>这里能看到什么？</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>The command is on the clipboard.</source>
+        <translation>命令已复制到剪贴板。</translation>
+    </message>
+</context>
+<context>
+    <name>MatrixPlot</name>
+    <message>
+        <source>nothing</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>rank %1 → rank %2: %3</source>
+        <translation>rank %1 → rank %2：%3</translation>
     </message>
 </context>
 <context>
@@ -596,6 +2090,87 @@
     <message>
         <source>%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in</source>
         <translation>%1 个存活不短于 %2 的缓冲区；放大后可见约 %3 个更短的</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryComparePanel</name>
+    <message>
+        <source>Predicted and recorded</source>
+        <translation>预测与录制</translation>
+    </message>
+    <message>
+        <source>Memory at the peak by category, predicted and recorded</source>
+        <translation>峰值时各类别的内存，预测与录制</translation>
+    </message>
+    <message>
+        <source>at the peak</source>
+        <translation>峰值时</translation>
+    </message>
+    <message>
+        <source>recorded</source>
+        <translation>录制值</translation>
+    </message>
+    <message>
+        <source>The recorded peak of this rank</source>
+        <translation>此 rank 的录制峰值</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>The model&apos;s peak for the recorded plan</source>
+        <translation>模型对录制计划的峰值</translation>
+    </message>
+    <message>
+        <source>error</source>
+        <translation>误差</translation>
+    </message>
+    <message>
+        <source>100 x (predicted - recorded) / recorded</source>
+        <translation>100 x (预测 - 录制) / 录制</translation>
+    </message>
+    <message>
+        <source>sliders</source>
+        <translation>滑块</translation>
+    </message>
+    <message>
+        <source>The model&apos;s peak for the plan of the sliders</source>
+        <translation>模型对滑块计划的峰值</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>peak %1</source>
+        <translation>峰值 %1</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryFitCard</name>
+    <message>
+        <source>What fits (predicted)</source>
+        <translation>放得下什么（预测）</translation>
+    </message>
+    <message>
+        <source>Predicted peak against micro-batch, sequence, sharding and degrees</source>
+        <translation>预测峰值随微批次、序列、切分与并行度的变化</translation>
+    </message>
+    <message>
+        <source>largest micro-batch that fits: %1 (global batch %2)</source>
+        <translation>放得下的最大微批次：%1（全局批量 %2）</translation>
+    </message>
+    <message>
+        <source>not even one sample fits</source>
+        <translation>连一个样本也放不下</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryFitPlot</name>
+    <message>
+        <source>%1 %2: %3</source>
+        <translation>%1 %2：%3</translation>
     </message>
 </context>
 <context>
@@ -917,12 +2492,1541 @@ Choose another rank on the timeline.</source>
         <source>Memory: clear the marks</source>
         <translation>内存：清除标记</translation>
     </message>
+    <message>
+        <source>The trace does not say what ran; open the What-if sliders and choose it.</source>
+        <translation>轨迹未说明运行了什么；请打开“假设”滑块选择。</translation>
+    </message>
+    <message>
+        <source>What fits</source>
+        <translation>放得下什么</translation>
+    </message>
+    <message>
+        <source>Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables</source>
+        <translation>以预测峰值随微批次、序列、切分与并行度的变化代替表格</translation>
+    </message>
+    <message>
+        <source>Memory: what fits</source>
+        <translation>内存：放得下什么</translation>
+    </message>
 </context>
 <context>
     <name>MessagePage</name>
     <message>
         <source>What to try: %1</source>
         <translation>可以尝试：%1</translation>
+    </message>
+</context>
+<context>
+    <name>NotesDialog</name>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Bookmarks and notes of %1</source>
+        <translation>%1 的书签与笔记</translation>
+    </message>
+    <message>
+        <source>Double click shows the place; F2 changes the text. They are kept beside the trace.</source>
+        <translation>双击显示该位置；F2 修改文字。它们保存在轨迹旁边。</translation>
+    </message>
+    <message>
+        <source>Bookmarks</source>
+        <translation>书签</translation>
+    </message>
+    <message>
+        <source>Add what is shown now</source>
+        <translation>添加当前显示的内容</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+</context>
+<context>
+    <name>OperatorsPage</name>
+    <message>
+        <source>Roofline</source>
+        <translation>屋顶线</translation>
+    </message>
+    <message>
+        <source>Utilisation</source>
+        <translation>利用率</translation>
+    </message>
+    <message>
+        <source>Operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Operators by arithmetic intensity and achieved rate</source>
+        <translation>按算术强度与达到速率的算子</translation>
+    </message>
+    <message>
+        <source>MFU and HFU of each step</source>
+        <translation>每步的 MFU 与 HFU</translation>
+    </message>
+    <message>
+        <source>Operators by time</source>
+        <translation>按时间的算子</translation>
+    </message>
+    <message>
+        <source>No operator of this trace says how much it computes.
+Kernels of imported traces rarely do; operators recorded with shapes and FLOPs (PyTorch: with_flops) would.</source>
+        <translation>此轨迹没有算子说明其计算量。
+导入轨迹的内核很少说明；带形状和 FLOPs 录制的算子（PyTorch：with_flops）会说明。</translation>
+    </message>
+    <message>
+        <source>memory %1</source>
+        <translation>内存 %1</translation>
+    </message>
+    <message>
+        <source>data sheet</source>
+        <translation>数据手册</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>peak %1, %2</source>
+        <translation>峰值 %1，%2</translation>
+    </message>
+    <message>
+        <source>the device&apos;s roofs</source>
+        <translation>设备的屋顶</translation>
+    </message>
+    <message>
+        <source>◆ at the right: bytes not known</source>
+        <translation>右侧 ◆：字节数未知</translation>
+    </message>
+    <message>
+        <source>%1
+%2, bytes not known
+%3 × %4, %5 of all compute time</source>
+        <translation>%1
+%2，字节数未知
+%3 × %4，占全部计算时间 %5</translation>
+    </message>
+    <message>
+        <source> · layer %1</source>
+        <translation> · 第 %1 层</translation>
+    </message>
+    <message>
+        <source>
+%1 at %2 FLOP/byte</source>
+        <translation>
+%2 FLOP/字节时 %1</translation>
+    </message>
+    <message>
+        <source>, %1 of what its roof allows</source>
+        <translation>，为屋顶允许值的 %1</translation>
+    </message>
+    <message>
+        <source>
+%1 × %2, %3 of all compute time</source>
+        <translation>
+%1 × %2，占全部计算时间 %3</translation>
+    </message>
+    <message>
+        <source>arithmetic intensity [FLOP/byte]</source>
+        <translation>算术强度 [FLOP/字节]</translation>
+    </message>
+    <message>
+        <source>achieved [FLOP/s]</source>
+        <translation>实际达到 [FLOP/s]</translation>
+    </message>
+    <message>
+        <source>%1 of compute time lies under the memory roof, %2 under the compute roof</source>
+        <translation>%1 的计算时间位于内存屋顶下，%2 位于计算屋顶下</translation>
+    </message>
+    <message>
+        <source>the device&apos;s peak is not known, so neither is what is possible</source>
+        <translation>设备峰值未知，因此可达上限也未知</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>MFU, and HFU with recomputation</source>
+        <translation>MFU，以及含重计算的 HFU</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>step %1%2: %3
+MFU %4, HFU %5</source>
+        <translation>第 %1 步%2：%3
+MFU %4，HFU %5</translation>
+    </message>
+    <message>
+        <source> (warm-up)</source>
+        <translation>（预热）</translation>
+    </message>
+    <message>
+        <source>FLOPs or the peak are not known</source>
+        <translation>FLOPs 或峰值未知</translation>
+    </message>
+    <message>
+        <source>MFU %1, HFU %2 at the median step</source>
+        <translation>中位步 MFU %1，HFU %2</translation>
+    </message>
+    <message>
+        <source>MFU %1 at the median step</source>
+        <translation>中位步 MFU %1</translation>
+    </message>
+    <message>
+        <source> · predicted %1</source>
+        <translation> · 预测 %1</translation>
+    </message>
+    <message>
+        <source>The trace has no training steps.</source>
+        <translation>此轨迹没有训练步。</translation>
+    </message>
+    <message>
+        <source>Neither FLOPs nor the device&apos;s peak are known.</source>
+        <translation>FLOPs 和设备峰值均未知。</translation>
+    </message>
+    <message>
+        <source>operator</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Of the time of all compute operators, over all ranks and measured steps</source>
+        <translation>占所有 rank、所有测量步中计算算子总时间的比例</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>FLOP/s</source>
+        <translation>FLOP/s</translation>
+    </message>
+    <message>
+        <source>FLOPs / time</source>
+        <translation>FLOPs / 时间</translation>
+    </message>
+    <message>
+        <source>B/s</source>
+        <translation>B/s</translation>
+    </message>
+    <message>
+        <source>Bytes it must move in memory / time</source>
+        <translation>必须搬运的内存字节 / 时间</translation>
+    </message>
+    <message>
+        <source>bound by</source>
+        <translation>受限于</translation>
+    </message>
+    <message>
+        <source>memory: bytes / bandwidth &gt; FLOPs / peak; launch: shorter than %1</source>
+        <translation>内存：字节 / 带宽 &gt; FLOPs / 峰值；启动：短于 %1</translation>
+    </message>
+    <message>
+        <source>%1 each</source>
+        <translation>每个 %1</translation>
+    </message>
+    <message>
+        <source>%1 takes %2, layers together</source>
+        <translation>%1 占 %2（各层合计）</translation>
+    </message>
+    <message>
+        <source>no compute operators</source>
+        <translation>没有计算算子</translation>
+    </message>
+</context>
+<context>
+    <name>Overview</name>
+    <message>
+        <source>naive</source>
+        <translation>朴素</translation>
+    </message>
+    <message>
+        <source>interleaved ×%1</source>
+        <translation>交错 ×%1</translation>
+    </message>
+    <message>
+        <source>no recomputation</source>
+        <translation>不重计算</translation>
+    </message>
+    <message>
+        <source>selective recomputation</source>
+        <translation>选择性重计算</translation>
+    </message>
+    <message>
+        <source>full recomputation</source>
+        <translation>完全重计算</translation>
+    </message>
+    <message>
+        <source>no allocations in this trace: its memory is unknown</source>
+        <translation>此轨迹没有内存分配记录：内存未知</translation>
+    </message>
+    <message>
+        <source>peaks at %1 on rank %2; the capacity of its device is not known</source>
+        <translation>rank %2 峰值 %1；其设备容量未知</translation>
+    </message>
+    <message>
+        <source>%1 on rank %2, the device has %3: it does not fit</source>
+        <translation>rank %2 需 %1，设备有 %3：放不下</translation>
+    </message>
+    <message>
+        <source>%1 of %2 on rank %3: nothing larger fits</source>
+        <translation>rank %3 占 %2 中的 %1：放不下更大的了</translation>
+    </message>
+    <message>
+        <source>%1 of %2 on rank %3: there is room</source>
+        <translation>rank %3 占 %2 中的 %1：还有空间</translation>
+    </message>
+    <message>
+        <source>under 1 %</source>
+        <translation>不到 1 %</translation>
+    </message>
+    <message>
+        <source>one rank: there is nobody to talk to</source>
+        <translation>单个 rank：没有通信对象</translation>
+    </message>
+    <message>
+        <source>no measured step: what is exposed is unknown</source>
+        <translation>没有测量步：暴露部分未知</translation>
+    </message>
+    <message>
+        <source>%1 of the step exposed</source>
+        <translation>该步 %1 暴露</translation>
+    </message>
+    <message>
+        <source>%1 of the communication hidden</source>
+        <translation>通信的 %1 被隐藏</translation>
+    </message>
+    <message>
+        <source>%1 lost to memory-bound kernels</source>
+        <translation>%1 损失于内存受限内核</translation>
+    </message>
+    <message>
+        <source>%1 lost to kernels below peak</source>
+        <translation>%1 损失于低于峰值的内核</translation>
+    </message>
+    <message>
+        <source>%1 idle</source>
+        <translation>%1 空闲</translation>
+    </message>
+    <message>
+        <source>kernels run near what the device can do</source>
+        <translation>内核接近设备能力</translation>
+    </message>
+    <message>
+        <source>MFU %1</source>
+        <translation>MFU %1</translation>
+    </message>
+    <message>
+        <source>no measured step: where its time goes is unknown</source>
+        <translation>没有测量步：时间去向未知</translation>
+    </message>
+    <message>
+        <source>FLOPs or peak unknown</source>
+        <translation>FLOPs 或峰值未知</translation>
+    </message>
+    <message>
+        <source>%1 lost to the pipeline bubble</source>
+        <translation>%1 损失于流水线气泡</translation>
+    </message>
+    <message>
+        <source>best plan that fits: %1 predicted (%2): %3</source>
+        <translation>放得下的最佳计划：预测 %1（%2）：%3</translation>
+    </message>
+    <message>
+        <source>no plan on this number of devices fits into memory</source>
+        <translation>此设备数下没有计划放得进内存</translation>
+    </message>
+    <message>
+        <source>no plan that fits is predicted to be quicker</source>
+        <translation>预测没有更快且放得下的计划</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Communication</source>
+        <translation>通信</translation>
+    </message>
+    <message>
+        <source>Performance</source>
+        <translation>性能</translation>
+    </message>
+    <message>
+        <source>Tuning</source>
+        <translation>调优</translation>
+    </message>
+    <message>
+        <source>%1 of the step is recomputation and copies</source>
+        <translation>该步 %1 是重计算和拷贝</translation>
+    </message>
+    <message>
+        <source>%1 of the step is exposed communication</source>
+        <translation>该步 %1 是暴露通信</translation>
+    </message>
+    <message>
+        <source>%1 lost, most to memory-bound kernels</source>
+        <translation>损失 %1，主要为内存受限内核</translation>
+    </message>
+    <message>
+        <source>%1 lost, most to kernels below peak</source>
+        <translation>损失 %1，主要为低于峰值的内核</translation>
+    </message>
+    <message>
+        <source>%1 lost, most of it idle</source>
+        <translation>损失 %1，主要为空闲</translation>
+    </message>
+    <message>
+        <source>%1 of the step is pipeline bubble</source>
+        <translation>该步 %1 是流水线气泡</translation>
+    </message>
+    <message>
+        <source>another plan would save %1 of the step</source>
+        <translation>换一个计划可节省该步 %1</translation>
+    </message>
+    <message>
+        <source>costs nothing worth naming</source>
+        <translation>没有值得一提的损失</translation>
+    </message>
+    <message>
+        <source>%1 %2, %3 %4 instead of %5, %6</source>
+        <translation>%1 %2，%3 %4，原为 %5，%6</translation>
+    </message>
+    <message>
+        <source>%1 micro-batches instead of %2</source>
+        <translation>%1 个微批次，原为 %2</translation>
+    </message>
+    <message>
+        <source>%1 instead of %2</source>
+        <translation>%1，原为 %2</translation>
+    </message>
+    <message>
+        <source>ZeRO stage %1 instead of %2</source>
+        <translation>ZeRO 阶段 %1，原为 %2</translation>
+    </message>
+    <message>
+        <source>with sequence parallelism</source>
+        <translation>使用序列并行</translation>
+    </message>
+    <message>
+        <source>without sequence parallelism</source>
+        <translation>不使用序列并行</translation>
+    </message>
+    <message>
+        <source>schedule %1 instead of %2</source>
+        <translation>调度 %1，原为 %2</translation>
+    </message>
+    <message>
+        <source>communication beside computation</source>
+        <translation>通信与计算重叠</translation>
+    </message>
+    <message>
+        <source>fused operators</source>
+        <translation>融合算子</translation>
+    </message>
+    <message>
+        <source>fused attention</source>
+        <translation>融合注意力</translation>
+    </message>
+    <message>
+        <source>without offloading to the host</source>
+        <translation>不卸载到主机</translation>
+    </message>
+    <message>
+        <source>one device</source>
+        <translation>单设备</translation>
+    </message>
+    <message>
+        <source>this trace does not say which network, plan and devices it ran: nothing can be predicted</source>
+        <translation>此轨迹未说明运行的网络、计划和设备：无法预测</translation>
+    </message>
+    <message>
+        <source>inferred: %1</source>
+        <translation>推断：%1</translation>
+    </message>
+</context>
+<context>
+    <name>OverviewView</name>
+    <message>
+        <source>No allocations were recorded. Fourwalls records them; in PyTorch, take a memory snapshot beside the trace.</source>
+        <translation>未记录内存分配。Fourwalls 会记录；在 PyTorch 中请在轨迹之外另取内存快照。</translation>
+    </message>
+    <message>
+        <source>%1 capacity, not to scale</source>
+        <translation>容量 %1，未按比例</translation>
+    </message>
+    <message>
+        <source>%1 capacity</source>
+        <translation>容量 %1</translation>
+    </message>
+    <message>
+        <source>Memory of rank %1 over one step, peak %2</source>
+        <translation>rank %1 一步内的内存，峰值 %2</translation>
+    </message>
+    <message>
+        <source>In this step the transfers themselves took no time: what was waited for is a wait, not a transfer.</source>
+        <translation>此步中传输本身不耗时：等待的部分是等待，不是传输。</translation>
+    </message>
+    <message>
+        <source>No collectives were recorded in this step.</source>
+        <translation>此步未记录集合通信。</translation>
+    </message>
+    <message>
+        <source>One rank: nothing is sent.</source>
+        <translation>单个 rank：不发送任何数据。</translation>
+    </message>
+    <message>
+        <source>bus bandwidth, %1</source>
+        <translation>总线带宽，%1</translation>
+    </message>
+    <message>
+        <source>link %1, not to scale</source>
+        <translation>链路 %1，未按比例</translation>
+    </message>
+    <message>
+        <source>link %1</source>
+        <translation>链路 %1</translation>
+    </message>
+    <message>
+        <source>Bus bandwidth of %1 collectives by message size</source>
+        <translation>%1 个集合通信的总线带宽随消息大小的变化</translation>
+    </message>
+    <message>
+        <source>No operator of this trace says both its FLOPs and its bytes: without them there is no roofline.</source>
+        <translation>此轨迹没有算子同时给出 FLOPs 和字节数：没有它们就没有屋顶线。</translation>
+    </message>
+    <message>
+        <source>FLOP/byte</source>
+        <translation>FLOP/字节</translation>
+    </message>
+    <message>
+        <source>peak %1</source>
+        <translation>峰值 %1</translation>
+    </message>
+    <message>
+        <source>%1 operators below the roofline</source>
+        <translation>屋顶线下的 %1 个算子</translation>
+    </message>
+    <message>
+        <source>Searching other plans…</source>
+        <translation>正在搜索其他计划…</translation>
+    </message>
+    <message>
+        <source>Without a specification of network, plan and devices no other plan can be predicted.</source>
+        <translation>没有网络、计划和设备的说明，无法预测其他计划。</translation>
+    </message>
+    <message>
+        <source>%1 usable, not to scale</source>
+        <translation>可用 %1，未按比例</translation>
+    </message>
+    <message>
+        <source>%1 usable</source>
+        <translation>可用 %1</translation>
+    </message>
+    <message>
+        <source>this plan</source>
+        <translation>本计划</translation>
+    </message>
+    <message>
+        <source>%1 plans by predicted step time and memory</source>
+        <translation>%1 个计划的预测步时间与内存</translation>
+    </message>
+    <message>
+        <source>Where the peak FLOP/s go</source>
+        <translation>峰值 FLOP/s 的去向</translation>
+    </message>
+    <message>
+        <source>What would help most</source>
+        <translation>什么最有帮助</translation>
+    </message>
+    <message>
+        <source>Memory wall</source>
+        <translation>内存墙</translation>
+    </message>
+    <message>
+        <source>Communication wall</source>
+        <translation>通信墙</translation>
+    </message>
+    <message>
+        <source>Performance wall</source>
+        <translation>性能墙</translation>
+    </message>
+    <message>
+        <source>Tuning wall</source>
+        <translation>调优墙</translation>
+    </message>
+    <message>
+        <source>Live memory of the fullest rank over one step, below what its device holds. Opens the memory view.</source>
+        <translation>最满 rank 一步内的活跃内存，位于设备容量之下。打开内存视图。</translation>
+    </message>
+    <message>
+        <source>Bus bandwidth of collectives by message size, below what the link carries. Opens the communication view.</source>
+        <translation>集合通信的总线带宽随消息大小的变化，位于链路能力之下。打开通信视图。</translation>
+    </message>
+    <message>
+        <source>Operators below the roofline of the device: FLOP/s by FLOPs per byte. Opens the performance view.</source>
+        <translation>设备屋顶线下的算子：FLOP/s 对每字节 FLOPs。打开性能视图。</translation>
+    </message>
+    <message>
+        <source>Step time and memory that the cost model predicts for other plans on as many devices. Opens the plan search.</source>
+        <translation>成本模型对同样设备数下其他计划预测的步时间与内存。打开计划搜索。</translation>
+    </message>
+    <message>
+        <source>Overview: load the first suggestion into the sliders</source>
+        <translation>概览：将第一条建议载入滑块</translation>
+    </message>
+    <message>
+        <source>Overview: load the second suggestion into the sliders</source>
+        <translation>概览：将第二条建议载入滑块</translation>
+    </message>
+    <message>
+        <source>Overview: load the third suggestion into the sliders</source>
+        <translation>概览：将第三条建议载入滑块</translation>
+    </message>
+    <message>
+        <source>Overview: show the wall that binds</source>
+        <translation>概览：显示起限制作用的墙</translation>
+    </message>
+    <message>
+        <source>what if: %1</source>
+        <translation>假设：%1</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+    <message>
+        <source>median measured step</source>
+        <translation>测量步中位数</translation>
+    </message>
+    <message>
+        <source>Step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>tok/s</source>
+        <translation>token/s</translation>
+    </message>
+    <message>
+        <source>samples/s</source>
+        <translation>样本/s</translation>
+    </message>
+    <message>
+        <source>Throughput</source>
+        <translation>吞吐</translation>
+    </message>
+    <message>
+        <source>%1 per device</source>
+        <translation>每设备 %1</translation>
+    </message>
+    <message>
+        <source>FLOPs or peak unknown</source>
+        <translation>FLOPs 或峰值未知</translation>
+    </message>
+    <message>
+        <source>HFU %1</source>
+        <translation>HFU %1</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>Peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>no allocations recorded</source>
+        <translation>未记录内存分配</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>The wall that binds</source>
+        <translation>起限制作用的墙</translation>
+    </message>
+    <message>
+        <source>nothing is lost to any wall</source>
+        <translation>任何墙都没有造成损失</translation>
+    </message>
+    <message>
+        <source>no measured step</source>
+        <translation>没有测量步</translation>
+    </message>
+    <message>
+        <source>then %1</source>
+        <translation>其次是%1</translation>
+    </message>
+    <message>
+        <source>peak %1 per device, achieved %2 · adds up to the %3 step</source>
+        <translation>每设备峰值 %1，实际达到 %2 · 合计为 %3 的一步</translation>
+    </message>
+    <message>
+        <source>FLOPs or peak unknown: compute is not taken apart · adds up to the %1 step</source>
+        <translation>FLOPs 或峰值未知：计算不再细分 · 合计为 %1 的一步</translation>
+    </message>
+    <message>
+        <source>this trace has no measured step that all ranks took</source>
+        <translation>此轨迹没有所有 rank 都参与的测量步</translation>
+    </message>
+    <message>
+        <source>binds: %1</source>
+        <translation>起限制作用：%1</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>memory %1</source>
+        <translation>内存 %1</translation>
+    </message>
+    <message>
+        <source>predicted against %1</source>
+        <translation>对照 %1 的预测</translation>
+    </message>
+    <message>
+        <source>Nothing about this plan can be changed on its number of devices.</source>
+        <translation>在此设备数下，该计划没有可改之处。</translation>
+    </message>
+    <message>
+        <source>%1 changes were predicted: none that fits would make the step shorter by 1 % or more.</source>
+        <translation>预测了 %1 种改动：没有放得下且能将一步缩短 1 % 以上的。</translation>
+    </message>
+    <message>
+        <source>%1 quicker changes were left out: they do not fit into memory.</source>
+        <translation>略去 %1 种更快的改动：内存放不下。</translation>
+    </message>
+    <message>
+        <source>Predicting other plans…</source>
+        <translation>正在预测其他计划…</translation>
+    </message>
+    <message>
+        <source>Other plans could not be predicted. %1</source>
+        <translation>无法预测其他计划。%1</translation>
+    </message>
+    <message>
+        <source>Fill in what is missing among the sliders.</source>
+        <translation>请在滑块中补全缺少的内容。</translation>
+    </message>
+    <message>
+        <source>Try it</source>
+        <translation>试一试</translation>
+    </message>
+    <message>
+        <source>Loads this plan into the sliders and shows its prediction over the trace</source>
+        <translation>将此计划载入滑块，并在轨迹上显示其预测</translation>
+    </message>
+    <message>
+        <source>Open or record a trace to see its four walls.</source>
+        <translation>打开或录制一个轨迹，查看它的四堵墙。</translation>
+    </message>
+    <message>
+        <source>The figures of this trace could not be read. %1</source>
+        <translation>无法读取此轨迹的数据。%1</translation>
+    </message>
+</context>
+<context>
+    <name>PathPage</name>
+    <message>
+        <source>Critical path</source>
+        <translation>关键路径</translation>
+    </message>
+    <message>
+        <source>What the path is made of</source>
+        <translation>路径的构成</translation>
+    </message>
+    <message>
+        <source>Whose time it is</source>
+        <translation>时间属于谁</translation>
+    </message>
+    <message>
+        <source>Critical path over the ranks</source>
+        <translation>跨 rank 的关键路径</translation>
+    </message>
+    <message>
+        <source>Critical path by kind</source>
+        <translation>按类型的关键路径</translation>
+    </message>
+    <message>
+        <source>Critical path by rank</source>
+        <translation>按 rank 的关键路径</translation>
+    </message>
+    <message>
+        <source>transfer</source>
+        <translation>传输</translation>
+    </message>
+    <message>
+        <source>nothing ran on the path&apos;s rank</source>
+        <translation>路径所在 rank 上没有任何运行</translation>
+    </message>
+    <message>
+        <source>%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank</source>
+        <translation>计算 %1，传输 %2，空隙 %3；其中 %4 在 rank %5 上，%6 次切换 rank</translation>
+    </message>
+    <message>
+        <source> · operators under %1 taken together</source>
+        <translation> · 短于 %1 的算子合并统计</translation>
+    </message>
+    <message>
+        <source> · not all of the step was read</source>
+        <translation> · 未读取整步</translation>
+    </message>
+    <message>
+        <source>nothing ran in this step</source>
+        <translation>此步中没有任何运行</translation>
+    </message>
+    <message>
+        <source>between ranks</source>
+        <translation>rank 之间</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>what</source>
+        <translation>内容</translation>
+    </message>
+    <message>
+        <source>where</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Of the step&apos;s time</source>
+        <translation>占该步时间</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>pieces</source>
+        <translation>段数</translation>
+    </message>
+    <message>
+        <source>Times that the path goes through it</source>
+        <translation>路径经过它的次数</translation>
+    </message>
+    <message>
+        <source>longest operator</source>
+        <translation>最长算子</translation>
+    </message>
+    <message>
+        <source>Double click shows the longest piece on the timeline</source>
+        <translation>双击在时间线中显示最长的一段</translation>
+    </message>
+    <message>
+        <source>most of it is time in which nothing ran</source>
+        <translation>其中大部分时间没有任何运行</translation>
+    </message>
+    <message>
+        <source>%1 determines most</source>
+        <translation>%1 起决定作用最多</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+</context>
+<context>
+    <name>PathStrip</name>
+    <message>
+        <source>nothing ran</source>
+        <translation>无运行</translation>
+    </message>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>rank %1: %2, %3</source>
+        <translation>rank %1：%2，%3</translation>
+    </message>
+    <message>
+        <source>, layer %1</source>
+        <translation>，第 %1 层</translation>
+    </message>
+    <message>
+        <source>
+%1 operators, the longest %2</source>
+        <translation>
+%1 个算子，最长 %2</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>%1 other ranks</source>
+        <translation>其他 %1 个 rank</translation>
+    </message>
+</context>
+<context>
+    <name>PerformanceView</name>
+    <message>
+        <source>Operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Roofline, utilisation and the operators that take most</source>
+        <translation>屋顶线、利用率与耗时最多的算子</translation>
+    </message>
+    <message>
+        <source>Launches and fusion</source>
+        <translation>启动与融合</translation>
+    </message>
+    <message>
+        <source>Small operators, gaps between them, and what fusing would save</source>
+        <translation>小算子、其间的空隙，以及融合可节省的时间</translation>
+    </message>
+    <message>
+        <source>Critical path</source>
+        <translation>关键路径</translation>
+    </message>
+    <message>
+        <source>What determined when the step ended</source>
+        <translation>什么决定了该步何时结束</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>of the devices&apos; peak</source>
+        <translation>占设备峰值</translation>
+    </message>
+    <message>
+        <source>FLOPs or the peak are not known</source>
+        <translation>FLOPs 或峰值未知</translation>
+    </message>
+    <message>
+        <source>HFU</source>
+        <translation>HFU</translation>
+    </message>
+    <message>
+        <source>with recomputation</source>
+        <translation>含重计算</translation>
+    </message>
+    <message>
+        <source>Bound by memory</source>
+        <translation>受内存限制</translation>
+    </message>
+    <message>
+        <source>of the operators&apos; time</source>
+        <translation>占算子时间</translation>
+    </message>
+    <message>
+        <source>Empty between operators</source>
+        <translation>算子之间的空闲</translation>
+    </message>
+    <message>
+        <source>of the step, rank %1</source>
+        <translation>占该步，rank %1</translation>
+    </message>
+    <message>
+        <source>Fusing would save</source>
+        <translation>融合可节省</translation>
+    </message>
+    <message>
+        <source>per step, an estimate</source>
+        <translation>每步，估计值</translation>
+    </message>
+    <message>
+        <source>This trace has no operators.
+A memory snapshot alone says nothing of time: import it together with the profile of the same run.</source>
+        <translation>此轨迹没有算子。
+仅有内存快照无法反映时间：请与同一次运行的性能分析文件一起导入。</translation>
+    </message>
+</context>
+<context>
+    <name>PipelinePlot</name>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>Pipeline stages over time</source>
+        <translation>流水级随时间的变化</translation>
+    </message>
+    <message>
+        <source>stage %1</source>
+        <translation>流水级 %1</translation>
+    </message>
+    <message>
+        <source>micro-batch %1 · %2</source>
+        <translation>微批次 %1 · %2</translation>
+    </message>
+    <message>
+        <source>stage %1 · rank %2</source>
+        <translation>流水级 %1 · rank %2</translation>
+    </message>
+    <message>
+        <source>chunk %1 of %2</source>
+        <translation>第 %1 / %2 块</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>of the pipeline window</source>
+        <translation>占流水线窗口</translation>
+    </message>
+    <message>
+        <source>duration</source>
+        <translation>时长</translation>
+    </message>
+    <message>
+        <source>begins at</source>
+        <translation>开始于</translation>
+    </message>
+    <message>
+        <source>activations in flight</source>
+        <translation>在途激活</translation>
+    </message>
+</context>
+<context>
+    <name>PipelineView</name>
+    <message>
+        <source>Open or record a trace to see its pipeline.</source>
+        <translation>打开或录制一个轨迹，查看它的流水线。</translation>
+    </message>
+    <message>
+        <source>The pipeline of this trace could not be read. %1</source>
+        <translation>无法读取此轨迹的流水线。%1</translation>
+    </message>
+    <message>
+        <source>This trace marks no training steps that all of its ranks took: there is no step to take apart.
+Traces recorded by Fourwalls have them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
+        <translation>此轨迹没有标记所有 rank 都参与的训练步：没有可分解的步。
+Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
+    </message>
+    <message>
+        <source>Nothing in this step says what is forward and what is backward: no phases were recorded, and the names of the operators do not tell.
+In PyTorch, record with the autograd operators (CPU activities).</source>
+        <translation>此步中没有信息说明哪些是前向、哪些是反向：未记录阶段，算子名称也无法判断。
+在 PyTorch 中请同时录制 autograd 算子（CPU 活动）。</translation>
+    </message>
+    <message>
+        <source>naive</source>
+        <translation>朴素</translation>
+    </message>
+    <message>
+        <source>interleaved ×%1</source>
+        <translation>交错 ×%1</translation>
+    </message>
+    <message>
+        <source>zero bubble (ZB-1p)</source>
+        <translation>零气泡（ZB-1p）</translation>
+    </message>
+    <message>
+        <source>zero bubble (ZB-2p)</source>
+        <translation>零气泡（ZB-2p）</translation>
+    </message>
+    <message>
+        <source>zero bubble (ZB-V)</source>
+        <translation>零气泡（ZB-V）</translation>
+    </message>
+    <message>
+        <source>(p − 1) / p: one micro-batch at a time</source>
+        <translation>(p − 1) / p：一次一个微批次</translation>
+    </message>
+    <message>
+        <source>(p − 1) / (m + p − 1), for p equal stages and m micro-batches</source>
+        <translation>(p − 1) / (m + p − 1)，p 个相同流水级、m 个微批次</translation>
+    </message>
+    <message>
+        <source>(p − 1) / (v m + p − 1), for v chunks per stage</source>
+        <translation>(p − 1) / (v m + p − 1)，每级 v 块</translation>
+    </message>
+    <message>
+        <source>(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W)), with the mean forward, input-gradient and weight-gradient times of this step</source>
+        <translation>(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W))，取此步前向、输入梯度和权重梯度的平均时间</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Pipeline</source>
+        <translation>流水线</translation>
+    </message>
+    <message>
+        <source>Which of the equal pipelines is drawn: tensor-parallel ranks and data-parallel replicas each have one</source>
+        <translation>绘制哪一条等同的流水线：每个张量并行 rank 和数据并行副本各有一条</translation>
+    </message>
+    <message>
+        <source>By micro-batch</source>
+        <translation>按微批次</translation>
+    </message>
+    <message>
+        <source>Colours tell micro-batches apart instead of passes</source>
+        <translation>颜色区分微批次而不是前向/反向</translation>
+    </message>
+    <message>
+        <source>Show on the timeline</source>
+        <translation>在时间线中显示</translation>
+    </message>
+    <message>
+        <source>Opens the timeline at the pass that was clicked</source>
+        <translation>在被单击处打开时间线</translation>
+    </message>
+    <message>
+        <source>Bubble by stage</source>
+        <translation>各流水级的气泡</translation>
+    </message>
+    <message>
+        <source>Bubble by schedule</source>
+        <translation>各调度的气泡</translation>
+    </message>
+    <message>
+        <source>Busy and empty time of every stage</source>
+        <translation>每个流水级的忙碌与空闲时间</translation>
+    </message>
+    <message>
+        <source>stage</source>
+        <translation>流水级</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>busy</source>
+        <translation>忙碌</translation>
+    </message>
+    <message>
+        <source>warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>waits</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>drain</source>
+        <translation>排空</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>in flight</source>
+        <translation>在途</translation>
+    </message>
+    <message>
+        <source>forward</source>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>weight gradient</source>
+        <translation>权重梯度</translation>
+    </message>
+    <message>
+        <source>Computing, or communicating other than with neighbours: share of the pipeline window W, which runs from the first forward&apos;s start to the last backward&apos;s end over all stages</source>
+        <translation>计算，或与非相邻级通信：占流水线窗口 W 的比例；W 从所有级中第一个前向开始到最后一个反向结束</translation>
+    </message>
+    <message>
+        <source>Empty before the stage&apos;s first pass</source>
+        <translation>该级第一次通过之前的空闲</translation>
+    </message>
+    <message>
+        <source>Empty between and within its passes</source>
+        <translation>各次通过之间与之内的空闲</translation>
+    </message>
+    <message>
+        <source>Empty after its last pass</source>
+        <translation>最后一次通过之后的空闲</translation>
+    </message>
+    <message>
+        <source>(W − busy) / W: warm-up, waits and drain together</source>
+        <translation>(W − 忙碌) / W：预热、等待与排空之和</translation>
+    </message>
+    <message>
+        <source>The bubble that the cost model predicts for this stage</source>
+        <translation>成本模型对该级预测的气泡</translation>
+    </message>
+    <message>
+        <source>Most micro-batches whose activations were alive at once, and how many the schedule needs</source>
+        <translation>激活同时存活的最多微批次数，以及该调度所需的数目</translation>
+    </message>
+    <message>
+        <source>Mean time of one micro-batch through one chunk</source>
+        <translation>一个微批次通过一块的平均时间</translation>
+    </message>
+    <message>
+        <source>Pipeline: zoom in</source>
+        <translation>流水线：放大</translation>
+    </message>
+    <message>
+        <source>Pipeline: zoom out</source>
+        <translation>流水线：缩小</translation>
+    </message>
+    <message>
+        <source>Pipeline: earlier</source>
+        <translation>流水线：更早</translation>
+    </message>
+    <message>
+        <source>Pipeline: later</source>
+        <translation>流水线：更晚</translation>
+    </message>
+    <message>
+        <source>Pipeline: show the whole step</source>
+        <translation>流水线：显示整步</translation>
+    </message>
+    <message>
+        <source>Pipeline: colours by micro-batch</source>
+        <translation>流水线：按微批次着色</translation>
+    </message>
+    <message>
+        <source>Pipeline: show the pass on the timeline</source>
+        <translation>流水线：在时间线中显示该次通过</translation>
+    </message>
+    <message>
+        <source>Pipeline: next pass</source>
+        <translation>流水线：下一次通过</translation>
+    </message>
+    <message>
+        <source>Pipeline: previous pass</source>
+        <translation>流水线：上一次通过</translation>
+    </message>
+    <message>
+        <source>Pipeline: next stage</source>
+        <translation>流水线：下一级</translation>
+    </message>
+    <message>
+        <source>Pipeline: previous stage</source>
+        <translation>流水线：上一级</translation>
+    </message>
+    <message>
+        <source>Imported</source>
+        <translation>导入</translation>
+    </message>
+    <message>
+        <source>Predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Recorded</source>
+        <translation>录制</translation>
+    </message>
+    <message>
+        <source>Predicted: what if</source>
+        <translation>预测：假设</translation>
+    </message>
+    <message>
+        <source>Predicted for this plan</source>
+        <translation>对本计划的预测</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>ranks %1 … %2</source>
+        <translation>rank %1 … %2</translation>
+    </message>
+    <message>
+        <source>step %1 · bubble %2</source>
+        <translation>第 %1 步 · 气泡 %2</translation>
+    </message>
+    <message>
+        <source>%1 longer: %2</source>
+        <translation>长 %1：%2</translation>
+    </message>
+    <message>
+        <source>%1 shorter: %2</source>
+        <translation>短 %1：%2</translation>
+    </message>
+    <message>
+        <source>one stage: no bubble</source>
+        <translation>只有一级：没有气泡</translation>
+    </message>
+    <message>
+        <source>one stage (pp=1): nobody waits for a neighbour, so there is no bubble</source>
+        <translation>只有一级（pp=1）：无需等待相邻级，因此没有气泡</translation>
+    </message>
+    <message>
+        <source>bubble %1 of the pipeline window</source>
+        <translation>气泡占流水线窗口 %1</translation>
+    </message>
+    <message>
+        <source>ideal %1 %2</source>
+        <translation>理想 %1 %2</translation>
+    </message>
+    <message>
+        <source>%1 stages, %2 micro-batches</source>
+        <translation>%1 级，%2 个微批次</translation>
+    </message>
+    <message>
+        <source>inferred: passes from runs of operators of one direction, micro-batches counted in their order</source>
+        <translation>推断：由同方向的连续算子得到各次通过，按其顺序计微批次</translation>
+    </message>
+    <message>
+        <source>inferred: stages from the process groups</source>
+        <translation>推断：由进程组得到流水级</translation>
+    </message>
+    <message>
+        <source>inferred: %1 = %2</source>
+        <translation>推断：%1 = %2</translation>
+    </message>
+    <message>
+        <source>micro-batch %1</source>
+        <translation>微批次 %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>this prediction</source>
+        <translation>本预测</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>Forward, input and weight gradient taken as equally long: this trace does not tell them apart.</source>
+        <translation>前向、输入梯度与权重梯度按等长处理：此轨迹无法区分。</translation>
+    </message>
+    <message>
+        <source>ideal of %1 equal stages, %2 micro-batches</source>
+        <translation>%1 个相同流水级、%2 个微批次的理想值</translation>
+    </message>
+</context>
+<context>
+    <name>PlanLines</name>
+    <message>
+        <source>chunks</source>
+        <translation>块数</translation>
+    </message>
+    <message>
+        <source>micro-b.</source>
+        <translation>微批次</translation>
+    </message>
+    <message>
+        <source>recompute</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值</translation>
+    </message>
+</context>
+<context>
+    <name>PlanRequest</name>
+    <message>
+        <source>These machines are not this one: the engine here runs on the processor.</source>
+        <translation>所选机器不是本机：此处的引擎在处理器上运行。</translation>
+    </message>
+    <message>
+        <source>The engine trains in f32 or bf16.</source>
+        <translation>引擎以 f32 或 bf16 训练。</translation>
+    </message>
+    <message>
+        <source>All ranks together need %1, this machine has %2.</source>
+        <translation>所有 rank 共需 %1，本机有 %2。</translation>
+    </message>
+</context>
+<context>
+    <name>PlanScatter</name>
+    <message>
+        <source>step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>peak memory of a rank</source>
+        <translation>单 rank 峰值内存</translation>
+    </message>
+    <message>
+        <source>%1: the device&apos;s memory</source>
+        <translation>%1：设备内存</translation>
+    </message>
+    <message>
+        <source>, does not fit</source>
+        <translation>，放不下</translation>
+    </message>
+</context>
+<context>
+    <name>PlanTableModel</name>
+    <message>
+        <source>tok/s</source>
+        <translation>token/s</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>throughput</source>
+        <translation>吞吐</translation>
+    </message>
+</context>
+<context>
+    <name>PlotTable</name>
+    <message>
+        <source>Copy the cell</source>
+        <translation>复制单元格</translation>
+    </message>
+    <message>
+        <source>Copy the selected rows as CSV</source>
+        <translation>将所选行复制为 CSV</translation>
+    </message>
+    <message>
+        <source>Copy the whole table as CSV</source>
+        <translation>将整个表格复制为 CSV</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionCard</name>
+    <message>
+        <source>Impossible: %1</source>
+        <translation>不可行：%1</translation>
+    </message>
+    <message>
+        <source>The recorded plan cannot be predicted: %1</source>
+        <translation>无法预测录制的计划：%1</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>memory %1</source>
+        <translation>内存 %1</translation>
+    </message>
+    <message>
+        <source>Model error on this trace&apos;s own plan: %1.</source>
+        <translation>模型在此轨迹自身计划上的误差：%1。</translation>
+    </message>
+    <message>
+        <source>Step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>From the first rank&apos;s start to the last rank&apos;s end: the median of the measured steps, and the simulated step.</source>
+        <translation>从第一个 rank 开始到最后一个 rank 结束：测量步的中位数，以及模拟步。</translation>
+    </message>
+    <message>
+        <source>tok/s</source>
+        <translation>token/s</translation>
+    </message>
+    <message>
+        <source>samples/s</source>
+        <translation>样本/s</translation>
+    </message>
+    <message>
+        <source>Throughput</source>
+        <translation>吞吐</translation>
+    </message>
+    <message>
+        <source>Global batch x sequence / step time.</source>
+        <translation>全局批量 x 序列长度 / 步时间。</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>Model FLOPs / (peak x devices x step time): the share of the devices&apos; peak that trains.</source>
+        <translation>模型 FLOPs / (峰值 x 设备数 x 步时间)：设备峰值中用于训练的比例。</translation>
+    </message>
+    <message>
+        <source>Peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>Largest sum of live buffers on the fullest rank.</source>
+        <translation>最满 rank 上活跃缓冲区的最大总和。</translation>
+    </message>
+    <message>
+        <source>Bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>Share of the pipeline&apos;s window in which a stage is not busy: (W - busy) / W, mean over the stages.</source>
+        <translation>流水线窗口中流水级不忙的比例：(W - 忙碌) / W，各级平均。</translation>
+    </message>
+    <message>
+        <source>Exposed communication</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>Share of the step in which a rank communicates and computes nothing beside it.</source>
+        <translation>一步中 rank 在通信而没有同时计算的比例。</translation>
+    </message>
+    <message>
+        <source>recorded</source>
+        <translation>录制值</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Between %1 and %2; most of it goes to %3.</source>
+        <translation>介于 %1 与 %2 之间；大部分用于%3。</translation>
     </message>
 </context>
 <context>
@@ -1066,6 +4170,26 @@ Choose another rank on the timeline.</source>
         <source>Finishing the file…</source>
         <translation>正在完成文件…</translation>
     </message>
+    <message>
+        <source>one rank; for example dp=2 pp=2 microbatches=4</source>
+        <translation>单个 rank；例如 dp=2 pp=2 microbatches=4</translation>
+    </message>
+    <message>
+        <source>wall clock: what happens here</source>
+        <translation>墙上时钟：本机的实际情况</translation>
+    </message>
+    <message>
+        <source>device clock: a device per rank</source>
+        <translation>设备时钟：每 rank 一个设备</translation>
+    </message>
+    <message>
+        <source>Pla&amp;n</source>
+        <translation>计划(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Cloc&amp;k</source>
+        <translation>时钟(&amp;K)</translation>
+    </message>
 </context>
 <context>
     <name>Samples</name>
@@ -1100,6 +4224,187 @@ Choose another rank on the timeline.</source>
     <message>
         <source>Synthetic: invented times, for trying how quick the views are</source>
         <translation>合成数据：时间是虚构的，用于体验视图的速度</translation>
+    </message>
+</context>
+<context>
+    <name>ScalingPage</name>
+    <message>
+        <source>Scaling efficiency</source>
+        <translation>扩展效率</translation>
+    </message>
+    <message>
+        <source>Use of the link</source>
+        <translation>链路利用</translation>
+    </message>
+    <message>
+        <source>What one step sends</source>
+        <translation>一步发送的内容</translation>
+    </message>
+    <message>
+        <source>Scaling efficiency over devices</source>
+        <translation>扩展效率随设备数变化</translation>
+    </message>
+    <message>
+        <source>Utilisation over link speed</source>
+        <translation>利用率随链路速度变化</translation>
+    </message>
+    <message>
+        <source>Bytes by algorithm</source>
+        <translation>按算法的字节数</translation>
+    </message>
+    <message>
+        <source>The trace does not say what was trained and on what: fill it in under What if.</source>
+        <translation>轨迹未说明训练了什么、在什么设备上：请在“假设”中补全。</translation>
+    </message>
+    <message>
+        <source>T_n = n · T_1</source>
+        <translation>T_n = n · T_1</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
+        <source>%1 devices: %2 efficiency
+step %3, %4 samples/s</source>
+        <translation>%1 个设备：效率 %2
+一步 %3，%4 样本/s</translation>
+    </message>
+    <message>
+        <source>devices, each with the same share of the batch</source>
+        <translation>设备数，每个设备的批量份额相同</translation>
+    </message>
+    <message>
+        <source>T_n / (n T_1)</source>
+        <translation>T_n / (n T_1)</translation>
+    </message>
+    <message>
+        <source>%1 at %2 devices, %3 at %4 (cost model)</source>
+        <translation>%2 个设备时 %1，%4 个时 %3（成本模型）</translation>
+    </message>
+    <message>
+        <source> · part of the specification is guessed</source>
+        <translation> · 部分说明为猜测</translation>
+    </message>
+    <message>
+        <source>One device sends nothing.</source>
+        <translation>单设备不发送任何数据。</translation>
+    </message>
+    <message>
+        <source>speed of the step, of what it could be</source>
+        <translation>一步的速度，占可能值</translation>
+    </message>
+    <message>
+        <source>utilisation</source>
+        <translation>利用率</translation>
+    </message>
+    <message>
+        <source>all that the link carries</source>
+        <translation>链路的全部能力</translation>
+    </message>
+    <message>
+        <source>%1: %2 at %3</source>
+        <translation>%1：%3 时 %2</translation>
+    </message>
+    <message>
+        <source>every link at %1: step %2, the busiest rank uses %3 of it</source>
+        <translation>所有链路为 %1：一步 %2，最忙的 rank 使用其中 %3</translation>
+    </message>
+    <message>
+        <source>speed of every link [b/s]</source>
+        <translation>每条链路的速度 [b/s]</translation>
+    </message>
+    <message>
+        <source>bytes sent / (step time × link)</source>
+        <translation>发送字节 / (步时间 × 链路)</translation>
+    </message>
+    <message>
+        <source>a faster network is used less well: %1 at %2, %3 at %4</source>
+        <translation>网络越快利用率越低：%2 时 %1，%4 时 %3</translation>
+    </message>
+    <message>
+        <source>group</source>
+        <translation>组</translation>
+    </message>
+    <message>
+        <source>ranks</source>
+        <translation>rank 数</translation>
+    </message>
+    <message>
+        <source>Members of one group</source>
+        <translation>单个组的成员数</translation>
+    </message>
+    <message>
+        <source>operations</source>
+        <translation>操作数</translation>
+    </message>
+    <message>
+        <source>Of all groups of that name, in one step</source>
+        <translation>该名称的所有组在一步内的合计</translation>
+    </message>
+    <message>
+        <source>buffers</source>
+        <translation>缓冲区</translation>
+    </message>
+    <message>
+        <source>Payload of all operations</source>
+        <translation>所有操作的载荷</translation>
+    </message>
+    <message>
+        <source>published formula</source>
+        <translation>公开的公式</translation>
+    </message>
+    <message>
+        <source>As articles count it, everybody sends everything to everybody, 2 bytes per number; hover for the formula</source>
+        <translation>按文章的算法：每个成员向所有成员发送全部数据，每个数 2 字节；悬停查看公式</translation>
+    </message>
+    <message>
+        <source>naive broadcast</source>
+        <translation>朴素广播</translation>
+    </message>
+    <message>
+        <source>n(n−1) times each of the step&apos;s buffers</source>
+        <translation>该步每个缓冲区的 n(n−1) 倍</translation>
+    </message>
+    <message>
+        <source>ring</source>
+        <translation>环形</translation>
+    </message>
+    <message>
+        <source>2(n−1) times each all-reduce&apos;s buffer, n−1 times each gather&apos;s or scatter&apos;s</source>
+        <translation>每个 all-reduce 缓冲区的 2(n−1) 倍，每个 gather 或 scatter 的 n−1 倍</translation>
+    </message>
+    <message>
+        <source>tree</source>
+        <translation>树形</translation>
+    </message>
+    <message>
+        <source>2(n−1) times each all-reduce&apos;s buffer, fewer rounds</source>
+        <translation>每个 all-reduce 缓冲区的 2(n−1) 倍，轮数更少</translation>
+    </message>
+    <message>
+        <source>hierarchical</source>
+        <translation>分层</translation>
+    </message>
+    <message>
+        <source>Inside nodes, then between them; only where groups span nodes</source>
+        <translation>先节点内，再节点间；仅当组跨节点时</translation>
+    </message>
+    <message>
+        <source>sent</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>What all ranks together sent (predictions: would send)</source>
+        <translation>所有 rank 共发送的量（预测则为将发送的量）</translation>
+    </message>
+    <message>
+        <source>sent / naive</source>
+        <translation>发送 / 朴素</translation>
+    </message>
+    <message>
+        <source>%1 sent; sending everything to everybody would be %2</source>
+        <translation>发送了 %1；若向所有成员发送全部则为 %2</translation>
     </message>
 </context>
 <context>
@@ -1454,6 +4759,190 @@ Fourwalls 录制的跟踪都有标记；在 PyTorch 中，请在每次迭代后�
     </message>
 </context>
 <context>
+    <name>StragglersPage</name>
+    <message>
+        <source>Arrival skew</source>
+        <translation>到达偏差</translation>
+    </message>
+    <message>
+        <source>Who is late</source>
+        <translation>谁迟到</translation>
+    </message>
+    <message>
+        <source>Skew of arrivals over the step</source>
+        <translation>一步内的到达偏差</translation>
+    </message>
+    <message>
+        <source>Lateness by rank</source>
+        <translation>各 rank 的迟到情况</translation>
+    </message>
+    <message>
+        <source>rank %1 comes last in %2 of its operations and causes %3 of all waiting</source>
+        <translation>rank %1 在其 %2 的操作中最后到达，造成全部等待的 %3</translation>
+    </message>
+    <message>
+        <source>all ranks arrive together</source>
+        <translation>所有 rank 同时到达</translation>
+    </message>
+    <message>
+        <source>no operation of %1 has members on several ranks of this trace</source>
+        <translation>%1 中没有跨此轨迹多个 rank 的操作</translation>
+    </message>
+    <message>
+        <source>rank %1 +%2</source>
+        <translation>rank %1 +%2</translation>
+    </message>
+    <message>
+        <source>%1, %2
+arrivals: %3</source>
+        <translation>%1，%2
+到达：%3</translation>
+    </message>
+    <message>
+        <source>since the step&apos;s begin [ms]</source>
+        <translation>自该步开始 [ms]</translation>
+    </message>
+    <message>
+        <source>last arrival − first arrival</source>
+        <translation>最后到达 − 最先到达</translation>
+    </message>
+    <message>
+        <source>median %1, longest %2; ◆ rank %3 came last</source>
+        <translation>中位数 %1，最长 %2；◆ rank %3 最后到达</translation>
+    </message>
+    <message>
+        <source>no skew</source>
+        <translation>没有偏差</translation>
+    </message>
+    <message>
+        <source>All members of every operation arrive at the same instant.</source>
+        <translation>每次操作的所有成员同时到达。</translation>
+    </message>
+    <message>
+        <source>No operation has members on several ranks of this trace: there is nobody to wait for.</source>
+        <translation>没有操作跨此轨迹的多个 rank：无需等待任何 rank。</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>came last</source>
+        <translation>最后到达</translation>
+    </message>
+    <message>
+        <source>Share of its operations in which this rank arrived last</source>
+        <translation>该 rank 最后到达的操作所占比例</translation>
+    </message>
+    <message>
+        <source>times</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>Operations in which it came last, of all that it took part in with others</source>
+        <translation>它最后到达的操作数，占它与其他 rank 共同参与的操作</translation>
+    </message>
+    <message>
+        <source>behind</source>
+        <translation>落后</translation>
+    </message>
+    <message>
+        <source>Own arrival minus first arrival, mean per operation</source>
+        <translation>自身到达减去最先到达，每次操作的平均值</translation>
+    </message>
+    <message>
+        <source>waited</source>
+        <translation>已等待</translation>
+    </message>
+    <message>
+        <source>Own arrival to last arrival, added up</source>
+        <translation>自身到达至最后到达，累加</translation>
+    </message>
+    <message>
+        <source>others waited for it</source>
+        <translation>其他 rank 等待它</translation>
+    </message>
+    <message>
+        <source>What the others waited in operations in which this rank came last, added up over them</source>
+        <translation>在该 rank 最后到达的操作中其他 rank 的等待，累加</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+</context>
+<context>
+    <name>TablesView</name>
+    <message>
+        <source>reading…</source>
+        <translation>正在读取…</translation>
+    </message>
+    <message>
+        <source>none in the visible range</source>
+        <translation>可见范围内没有</translation>
+    </message>
+    <message>
+        <source>the trace has none</source>
+        <translation>此轨迹没有</translation>
+    </message>
+    <message>
+        <source>%1 of %2 rows</source>
+        <translation>%2 行中的 %1 行</translation>
+    </message>
+    <message>
+        <source>the first %1 of %2 rows</source>
+        <translation>%2 行中的前 %1 行</translation>
+    </message>
+    <message>
+        <source>the first %1 rows; zoom in to see others</source>
+        <translation>前 %1 行；放大以查看其他行</translation>
+    </message>
+    <message>
+        <source>%1 rows</source>
+        <translation>%1 行</translation>
+    </message>
+    <message>
+        <source>visible range</source>
+        <translation>可见范围</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>Open a trace first.</source>
+        <translation>请先打开一个轨迹。</translation>
+    </message>
+    <message>
+        <source>Tables</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表</translation>
+    </message>
+    <message>
+        <source>Filter</source>
+        <translation>筛选</translation>
+    </message>
+    <message>
+        <source>Filter the rows</source>
+        <translation>筛选行</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>Double click: show it in the timeline</source>
+        <translation>双击：在时间线中显示</translation>
+    </message>
+    <message>
+        <source>Next table</source>
+        <translation>下一个表</translation>
+    </message>
+</context>
+<context>
     <name>TimePlot</name>
     <message>
         <source>backward</source>
@@ -1798,6 +5287,589 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
 </context>
 <context>
+    <name>TraceTables</name>
+    <message>
+        <source>step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>begin</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>损失</translation>
+    </message>
+    <message>
+        <source>learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>gradient norm</source>
+        <translation>梯度范数</translation>
+    </message>
+    <message>
+        <source>samples</source>
+        <translation>样本数</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>token 数</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>host</source>
+        <translation>主机</translation>
+    </message>
+    <message>
+        <source>pipeline stage</source>
+        <translation>流水级</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>stands for</source>
+        <translation>代表 rank 数</translation>
+    </message>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>exposed communication</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>idle</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>at</source>
+        <translation>时刻</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>gradients</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <source>optimizer state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>temporaries</source>
+        <translation>临时量</translation>
+    </message>
+    <message>
+        <source>communication buffers</source>
+        <translation>通信缓冲区</translation>
+    </message>
+    <message>
+        <source>workspace</source>
+        <translation>工作区</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>resident</source>
+        <translation>常驻</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>operator</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>total</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>mean</source>
+        <translation>平均</translation>
+    </message>
+    <message>
+        <source>longest</source>
+        <translation>最长</translation>
+    </message>
+    <message>
+        <source>FLOP/s</source>
+        <translation>FLOP/s</translation>
+    </message>
+    <message>
+        <source>details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>track</source>
+        <translation>轨道</translation>
+    </message>
+    <message>
+        <source>micro-batch</source>
+        <translation>微批次</translation>
+    </message>
+    <message>
+        <source>operation</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>group</source>
+        <translation>组</translation>
+    </message>
+    <message>
+        <source>number</source>
+        <translation>序号</translation>
+    </message>
+    <message>
+        <source>transfer</source>
+        <translation>传输</translation>
+    </message>
+    <message>
+        <source>payload</source>
+        <translation>载荷</translation>
+    </message>
+    <message>
+        <source>sent</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>peer</source>
+        <translation>对端</translation>
+    </message>
+    <message>
+        <source>algorithm</source>
+        <translation>算法</translation>
+    </message>
+    <message>
+        <source>protocol</source>
+        <translation>协议</translation>
+    </message>
+    <message>
+        <source>bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>category</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>life</source>
+        <translation>生存期</translation>
+    </message>
+    <message>
+        <source>address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>counter</source>
+        <translation>计数器</translation>
+    </message>
+    <message>
+        <source>value</source>
+        <translation>数值</translation>
+    </message>
+    <message>
+        <source>event</source>
+        <translation>事件</translation>
+    </message>
+    <message>
+        <source>text</source>
+        <translation>文字</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>to</source>
+        <translation>目标</translation>
+    </message>
+    <message>
+        <source>messages</source>
+        <translation>消息数</translation>
+    </message>
+    <message>
+        <source>members</source>
+        <translation>成员数</translation>
+    </message>
+    <message>
+        <source>ranks</source>
+        <translation>rank 数</translation>
+    </message>
+    <message>
+        <source>transport</source>
+        <translation>传输方式</translation>
+    </message>
+    <message>
+        <source>what</source>
+        <translation>内容</translation>
+    </message>
+    <message>
+        <source>why</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Ranks</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>Memory peaks</source>
+        <translation>内存峰值</translation>
+    </message>
+    <message>
+        <source>Operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Slices</source>
+        <translation>切片</translation>
+    </message>
+    <message>
+        <source>Collectives</source>
+        <translation>集合通信</translation>
+    </message>
+    <message>
+        <source>Collectives, added up</source>
+        <translation>集合通信合计</translation>
+    </message>
+    <message>
+        <source>Allocations</source>
+        <translation>内存分配</translation>
+    </message>
+    <message>
+        <source>Counters</source>
+        <translation>计数器</translation>
+    </message>
+    <message>
+        <source>Events</source>
+        <translation>事件</translation>
+    </message>
+    <message>
+        <source>Traffic</source>
+        <translation>流量</translation>
+    </message>
+    <message>
+        <source>Process groups</source>
+        <translation>进程组</translation>
+    </message>
+    <message>
+        <source>Audit</source>
+        <translation>审计</translation>
+    </message>
+</context>
+<context>
+    <name>TrafficCard</name>
+    <message>
+        <source>Traffic</source>
+        <translation>流量</translation>
+    </message>
+    <message>
+        <source>wire</source>
+        <translation>线上字节</translation>
+    </message>
+    <message>
+        <source>Bytes that were really sent</source>
+        <translation>实际发送的字节</translation>
+    </message>
+    <message>
+        <source>payload</source>
+        <translation>载荷</translation>
+    </message>
+    <message>
+        <source>Buffers handed to operations, shared out by what was sent to whom</source>
+        <translation>提交给操作的缓冲区，按发送对象分摊</translation>
+    </message>
+    <message>
+        <source>Process group</source>
+        <translation>进程组</translation>
+    </message>
+    <message>
+        <source>Traffic from rank to rank</source>
+        <translation>rank 之间的流量</translation>
+    </message>
+    <message>
+        <source>from rank</source>
+        <translation>发送 rank</translation>
+    </message>
+    <message>
+        <source>to rank</source>
+        <translation>接收 rank</translation>
+    </message>
+    <message>
+        <source>all groups</source>
+        <translation>所有组</translation>
+    </message>
+    <message>
+        <source>no traffic between ranks</source>
+        <translation>rank 之间没有流量</translation>
+    </message>
+    <message>
+        <source>most: rank %1 → %2, %3</source>
+        <translation>最多：rank %1 → %2，%3</translation>
+    </message>
+    <message>
+        <source> · recorded, whole trace</source>
+        <translation> · 录制，整个轨迹</translation>
+    </message>
+    <message>
+        <source> · derived from the operations of %1, rings assumed</source>
+        <translation> · 由%1的操作推导，假定为环形</translation>
+    </message>
+    <message>
+        <source> · derived from the operations of %1 and their algorithm</source>
+        <translation> · 由%1的操作及其算法推导</translation>
+    </message>
+    <message>
+        <source> · modelled, one step</source>
+        <translation> · 建模，一步</translation>
+    </message>
+</context>
+<context>
+    <name>TuningView</name>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Search all</source>
+        <translation>搜索全部</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>%1 plans priced, %2 fit</source>
+        <translation>已评估 %1 个计划，%2 个放得下</translation>
+    </message>
+    <message>
+        <source>searching: </source>
+        <translation>正在搜索：</translation>
+    </message>
+    <message>
+        <source> (stopped early)</source>
+        <translation>（提前停止）</translation>
+    </message>
+    <message>
+        <source>best: %1, %2, %3</source>
+        <translation>最佳：%1，%2，%3</translation>
+    </message>
+    <message>
+        <source>no plan fits into the devices&apos; memory</source>
+        <translation>没有计划放得进设备内存</translation>
+    </message>
+    <message>
+        <source>no plan divides this network and batch over so many devices</source>
+        <translation>没有计划能把此网络和批量分到这么多设备上</translation>
+    </message>
+    <message>
+        <source>no plan</source>
+        <translation>没有计划</translation>
+    </message>
+    <message>
+        <source>this run (predicted)</source>
+        <translation>本次运行（预测）</translation>
+    </message>
+    <message>
+        <source>sliders</source>
+        <translation>滑块</translation>
+    </message>
+    <message>
+        <source>plan of the search</source>
+        <translation>搜索得到的计划</translation>
+    </message>
+    <message>
+        <source>Open or record a trace to search for a better plan.</source>
+        <translation>打开或录制一个轨迹，搜索更好的计划。</translation>
+    </message>
+    <message>
+        <source>The plans of this network cannot be searched. %1</source>
+        <translation>无法搜索此网络的计划。%1</translation>
+    </message>
+    <message>
+        <source>This trace does not say which network ran on which machines.
+Open the What-if sliders and choose them to search for a plan.</source>
+        <translation>此轨迹未说明哪个网络在哪些机器上运行。
+请打开“假设”滑块选择它们，以搜索计划。</translation>
+    </message>
+    <message>
+        <source>fits</source>
+        <translation>放得下</translation>
+    </message>
+    <message>
+        <source>nothing is quicker and smaller</source>
+        <translation>没有更快且更小的</translation>
+    </message>
+    <message>
+        <source>does not fit</source>
+        <translation>放不下</translation>
+    </message>
+    <message>
+        <source>Plans</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Best plans</source>
+        <translation>最佳计划</translation>
+    </message>
+    <message>
+        <source>double click: into the sliders</source>
+        <translation>双击：载入滑块</translation>
+    </message>
+    <message>
+        <source>What plans are made of</source>
+        <translation>计划的构成</translation>
+    </message>
+    <message>
+        <source>drag on an axis to keep only some</source>
+        <translation>在轴上拖动以只保留一部分</translation>
+    </message>
+    <message>
+        <source>Goodput</source>
+        <translation>有效率</translation>
+    </message>
+    <message>
+        <source>Devices</source>
+        <translation>设备数</translation>
+    </message>
+    <message>
+        <source>What is best</source>
+        <translation>什么最佳</translation>
+    </message>
+    <message>
+        <source>Shortest step, smallest peak, or fewest device-seconds (which may leave devices idle)</source>
+        <translation>最短的步、最小的峰值，或最少的设备秒（可能让部分设备空闲）</translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation>清除</translation>
+    </message>
+    <message>
+        <source>A device fails every</source>
+        <translation>设备故障间隔</translation>
+    </message>
+    <message>
+        <source>checkpoint</source>
+        <translation>检查点</translation>
+    </message>
+    <message>
+        <source>restart</source>
+        <translation>重启</translation>
+    </message>
+    <message>
+        <source>Mean time between failures of one device; the job fails with any of them: M = MTBF / devices</source>
+        <translation>单设备平均无故障时间；任一设备故障作业即失败：M = MTBF / 设备数</translation>
+    </message>
+    <message>
+        <source>Time to write a checkpoint d; best interval by Daly: sqrt(2dM) with corrections</source>
+        <translation>写一个检查点的时间 d；Daly 的最佳间隔：sqrt(2dM) 加修正</translation>
+    </message>
+    <message>
+        <source>From a failure until training goes on: detection, new nodes, loading</source>
+        <translation>从故障到恢复训练：检测、换节点、加载</translation>
+    </message>
+    <message>
+        <source>Step time against peak memory of every plan</source>
+        <translation>每个计划的步时间对峰值内存</translation>
+    </message>
+    <message>
+        <source>Degrees, time and memory of every plan as lines</source>
+        <translation>以折线表示每个计划的并行度、时间与内存</translation>
+    </message>
+    <message>
+        <source>shortest step</source>
+        <translation>最短的步</translation>
+    </message>
+    <message>
+        <source>smallest peak</source>
+        <translation>最小的峰值</translation>
+    </message>
+    <message>
+        <source>fewest device-seconds</source>
+        <translation>最少的设备秒</translation>
+    </message>
+    <message>
+        <source>Tuning: search or stop</source>
+        <translation>调优：搜索或停止</translation>
+    </message>
+    <message>
+        <source>Tuning: show all plans</source>
+        <translation>调优：显示全部计划</translation>
+    </message>
+    <message>
+        <source>Tuning: the chosen plan into the sliders</source>
+        <translation>调优：将所选计划载入滑块</translation>
+    </message>
+</context>
+<context>
     <name>ViewTitle</name>
     <message>
         <source>Welcome</source>
@@ -1814,6 +5886,42 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Steps</source>
         <translation>训练步</translation>
+    </message>
+    <message>
+        <source>Overview</source>
+        <translation>概览</translation>
+    </message>
+    <message>
+        <source>Communication</source>
+        <translation>通信</translation>
+    </message>
+    <message>
+        <source>Performance</source>
+        <translation>性能</translation>
+    </message>
+    <message>
+        <source>Pipeline</source>
+        <translation>流水线</translation>
+    </message>
+    <message>
+        <source>Tuning</source>
+        <translation>调优</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Tables</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Demos</source>
+        <translation>演示</translation>
+    </message>
+    <message>
+        <source>Claims</source>
+        <translation>说法</translation>
     </message>
 </context>
 <context>
@@ -2120,6 +6228,125 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
 </context>
 <context>
+    <name>WaterfallPlot</name>
+    <message>
+        <source>peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>exposed comm</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>exposed copy</source>
+        <translation>暴露拷贝</translation>
+    </message>
+    <message>
+        <source>idle</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>data loading</source>
+        <translation>数据加载</translation>
+    </message>
+    <message>
+        <source>launch</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>synchronise</source>
+        <translation>同步</translation>
+    </message>
+    <message>
+        <source>other idle</source>
+        <translation>其他空闲</translation>
+    </message>
+    <message>
+        <source>memory-bound</source>
+        <translation>内存受限</translation>
+    </message>
+    <message>
+        <source>inefficiency</source>
+        <translation>低效</translation>
+    </message>
+    <message>
+        <source>recompute</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>achieved</source>
+        <translation>实际达到</translation>
+    </message>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>All the time that the ranks have in one step; at peak FLOP/s this is 100 %.</source>
+        <translation>各 rank 在一步内拥有的全部时间；以峰值 FLOP/s 计为 100 %。</translation>
+    </message>
+    <message>
+        <source>A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.</source>
+        <translation>流水级等待相邻级，或在一步的开头和结尾空闲。</translation>
+    </message>
+    <message>
+        <source>Transfers, and waiting in collectives, that no computation hides.</source>
+        <translation>没有被计算隐藏的传输与集合通信等待。</translation>
+    </message>
+    <message>
+        <source>Copies between host and device that nothing hides.</source>
+        <translation>没有被隐藏的主机与设备间拷贝。</translation>
+    </message>
+    <message>
+        <source>Nothing runs on the device, for none of the other reasons.</source>
+        <translation>设备上没有任何运行，且不属于其他原因。</translation>
+    </message>
+    <message>
+        <source>Idle: waiting for the next samples.</source>
+        <translation>空闲：等待下一批样本。</translation>
+    </message>
+    <message>
+        <source>Idle: the host does not launch kernels quickly enough.</source>
+        <translation>空闲：主机启动内核不够快。</translation>
+    </message>
+    <message>
+        <source>Idle: the host waits for the device, or ranks for one another.</source>
+        <translation>空闲：主机等待设备，或 rank 互相等待。</translation>
+    </message>
+    <message>
+        <source>Idle for reasons that the trace does not tell.</source>
+        <translation>空闲：轨迹未说明原因。</translation>
+    </message>
+    <message>
+        <source>Kernels whose bytes take longer than their FLOPs: compute time beyond FLOPs / peak.</source>
+        <translation>访存时间长于运算时间的内核：超出 FLOPs / 峰值的计算时间。</translation>
+    </message>
+    <message>
+        <source>Compute-bound kernels: their time beyond FLOPs / peak.</source>
+        <translation>计算受限内核：超出 FLOPs / 峰值的时间。</translation>
+    </message>
+    <message>
+        <source>FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).</source>
+        <translation>不保留激活而在反向中重做的 FLOPs：FLOPs / (峰值 × 时间)。</translation>
+    </message>
+    <message>
+        <source>Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).</source>
+        <translation>模型 FLOP/s 利用率：模型 FLOPs / (峰值 × 设备数 × 步时间)。</translation>
+    </message>
+    <message>
+        <source>Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.</source>
+        <translation>有计算的时间。FLOPs 或峰值未知，因此无法细分。</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+</context>
+<context>
     <name>WelcomePage</name>
     <message>
         <source>See inside a training step</source>
@@ -2157,12 +6384,375 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)</source>
         <translation>Fourwalls、PyTorch、Chrome、内存快照、Nsight (Ctrl+O)</translation>
     </message>
+    <message>
+        <source>See a demo</source>
+        <translation>看演示</translation>
+    </message>
+    <message>
+        <source>Understand one wall in a minute (Ctrl+D)</source>
+        <translation>一分钟理解一堵墙（Ctrl+D）</translation>
+    </message>
+</context>
+<context>
+    <name>WhatIf</name>
+    <message>
+        <source>plan from a plot</source>
+        <translation>来自图的计划</translation>
+    </message>
+</context>
+<context>
+    <name>WhatIfPanel</name>
+    <message>
+        <source>Open or record a trace: its plan is where the sliders start.</source>
+        <translation>打开或录制一个轨迹：滑块从它的计划开始。</translation>
+    </message>
+    <message>
+        <source>This trace does not say which network ran on which machines, and too little of it shows. Choose them to start from.</source>
+        <translation>此轨迹未说明哪个网络在哪些机器上运行，能看出的也太少。请选择它们作为起点。</translation>
+    </message>
+    <message>
+        <source>Nothing else fits: the other values are kept or the network does not divide.</source>
+        <translation>没有其他可行值：其他值被保持，或网络无法整除。</translation>
+    </message>
+    <message>
+        <source>%1 = %2 (%3)</source>
+        <translation>%1 = %2（%3）</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n value(s) are not in the trace itself</source>
+        <translation>
+            <numerusform>%n 个值不在轨迹中</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>as recorded</source>
+        <translation>与录制一致</translation>
+    </message>
+    <message>
+        <source>Run this plan with the embedded engine on this machine and compare it with the prediction</source>
+        <translation>用内置引擎在本机运行此计划并与预测比较</translation>
+    </message>
+    <message>
+        <source>framework</source>
+        <translation>框架</translation>
+    </message>
+    <message>
+        <source>Devices</source>
+        <translation>设备数</translation>
+    </message>
+    <message>
+        <source>Data parallel</source>
+        <translation>数据并行</translation>
+    </message>
+    <message>
+        <source>Tensor parallel</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
+        <source>Pipeline stages</source>
+        <translation>流水级数</translation>
+    </message>
+    <message>
+        <source>Context parallel</source>
+        <translation>上下文并行</translation>
+    </message>
+    <message>
+        <source>Expert parallel</source>
+        <translation>专家并行</translation>
+    </message>
+    <message>
+        <source>Global batch</source>
+        <translation>全局批量</translation>
+    </message>
+    <message>
+        <source>Micro-batches</source>
+        <translation>微批次数</translation>
+    </message>
+    <message>
+        <source>Micro-batch size</source>
+        <translation>微批次大小</translation>
+    </message>
+    <message>
+        <source>Sequence</source>
+        <translation>序列长度</translation>
+    </message>
+    <message>
+        <source>ZeRO stage</source>
+        <translation>ZeRO 阶段</translation>
+    </message>
+    <message>
+        <source>Chunks per stage</source>
+        <translation>每级块数</translation>
+    </message>
+    <message>
+        <source>Link in the node</source>
+        <translation>节点内链路</translation>
+    </message>
+    <message>
+        <source>Network adapter</source>
+        <translation>网卡</translation>
+    </message>
+    <message>
+        <source>Devices = data x tensor x pipeline x context parallel. Expert parallelism lies inside data x context.</source>
+        <translation>设备数 = 数据 x 张量 x 流水线 x 上下文并行。专家并行位于数据 x 上下文之内。</translation>
+    </message>
+    <message>
+        <source>Replicas that see different samples. Gradients are reduced once per step: a ring sends 2(n-1)/n of them per rank.</source>
+        <translation>处理不同样本的副本。每步归约一次梯度：环形时每 rank 发送其 2(n-1)/n。</translation>
+    </message>
+    <message>
+        <source>Ranks that share every layer&apos;s matrices. Activations are reduced twice per layer and pass: keep it inside a node.</source>
+        <translation>共享每层矩阵的 rank。每层每次通过归约激活两次：应放在节点内。</translation>
+    </message>
+    <message>
+        <source>Stages that share out the layers. The bubble of p stages and m micro-batches is (p-1)/(m+p-1) of the pipeline&apos;s window for 1F1B.</source>
+        <translation>分担各层的流水级。1F1B 下 p 级、m 个微批次的气泡为流水线窗口的 (p-1)/(m+p-1)。</translation>
+    </message>
+    <message>
+        <source>Ranks that share out each sequence; keys and values go round.</source>
+        <translation>分担每个序列的 rank；键和值循环传递。</translation>
+    </message>
+    <message>
+        <source>Ranks that share out the experts; tokens travel by all-to-all.</source>
+        <translation>分担专家的 rank；token 通过 all-to-all 传递。</translation>
+    </message>
+    <message>
+        <source>Samples per step over all ranks = data parallel x micro-batches x micro-batch size.</source>
+        <translation>所有 rank 每步样本数 = 数据并行 x 微批次数 x 微批次大小。</translation>
+    </message>
+    <message>
+        <source>Passes per step and replica, whose gradients are accumulated: more of them, smaller bubble.</source>
+        <translation>每步每副本的通过次数，梯度累积：越多气泡越小。</translation>
+    </message>
+    <message>
+        <source>Samples in one pass: larger ones use the device better and keep more activations.</source>
+        <translation>一次通过的样本数：越大设备利用越好，保留的激活越多。</translation>
+    </message>
+    <message>
+        <source>Tokens per sample. Attention&apos;s work grows with its square.</source>
+        <translation>每样本 token 数。注意力的计算量随其平方增长。</translation>
+    </message>
+    <message>
+        <source>What data-parallel ranks share out instead of each holding it: 1 optimizer states, 2 also gradients, 3 also weights, which are gathered layer by layer.</source>
+        <translation>数据并行 rank 分担而不各自保存的内容：1 优化器状态，2 加梯度，3 再加权重（逐层收集）。</translation>
+    </message>
+    <message>
+        <source>Virtual stages per rank (interleaved): the bubble shrinks to (p-1)/(vm+p-1), messages are v times as many.</source>
+        <translation>每 rank 的虚拟流水级（交错）：气泡缩小到 (p-1)/(vm+p-1)，消息数为 v 倍。</translation>
+    </message>
+    <message>
+        <source>Rate of one device towards the others of its node, one direction.</source>
+        <translation>单设备到同节点其他设备的速率，单向。</translation>
+    </message>
+    <message>
+        <source>Rate of one network adapter, one direction.</source>
+        <translation>单块网卡的速率，单向。</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>Keep the optimizer&apos;s states in the host&apos;s memory and update there.</source>
+        <translation>将优化器状态放在主机内存中并在那里更新。</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>Copy activations to the host after forward and back before backward.</source>
+        <translation>前向后将激活拷贝到主机，反向前再拷回。</translation>
+    </message>
+    <message>
+        <source>parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>Keep weights in the host&apos;s memory and fetch each layer&apos;s before its pass.</source>
+        <translation>将权重放在主机内存中，每层使用前取回。</translation>
+    </message>
+    <message>
+        <source>Overlap</source>
+        <translation>重叠</translation>
+    </message>
+    <message>
+        <source>Communicate beside computation where the framework can.</source>
+        <translation>在框架允许处让通信与计算并行。</translation>
+    </message>
+    <message>
+        <source>Fusion</source>
+        <translation>融合</translation>
+    </message>
+    <message>
+        <source>Several small operators in one kernel: less memory traffic, fewer launches.</source>
+        <translation>多个小算子合为一个内核：更少访存，更少启动。</translation>
+    </message>
+    <message>
+        <source>Fused attention</source>
+        <translation>融合注意力</translation>
+    </message>
+    <message>
+        <source>Scores, softmax and values in one kernel, without the scores in memory.</source>
+        <translation>得分、softmax 与值在一个内核中完成，得分不写入内存。</translation>
+    </message>
+    <message>
+        <source>Seq. parallel</source>
+        <translation>序列并行</translation>
+    </message>
+    <message>
+        <source>Sequence parallelism: tensor-parallel ranks also share out norms and dropouts along the sequence, which saves activations.</source>
+        <translation>序列并行：张量并行 rank 还沿序列分担归一化与 dropout，从而节省激活。</translation>
+    </message>
+    <message>
+        <source>What if</source>
+        <translation>假设</translation>
+    </message>
+    <message>
+        <source>Network</source>
+        <translation>网络</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>机器</translation>
+    </message>
+    <message>
+        <source>Framework</source>
+        <translation>框架</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>调度</translation>
+    </message>
+    <message>
+        <source>Recompute</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>精度</translation>
+    </message>
+    <message>
+        <source>To the host</source>
+        <translation>卸载到主机</translation>
+    </message>
+    <message>
+        <source>The network&apos;s architecture, as a preset</source>
+        <translation>网络架构（预设）</translation>
+    </message>
+    <message>
+        <source>Devices, nodes and links, as a preset</source>
+        <translation>设备、节点与链路（预设）</translation>
+    </message>
+    <message>
+        <source>What fuses, overlaps and keeps what: a named, versioned preset</source>
+        <translation>融合、重叠与保留的方式：具名且带版本的预设</translation>
+    </message>
+    <message>
+        <source>Drop activations after forward and compute them again in backward: none, those of the attention core, or all inside a layer.</source>
+        <translation>前向后丢弃激活并在反向中重新计算：无、注意力核心的，或层内全部。</translation>
+    </message>
+    <message>
+        <source>In which order a stage works on micro-batches; only with a pipeline.</source>
+        <translation>流水级处理微批次的顺序；仅在有流水线时。</translation>
+    </message>
+    <message>
+        <source>Of weights, activations and matrix products.</source>
+        <translation>权重、激活与矩阵乘的精度。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undo the last change of the sliders</source>
+        <translation>撤销滑块的上一次更改</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>重做</translation>
+    </message>
+    <message>
+        <source>Redo the change of the sliders</source>
+        <translation>重做滑块的更改</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Hide the sliders</source>
+        <translation>隐藏滑块</translation>
+    </message>
+    <message>
+        <source>As recorded</source>
+        <translation>恢复录制值</translation>
+    </message>
+    <message>
+        <source>Set everything to what was recorded</source>
+        <translation>全部设为录制值</translation>
+    </message>
+    <message>
+        <source>Record this now</source>
+        <translation>立即录制</translation>
+    </message>
+    <message>
+        <source>Copy command</source>
+        <translation>复制命令</translation>
+    </message>
+    <message>
+        <source>Command that predicts this plan</source>
+        <translation>预测此计划的命令</translation>
+    </message>
+    <message>
+        <source>Command that records this plan</source>
+        <translation>录制此计划的命令</translation>
+    </message>
+    <message>
+        <source>Start from these</source>
+        <translation>由此开始</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::CommunicationView</name>
+    <message>
+        <source>Communication</source>
+        <translation>通信</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::CompareView</name>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
 </context>
 <context>
     <name>fourwalls::views::MemoryView</name>
     <message>
         <source>Memory</source>
         <translation>内存</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::OverviewView</name>
+    <message>
+        <source>Overview</source>
+        <translation>概览</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::PerformanceView</name>
+    <message>
+        <source>Performance</source>
+        <translation>性能</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::PipelineView</name>
+    <message>
+        <source>Pipeline</source>
+        <translation>流水线</translation>
     </message>
 </context>
 <context>
@@ -2286,10 +6876,24 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
 </context>
 <context>
+    <name>fourwalls::views::TablesView</name>
+    <message>
+        <source>Tables</source>
+        <translation>表格</translation>
+    </message>
+</context>
+<context>
     <name>fourwalls::views::TimelineView</name>
     <message>
         <source>Timeline</source>
         <translation>时间线</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::TuningView</name>
+    <message>
+        <source>Tuning</source>
+        <translation>调优</translation>
     </message>
 </context>
 </TS>
