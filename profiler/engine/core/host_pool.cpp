@@ -59,7 +59,10 @@ Instant HostPool::copy(const char* name, const Tensor& from, const Tensor& to, I
     if (m_recorder.virtualClock()) {
         begin = std::max({begin, ready, portFree});
         end = begin;
-        if (m_bytesPerSecond > 0) end = begin + Duration::fromSeconds(static_cast<double>(bytes) / m_bytesPerSecond);
+        if (m_bytesPerSecond > 0) {
+            constexpr double kLongest = 1e6; // [s]; keeps absurdly slow links within what an instant can hold
+            end = begin + Duration::fromSeconds(std::min(static_cast<double>(bytes) / m_bytesPerSecond, kLongest));
+        }
         portFree = end;
     }
     m_recorder.copy(name, bytes, begin, end, m_label.c_str());

@@ -30,16 +30,17 @@ SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const 
 {
     using Pieces = std::vector<LayerParameters::Piece>;
     const TransformerSpec& spec = p.spec();
-    const std::int64_t c = spec.hidden, d = c / spec.heads, keyWidth = spec.kvHeads * d;
+    const std::int64_t c = spec.hidden, d = spec.headSize(), queryWidth = spec.heads * d, keyWidth = spec.kvHeads * d;
     m_shape = {0, 0, spec.heads / tensorRanks(rank), spec.kvHeads / tensorRanks(rank), d, spec.causal};
-    Pieces pieces{{"attn.c_attn", c + 2 * keyWidth}};
+    Pieces pieces{{"attn.c_attn", queryWidth + 2 * keyWidth}};
     if (p.bert())
-        pieces = {{"attention.self.query", c}, {"attention.self.key", keyWidth}, {"attention.self.value", keyWidth}};
+        pieces = {
+            {"attention.self.query", queryWidth}, {"attention.self.key", keyWidth}, {"attention.self.value", keyWidth}};
     else if (p.llama())
-        pieces = {{"self_attn.q_proj", c}, {"self_attn.k_proj", keyWidth}, {"self_attn.v_proj", keyWidth}};
-    m_qkv = p.column("attn.c_attn", c, {c, keyWidth, keyWidth}, pieces, spec.biases);
-    m_projection =
-        p.row("attn.c_proj", c, c, p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), spec.biases);
+        pieces = {{"self_attn.q_proj", queryWidth}, {"self_attn.k_proj", keyWidth}, {"self_attn.v_proj", keyWidth}};
+    m_qkv = p.column("attn.c_attn", c, {queryWidth, keyWidth, keyWidth}, pieces, spec.biases);
+    m_projection = p.row("attn.c_proj", queryWidth, c,
+                         p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), spec.biases);
 }
 
 AttentionCore SelfAttention::coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const

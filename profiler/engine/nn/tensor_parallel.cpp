@@ -104,16 +104,18 @@ Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& 
 void RowLinear::forward(RankContext& rank, const Tensor& x, const Tensor& y, const Tensor& residual) const
 {
     if (tensorRanks(rank) == 1) return linear.forward(rank, x, y, &residual);
+    const bool apart = !bias || !linear.fuse; // the residual has a pass of its own
+    const Tensor sum = apart && !rank.inPlace ? rank.temporary(y.shape()) : y;
     if (rowsAreCut(rank)) {
         const Tensor partial = communicated(rank, {x.rows(), y.columns()});
         linear.forward(rank, x, partial);
-        rank.tensorGroup()->reduceScatter(partial, y);
+        rank.tensorGroup()->reduceScatter(partial, sum);
     } else {
-        linear.forward(rank, x, y);
-        rank.tensorGroup()->allReduce(y);
+        linear.forward(rank, x, sum);
+        rank.tensorGroup()->allReduce(sum);
     }
-    if (bias) rank.device.addBias(y, bias->weight, linear.fuse ? residual : Tensor());
-    if (!bias || !linear.fuse) rank.device.add(y, residual, y);
+    if (bias) rank.device.addBias(sum, bias->weight, apart ? Tensor() : residual);
+    if (apart) rank.device.add(sum, residual, y);
 }
 
 Tensor RowLinear::backward(RankContext& rank, const Tensor& x, const Tensor& dy) const

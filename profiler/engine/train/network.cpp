@@ -30,15 +30,16 @@ Status checkTransformer(const TransformerSpec& t)
     if (t.hasExperts() && (t.mixture.topK < 1 || t.mixture.topK > t.mixture.experts || t.mixture.expertHidden < 1))
         return misfit("mixture", "a token must visit at least one expert and at most all",
                       "top_k from 1 to the number of experts");
-    if (t.latent.keyValueRank > 0 || t.headWidth > 0)
-        return Error{ErrorCode::Unsupported, "the engine has plain attention only", "latent_attention, head_width",
-                     "heads of width hidden / heads"};
+    if (t.latent.keyValueRank > 0)
+        return Error{ErrorCode::Unsupported, "the engine has no latent attention", "latent_attention",
+                     "heads with keys and values of their own (kv_heads)"};
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
         return misfit("model", "layers and widths must be positive", "a complete model description");
-    if (t.hidden % t.heads != 0) return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
+    if (t.headWidth == 0 && t.hidden % t.heads != 0)
+        return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
     if (t.heads % t.kvHeads != 0)
         return misfit("kv_heads", "key/value heads do not divide the heads", "a divisor of heads");
-    if (t.positions == Positions::Rotary && t.hidden / t.heads % 2 != 0)
+    if (t.positions == Positions::Rotary && t.headSize() % 2 != 0)
         return misfit("heads", "rotary positions need an even head width", "another number of heads");
     if (t.vocabulary < 256)
         return misfit("vocabulary", "every byte is a token, so there must be at least 256", "vocabulary 256");

@@ -33,6 +33,7 @@ RunSpec experts(const std::string& plan)
     t.activation = Activation::SwiGlu;
     t.normalization = Normalization::RmsNorm;
     t.tiedEmbeddings = false;
+    t.headWidth = 6; // four of them are wider than the residual stream
     t.mixture = {4, 2, 12, 10, 1, 1}; // an expert that all tokens visit; the first layer of three stays dense
     return spec;
 }
