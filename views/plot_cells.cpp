@@ -9,6 +9,7 @@
 #include <QSignalBlocker>
 #include <QSortFilterProxyModel>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::views {
@@ -111,7 +112,10 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
         for (int i = 0; i < static_cast<int>(all.size()); ++i) {
             const int width = all[static_cast<std::size_t>(i)].width;
             horizontalHeader()->setSectionResizeMode(i, width == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
-            if (width > 0) setColumnWidth(i, width);
+            // A heading is never cut, in whatever language.
+            const int heading =
+                horizontalHeader()->fontMetrics().horizontalAdvance(all[static_cast<std::size_t>(i)].title) + 22;
+            if (width > 0) setColumnWidth(i, std::max(width, heading));
         }
         sortByColumn(sortBy, order);
     }
@@ -140,7 +144,11 @@ QString CellTable::asCsv() const
 void PieceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const QVariantList pieces = index.data(kPiecesRole).toList();
-    if (pieces.isEmpty()) return ShareDelegate::paint(painter, option, index);
+    if (pieces.isEmpty()) {
+        QStyleOptionViewItem item = option;
+        item.state &= ~QStyle::State_HasFocus; // whole rows are selected; no frame around one cell
+        return ShareDelegate::paint(painter, item, index);
+    }
     const Theme& t = currentTheme();
     if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(option.rect, t.selectionFill);
     const QRectF cell = QRectF(option.rect).adjusted(8, 5, -8, -5);

@@ -4,6 +4,7 @@
 
 #include "views/theme.h"
 
+#include <QLabel>
 #include <QMouseEvent>
 #include <QPainterPath>
 #include <QToolTip>
@@ -156,7 +157,10 @@ private:
                 painter.setFont(fontOf(TextRole::Small));
                 const QFontMetricsF metrics(painter.font());
                 const double width = metrics.horizontalAdvance(wall.label) + 10;
-                double y = std::clamp(edge.back().y() + 3, rect.top() + 2, rect.bottom() - 18);
+                // In the bricks where they are high enough, else just under the edge.
+                const double edgeAt = edge.back().y();
+                double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;
+                y = std::clamp(y, rect.top() + 2, rect.bottom() - 18);
                 if (std::abs(y - labelTop) < 16) y = labelTop + 16;
                 labelTop = y;
                 const QRectF box(rect.right() - width - 4, y, width, 16);
@@ -229,11 +233,16 @@ private:
     What m_what;
 };
 
-XyPlot::XyPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(this))
+XyPlot::XyPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(this)), m_nothing(new QLabel(this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_plot);
+    layout->addWidget(m_nothing);
+    m_nothing->setAlignment(Qt::AlignCenter);
+    m_nothing->setWordWrap(true);
+    m_nothing->setForegroundRole(QPalette::PlaceholderText);
+    m_nothing->hide();
     setFocusProxy(m_plot);
     m_plot->setFocusPolicy(Qt::StrongFocus);
     m_plot->setMouseTracking(true);
@@ -251,7 +260,18 @@ void XyPlot::setContent(XyAxis x, XyAxis y, XyContent content)
     m_y = std::move(y);
     m_content = std::move(content);
     m_hovered = -1;
+    m_nothing->hide();
+    m_plot->show();
     rebuild();
+}
+
+void XyPlot::setNothing(const QString& why)
+{
+    m_content = {};
+    m_hovered = -1;
+    m_nothing->setText(why);
+    m_plot->hide();
+    m_nothing->show();
 }
 
 void XyPlot::applyTheme()
@@ -330,7 +350,7 @@ void XyPlot::rebuild()
     m_plot->axisRect()->setMinimumMargins({36, 20, 12, 18});
 
     auto* walls = new Layer(m_plot, *this, Layer::What::Walls);
-    walls->setLayer(QStringLiteral("background"));
+    walls->setLayer(QStringLiteral("grid")); // over the grid, which came first
     for (const XyLine& line : m_content.lines) {
         QCPGraph* graph = m_plot->addGraph();
         graph->setPen(line.pen);

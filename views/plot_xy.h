@@ -16,6 +16,7 @@
 class QCPAxis;
 class QCPItemText;
 class QCustomPlot;
+class QLabel;
 
 namespace fourwalls::views {
 
@@ -62,6 +63,8 @@ public:
 
     void setContent(XyAxis x, XyAxis y, XyContent content);
     const XyContent& content() const { return m_content; }
+    /// No axes, but why there is nothing to see.
+    void setNothing(const QString& why);
     /// The text of a point's tool tip.
     void setToolTips(std::function<QString(int id)> text) { m_toolTip = std::move(text); }
     /// Marks a point; -1: none.
@@ -95,6 +98,7 @@ private:
     int nearest(QPointF at) const;
 
     QCustomPlot* m_plot;
+    QLabel* m_nothing;
     XyAxis m_x, m_y;
     XyContent m_content;
     std::function<QString(int)> m_toolTip;

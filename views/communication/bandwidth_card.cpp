@@ -78,7 +78,7 @@ void BandwidthCard::fill()
     if (!m_data) {
         finding().setText({});
         m_legend->setEntries({});
-        return m_plot->setContent({}, {}, {});
+        return m_plot->setNothing({});
     }
     const auto& operations = m_data->step.operations;
     const bool bus = showsBusRate();
@@ -187,12 +187,21 @@ void BandwidthCard::fill()
                  rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash), formatDuration(operation.skew(), 3));
     });
     const bool nothing = content.points.empty();
+    if (nothing) {
+        const bool bytes = std::any_of(operations.begin(), operations.end(),
+                                       [](const JoinedOperation& o) { return o.payloadBytes > 0; });
+        m_legend->setEntries({});
+        m_plot->setNothing(operations.empty() ? QString()
+                           : bytes ? tr("Transfers take no time on this clock, because no link speed is known.\nRecord "
+                                        "with a cluster whose links are known, or on the wall clock.")
+                                   : tr("This trace does not say how many bytes its operations sent."));
+        return finding().setText(
+            tr("%1 operations in %2")
+                .arg(formatCount(static_cast<qint64>(operations.size())), stepName(m_data->step.window)));
+    }
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
     m_legend->setEntries(std::move(legend));
-    if (nothing) {
-        finding().setText(operations.empty() ? tr("no operations in %1").arg(stepName(m_data->step.window))
-                                             : tr("no transfer took time: the link's speed is not known"));
-    } else if (wall > 0) {
+    if (wall > 0) {
         const double share = best / wall;
         finding().setText(tr("at best %1 of the link's rate, at %2")
                               .arg(formatPercent(share, share < 0.1 ? 1 : 0), formatBytes(bestBytes, m_unit)));

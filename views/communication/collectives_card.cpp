@@ -59,14 +59,17 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     }
     const QString step = stepName(facts->step.window);
     std::vector<CellColumn> columns{
-        {tr("operation"), {}, false, 172},
+        {tr("operation"), {}, false, 196},
         {tr("ranks"), tr("Groups × members of each"), true, 60},
         {tr("count"), tr("Operations in the measured steps, each counted once for all its members"), true, 64},
         {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
         {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
          true, 80},
         {tr("transfer"), tr("Last arrival to end, added up over operations"), true, 80},
-        {tr("wait"), tr("Own arrival to last arrival, added up over members"), true, 80},
+        {tr("wait"),
+         tr("Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
+            "pipeline's bubble"),
+         true, 80},
         {tr("algbw"), tr("Payload / transfer time"), true, 86},
         {tr("busbw"),
          tr("algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
@@ -88,6 +91,8 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     const KindOfStep* largest = nullptr;
     for (const KindOfStep& kind : facts->step.kinds) {
         longest = std::max(longest, static_cast<double>(kind.time().ns));
+        // Waiting for a neighbour in the pipeline is its bubble, not the network's fault.
+        if (kind.operation == CollectiveOp::Send || kind.operation == CollectiveOp::Receive) continue;
         all += kind.time();
         exposed += kind.exposed();
         if (!largest || kind.time() > largest->time()) largest = &kind;

@@ -36,12 +36,11 @@ std::optional<cost::Collective> pricedKind(CollectiveOp operation)
 /// Links that the trace's groups use, from its specification.
 void addLinks(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
 {
-    data.devicesPerNode = std::max(1, cluster.devicesPerNode);
-    // A machine of one device per node with ranks beside one another: they share it.
-    const bool sharedMachine = cluster.fabric == NodeFabric::Shared && cluster.nicsPerNode == 0;
+    // Ranks that share one machine are in one node, however few devices its preset counts.
+    data.devicesPerNode = cluster.nicsPerNode > 0 ? std::max(1, cluster.devicesPerNode) : 0;
     for (const ProcessGroupInfo& group : info.groups) {
         if (group.ranks.size() < 2) continue;
-        if (!sharedMachine && leavesNode(group, data.devicesPerNode))
+        if (leavesNode(group, data.devicesPerNode))
             data.groupsBetween = true;
         else
             data.groupsInside = true;
@@ -111,7 +110,7 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
     }
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
-        if (row.time.ns > 0) {
+        if (row.time.ns > 0 && row.payloadBytes > 0) {
             row.algorithmBytesPerSecond = static_cast<double>(row.payloadBytes) / row.time.seconds();
             row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
         }
@@ -161,15 +160,17 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
         return data;
     }
     data.assumed = !known.assumed.empty() && info.header.source == TraceSource::Imported;
-    const RunSpec& spec = *known.spec;
+    RunSpec spec = *known.spec;
     data.ownDevices = spec.plan.worldSize();
+    // Ranks that share one machine are in one node, however few devices its preset counts.
+    if (spec.cluster.nicsPerNode == 0)
+        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, data.ownDevices);
     FOURWALLS_TRY_ASSIGN(const Calibration calibration, loadCalibration("published"));
     auto devices = cost::scalingByDevices(spec, calibration);
-    if (!devices) {
+    if (devices)
+        data.devices = std::move(*devices);
+    else
         data.problem = devices.error().message();
-        return data;
-    }
-    data.devices = std::move(*devices);
     auto links = cost::scalingByLink(spec, calibration);
     if (links)
         data.links = std::move(*links);
@@ -186,9 +187,15 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
         data.ownLinkBits = rate * 8;
         FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt));
         std::map<RankId, double> sent;
-        for (const JoinedOperation& operation : step.operations)
+        // Only what goes over that link: groups inside a node do not use the network.
+        for (const JoinedOperation& operation : step.operations) {
+            const auto group = static_cast<std::size_t>(std::max(0, operation.group.value));
+            const bool outside =
+                group < info.groups.size() && leavesNode(info.groups[group], spec.cluster.devicesPerNode);
+            if (outside != leaves) continue;
             for (const CollectiveView& member : operation.members)
                 sent[member.rank] += static_cast<double>(member.record.wireBytes);
+        }
         double most = 0;
         for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
         if (metrics.stepTime && metrics.stepTime->ns > 0)

@@ -43,6 +43,7 @@ CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLite
     addPage("scaling", m_scaling);
 
     connect(m_bandwidth, &BandwidthCard::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_collectives, &CollectivesCard::kindChosen, this, &CommunicationView::chooseKind);
     connect(m_hops, &HopsPage::operationChosen, this, &CommunicationView::chooseOperation);
     connect(m_stragglers, &StragglersPage::operationChosen, this, &CommunicationView::chooseOperation);
     connect(m_bandwidth, &BandwidthCard::operationActivated, this, &CommunicationView::openOnTimeline);
@@ -62,7 +63,7 @@ CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLite
         addAction(action);
     };
     add("communication.timeline", Qt::Key_T, [this] { openOnTimeline(m_chosen); });
-    add("communication.play", Qt::Key_Space, [this] { m_hops->plot().setPlaying(!m_hops->plot().isPlaying()); });
+    add("communication.play", Qt::Key_P, [this] { m_hops->plot().setPlaying(!m_hops->plot().isPlaying()); });
     retranslate();
 }
 
@@ -169,6 +170,21 @@ void CommunicationView::chooseOperation(int operation)
     askHops();
 }
 
+void CommunicationView::chooseKind(int row)
+{
+    if (!m_data || row < 0 || row >= static_cast<int>(m_data->rows.size())) return;
+    const CollectiveRow& kind = m_data->rows[static_cast<std::size_t>(row)];
+    const auto& operations = m_data->step.operations;
+    int longest = -1;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        if (operations[i].operation != kind.operation) continue;
+        if (groupName(session()->info(), operations[i].group) != kind.group) continue;
+        if (longest < 0 || operations[i].transfer() > operations[static_cast<std::size_t>(longest)].transfer())
+            longest = static_cast<int>(i);
+    }
+    chooseOperation(longest);
+}
+
 void CommunicationView::openOnTimeline(int operation)
 {
     if (!m_data || !selection() || operation < 0 || operation >= static_cast<int>(m_data->step.operations.size()))
@@ -184,21 +200,18 @@ void CommunicationView::openOnTimeline(int operation)
 
 void CommunicationView::predictionChanged()
 {
-    m_predicted.clear();
-    const WhatIf* dock = whatIf();
-    if (dock && dock->isActive() && m_data) {
-        const auto prediction = dock->prediction();
-        if (prediction && prediction->trace)
-            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
-    }
     if (m_data) showAll();
 }
 
 void CommunicationView::showAll()
 {
-    if (!m_data || !session()) return;
+    if (!m_data || !session() || !selection()) return;
     const ByteUnit unit = selection()->byteUnit();
     const TraceInfo& info = session()->info();
+    m_predicted.clear();
+    if (const WhatIf* dock = whatIf(); dock && dock->isActive())
+        if (const auto prediction = dock->prediction(); prediction && prediction->trace)
+            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
     showFigures();
     m_collectives->present(m_data.get(), &m_predicted, unit);
     m_bandwidth->present(m_data, info, unit);
@@ -222,7 +235,7 @@ void CommunicationView::showFigures()
     all.push_back({tr("Exposed communication"), percent(d.metrics.exposedCommFraction),
                    prediction && prediction->metrics.exposedCommFraction
                        ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction))
-                       : tr("of the step, nothing computed meanwhile"),
+                       : tr("of the step"),
                    d.metrics.exposedCommFraction.value_or(0) > 0.25});
     const Duration transfer = d.step.transfer(), exposed = d.step.exposedTransfer();
     all.push_back({tr("Transfers hidden"),

@@ -49,6 +49,7 @@ protected:
 
 private:
     void askHops();
+    void chooseKind(int row); ///< its longest operation of the step
     void askPageData();
     void showFigures();
     int firstWorthwhile() const;

@@ -82,11 +82,18 @@ void HopPlot::setPlaying(bool playing)
     emit playingChanged(playing);
 }
 
+void HopPlot::hideEvent(QHideEvent* event)
+{
+    setPlaying(false);
+    QWidget::hideEvent(event);
+}
+
 QPointF HopPlot::placeOf(int member) const
 {
     const double n = static_cast<double>(m_schedule->members.size());
     const bool buffers = n <= kMostBuffers;
-    const double angle = 2 * std::numbers::pi * (member / n) - std::numbers::pi / 2;
+    // Two stand side by side, so that the text has room above them.
+    const double angle = 2 * std::numbers::pi * (member / n) - (n == 2 ? std::numbers::pi : std::numbers::pi / 2);
     const double rx = width() / 2.0 - (buffers ? 78 : 26), ry = height() / 2.0 - (buffers ? 46 : 26);
     // An ellipse uses the card's width, but not so flat that it stops being a ring.
     const double wide = std::min(rx, std::max(ry * 1.9, 60.0));
@@ -109,10 +116,11 @@ void HopPlot::paintBuffer(QPainter& painter, int member, const std::vector<std::
     for (int part = 0; part < n; ++part) {
         const QRectF cell(bar.left() + part * width / n, bar.top(), width / n - 1, height);
         const int held = std::popcount(parts[static_cast<std::size_t>(part)]);
-        const double share = reduces ? double(held) / n : held > 0 ? 1.0 : 0.0;
+        // Even one contribution is to be seen.
+        const double share = reduces ? (held == n ? 1.0 : 0.15 + 0.8 * held / n) : held > 0 ? 1.0 : 0.0;
         painter.fillRect(cell, t.raised);
         QColor fill = t.communication;
-        fill.setAlphaF(static_cast<float>(reduces && share < 1 ? 0.55 : 1.0));
+        fill.setAlphaF(reduces && held < n ? 0.5F : 1.0F);
         painter.fillRect(
             QRectF(cell.left(), cell.bottom() - cell.height() * share, cell.width(), cell.height() * share), fill);
         painter.setPen(QPen(t.line, 1));
@@ -214,7 +222,7 @@ void HopPlot::paintEvent(QPaintEvent*)
                       : tr("recorded %1").arg(formatDuration(longest, 3)));
     else
         lines << tr("modelled schedule");
-    double y = height() / 2.0 - 10 * static_cast<double>(lines.size());
+    double y = height() / 2.0 - (n == 2 ? 100 : 10 * static_cast<double>(lines.size()));
     for (int i = 0; i < lines.size(); ++i) {
         painter.setFont(fontOf(i == 0 ? TextRole::Title : TextRole::Small));
         const double w = painter.fontMetrics().horizontalAdvance(lines[i]) + 10;

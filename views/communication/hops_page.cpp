@@ -218,7 +218,7 @@ QString HopsPage::finding() const
                    .arg(n)
                    .arg(formatBytes(s.payloadBytes, m_unit));
     else
-        text = tr("%1 of %2: %3 rounds, a rank sends up to %4 messages")
+        text = tr("%1 of %2: %3 rounds, messages per rank: up to %4")
                    .arg(algorithm, formatBytes(s.payloadBytes, m_unit))
                    .arg(s.rounds)
                    .arg(perRank);

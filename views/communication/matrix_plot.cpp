@@ -113,7 +113,7 @@ void MatrixPlot::paintEvent(QPaintEvent*)
                 painter.drawText(where, Qt::AlignCenter, text);
             }
         }
-    painter.setPen(QPen(t.secondaryText, 1));
+    painter.setPen(QPen(cell >= 6 ? t.secondaryText : t.line, 1));
     for (int i = m_every; m_every > 0 && i < n; i += m_every) {
         const double at = std::round(i * cell) - 0.5;
         painter.drawLine(QPointF(box.left() + at, box.top()), QPointF(box.left() + at, box.bottom()));
@@ -132,7 +132,7 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     painter.setPen(t.secondaryText);
     for (int i = 0; i < n; i += step) {
         const QString name = QString::number(m_names[static_cast<std::size_t>(i)]);
-        painter.drawText(QRectF(box.left() + i * cell, box.top() - 16, std::max(cell, 18.0), 14),
+        painter.drawText(QRectF(box.left() + i * cell, box.top() - 16, std::max(cell, 26.0), 14),
                          cell >= 18 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter, name);
         painter.drawText(QRectF(box.left() - 30, box.top() + i * cell, 25, std::max(cell, 12.0)),
                          Qt::AlignRight | (cell >= 14 ? Qt::AlignVCenter : Qt::AlignTop), name);

@@ -79,12 +79,12 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
 {
     const Theme& t = currentTheme();
     if (!scaling || !scaling->problem.empty() || scaling->devices.points.empty()) {
-        m_devices->setContent({}, {}, {});
         const QString why = !scaling ? QString()
                             : scaling->problem == "specification"
-                                ? tr("the trace does not say what was trained: fill it in under What if")
+                                ? tr("The trace does not say what was trained and on what: fill it in under What if.")
                                 : QString::fromStdString(scaling->problem);
-        return m_devicesCard->finding().setText(why);
+        m_devices->setNothing(why);
+        return m_devicesCard->finding().setText({});
     }
     XyContent content;
     XyLine line;
@@ -147,9 +147,11 @@ void ScalingPage::fillLinks(const ScalingData* scaling)
 {
     const Theme& t = currentTheme();
     if (!scaling || scaling->links.empty()) {
-        m_links->setContent({}, {}, {});
-        return m_linksCard->finding().setText(scaling && scaling->ownDevices < 2 ? tr("one device sends nothing")
-                                                                                 : QString());
+        m_links->setNothing(!scaling                                              ? QString()
+                            : scaling->ownDevices < 2 && scaling->problem.empty() ? tr("One device sends nothing.")
+                            : scaling->problem == "specification"                 ? QString()
+                                                                  : QString::fromStdString(scaling->linksProblem));
+        return m_linksCard->finding().setText({});
     }
     XyContent content;
     XyLine used, kept;

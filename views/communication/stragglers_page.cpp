@@ -80,17 +80,15 @@ void StragglersPage::fillPlot(const TraceInfo& info)
     XyContent content;
     Duration longest;
     if (m_data) longest = m_data->skew.longestSkew;
-    const double unit = longest.ns >= 10'000'000 ? 1e6 : longest.ns >= 10'000 ? 1e3 : 1;
-    const QString name = unit == 1e6 ? QStringLiteral("ms") : unit == 1e3 ? QStringLiteral("µs") : QStringLiteral("ns");
     const RankLateness* worst = m_data ? m_data->skew.worst() : nullptr;
     if (m_data) {
         const auto& operations = m_data->step.operations;
         for (std::size_t i = 0; i < operations.size(); ++i) {
             const JoinedOperation& operation = operations[i];
-            if (operation.isMessage() || operation.members.size() < 2) continue;
+            if (operation.isMessage() || operation.skew().ns <= 0) continue;
             XyPoint point;
             point.x = (operation.firstArrival() - m_data->step.window.range.begin).milliseconds();
-            point.y = static_cast<double>(operation.skew().ns) / unit;
+            point.y = static_cast<double>(operation.skew().ns);
             const bool byWorst = worst && operation.skew().ns > 0 && operation.late() == worst->rank;
             point.colour = byWorst ? t.wallEdge : t.communication;
             point.mark = byWorst ? XyMark::Diamond : XyMark::Disc;
@@ -117,8 +115,10 @@ void StragglersPage::fillPlot(const TraceInfo& info)
     XyAxis x{tr("since the step's begin [ms]"), false, {}, {}};
     if (m_data && !content.points.empty())
         x.range = {0.0, std::max(1e-6, m_data->step.window.range.length().milliseconds())};
-    XyAxis y{tr("last arrival − first arrival [%1]").arg(name), false, {}, {}};
-    if (longest.ns > 0) y.range = {0.0, static_cast<double>(longest.ns) / unit * 1.08};
+    XyAxis y{tr("last arrival − first arrival"),
+             true,
+             [](double ns) { return formatDuration(Duration{static_cast<std::int64_t>(ns)}, 3); },
+             {}};
     m_plotCard->finding().setText(
         m_data && m_data->skew.operations > 0
             ? (worst ? tr("median %1, longest %2; ◆ rank %3 came last")
@@ -126,6 +126,12 @@ void StragglersPage::fillPlot(const TraceInfo& info)
                            .arg(worst->rank.value)
                      : tr("no skew"))
             : QString());
+    if (content.points.empty())
+        return m_plot->setNothing(
+            !m_data ? QString()
+            : m_data->skew.operations > 0
+                ? tr("All members of every operation arrive at the same instant.")
+                : tr("No operation has members on several ranks of this trace: there is nobody to wait for."));
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
 }
 

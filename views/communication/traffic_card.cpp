@@ -27,6 +27,8 @@ TrafficCard::TrafficCard(QWidget* parent)
         connect(button, &QToolButton::clicked, this, &TrafficCard::fill);
     }
     m_wire->setChecked(true);
+    m_groups->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_groups->setMinimumContentsLength(12);
     addControl(m_groups);
     addContent(m_plot, 1);
     connect(m_groups, &QComboBox::currentIndexChanged, this, &TrafficCard::fill);

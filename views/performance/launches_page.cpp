@@ -51,8 +51,9 @@ LaunchesPage::LaunchesPage(QWidget* parent) : QWidget(parent)
     m_classCard = new PlotCard(splitter);
     m_classes = new CellTable(m_classCard);
     m_gaps = new CellTable(m_classCard);
-    m_classCard->addContent(m_classes, 3);
-    m_classCard->addContent(m_gaps, 3);
+    m_classes->setFixedHeight(180); // its classes and the heading
+    m_classCard->addContent(m_classes);
+    m_classCard->addContent(m_gaps, 1);
     m_fusionCard = new PlotCard(splitter);
     m_candidates = new CellTable(m_fusionCard);
     m_fusionCard->addContent(m_candidates, 1);

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = 1500;
 constexpr std::size_t kMostRows = 500;
+constexpr int kHeightOnly = 1'000'000; ///< ids of points without bytes, from here on
 
 QString describe(const RooflinePoint& point)
 {
@@ -53,7 +54,7 @@ OperatorsPage::OperatorsPage(QWidget* parent) : QWidget(parent)
         each->setHandleWidth(kGap);
         each->setChildrenCollapsible(false);
     }
-    splitter->setSizes({4900, 5100});
+    splitter->setSizes({4500, 5500});
     right->setSizes({3600, 6400});
     connect(m_utilisation, &XyPlot::pointChosen, this, [this](int step) { emit stepChosen(StepIndex(step)); });
     connect(m_utilisation, &XyPlot::pointActivated, this, [this](int step) { emit stepActivated(StepIndex(step)); });
@@ -82,12 +83,19 @@ void OperatorsPage::fillRoofline()
 {
     const Theme& t = currentTheme();
     m_finding.clear();
-    if (!m_facts || m_facts->roofline.points.empty()) {
-        m_roofline->setContent({}, {}, {});
+    const auto onlyFlops = [](const RooflinePoint& point) {
+        return point.flops > 0 && point.bytes <= 0 && point.total.ns > 0;
+    };
+    const bool any =
+        m_facts && (!m_facts->roofline.points.empty() ||
+                    std::any_of(m_facts->roofline.operators.begin(), m_facts->roofline.operators.end(), onlyFlops));
+    if (!any) {
+        m_roofline->setNothing(
+            m_facts ? tr("No operator of this trace says how much it computes.\nKernels of imported traces rarely do; "
+                         "operators recorded with shapes and FLOPs (PyTorch: with_flops) would.")
+                    : QString());
         m_legend->setEntries({});
-        m_finding = m_facts ? tr("no operator says both its FLOPs and its bytes: kernels of imported traces rarely do")
-                            : QString();
-        return m_rooflineCard->finding().setText(m_finding);
+        return m_rooflineCard->finding().setText({});
     }
     const OperatorRoofline& roofs = m_facts->roofline;
     XyContent content;
@@ -102,7 +110,7 @@ void OperatorsPage::fillRoofline()
         XyPoint point;
         point.x = *each.intensity();
         point.y = *each.flopsPerSecond();
-        point.size = std::clamp(5 + 90 * std::sqrt(each.share / 4), 5.0, 34.0);
+        point.size = std::clamp(5 + 45 * std::sqrt(each.share), 5.0, 34.0);
         point.colour = colourOf(t, each.phase);
         point.id = static_cast<int>(i);
         phases.insert(each.phase);
@@ -117,6 +125,7 @@ void OperatorsPage::fillRoofline()
     for (std::size_t i = 0; i < shown.size() && named.size() < 5; ++i)
         if (named.insert(shown[i]->name).second)
             content.points[i].label = QString::fromStdString(shown[i]->name).left(28);
+    if (shown.empty()) left = right = 1;
     left = std::min(left / 2, 0.1);
     right *= 4;
     XyWall wall;
@@ -144,12 +153,38 @@ void OperatorsPage::fillRoofline()
         high = std::max(high, *roofs.peakFlops);
     }
     if (!wall.limit.empty()) content.walls.push_back(std::move(wall));
+    // Operators whose bytes nobody counted stand at the right edge: only their height says something.
+    int heightOnly = 0;
+    for (std::size_t i = 0; i < roofs.operators.size() && i < kMostPoints; ++i) {
+        const RooflinePoint& each = roofs.operators[i];
+        if (!onlyFlops(each)) continue;
+        XyPoint point;
+        point.x = right * 0.6;
+        point.y = *each.flopsPerSecond();
+        point.size = std::clamp(5 + 45 * std::sqrt(each.share), 5.0, 26.0);
+        point.colour = colourOf(t, each.phase);
+        point.mark = XyMark::Diamond;
+        point.id = kHeightOnly + static_cast<int>(i);
+        phases.insert(each.phase);
+        low = std::min(low, point.y);
+        high = std::max(high, point.y);
+        ++heightOnly;
+        content.points.push_back(std::move(point));
+    }
 
     std::vector<PlotLegend::Entry> legend;
     for (const Phase phase : phases) legend.push_back({PlotLegend::Mark::Area, colourOf(t, phase), words(phase)});
     legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
+    if (heightOnly > 0)
+        legend.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("◆ at the right: bytes not known")});
     m_legend->setEntries(std::move(legend));
     m_roofline->setToolTips([facts = m_facts](int id) {
+        if (id >= kHeightOnly) {
+            const RooflinePoint& point = facts->roofline.operators[static_cast<std::size_t>(id - kHeightOnly)];
+            return tr("%1\n%2, bytes not known\n%3 × %4, %5 of all compute time")
+                .arg(describe(point), formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
+                     formatCount(point.count), formatDuration(point.mean(), 3), formatPercent(point.share));
+        }
         const RooflinePoint& point = facts->roofline.points[static_cast<std::size_t>(id)];
         const auto possible = facts->roofline.attainable(*point.intensity());
         QString text = describe(point);
@@ -250,9 +285,13 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             if (predicted.mfu) text += tr(" · predicted %1").arg(formatPercent(*predicted.mfu));
         }
         m_utilisationCard->finding().setText(text);
-        m_utilisation->setContent(std::move(x), std::move(y), std::move(content));
+        if (any)
+            m_utilisation->setContent(std::move(x), std::move(y), std::move(content));
+        else
+            m_utilisation->setNothing(m_facts->steps.empty() ? tr("The trace has no training steps.")
+                                                             : tr("Neither FLOPs nor the device's peak are known."));
     } else {
-        m_utilisation->setContent({}, {}, {});
+        m_utilisation->setNothing({});
     }
 }
 
@@ -261,7 +300,7 @@ void OperatorsPage::fillTable()
     const Theme& t = currentTheme();
     std::vector<CellColumn> columns{
         {tr("operator"), {}, false, 0},
-        {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 118},
+        {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 96},
         {tr("time"), {}, true, 76},
         {tr("count"), {}, true, 62},
         {tr("FLOP/s"), tr("FLOPs / time"), true, 66},

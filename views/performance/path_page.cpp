@@ -126,8 +126,10 @@ void PathPage::fillTable(const TraceInfo& info)
          {tr("pieces"), tr("Times that the path goes through it"), true, 64},
          {tr("longest operator"), tr("Double click shows the longest piece on the timeline"), false, 0}},
         std::move(rows));
-    m_tableCard->finding().setText(
-        m_shares.empty() ? QString() : tr("%1 determines most").arg(pathWords(m_shares.front().kind, info)));
+    if (m_shares.empty()) return m_tableCard->finding().setText({});
+    m_tableCard->finding().setText(m_shares.front().kind.part == PathPart::Gap
+                                       ? tr("most of it is time in which nothing ran")
+                                       : tr("%1 determines most").arg(pathWords(m_shares.front().kind, info)));
 }
 
 void PathPage::fillRanks()

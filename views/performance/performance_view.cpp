@@ -117,7 +117,7 @@ void PerformanceView::showFigures()
 {
     const PerformanceData& f = *m_facts;
     const auto percent = [](const std::optional<double>& value) {
-        return value ? formatPercent(*value) : QString(kDash);
+        return value ? formatPercent(*value, *value > 0 && *value < 0.01 ? 3 : 1) : QString(kDash);
     };
     const WhatIf* dock = whatIf();
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
@@ -125,11 +125,10 @@ void PerformanceView::showFigures()
         return prediction && value ? tr("predicted %1").arg(formatPercent(*value)) : otherwise;
     };
     std::vector<PlotFigure> all;
-    all.push_back(
-        {tr("MFU"), percent(f.metrics.mfu),
-         beside(prediction ? prediction->metrics.mfu : std::nullopt,
-                f.metrics.mfu ? tr("model FLOPs of what the peak could do") : tr("FLOPs or the peak are not known")),
-         false});
+    all.push_back({tr("MFU"), percent(f.metrics.mfu),
+                   beside(prediction ? prediction->metrics.mfu : std::nullopt,
+                          f.metrics.mfu ? tr("of the devices' peak") : tr("FLOPs or the peak are not known")),
+                   false});
     all.push_back({tr("HFU"), percent(f.metrics.hfu),
                    beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false});
     const double compute = static_cast<double>(std::max<std::int64_t>(1, f.roofline.total.ns));
