@@ -9,10 +9,14 @@
 #include "model/spec/names.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/metrics.h"
+#include "model/trace/saturating_sum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace fourwalls {
 
@@ -24,7 +28,7 @@ constexpr const char* kDash = "\xe2\x80\x93";
 constexpr int kMemoryColumns = 600;         ///< positions of the memory curve
 constexpr std::size_t kMostPoints = 2000;   ///< of a curve over steps
 constexpr int kMostShownSteps = 6;          ///< of a memory curve; of longer traces the step with the peak
-constexpr std::size_t kMostOperators = 15, kMostBuffers = 8, kMostRanks = 16, kMostRows = 40;
+constexpr std::size_t kMostOperators = 15, kMostBuffers = 2000, kMostReasons = 10, kMostRanks = 16, kMostRows = 40;
 
 std::string percent(const std::optional<double>& share)
 {
@@ -43,6 +47,18 @@ std::pair<std::string, std::string> words(const std::string& key)
     if (key == "memory_bound") return {"memory-bound", "operators that memory bandwidth limits, beyond their arithmetic at the peak rate"};
     if (key == "inefficiency") return {"inefficiency", "operators that are slower than the peak rate for other reasons"};
     return {"compute", "operators; their arithmetic or the devices' peak rate is not known, so it cannot be divided further"};
+}
+
+std::string tickOfTime(double seconds)
+{
+    return seconds > 0 ? formatDuration(Duration::fromSeconds(seconds), 3) : "0";
+}
+
+/// Whether a slice is work of its own: not a structure that holds others, and not waiting.
+bool isWork(Activity activity)
+{
+    return activity == Activity::Compute || activity == Activity::Transfer || activity == Activity::PipelineTransfer || activity == Activity::Copy ||
+           activity == Activity::DataLoading;
 }
 
 std::string spaced(std::string_view name)
@@ -271,8 +287,8 @@ private:
         curve.top = 1.08 * (capacity > 0 && capacity <= 2 * peak ? std::max(peak, capacity) : peak);
         if (capacity > 0) curve.limit = capacity;
         if (range.begin <= summary.peakAt && summary.peakAt < range.end) curve.mark = (summary.peakAt - range.begin).seconds();
-        for (const double tick : roundTicks(0, curve.top)) curve.valueTicks.emplace_back(tick, formatBytes(tick));
-        for (const double tick : roundTicks(0, curve.end, 6)) curve.positionTicks.emplace_back(tick, formatDuration(Duration::fromSeconds(tick), 3));
+        for (const double tick : roundTicks(0, curve.top)) curve.valueTicks.emplace_back(tick, tick > 0 ? formatBytes(tick) : "0");
+        for (const double tick : roundTicks(0, curve.end, 6)) curve.positionTicks.emplace_back(tick, tickOfTime(tick));
         const bool wall = curve.limit && *curve.limit <= curve.top;
         m_page.figure(svgStackedCurve(curve, "live bytes by category over time"), std::string(range.length() == m_info.range.length() ? "The whole trace." : "The step with the peak.") +
                                                                                     " The dashed line is the peak" + (wall ? ", the red one the device's capacity." : "."));
@@ -280,10 +296,14 @@ private:
         return {};
     }
 
+    /// By operator, layer and category: thousands of buffers have a dozen reasons.
     Status largestBuffers(const MemorySummary& summary)
     {
         FOURWALLS_TRY_ASSIGN(const AllocationList alive, m_trace.aliveAt(summary.rank, summary.peakAt, kMostBuffers));
-        Rows rows;
+        struct Reason {
+            std::int64_t bytes = 0, count = 0;
+        };
+        std::map<std::array<std::string, 3>, Reason> reasons;
         for (const AllocationView& buffer : alive.items) {
             std::string op = kDash, layer = kDash;
             if (buffer.op) {
@@ -291,11 +311,21 @@ private:
                 op = m_redaction.text(info->name);
                 if (info->layer) layer = std::to_string(info->layer->value);
             }
-            rows.push_back({op, layer, spaced(name(buffer.category)), formatBytes(static_cast<double>(buffer.bytes))});
+            Reason& reason = reasons[{op, layer, spaced(name(buffer.category))}];
+            reason.bytes += buffer.bytes;
+            ++reason.count;
         }
-        if (rows.empty()) return {};
-        m_page.paragraph("The largest of the " + formatCount(alive.totalCount) + " buffers that were alive at the peak:");
-        m_page.table({"asked for by", "layer", "category", "size"}, rows);
+        std::vector<std::pair<std::array<std::string, 3>, Reason>> sorted(reasons.begin(), reasons.end());
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
+        if (sorted.size() > kMostReasons) sorted.resize(kMostReasons);
+        if (sorted.empty()) return {};
+        Rows rows;
+        for (const auto& [words, reason] : sorted)
+            rows.push_back({words[0], words[1], words[2], formatCount(reason.count), formatBytes(static_cast<double>(reason.bytes))});
+        const auto looked = static_cast<std::int64_t>(alive.items.size());
+        m_page.paragraph("Who had asked for the " + formatCount(alive.totalCount) + " buffers that were alive at the peak" +
+                         (looked < alive.totalCount ? ", from the " + formatCount(looked) + " largest ones:" : ":"));
+        m_page.table({"asked for by", "layer", "category", "buffers", "together"}, rows);
         return {};
     }
 
@@ -331,9 +361,12 @@ private:
         times.begin = losses.begin = static_cast<double>(m_steps.front().step.value) - 0.5;
         times.end = losses.end = static_cast<double>(m_steps.back().step.value) + 0.5;
         times.top = longest > 0 ? 1.1 * longest : 1;
-        for (const double tick : roundTicks(0, times.top)) times.valueTicks.emplace_back(tick, formatDuration(Duration::fromSeconds(tick), 3));
+        for (const double tick : roundTicks(0, times.top)) times.valueTicks.emplace_back(tick, tickOfTime(tick));
         std::set<std::int64_t> numbers; // whole steps only
-        for (const double tick : roundTicks(times.begin, times.end, 8)) numbers.insert(static_cast<std::int64_t>(std::llround(tick)));
+        for (const double tick : roundTicks(times.begin, times.end, 8)) {
+            const auto number = static_cast<std::int64_t>(std::llround(tick));
+            if (number >= m_steps.front().step.value && number <= m_steps.back().step.value) numbers.insert(number);
+        }
         for (const std::int64_t number : numbers) times.positionTicks.emplace_back(static_cast<double>(number), std::to_string(number));
         std::string caption = "Time of each step, by its number.";
         const auto warmup = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) { return step.warmup; });
@@ -354,22 +387,54 @@ private:
 
     Status operators()
     {
-        m_page.section("Operators that took the most time", "Over all measured steps and ranks.");
+        m_page.section("Operators that took the most time", "Over all measured steps and ranks; waiting is left out.");
         FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> all, m_trace.opSummaries(1000));
-        Rows rows;
+        // One row for all layers: a network repeats them.
+        struct Kind {
+            std::int64_t count = 0;
+            Duration total, longest;
+            double flops = 0;
+            std::set<std::int32_t> layers;
+        };
+        std::map<std::tuple<std::string, Phase, Activity>, Kind> kinds;
         for (const OpSummary& summary : all) {
-            if (rows.size() == kMostOperators) break;
             FOURWALLS_TRY_ASSIGN(const auto op, m_trace.op(summary.op));
-            if (op->activity == Activity::None || summary.total.ns <= 0) continue; // steps, phases: they only hold others
-            const double flops = op->flops * static_cast<double>(summary.count) / summary.total.seconds();
-            std::string where = op->phase == Phase::None ? "" : spaced(name(op->phase));
-            if (op->layer) where += (where.empty() ? "layer " : ", layer ") + std::to_string(op->layer->value);
-            rows.push_back({m_redaction.text(op->name), where.empty() ? kDash : where, spaced(name(op->activity)), formatCount(summary.count), formatDuration(summary.total),
-                            formatDuration(summary.longest), flops > 0 ? formatRate(flops, "FLOP/s") : kDash});
+            if (!isWork(op->activity) || summary.total.ns <= 0) continue;
+            Kind& kind = kinds[{m_redaction.text(op->name), op->phase, op->activity}];
+            kind.count += summary.count;
+            addTo(kind.total, summary.total);
+            kind.longest = std::max(kind.longest, summary.longest);
+            kind.flops += op->flops * static_cast<double>(summary.count);
+            if (op->layer) kind.layers.insert(op->layer->value);
+        }
+        std::vector<std::pair<std::tuple<std::string, Phase, Activity>, Kind>> sorted(kinds.begin(), kinds.end());
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) { return x.second.total > y.second.total; });
+        Rows rows;
+        for (const auto& [what, kind] : sorted) {
+            if (rows.size() == kMostOperators) break;
+            const auto& [operation, phase, activity] = what;
+            std::string where = phase == Phase::None ? "" : spaced(name(phase));
+            if (kind.layers.size() == 1) where += (where.empty() ? "layer " : ", layer ") + std::to_string(*kind.layers.begin());
+            else if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + std::to_string(kind.layers.size()) + " layers";
+            const double rate = kind.flops / kind.total.seconds();
+            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count), formatDuration(kind.total),
+                            formatDuration(kind.longest), rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
         }
         if (rows.empty()) m_page.paragraph("No operator was recorded within a measured step.");
         else m_page.table({"operator", "where", "kind", "times", "together", "longest", "rate"}, rows);
         return {};
+    }
+
+    /// "pp of ranks 0, 2": several groups may have one name.
+    std::string groupOf(const CollectiveMetrics& collective) const
+    {
+        std::string text = m_redaction.text(collective.group);
+        const auto index = static_cast<std::size_t>(collective.summary.group.value);
+        if (collective.summary.group.value < 0 || index >= m_info.groups.size()) return text;
+        const std::vector<RankId>& ranks = m_info.groups[index].ranks;
+        if (ranks.size() > 8) return text + " of " + formatCount(static_cast<std::int64_t>(ranks.size())) + " ranks";
+        for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? " of ranks " : ", ") + std::to_string(ranks[i].value);
+        return text;
     }
 
     void collectives()
@@ -380,7 +445,7 @@ private:
             if (rows.size() == kMostRows) break;
             const CollectiveSummary& summary = collective.summary;
             const auto rate = [](const std::optional<double>& value) { return value ? formatRate(*value, "B/s") : std::string(kDash); };
-            rows.push_back({spaced(name(summary.operation)), m_redaction.text(collective.group), formatCount(summary.count), formatBytes(static_cast<double>(summary.payloadBytes)),
+            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count), formatBytes(static_cast<double>(summary.payloadBytes)),
                             formatBytes(static_cast<double>(summary.wireBytes)), formatDuration(summary.time), formatDuration(summary.wait), rate(collective.algorithmBytesPerSecond),
                             rate(collective.busBytesPerSecond)});
         }
@@ -393,14 +458,12 @@ private:
     {
         if (m_metrics.bubbleByStage.size() < 2) return; // no pipeline
         m_page.section("Pipeline bubble", "Share of the pipeline's window in which a stage neither computes nor exchanges data with its peers.");
-        Rows rows;
-        for (std::size_t stage = 0; stage < m_metrics.bubbleByStage.size(); ++stage) {
-            if (rows.size() == kMostRows) break;
+        for (std::size_t stage = 0; stage < std::min(m_metrics.bubbleByStage.size(), kMostRows); ++stage) {
             const double share = m_metrics.bubbleByStage[stage];
-            rows.push_back({"stage " + std::to_string(stage), formatPercent(share)});
-            m_page.figure(svgBar({{"busy", "achieved", 1 - share}, {"bubble " + formatPercent(share), "bubble", share}}, "stage " + std::to_string(stage) + ": bubble " + formatPercent(share)));
+            const std::string label = "stage " + std::to_string(stage), lost = "bubble " + formatPercent(share);
+            m_page.figure(svgBar({{label, "achieved", 1 - share}, {lost, "bubble", share}}, label + ": " + lost));
         }
-        m_page.table({"", "bubble"}, rows);
+        restOf(m_metrics.bubbleByStage.size(), std::min(m_metrics.bubbleByStage.size(), kMostRows), "stages");
         if (!m_header.spec) return;
         const ParallelPlan& plan = m_header.spec->plan;
         const bool closedForm = plan.schedule == PipelineSchedule::Naive || plan.schedule == PipelineSchedule::GPipe || plan.schedule == PipelineSchedule::OneFOneB ||

@@ -22,17 +22,16 @@ main{max-width:1000px;margin:0 auto;padding:28px 20px 60px}
 h1{font-size:26px;line-height:1.25;margin:0 0 4px}h2{font-size:18px;margin:0 0 6px}
 p{margin:0 0 10px;max-width:75ch}.soft,figcaption{color:var(--soft)}
 section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:16px 18px;margin:14px 0}
-.labels{display:flex;flex-wrap:wrap;gap:6px;margin:10px 0 0;padding:0;list-style:none}
-.labels li{border:1px solid var(--line);border-radius:12px;padding:1px 10px;color:var(--soft);background:var(--card)}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(170px,1fr));gap:10px 18px;margin:8px 0}
-.figures div span{display:block;color:var(--soft);font-size:13px}.figures div b{font-size:20px;font-weight:600}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}
+.labels{margin:10px 0 0;padding:0;list-style:none}
+.labels li{display:inline-block;margin:0 6px 6px 0;border:1px solid var(--line);border-radius:12px;padding:1px 10px;color:var(--soft);background:var(--card)}
+.figures div{display:inline-block;width:220px;margin:0 12px 10px 0;vertical-align:top}.figures div span{display:block;color:var(--soft);font-size:13px}.figures div b{font-size:20px;font-weight:600}
+.wide{overflow-x:auto;margin:10px 0 14px}table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{padding:4px 10px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere}
 th{color:var(--soft);font-weight:500}.numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right;white-space:nowrap}
 figure{margin:10px 0}svg{display:block;width:100%;height:auto}svg text{font-size:13px;fill:var(--text)}svg .tick{fill:var(--soft)}svg .on{fill:var(--on)}
 .grid{stroke:var(--line)}.wall{stroke:var(--wall);stroke-width:3}.mark{stroke:var(--text);stroke-dasharray:4 4}
 .curve{fill:none;stroke:var(--curve);stroke-width:2}.dot{fill:var(--curve)}
-.key{display:flex;flex-wrap:wrap;gap:4px 16px;margin:6px 0;font-size:13px;color:var(--soft)}.key svg{display:inline-block;width:11px;height:11px;margin-right:5px;vertical-align:-1px}
+.key{margin:6px 0;font-size:13px;color:var(--soft)}.key span{display:inline-block;margin-right:16px}.key svg{display:inline-block;width:11px;height:11px;margin-right:5px;vertical-align:-1px}
 .m0{fill:var(--m0)}.m1{fill:var(--m1)}.m2{fill:var(--m2)}.m3{fill:var(--m3)}.m4{fill:var(--m4)}.m5{fill:var(--m5)}.m6{fill:var(--m6)}.m7{fill:var(--m7)}
 .achieved,.compute{fill:var(--achieved)}.recompute{fill:var(--recompute)}.bubble{fill:var(--bubble)}.exposed_comm{fill:var(--comm)}.exposed_copy{fill:var(--copy)}
 .idle{fill:var(--idle)}.memory_bound{fill:var(--memory)}.inefficiency{fill:var(--rest)}
