@@ -29,6 +29,7 @@ Status importProfiles(const std::vector<std::string>& files, const std::string& 
     FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(files, options));
     store::WriterOptions writing;
     writing.finishProgress = std::move(finishProgress);
+    writing.finishStop = stop;
     FOURWALLS_TRY_ASSIGN(const auto writer, store::TraceWriter::create(path, import->header(), writing));
     FOURWALLS_TRY(import->write(*writer, options));
     return writer->finish(import->closing());
@@ -66,6 +67,7 @@ Result<TraceInfo> mergeFiles(const std::vector<std::string>& files, const std::s
         FOURWALLS_TRY_ASSIGN(const auto merge, importers::TraceMerge::create(std::move(inputs), stop));
         store::WriterOptions options;
         options.finishProgress = tell(kCopied, 1);
+        options.finishStop = stop;
         FOURWALLS_TRY_ASSIGN(const auto writer, store::TraceWriter::create(path, merge->header(), options));
         FOURWALLS_TRY(merge->write(*writer, tell(kImported, kCopied), stop));
         FOURWALLS_TRY(writer->finish(merge->closing()));

@@ -59,6 +59,7 @@ private:
         writerOptions.finishProgress = [&progress](double fraction) {
             progress(kWritingShare + (1 - kWritingShare) * fraction);
         };
+        writerOptions.finishStop = options.stop;
         {
             FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                                  store::TraceWriter::create(path, import.header(), writerOptions));

@@ -319,7 +319,7 @@ Status TraceWriter::finish(const TraceClosing& closing)
     state.commit(false);
     if (state.failed) return state.failure;
     FOURWALLS_TRY(state.recording.close(closing));
-    return finishInPlace(state.path, {state.options.finishProgress, {}, true});
+    return finishInPlace(state.path, {state.options.finishProgress, state.options.finishStop, true});
 }
 
 } // namespace fourwalls::store

@@ -102,6 +102,33 @@ private slots:
         QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"killed.fourwalls"});
     }
 
+    void finishingStopsOnRequest()
+    {
+        QTemporaryDir folder{test::folderTemplate()};
+        const std::string path = folder.filePath("stopped.fourwalls").toStdString();
+        std::stop_source source;
+        store::WriterOptions options;
+        options.finishStop = source.get_token();
+        {
+            auto writer = store::TraceWriter::create(path, TraceHeader{}, options);
+            QVERIFY(writer.ok());
+            const TrackId track = (*writer)->defineTrack({RankId(0), TrackKind::Operators, "a", 0});
+            const OpId op = (*writer)->defineOp({"work", SliceKind::Kernel, Phase::Forward, Activity::Compute, {}, 0, 0, ""});
+            auto producer = (*writer)->openProducer();
+            for (std::int64_t i = 0; i < 1000; ++i) producer->slice({track, op, Instant{i * 1000}, Duration{900}, std::nullopt, std::nullopt});
+            producer.reset();
+            source.request_stop();
+            const Status finished = (*writer)->finish({});
+            QVERIFY(!finished.ok());
+            QCOMPARE(finished.error().code, ErrorCode::Cancelled);
+        }
+        // What was recorded is still there, unfinished, and nothing else.
+        auto trace = store::openTrace(path);
+        QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
+        QCOMPARE((*trace)->info().counts.slices, 1000);
+        QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"stopped.fourwalls"});
+    }
+
     void readableWhileRecording()
     {
         if (!kCanFork) QSKIP("forks");
