@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The pipeline: lanes and bubbles of known schedules against their theory and against `metrics`; passes inferred where
+// none were recorded; the view offscreen, driven as a person would. Any Qt warning fails.
+#include <QtTest>
+
+#include "tests/views/fail_on_warning.h"
+#include "tests/views/trace_probe.h"
+#include "views/pipeline/ideal_bars.h"
+#include "views/pipeline/pipeline_view.h"
+#include "views/plot_card.h"
+#include "views/plot_table.h"
+
+#include <QAction>
+#include <QSignalSpy>
+#include <QTableView>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+namespace {
+
+QString plain(QString text)
+{
+    return text.replace(QChar(0x2009), QLatin1Char(' '));
+}
+
+/// Two stages without a specification and without phases: kernels of known direction, messages between the stages.
+std::shared_ptr<const InMemoryTraceData> importedTrace(bool directions = true)
+{
+    TraceHeader header;
+    header.source = TraceSource::Imported;
+    for (int stage = 0; stage < 2; ++stage) header.ranks.push_back({RankId{stage}, "GPU", "host", stage, 0, 1});
+    InMemoryTrace trace(header);
+    const GroupId pair = trace.defineGroup({"pp", {RankId{0}, RankId{1}}, "nccl"});
+    {
+        const auto producer = trace.openProducer();
+        for (int rank = 0; rank < 2; ++rank) {
+            const TrackId kernels = trace.defineTrack({RankId{rank}, TrackKind::ComputeStream, "stream 7", 0});
+            const TrackId messages = trace.defineTrack({RankId{rank}, TrackKind::CommStream, "stream 13", 1});
+            const auto op = [&](Phase phase) {
+                OpInfo info;
+                info.name = phase == Phase::Forward ? "gemm" : "gemm backward";
+                info.kind = SliceKind::Kernel;
+                info.phase = directions ? phase : Phase::None;
+                info.activity = Activity::Compute;
+                return trace.defineOp(info);
+            };
+            for (int step = 0; step < 2; ++step) {
+                const std::int64_t begin = 100'000 * step;
+                const auto work = [&](Phase phase, std::int64_t at) {
+                    producer->slice({kernels, op(phase), Instant{begin + at}, Duration{4'000}, {}, {}});
+                    producer->slice({kernels, op(phase), Instant{begin + at + 5'000}, Duration{4'000}, {}, {}});
+                };
+                const auto send = [&](std::int64_t at) {
+                    CollectiveRecord record;
+                    record.track = messages;
+                    record.start = record.lastArrival = Instant{begin + at};
+                    record.end = Instant{begin + at + 100};
+                    record.operation = CollectiveOp::Send;
+                    record.group = pair;
+                    record.payloadBytes = 1000;
+                    producer->collective(record);
+                };
+                // Forwards of two micro-batches in a row, cut by the message in between; then both backwards.
+                work(Phase::Forward, rank * 10'000);
+                send(rank * 10'000 + 9'200);
+                work(Phase::Forward, 10'000 + rank * 10'000);
+                work(Phase::BackwardInput, 40'000 - rank * 10'000);
+                send(40'000 - rank * 10'000 + 9'200);
+                work(Phase::BackwardInput, 50'000 - rank * 10'000);
+                StepRecord record;
+                record.step = StepIndex{step};
+                record.range = {Instant{begin}, Instant{begin + 80'000 + 1'000 * step}};
+                producer->step(RankId{rank}, record);
+            }
+        }
+    }
+    return trace.finish({}).ok() ? trace.data() : nullptr;
+}
+
+PipelinePicture pictureOf(const std::shared_ptr<const InMemoryTraceData>& data, PipelineFacts* factsOut = nullptr)
+{
+    if (!data) return {};
+    InMemoryTraceQuery trace(data);
+    auto facts = askPipelineFacts(trace);
+    if (!facts.ok() || !facts->job.median) return {};
+    auto picture = askPipelinePicture(trace, *facts, 0, *facts->job.median);
+    if (factsOut) *factsOut = *facts;
+    return picture.ok() ? *picture : PipelinePicture{};
+}
+
+} // namespace
+
+class PipelineViewTest : public QObject {
+    Q_OBJECT
+
+    using Probe = TraceProbe<PipelineView>;
+
+    static double exact(PipelineView& view, int row, int column)
+    {
+        return view.table().model()->index(row, column).data(kExactRole).toDouble();
+    }
+    static constexpr int kBubbleColumn = 6;
+
+private slots:
+    void init() { failOnWarning = std::make_unique<tests::FailOnWarning>(); }
+    void cleanup()
+    {
+        QCOMPARE(tests::FailOnWarning::take(), QString());
+        failOnWarning.reset();
+    }
+
+    void lanesOfASchedule_data()
+    {
+        QTest::addColumn<QString>("plan");
+        QTest::addColumn<int>("forwards");
+        QTest::addColumn<int>("chunks");
+        QTest::newRow("naive") << "pp=4 microbatches=8 schedule=naive" << 8 << 1;
+        QTest::newRow("gpipe") << "pp=4 microbatches=8 schedule=gpipe" << 8 << 1;
+        QTest::newRow("1f1b") << "pp=4 microbatches=8" << 8 << 1;
+        QTest::newRow("recompute") << "pp=4 microbatches=8 recompute=full" << 8 << 1;
+        QTest::newRow("interleaved") << "pp=4 vpp=2 microbatches=8 schedule=interleaved" << 16 << 2;
+        QTest::newRow("zb") << "pp=4 microbatches=8 schedule=zb" << 8 << 1;
+        QTest::newRow("zbv") << "pp=4 microbatches=8 schedule=zbv" << 16 << 2;
+    }
+
+    void lanesOfASchedule()
+    {
+        QFETCH(QString, plan);
+        QFETCH(int, forwards);
+        QFETCH(int, chunks);
+        PipelineFacts facts;
+        const PipelinePicture picture =
+            pictureOf(modelledTrace(specOf(plan.toStdString()), TraceSource::Recorded), &facts);
+        QCOMPARE(picture.lanes.size(), std::size_t{4});
+        QCOMPARE(picture.microbatches, 8);
+        QCOMPARE(picture.chunks, chunks);
+        QVERIFY(!picture.passesInferred);
+        const std::vector<int> scheduled = scheduledInFlight(*facts.plan);
+        for (std::size_t i = 0; i < picture.lanes.size(); ++i) {
+            const StageLane& lane = picture.lanes[i];
+            QCOMPARE(static_cast<int>(std::count_if(lane.passes.begin(), lane.passes.end(), isForward)), forwards);
+            // What was alive is what the schedule needs; every activation is released in the end.
+            QCOMPARE(lane.mostInFlight, scheduled[i]);
+            QCOMPARE(lane.inFlight.back().count, 0);
+            // The figures of `metrics`, taken apart.
+            QVERIFY(picture.shares[i].has_value());
+            const StageShares& shares = *picture.shares[i];
+            QVERIFY(std::abs(shares.busy + shares.warmUp + shares.waits + shares.drain - 1) < 1e-12);
+            QVERIFY(shares.warmUp >= 0 && shares.waits >= 0 && shares.drain >= 0);
+            QVERIFY(std::abs(shares.bubble() - facts.metrics.bubbleByStage[i]) < 1e-12);
+        }
+        QVERIFY(std::abs(*picture.bubble() - *facts.metrics.bubbleFraction) < 1e-12);
+        QVERIFY(picture.times.forward.ns > 0 && picture.times.backwardInput.ns > 0);
+        QVERIFY(picture.times.backwardWeight.ns > 0); // told apart also where it is a part of the backward
+        QCOMPARE(picture.times.recompute.ns > 0, plan.contains(QStringLiteral("recompute")));
+    }
+
+    void idealsAreTheClosedForms()
+    {
+        // docs/metrics: 4 stages, 8 micro-batches: 75 %, 27.3 %, 27.3 %, 15.8 %; ZB-1p with F = B = W a third of 27.3 %'s.
+        const std::vector<IdealBubble> ideals = idealBubbles(4, 8, 2, {});
+        QCOMPARE(ideals.size(), std::size_t{5});
+        const double expected[] = {0.75, 3.0 / 11, 3.0 / 11, 3.0 / 19, 3.0 / 27};
+        for (std::size_t i = 0; i < ideals.size(); ++i) QVERIFY(std::abs(ideals[i].fraction - expected[i]) < 1e-12);
+        QVERIFY(ideals.back().unitTimes);
+        QVERIFY(idealBubbles(1, 8, 1, {}).empty());
+        ParallelPlan plan;
+        plan.pp = 4;
+        plan.microbatches = 8;
+        plan.schedule = PipelineSchedule::ZeroBubbleV;
+        QVERIFY(!idealOf(plan, {})); // no closed form
+        plan.schedule = PipelineSchedule::GPipe;
+        QVERIFY(std::abs(*idealOf(plan, {}) - 3.0 / 11) < 1e-12);
+    }
+
+    void passesAreInferredWhereNoneWereRecorded()
+    {
+        PipelineFacts facts;
+        const PipelinePicture picture = pictureOf(importedTrace(), &facts);
+        QVERIFY(picture.passesInferred && facts.stagesInferred);
+        QCOMPARE(picture.lanes.size(), std::size_t{2});
+        for (const StageLane& lane : picture.lanes) {
+            QCOMPARE(lane.passes.size(), std::size_t{4});
+            const Phase phases[] = {Phase::Forward, Phase::Forward, Phase::BackwardInput, Phase::BackwardInput};
+            for (int i = 0; i < 4; ++i) {
+                const StagePass& pass = lane.passes[static_cast<std::size_t>(i)];
+                QCOMPARE(pass.phase, phases[i]);
+                QCOMPARE(pass.microbatch->value, i % 2);
+                QCOMPARE(pass.range.length().ns, std::int64_t{9'000});
+            }
+            QCOMPARE(lane.mostInFlight, 2);
+        }
+        QVERIFY(std::abs(*picture.bubble() - *facts.metrics.bubbleFraction) < 1e-12);
+    }
+
+    void theViewSaysWhatMetricsSay()
+    {
+        const auto data = modelledTrace(specOf("pp=4 microbatches=8 dp=2"), TraceSource::Recorded);
+        QVERIFY(data);
+        InMemoryTraceQuery trace(data);
+        const auto metrics = computeMetrics(trace);
+        QVERIFY(metrics.ok());
+        Probe probe(data);
+        QVERIFY(probe.ready());
+        PipelineView& view = *probe.view;
+        QVERIFY(view.finding().contains(formatPercent(*metrics->bubbleFraction)));
+        QVERIFY(plain(view.finding()).contains(QStringLiteral("ideal 1F1B 27.3 %")));
+        QCOMPARE(view.table().model()->rowCount(), 4);
+        for (int stage = 0; stage < 4; ++stage)
+            QVERIFY(std::abs(exact(view, stage, kBubbleColumn) -
+                             metrics->bubbleByStage[static_cast<std::size_t>(stage)]) < 1e-12);
+        QVERIFY(std::abs(view.bars().bars().front().fraction - *metrics->bubbleFraction) < 1e-12);
+        QCOMPARE(view.table().model()->index(0, 8).data().toString(), QStringLiteral("4 of 4"));
+        QVERIFY(view.inferredNote().isEmpty());
+        QVERIFY(view.tableAsCsv().startsWith(QStringLiteral("stage,rank,busy")));
+        // Beside it, as predicted: the same model, so the same step.
+        QVERIFY(view.predictedPlot().picture() && view.predictedPlot().isVisible());
+        QCOMPARE(view.predictedPlot().picture()->lanes.size(), std::size_t{4});
+    }
+
+    void aWhatIfTakesTheGhostsPlace()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        RunSpec spec = *probe.whatIf.recorded();
+        spec.plan.pp = 2;
+        spec.plan.dp = 2;
+        probe.whatIf.propose(spec);
+        QVERIFY(QTest::qWaitFor(
+            [&] {
+                const auto& ghost = probe.view->predictedPlot().picture();
+                return ghost && ghost->lanes.size() == 2;
+            },
+            20'000));
+        QVERIFY(probe.ready());
+        probe.whatIf.setActive(false); // back to the prediction of what was recorded
+        QVERIFY(QTest::qWaitFor([&] { return probe.view->predictedPlot().picture()->lanes.size() == 4; }, 20'000));
+    }
+
+    void aPassIsHoveredClickedAndFoundOnTheTimeline()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        PipelinePlot& plot = probe.view->recordedPlot();
+        const PassPlace place{2, 3};
+        const QPoint at = plot.boxOf(place).center().toPoint();
+        QCOMPARE(plot.placeAt(at), place);
+        QSignalSpy hovered(&plot, &PipelinePlot::microbatchHovered);
+        QMouseEvent move(QEvent::MouseMove, QPointF(at), plot.mapToGlobal(QPointF(at)), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(&plot, &move);
+        QCOMPARE(hovered.count(), 1);
+        plot.grab();
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, at);
+        QCOMPARE(plot.selected(), place);
+        const StagePass& pass = *plot.pass(place);
+        QVERIFY(probe.selection.slice() && probe.selection.slice()->slice.id == pass.slice->id);
+        QCOMPARE(probe.selection.rank(), plot.picture()->lanes[2].rank);
+        QSignalSpy requested(&probe.selection, &Selection::viewRequested);
+        for (QAction* action : probe.view->viewActions())
+            if (action->objectName() == QLatin1String("pipeline.timeline")) action->trigger();
+        QCOMPARE(requested.count(), 1);
+        QCOMPARE(requested.front().front().toString(), QStringLiteral("timeline"));
+        QVERIFY(probe.selection.range().begin <= pass.range.begin && probe.selection.range().end >= pass.range.end);
+        // Without a mouse: the next pass, then the next stage.
+        for (const char* name : {"pipeline.nextPass", "pipeline.nextStage"})
+            for (QAction* action : probe.view->viewActions())
+                if (action->objectName() == QLatin1String(name)) action->trigger();
+        QCOMPARE(plot.selected(), (PassPlace{3, 4}));
+    }
+
+    void theWheelZoomsAndOtherViewsFollow()
+    {
+        Probe probe(modelledTrace(specOf("pp=2 microbatches=4"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        PipelinePlot& plot = probe.view->recordedPlot();
+        const TimeRange whole = plot.camera().range();
+        const QPointF at = plot.plotRect().center();
+        QWheelEvent event(at, plot.mapToGlobal(at), {}, {0, 240}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(&plot, &event);
+        QVERIFY(plot.camera().range().length() < whole.length());
+        QCOMPARE(probe.selection.range(), plot.camera().range());
+        QCOMPARE(probe.view->predictedPlot().camera().range(), plot.camera().range());
+        probe.view->fitAll();
+        QCOMPARE(plot.camera().range(), whole);
+    }
+
+    void anImportSaysWhatWasInferredAndStepsCanBeChosen()
+    {
+        Probe probe(importedTrace());
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->inferredNote().contains(QStringLiteral("inferred: passes")));
+        QVERIFY(probe.view->inferredNote().contains(QStringLiteral("stages")));
+        QVERIFY(!probe.view->predictedPlot().isVisible());
+        QCOMPARE(*probe.view->shownStep(), StepIndex{1}); // of two steps the upper middle
+        probe.selection.setStep(StepIndex{0});
+        QVERIFY(probe.ready());
+        QTRY_COMPARE(*probe.view->shownStep(), StepIndex{0});
+        probe.selection.setStep(std::nullopt);
+        probe.selection.setRange({Instant{110'000}, Instant{170'000}}); // the timeline went on to the next step
+        QTRY_COMPARE(*probe.view->shownStep(), StepIndex{1});
+    }
+
+    void nothingToSeeIsExplained()
+    {
+        Probe none(importedTrace(false)); // nothing says what is forward
+        QVERIFY(none.ready());
+        QVERIFY(none.view->emptyReason().contains(QStringLiteral("forward")));
+        none.view->grab();
+
+        Probe single(modelledTrace(specOf("dp=4 microbatches=2"), TraceSource::Recorded));
+        QVERIFY(single.ready());
+        QVERIFY(single.view->finding().contains(QStringLiteral("pp=1")));
+        QCOMPARE(single.view->recordedPlot().picture()->lanes.size(), std::size_t{1});
+        QVERIFY(!single.view->bars().isVisible());
+    }
+
+    void languagesAndThemesSwitch()
+    {
+        Probe probe(modelledTrace(specOf("pp=2 microbatches=4 schedule=zb"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        const QImage light = probe.view->grab().toImage();
+        setCurrentTheme(true);
+        QEvent palette(QEvent::PaletteChange);
+        QApplication::sendEvent(probe.view.get(), &palette);
+        QApplication::sendEvent(&probe.view->recordedPlot(), &palette);
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->grab().toImage() != light);
+        setCurrentTheme(false);
+        QEvent language(QEvent::LanguageChange);
+        QApplication::sendEvent(probe.view.get(), &language);
+        QVERIFY(probe.ready());
+    }
+
+private:
+    std::unique_ptr<tests::FailOnWarning> failOnWarning;
+};
+
+QTEST_MAIN(PipelineViewTest)
+#include "tst_pipeline_view.moc"
