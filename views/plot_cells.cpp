@@ -114,7 +114,7 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
             horizontalHeader()->setSectionResizeMode(i, width == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
             // A heading is never cut, in whatever language.
             const int heading =
-                horizontalHeader()->fontMetrics().horizontalAdvance(all[static_cast<std::size_t>(i)].title) + 22;
+                horizontalHeader()->fontMetrics().horizontalAdvance(all[static_cast<std::size_t>(i)].title) + 36;
             if (width > 0) setColumnWidth(i, std::max(width, heading));
         }
         sortByColumn(sortBy, order);

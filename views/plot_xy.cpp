@@ -332,7 +332,9 @@ std::pair<double, double> XyPlot::rangeOf(bool isValue) const
             high *= 2;
         }
         const double room = std::pow(high / low, 0.06);
-        return {low / room, high * room * (isValue ? 1.15 : 1)};
+        // A wall needs some height to be one.
+        const bool walled = isValue && !m_content.walls.empty();
+        return {low / room, high * room * (walled ? std::pow(high / low, 0.07) : 1)};
     }
     const double room = high > low ? (high - low) * 0.06 : std::max(std::abs(high) * 0.1, 1e-9);
     return {low >= 0 && low < 0.4 * high ? std::min(low, 0.0) : low - room, high + room};

@@ -42,6 +42,12 @@ void MatrixPlot::setAxisNames(const QString& rows, const QString& columns)
     update();
 }
 
+void MatrixPlot::setNothing(const QString& why)
+{
+    m_nothing = why;
+    update();
+}
+
 QRectF MatrixPlot::square() const
 {
     const double side = std::max(20.0, std::min(width() - kLeft - kLegend, height() - kTop - 6.0));
@@ -86,7 +92,12 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(fontOf(TextRole::Small));
-    if (m_names.empty()) return;
+    if (m_names.empty()) {
+        painter.setPen(t.secondaryText);
+        painter.setFont(fontOf(TextRole::Body));
+        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, m_nothing);
+        return;
+    }
     const QRectF box = square();
     const auto n = static_cast<int>(m_names.size());
     const double cell = box.width() / n;

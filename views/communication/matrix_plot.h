@@ -20,6 +20,8 @@ public:
     /// names: of rows (senders) and columns (receivers). values: row after row, 0 is empty. every: a stronger line
     /// after so many (nodes); 0: none.
     void setMatrix(std::vector<int> names, std::vector<double> values, int every);
+    /// What stands there instead while the matrix is empty.
+    void setNothing(const QString& why);
     void setText(std::function<QString(double)> text) { m_text = std::move(text); }
     void setAxisNames(const QString& rows, const QString& columns);
     /// Texts shown for a cell; for tests and tool tips.
@@ -42,7 +44,7 @@ private:
     std::vector<double> m_values;
     int m_every = 0;
     double m_largest = 0;
-    QString m_rows, m_columns;
+    QString m_rows, m_columns, m_nothing;
     std::function<QString(double)> m_text;
     std::pair<int, int> m_hover{-1, -1};
 };

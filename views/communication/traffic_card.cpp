@@ -77,7 +77,11 @@ void TrafficCard::fill()
     m_plot->setText([unit = m_unit](double value) { return formatBytes(value, unit, 2); });
     if (!m_data || m_data->traffic.origin == Origin::None) {
         m_plot->setMatrix({}, {}, 0);
-        return finding().setText(m_data ? tr("no traffic between ranks") : QString());
+        m_plot->setNothing(!m_data ? QString()
+                           : m_data->step.operations.empty()
+                               ? tr("Nothing was sent between ranks in %1.").arg(stepName(m_data->step.window))
+                               : tr("This trace does not say how many bytes its operations sent, or to whom."));
+        return finding().setText({});
     }
     const TrafficMatrix& traffic = m_data->traffic;
     const bool wire = m_wire->isChecked();

@@ -32,7 +32,7 @@ QString sequenceName(const std::vector<std::string>& names)
     for (std::size_t i = 0; i < names.size();) {
         std::size_t last = i;
         while (last < names.size() && names[last] == names[i]) ++last;
-        QString name = QString::fromStdString(names[i]);
+        QString name = shortName(names[i]);
         if (last - i > 1) name += QStringLiteral(" ×%1").arg(last - i);
         parts << name;
         i = last;
@@ -165,10 +165,12 @@ void LaunchesPage::fillCandidates(ByteUnit unit)
         const double step = static_cast<double>(std::max<std::int64_t>(1, m_facts->stepLength.ns));
         for (const FusionCandidate& each : m_facts->candidates) {
             const QString name = sequenceName(each.names);
+            QStringList whole;
+            for (const std::string& one : each.names) whole << QString::fromStdString(one);
             const double share = static_cast<double>(each.saved().ns) / step;
             saved += each.saved();
             rows.push_back(
-                {{name, {}, {}, colourOf(t, each.phase), {}, name, {}},
+                {{name, {}, {}, colourOf(t, each.phase), {}, whole.join(QLatin1Char('\n')), {}},
                  {words(each.phase), {}, {}, {}, {}, {}, {}},
                  {formatCount(each.occurrences), static_cast<qlonglong>(each.occurrences), {}, {}, {}, {}, {}},
                  {formatDuration(each.time, 3), static_cast<qlonglong>(each.time.ns), {}, {}, {}, {}, {}},

@@ -25,7 +25,7 @@ constexpr int kHeightOnly = 1'000'000; ///< ids of points without bytes, from he
 
 QString describe(const RooflinePoint& point)
 {
-    QStringList parts{QString::fromStdString(point.name)};
+    QStringList parts{shortName(point.name)};
     if (point.phase != Phase::None) parts << words(point.phase);
     return parts.join(QStringLiteral(" · "));
 }
@@ -123,8 +123,7 @@ void OperatorsPage::fillRoofline()
     // Names for those that take most, once each.
     std::set<std::string> named;
     for (std::size_t i = 0; i < shown.size() && named.size() < 5; ++i)
-        if (named.insert(shown[i]->name).second)
-            content.points[i].label = QString::fromStdString(shown[i]->name).left(28);
+        if (named.insert(shown[i]->name).second) content.points[i].label = shortName(shown[i]->name).left(28);
     if (shown.empty()) left = right = 1;
     left = std::min(left / 2, 0.1);
     right *= 4;
@@ -322,7 +321,7 @@ void OperatorsPage::fillTable()
                                  {}};
             };
             const QString name = describe(each);
-            rows.push_back({{name, {}, {}, colourOf(t, each.phase), {}, name, {}},
+            rows.push_back({{name, {}, {}, colourOf(t, each.phase), {}, QString::fromStdString(each.name), {}},
                             {formatPercent(each.share, each.share < 0.0995 ? 1 : 0),
                              each.share,
                              each.share,

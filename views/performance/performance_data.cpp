@@ -5,6 +5,7 @@
 #include "views/format.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
 
 namespace fourwalls::views {
 
@@ -16,6 +17,18 @@ Result<PerformanceData> askPerformance(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(result.steps, stepUtilisation(trace));
     result.peakSource = trace.info().closing.peakFlopsPerDevice ? trace.info().closing.peakSource : "datasheet";
     return result;
+}
+
+QString shortName(const std::string& name)
+{
+    QString text = QString::fromStdString(name);
+    if (!text.startsWith(QLatin1String("void ")) && !text.contains(QLatin1Char('<'))) return text;
+    if (text.startsWith(QLatin1String("void "))) text.remove(0, 5);
+    const auto end = text.indexOf(QRegularExpression(QStringLiteral("[<(]")));
+    if (end > 0) text.truncate(end);
+    const auto scope = text.lastIndexOf(QLatin1String("::"));
+    if (scope >= 0 && scope + 2 < text.size()) text.remove(0, scope + 2);
+    return text;
 }
 
 QString words(BoundBy bound)

@@ -21,6 +21,9 @@ struct PerformanceData {
 };
 Result<PerformanceData> askPerformance(TraceQuery& trace);
 
+/// A kernel's name without what C++ adds to it: "void at::native::reduce_kernel<512, ...>(...)" is "reduce_kernel".
+QString shortName(const std::string& name);
+
 /// "compute", "memory", "launch", or a dash.
 QString words(BoundBy bound);
 

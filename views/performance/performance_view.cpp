@@ -134,7 +134,10 @@ void PerformanceView::showFigures()
     const double compute = static_cast<double>(std::max<std::int64_t>(1, f.roofline.total.ns));
     const double memory = static_cast<double>(f.roofline.memoryBound.ns) / compute;
     all.push_back({tr("Bound by memory"),
-                   f.roofline.bytesPerSecond && f.roofline.total.ns > 0 ? formatPercent(memory) : QString(kDash),
+                   f.roofline.bytesPerSecond && std::any_of(f.roofline.operators.begin(), f.roofline.operators.end(),
+                                                            [](const RooflinePoint& each) { return each.bytes > 0; })
+                       ? formatPercent(memory)
+                       : QString(kDash),
                    tr("of the operators' time"), memory > 0.5});
     if (m_launchFacts) {
         const LaunchAnalysis& l = *m_launchFacts;

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The communication view offscreen: its figures are those of `metrics`, its pages answer to clicks, the hops move
+// without a clock, and other themes, sizes and languages paint. Any Qt warning fails.
+#include "tests/views/communication/sample_ranks.h"
+
+#include "model/cost/scaling_study.h"
+#include "model/spec/calibration.h"
+#include "views/communication/bandwidth_card.h"
+#include "views/communication/collectives_card.h"
+#include "views/communication/communication_view.h"
+#include "views/communication/hop_plot.h"
+#include "views/communication/hops_page.h"
+#include "views/communication/matrix_plot.h"
+#include "views/communication/scaling_page.h"
+#include "views/communication/stragglers_page.h"
+#include "views/communication/traffic_card.h"
+#include "views/plot_cells.h"
+#include "views/plot_xy.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QSignalSpy>
+#include <QToolButton>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+using namespace fourwalls::views::sample;
+
+class CommunicationViewTest : public QObject {
+    Q_OBJECT
+
+    using Probe = Shown<CommunicationView>;
+
+private slots:
+    void init() { failOnWarnings(); }
+
+    void figuresAreThoseOfMetrics()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        InMemoryTraceQuery trace(ring());
+        const TraceMetrics metrics = *computeMetrics(trace);
+        const CommunicationData& facts = *probe.view->facts();
+        QCOMPARE(facts.rows.size(), metrics.collectives.size());
+        const CollectiveRow& row = facts.rows.front();
+        const CollectiveMetrics& same = metrics.collectives.front();
+        QCOMPARE(row.count, same.summary.count);
+        QCOMPARE(row.payloadBytes, same.summary.payloadBytes);
+        QCOMPARE(row.wireBytes, same.summary.wireBytes);
+        QCOMPARE(row.time, same.summary.time);
+        QCOMPARE(row.wait, same.summary.wait);
+        QCOMPARE(*row.algorithmBytesPerSecond, *same.algorithmBytesPerSecond);
+        QCOMPARE(*row.busBytesPerSecond, *same.busBytesPerSecond);
+        QCOMPARE(*facts.metrics.exposedCommFraction, *metrics.exposedCommFraction);
+        // And what the table says of it: two measured operations, 40 kB each, in 6 ms.
+        const QString csv = probe.view->tableAsCsv();
+        QVERIFY(csv.contains(QStringLiteral(",4,2,80000,120000,12000000,")));
+        // Three of four ranks wait 4 ms, and nobody computes meanwhile.
+        QCOMPARE(facts.step.kinds.front().wait, Duration{12 * kMs});
+        QCOMPARE(facts.step.kinds.front().exposed(), facts.step.kinds.front().time());
+    }
+
+    void groupsOfOneNameAreAddedUp()
+    {
+        TraceMetrics metrics;
+        TraceInfo info;
+        for (int i = 0; i < 2; ++i) {
+            info.groups.push_back({"tp", {RankId(2 * i), RankId(2 * i + 1)}, "local"});
+            CollectiveMetrics entry;
+            entry.group = "tp";
+            entry.summary.group = GroupId(i);
+            entry.summary.count = 3;
+            entry.summary.payloadBytes = 3000;
+            entry.summary.time = Duration{1000};
+            metrics.collectives.push_back(entry);
+        }
+        const auto rows = collectiveRows(metrics, info, {});
+        QCOMPARE(rows.size(), std::size_t(1));
+        QCOMPARE(rows[0].groups, std::int64_t(2));
+        QCOMPARE(rows[0].count, std::int64_t(6));
+        QCOMPARE(*rows[0].algorithmBytesPerSecond, 6000 / 2e-6);
+        QCOMPARE(groupShape(rows[0].groups, rows[0].members), QStringLiteral("2 × 2"));
+    }
+
+    void theSlowRankIsNamed()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("stragglers"));
+        StragglersPage& page = probe.view->stragglers();
+        QCOMPARE(plain(page.finding()),
+                 QStringLiteral("rank 2 comes last in 100 % of its operations and causes 100 % of all waiting"));
+        QCOMPARE(page.table().rows(), 4);
+        QCOMPARE(page.plot().content().points.size(), std::size_t(1));
+        QCOMPARE(page.plot().content().points.front().y, 4e6); // nanoseconds of skew
+        emit page.table().rowChosen(3);
+        QCOMPARE(probe.selection.rank(), RankId(3));
+    }
+
+    void hopsMoveRoundByRound()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("hops"));
+        HopsPage& page = probe.view->hops();
+        HopPlot& plot = page.plot();
+        QCOMPARE(plot.rounds(), 6);
+        QVERIFY(plain(page.finding()).contains(QStringLiteral("2(n−1) = 6 messages of 1/4 of 40 kB")));
+        QVERIFY(page.finding().contains(QStringLiteral("modelled")));
+        plot.setPosition(0);
+        page.stepButton().click();
+        QCOMPARE(plot.position(), 1.0);
+        page.backButton().click();
+        QCOMPARE(plot.position(), 0.0);
+        page.playButton().click();
+        QVERIFY(plot.isPlaying());
+        plot.advance(2.5);
+        QCOMPARE(plot.position(), 2.5);
+        QVERIFY(!probe.view->grab().isNull());
+        plot.advance(100);
+        QCOMPARE(plot.position(), 6.0);
+        QVERIFY(!plot.isPlaying());
+        QVERIFY(!page.playButton().isChecked());
+    }
+
+    void aClickChoosesAndADoubleClickOpensTheTimeline()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        XyPlot& plot = probe.view->bandwidth().plot();
+        plot.grab();
+        const auto at = plot.positionOf(0);
+        QVERIFY(at);
+        QWidget* canvas = plot.findChild<QWidget*>();
+        QVERIFY(canvas);
+        QSignalSpy hovered(&plot, &XyPlot::pointHovered), chosen(&plot, &XyPlot::pointChosen);
+        QTest::mouseMove(canvas, at->toPoint());
+        QTest::mouseClick(canvas, Qt::LeftButton, {}, at->toPoint());
+        QCOMPARE(hovered.value(0).value(0).toInt(), 0);
+        QCOMPARE(chosen.size(), 1);
+        QCOMPARE(probe.view->chosenOperation(), 0);
+        QSignalSpy asked(&probe.selection, &Selection::viewRequested);
+        QTest::mouseDClick(canvas, Qt::LeftButton, {}, at->toPoint());
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(asked[0][0].toString(), QStringLiteral("timeline"));
+        const JoinedOperation& operation = probe.view->facts()->step.operations.front();
+        QCOMPARE(*probe.selection.measured(), operation.range());
+        QVERIFY(probe.selection.range().begin < operation.range().begin);
+        QVERIFY(probe.selection.range().end > operation.range().end);
+    }
+
+    void trafficSwitchesAndNamesCells()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        TrafficCard& card = probe.view->traffic();
+        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 60 kB"));
+        QVERIFY(card.plot().cellText(1, 3).contains(QStringLiteral("nothing")));
+        card.setShowsWire(false);
+        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 40 kB"));
+        QCOMPARE(card.groupPicker().count(), 2);
+        card.plot().grab();
+        QCOMPARE(card.plot().cellAt({1, 1}), (std::pair<int, int>{-1, -1}));
+    }
+
+    void anotherStepIsAnalysed()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->facts()->step.window.step, std::optional(StepIndex(2)));
+        probe.selection.setStep(StepIndex(0));
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->facts()->step.window.step, std::optional(StepIndex(0)));
+    }
+
+    void scalingOfAKnownCluster()
+    {
+        RunSpec spec;
+        spec.model = *loadModel("llama2-7b");
+        spec.cluster = *loadCluster("dgx-h100");
+        spec.plan = *parsePlan("tp=2 dp=4 microbatches=2");
+        spec.framework = "megatron-core";
+        spec.training.batch = 8;
+        spec.training.precision = Precision::Bf16;
+        QVERIFY(resolve(spec).ok());
+        const Calibration calibration = *loadCalibration("published");
+        const auto devices = cost::scalingByDevices(spec, calibration, 256);
+        QVERIFY2(devices.ok(), devices.ok() ? "" : devices.error().message().c_str());
+        QCOMPARE(devices->points.front().devices, 1);
+        QCOMPARE(devices->points.front().efficiency, 1.0);
+        bool own = false;
+        for (std::size_t i = 1; i < devices->points.size(); ++i) {
+            own = own || devices->points[i].devices == 8;
+            QVERIFY(devices->points[i].efficiency > 0 && devices->points[i].efficiency <= 1.02);
+        }
+        QVERIFY(own);
+        const auto links = cost::scalingByLink(spec, calibration);
+        QVERIFY(links.ok());
+        QVERIFY(links->front().utilisation > links->back().utilisation); // a faster network is used less well
+        QVERIFY(links->front().utilisation <= 1);
+        QVERIFY(links->front().stepSeconds > links->back().stepSeconds);
+        spec.plan = ParallelPlan{};
+        QVERIFY(!cost::scalingByLink(spec, calibration).ok());
+    }
+
+    void withoutASpecificationScalingSaysWhy()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("scaling"));
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->scaling().table().rows(), 1);
+        // 40 kB: naive 12 times, ring 6 times.
+        QVERIFY(
+            probe.view->tableAsCsv().contains(QStringLiteral("dp,4,1,40000,-1,480000,240000,240000,-1,240000,0.5")));
+        QVERIFY(!probe.view->grab().isNull());
+    }
+
+    void withoutCollectivesItSaysWhy()
+    {
+        Probe probe(ring(false));
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("no collectives")));
+        probe.view->grab();
+    }
+
+    void everyPageSizeAndThemePaints()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        for (const QString& page : probe.view->pages())
+            for (const QSize size : {QSize(1490, 800), QSize(1180, 610), QSize(500, 320)})
+                for (const bool dark : {true, false}) {
+                    setCurrentTheme(dark);
+                    QEvent palette(QEvent::PaletteChange);
+                    QCoreApplication::sendEvent(probe.view.get(), &palette);
+                    probe.view->setPage(page);
+                    probe.view->resize(size);
+                    QVERIFY(probe.ready());
+                    QVERIFY(!probe.view->grab().isNull());
+                }
+        QEvent language(QEvent::LanguageChange);
+        QCoreApplication::sendEvent(probe.view.get(), &language);
+        QVERIFY(!probe.view->actions().isEmpty());
+        for (const QAction* action : probe.view->actions()) QVERIFY(!action->text().isEmpty());
+    }
+
+    void theTableKeepsItsContract()
+    {
+        CellModel model;
+        QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        model.setContent(
+            {{QStringLiteral("a"), {}, false, 80}, {QStringLiteral("b"), {}, true, 80}},
+            {{{QStringLiteral("x"), {}, {}, {}, {}, {}, {}}}, {{QStringLiteral("y"), 1.5, 0.5, Qt::red, {}, {}, {}}}});
+        QCOMPARE(model.rowCount(), 2);
+        QCOMPARE(model.index(1, 0).data(kExactRole).toDouble(), 1.5);
+        QCOMPARE(model.index(0, 1).data().toString(), QString()); // rows may be shorter than the heading
+        model.setContent({}, {});
+        QCOMPARE(model.columnCount(), 0);
+    }
+};
+
+QTEST_MAIN(CommunicationViewTest)
+#include "tst_communication_view.moc"

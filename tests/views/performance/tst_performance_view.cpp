@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The performance view offscreen: figures of `metrics`, roofline, fusion, the critical path, jumps to the timeline.
+// Any Qt warning fails.
+#include "tests/views/communication/sample_ranks.h"
+
+#include "views/performance/launches_page.h"
+#include "views/performance/operators_page.h"
+#include "views/performance/path_page.h"
+#include "views/performance/path_strip.h"
+#include "views/performance/performance_view.h"
+#include "views/plot_card.h"
+#include "views/plot_cells.h"
+#include "views/plot_xy.h"
+
+#include <QAction>
+#include <QSignalSpy>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+using namespace fourwalls::views::sample;
+
+class PerformanceViewTest : public QObject {
+    Q_OBJECT
+
+    using Probe = Shown<PerformanceView>;
+
+private slots:
+    void init() { failOnWarnings(); }
+
+    void figuresAreThoseOfMetrics()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        InMemoryTraceQuery trace(ring());
+        const TraceMetrics metrics = *computeMetrics(trace);
+        const auto& figures = probe.view->findChild<FigureStrip*>()->figures();
+        QCOMPARE(figures[0].value, formatPercent(*metrics.mfu));
+        QCOMPARE(figures[1].value, formatPercent(*metrics.hfu));
+        // 4 x 8 MFLOP of products (and little more) in 22 ms of 4 devices of 1 GFLOP/s.
+        QVERIFY(qAbs(*metrics.mfu - 8.012e6 / 22e6) < 1e-6);
+        QCOMPARE(probe.view->facts()->steps.size(), std::size_t(3));
+        QCOMPARE(*probe.view->facts()->steps[2].mfu, *metrics.mfu);
+    }
+
+    void rooflineAndTable()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        OperatorsPage& page = probe.view->operators();
+        QCOMPARE(page.table().rows(), 5);
+        QVERIFY(page.finding().contains(QStringLiteral("memory roof")));
+        const auto& walls = page.roofline().content().walls;
+        QCOMPARE(walls.size(), std::size_t(1));
+        QCOMPARE(walls[0].limit[1], (std::pair<double, double>{1.0, 1e9})); // the ridge: 1 FLOP per byte
+        // Products reach 1 GFLOP/s on three ranks: no point lies above its roof.
+        for (const RooflinePoint& point : probe.view->facts()->roofline.points)
+            QVERIFY(*point.flopsPerSecond() <= *probe.view->facts()->roofline.attainable(*point.intensity()) * 1.0001);
+        page.roofline().grab();
+        const auto at = page.roofline().positionOf(0);
+        QVERIFY(at);
+        QSignalSpy hovered(&page.roofline(), &XyPlot::pointHovered);
+        QTest::mouseMove(page.roofline().findChild<QWidget*>(), at->toPoint());
+        QCOMPARE(hovered.size(), 1);
+        QVERIFY(probe.view->tableAsCsv().startsWith(QStringLiteral("operator,share,time,count")));
+    }
+
+    void aStepIsChosenInThePlot()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        emit probe.view->operators().utilisation().pointChosen(1);
+        QCOMPARE(probe.selection.step(), std::optional(StepIndex(1)));
+        QVERIFY(probe.ready());
+        QSignalSpy asked(&probe.selection, &Selection::viewRequested);
+        emit probe.view->operators().utilisation().pointActivated(1);
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(*probe.selection.measured(), (TimeRange{Instant{40 * kMs}, Instant{62 * kMs}}));
+    }
+
+    void fusionOfNormAndGelu()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("launches"));
+        LaunchesPage& page = probe.view->launches();
+        QCOMPARE(page.candidates().rows(), 1);
+        // 800 kB need not be written and read, at 1 GB/s; the launches are as long as the median gap, 0.
+        const QString csv = page.candidates().asCsv();
+        QVERIFY2(csv.contains(QStringLiteral("\"norm, gelu\"")), qPrintable(csv));
+        QVERIFY(csv.contains(QStringLiteral(",800000,")));
+        QSignalSpy asked(&probe.selection, &Selection::viewRequested);
+        emit page.candidates().rowActivated(0);
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(probe.selection.measured()->length(), Duration{2 * kMs});
+        QCOMPARE(sequenceName({"a", "a", "b", "a"}), QStringLiteral("a ×2, b, a"));
+    }
+
+    void anotherRankIsAnalysed()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.selection.setRank(RankId(2));
+        QVERIFY(probe.ready());
+        const auto& figures = probe.view->findChild<FigureStrip*>()->figures();
+        QVERIFY(figures[3].note.contains(QStringLiteral("rank 2")));
+    }
+
+    void thePathGoesOverTheSlowRank()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("path"));
+        QVERIFY(probe.ready());
+        PathPage& page = probe.view->path();
+        // 14 of 22 ms on rank 2, then 6 ms of transfer and 2 ms of optimizer.
+        QVERIFY2(plain(page.finding()).startsWith(QStringLiteral("73 % work, 27 % transfers, 0 % gaps")),
+                 qPrintable(page.finding()));
+        PathStrip& strip = page.strip();
+        strip.resize(800, 200);
+        const QRectF first = strip.rectOf(0);
+        QVERIFY(!first.isEmpty());
+        QCOMPARE(strip.segmentAt(first.center()), 0);
+        QVERIFY(strip.textOf(0).startsWith(QStringLiteral("rank 2: ")));
+        QSignalSpy asked(&probe.selection, &Selection::viewRequested);
+        QTest::mouseMove(&strip, first.center().toPoint());
+        QTest::mouseDClick(&strip, Qt::LeftButton, {}, first.center().toPoint());
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(probe.selection.rank(), RankId(2));
+        QCOMPARE(probe.selection.measured()->length(), Duration{14 * kMs});
+    }
+
+    void everyPageSizeAndThemePaints()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        for (const QString& page : probe.view->pages())
+            for (const QSize size : {QSize(1490, 800), QSize(1180, 610), QSize(500, 320)})
+                for (const bool dark : {true, false}) {
+                    setCurrentTheme(dark);
+                    QEvent palette(QEvent::PaletteChange);
+                    QCoreApplication::sendEvent(probe.view.get(), &palette);
+                    probe.view->setPage(page);
+                    probe.view->resize(size);
+                    QVERIFY(probe.ready());
+                    QVERIFY(!probe.view->grab().isNull());
+                }
+        QEvent language(QEvent::LanguageChange);
+        QCoreApplication::sendEvent(probe.view.get(), &language);
+        for (const QAction* action : probe.view->actions()) QVERIFY(!action->text().isEmpty());
+    }
+
+    void aTraceOfNothingSaysWhy()
+    {
+        InMemoryTrace empty(TraceHeader{});
+        QVERIFY(empty.finish({}).ok());
+        Probe probe(empty.data());
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("no operators")));
+        probe.view->grab();
+    }
+};
+
+QTEST_MAIN(PerformanceViewTest)
+#include "tst_performance_view.moc"
