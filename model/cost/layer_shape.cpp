@@ -200,7 +200,8 @@ void LayerShape::activationBackward(PassBuilder& pass, const CostContext& c, dou
 void LayerShape::residualForward(PassBuilder& pass, const CostContext& c) const
 {
     const FrameworkPreset& f = c.framework;
-    if (residualInside) return pass.memory("residual", e * rowsSplit * hidden); // read by the product
+    if (residualInside)
+        return pass.memory("residual", e * rowsSplit * hidden, 1, CostPart::MemoryBound, "residual.inside");
     double bytes = 3 * e + (f.dropout ? 1 : 0);
     if (!f.fusedDropoutAdd) bytes += (f.dropout ? 2 * e : 0) + (c.model.biases ? 2 * e : 0);
     pass.memory("residual", bytes * rowsSplit * hidden, f.fusedDropoutAdd ? 1 : 2);

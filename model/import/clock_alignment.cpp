@@ -2,6 +2,8 @@
 // Two tries: operations that overlap as they stand, else operations of equal position whose ends keep one distance.
 #include "model/import/clock_alignment.h"
 
+#include "model/base/median.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -10,21 +12,14 @@ namespace fourwalls::importers {
 
 namespace {
 
-std::int64_t median(std::vector<std::int64_t> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 ClockOffset summarise(const std::vector<std::int64_t>& differences)
 {
     ClockOffset offset;
     offset.matched = differences.size();
-    offset.offsetNs = median(differences);
+    offset.offsetNs = upperMedian(differences);
     std::vector<std::int64_t> distances;
     for (const std::int64_t difference : differences) distances.push_back(std::abs(difference - offset.offsetNs));
-    offset.residualNs = median(distances);
+    offset.residualNs = upperMedian(std::move(distances));
     return offset;
 }
 
@@ -58,7 +53,8 @@ ClockOffset offsetFromDifferences(const std::vector<std::int64_t>& differences)
     return offset;
 }
 
-std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> reference, std::vector<CommunicationMark> other)
+std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> reference,
+                                          std::vector<CommunicationMark> other)
 {
     const auto byBegin = [](const CommunicationMark& a, const CommunicationMark& b) { return a.begin < b.begin; };
     std::sort(reference.begin(), reference.end(), byBegin);

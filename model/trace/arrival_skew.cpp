@@ -2,6 +2,8 @@
 // See arrival_skew.h.
 #include "model/trace/arrival_skew.h"
 
+#include "model/base/median.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -101,9 +103,7 @@ ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
     }
     result.operations = static_cast<std::int64_t>(skews.size());
     if (!skews.empty()) {
-        const auto middle = skews.begin() + static_cast<std::ptrdiff_t>(skews.size() / 2);
-        std::nth_element(skews.begin(), middle, skews.end());
-        result.medianSkew = *middle;
+        result.medianSkew = upperMedian(skews);
         result.longestSkew = *std::max_element(skews.begin(), skews.end());
     }
     for (auto& [id, rank] : ranks) {

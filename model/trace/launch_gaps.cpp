@@ -2,6 +2,7 @@
 // See launch_gaps.h.
 #include "model/trace/launch_gaps.h"
 
+#include "model/base/median.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/summary_builder.h"
 
@@ -187,11 +188,7 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
             const Duration gap = std::max(Duration{0}, stream[i]->start - stream[i - 1]->end());
             if (gap <= kLongestLaunchGap) between.push_back(gap);
         }
-    if (!between.empty()) {
-        const auto middle = between.begin() + static_cast<std::ptrdiff_t>(between.size() / 2);
-        std::nth_element(between.begin(), middle, between.end());
-        result.medianGap = *middle;
-    }
+    if (!between.empty()) result.medianGap = upperMedian(std::move(between));
     // On a clock of operators alone nothing is launched, and nothing can be saved there.
     const bool virtualClock = info.header.clock == ClockKind::Device;
     result.overheadFromGaps = virtualClock || result.medianGap.ns > 0;

@@ -3,6 +3,7 @@
 // from further away: so the first operand stays and the others go through a pool larger than the caches.
 #include "profiler/calibrate/operator_benchmarks.h"
 
+#include "model/base/median.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/nn/parameter.h"
 
@@ -37,9 +38,7 @@ double timeOf(double seconds, Call&& call)
         call();
         times.push_back(processorSeconds() - begin);
     }
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return std::max(*middle, 1e-9);
+    return std::max(upperMedian(std::move(times)), 1e-9);
 }
 
 class Benchmark {
@@ -105,6 +104,7 @@ private:
     void products();
     void attention();
     void elementwise();
+    void residualInside(const std::vector<std::int64_t>& rows);
     void head();
     void parameters();
     /// A curve over the bytes: makeCall(rows) gives the call and bytesOf(rows) what the cost model counts for it.
@@ -181,10 +181,12 @@ void Benchmark::attention()
         for (const double s : sequences)
             for (const double d : widths) {
                 const auto is = static_cast<std::int64_t>(s), id = static_cast<std::int64_t>(d);
-                const AttentionShape shape{std::max<std::int64_t>(1, 256 / is), is, 4, 4, id, causal};
+                constexpr std::int64_t kHeads = 8;
+                const AttentionShape shape{std::max<std::int64_t>(1, 512 / is), is, kHeads, kHeads, id, causal};
                 const std::int64_t n = shape.batch * is;
                 const Tensor qkv = own({n, shape.width()}, m_type), dout = own({n, shape.heads * id}, m_type);
-                const Tensor out = own({n, shape.heads * id}, m_type), sums = own({shape.batch, 4, is}, DType::F32);
+                const Tensor out = own({n, shape.heads * id}, m_type),
+                             sums = own({shape.batch, kHeads, is}, DType::F32);
                 const double flops =
                     (causal ? 0.5 : 1) * 4 * static_cast<double>(shape.batch * shape.heads) * s * s * d;
                 const std::string words = text({s, d});
@@ -290,6 +292,7 @@ void Benchmark::elementwise()
     simple("residual", 3, [this](std::int64_t n, const Tensor& x, const Tensor& y) {
         m_device.add(y, far({n, kWidth}), x);
     });
+    residualInside(rows);
     simple("copy", 2, [this](std::int64_t n, const Tensor& x, const Tensor&) {
         m_device.convert(x, far({n, kWidth}));
     });
@@ -318,6 +321,33 @@ void Benchmark::elementwise()
                                      m_device.softmaxBackward(p, far(shape), 0.1, true);
                              }));
         });
+}
+
+/// What a residual sum adds to a product that does it while it writes.
+void Benchmark::residualInside(const std::vector<std::int64_t>& rows)
+{
+    constexpr std::int64_t kIn = 256, kOut = 256;
+    RateGrid grid;
+    grid.axes.resize(1);
+    const Tensor w = own({kIn, kOut}, m_type), bias = own({kOut}, DType::F32);
+    for (const std::int64_t n : rows) {
+        const Tensor x = own({n, kIn}, m_type);
+        const auto product = [&](bool sum) {
+            return timeOf(m_seconds, [&] {
+                const Tensor residual = far({n, kOut});
+                MatmulOptions options;
+                options.bias = &bias;
+                if (sum) options.residual = &residual;
+                m_device.matmul(matrix(x), matrix(w), matrix(far({n, kOut})), options);
+            });
+        };
+        const double plain = product(false), seconds = std::max(product(true) - plain, 0.01 * plain);
+        const double bytes = static_cast<double>(n * kOut * bytesOf(m_type));
+        m_result.operators.push_back({"residual.inside", std::to_string(n), seconds, 0, bytes});
+        grid.axes[0].push_back(bytes);
+        grid.rates.push_back(bytes / seconds);
+    }
+    m_result.rates["residual.inside"] = std::move(grid);
 }
 
 /// The two ends of the network: table look-up, loss.

@@ -66,6 +66,7 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
                              "mlp.activation.gated",
                              "mlp.activation.gated.backward",
                              "residual",
+                             "residual.inside",
                              "copy",
                              "bias.gradient",
                              "embedding",
