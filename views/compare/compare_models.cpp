@@ -74,12 +74,12 @@ QString figureName(const std::string& name)
     return QString::fromStdString(name);
 }
 
-QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit)
+QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit, int digits)
 {
     if (!value || !std::isfinite(*value)) return kDash;
     const double magnitude = std::fabs(*value);
     const QString sign = *value < 0 ? QString(QChar(0x2212)) : QString();
-    if (name.ends_with("_ms")) return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)});
+    if (name.ends_with("_ms")) return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)}, digits);
     if (name.ends_with("_bytes")) return sign + formatBytes(magnitude, unit);
     if (name.ends_with("_per_s")) return sign + formatRate(magnitude, QStringLiteral("/s"));
     return sign + formatPercent(magnitude, 1);

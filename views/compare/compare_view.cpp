@@ -286,7 +286,7 @@ void CompareView::showComparison()
             if (found == all.end() || (!found->a && !found->b) || figures.size() == 5) continue;
             const auto worse = found->worsePercent();
             figures.push_back({figureName(found->name),
-                               figureText(found->name, found->a, unit) + QStringLiteral(" → ") + figureText(found->name, found->b, unit),
+                               figureText(found->name, found->a, unit, 3) + QStringLiteral(" → ") + figureText(found->name, found->b, unit, 3),
                                tr("%1 from A to B").arg(changeText(found->percent())), worse && *worse > 5});
         }
         const compare::ComparedFigure* worst = m_comparison->worst();

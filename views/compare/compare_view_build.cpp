@@ -36,7 +36,7 @@ QTableView* tableOf(QAbstractItemModel* model, int stretched, QWidget* parent)
     table->setModel(model);
     prepareTable(*table);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
-    for (int column = 0; column < model->columnCount(); ++column) table->setColumnWidth(column, 84);
+    for (int column = 0; column < model->columnCount(); ++column) table->setColumnWidth(column, 76);
     table->horizontalHeader()->setSectionResizeMode(stretched, QHeaderView::Stretch);
     table->sortByColumn(-1, Qt::AscendingOrder);
     return table;
@@ -116,7 +116,7 @@ void CompareView::build()
     m_layers = new CompareLayerModel(this);
     m_sortedLayers = sortedBy(m_layers, this);
     m_layerTable = tableOf(m_sortedLayers, CompareLayerModel::PhaseName, m_layerCard);
-    m_layerTable->setColumnWidth(CompareLayerModel::Layer, 52);
+    m_layerTable->setColumnWidth(CompareLayerModel::Layer, 58);
     m_layerCard->addContent(m_layerTable, 1);
     row->addWidget(m_memoryCard, 4);
     row->addWidget(m_figureCard, 5);

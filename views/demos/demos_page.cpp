@@ -37,8 +37,8 @@ public:
         setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     }
 
-    QSize sizeHint() const override { return {240, 86}; }
-    QSize minimumSizeHint() const override { return {120, 86}; }
+    QSize sizeHint() const override { return {240, 66}; }
+    QSize minimumSizeHint() const override { return {120, 66}; }
 
 protected:
     void paintEvent(QPaintEvent*) override

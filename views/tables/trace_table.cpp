@@ -3,6 +3,7 @@
 #include "views/tables/trace_table.h"
 
 #include "model/trace/vocabulary.h"
+#include "views/words.h"
 
 #include <QCoreApplication>
 
@@ -21,6 +22,8 @@ using Row = std::vector<QVariant>;
 QVariant text(const std::string& value) { return QString::fromStdString(value); }
 QVariant text(std::string_view value) { return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size())); }
 QVariant number(std::int64_t value) { return QVariant::fromValue<qlonglong>(value); }
+/// As the screen calls it; empty for none.
+QVariant phaseText(Phase phase) { return phase == Phase::None ? QString() : words(phase); }
 template <class T>
 QVariant known(const std::optional<T>& value)
 {
@@ -37,7 +40,7 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
     const auto found = id ? ops.find(*id) : ops.end();
     const OpInfo* op = found == ops.end() ? nullptr : found->second.get();
     row.push_back(op ? text(op->name) : QVariant());
-    row.push_back(op ? text(name(op->phase)) : QVariant());
+    row.push_back(op ? phaseText(op->phase) : QVariant());
     row.push_back(op ? idOf(op->layer) : QVariant());
 }
 
@@ -126,7 +129,7 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         const double seconds = summary.total.seconds();
         const bool rated = op->flops > 0 && seconds > 0;
-        table.rows.push_back({text(op->name), text(name(op->phase)), idOf(op->layer), text(name(op->kind)),
+        table.rows.push_back({text(op->name), phaseText(op->phase), idOf(op->layer), words(op->kind),
                               number(summary.count), number(summary.total.ns),
                               number(summary.count > 0 ? summary.total.ns / summary.count : 0), number(summary.longest.ns),
                               rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
@@ -176,7 +179,7 @@ Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTa
     for (const CollectiveView& each : list) {
         const CollectiveRecord& r = each.record;
         const auto group = static_cast<std::size_t>(r.group.value);
-        table.rows.push_back({number(each.rank.value), text(name(r.operation)),
+        table.rows.push_back({number(each.rank.value), words(r.operation),
                               r.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
                               number(r.sequence), number(r.start.ns), number((r.lastArrival - r.start).ns),
                               number((r.end - r.lastArrival).ns), number(r.payloadBytes), number(r.wireBytes), idOf(r.peer),
@@ -196,7 +199,7 @@ Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& t
     const auto& groups = trace.info().groups;
     for (const CollectiveSummary& each : list) {
         const auto group = static_cast<std::size_t>(each.group.value);
-        table.rows.push_back({text(name(each.operation)),
+        table.rows.push_back({words(each.operation),
                               each.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
                               number(each.count), number(each.payloadBytes), number(each.wireBytes), number(each.time.ns),
                               number(each.wait.ns)});
@@ -214,7 +217,7 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
     FOURWALLS_TRY_ASSIGN(const AllocationList list,
                          trace.allocations(question.rank, question.range, question.limit, 10 * static_cast<std::int64_t>(question.limit)));
     for (const AllocationView& item : list.items) {
-        Row row{number(item.bytes), text(name(item.category))};
+        Row row{number(item.bytes), words(item.category)};
         addOp(row, list.ops, item.op);
         row.push_back(idOf(item.microbatch));
         row.push_back(number(item.start.ns));
@@ -291,7 +294,7 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
                      {QT_TRANSLATE_NOOP("TraceTables", "why"), CellKind::Text}};
     for (const AuditRecord& record : trace.info().audit) {
         if (record.name == "import_facts") continue; // the figures of the raw events, for programs
-        table.rows.push_back({text(record.name), text(name(record.severity)), number(record.count), text(record.detail)});
+        table.rows.push_back({text(record.name), words(record.severity), number(record.count), text(record.detail)});
     }
     return {};
 }
