@@ -233,7 +233,10 @@ double pipelineBubble(PipelineSchedule schedule, int stages, int microbatches, i
 
 double zeroBubbleBubble(int stages, int microbatches, double forward, double backwardInput, double backwardWeight)
 {
-    const double idle = (stages - 1) * (forward + backwardInput - backwardWeight);
+    // A weight gradient fills the wait for one forward pass or one input gradient. What it takes beyond the shorter of
+    // them delays the next stage as well, and fills nothing.
+    const double filled = std::min({forward, backwardInput, backwardWeight});
+    const double idle = (stages - 1) * (forward + backwardInput - filled);
     return idle / (microbatches * (forward + backwardInput + backwardWeight) + idle);
 }
 

@@ -67,7 +67,7 @@ double busBandwidthFactor(CollectiveOp operation, std::size_t ranks);
 /// Source: arXiv:2104.04473, section 2.2, with the window instead of the ideal time below the line.
 double pipelineBubble(PipelineSchedule schedule, int stages, int microbatches, int chunks = 1);
 /// ZB-1p: forward, input-gradient and weight-gradient time of one micro-batch, in any one unit.
-/// Source: arXiv:2401.10241, table 1.
+/// Source: arXiv:2401.10241, table 1, for weight gradients that take no longer than either of the others; else see there.
 double zeroBubbleBubble(int stages, int microbatches, double forward, double backwardInput, double backwardWeight);
 
 } // namespace fourwalls

@@ -152,7 +152,7 @@ void ScheduleSimulationTest::closedForms()
     QFETCH(int, stages);
     QFETCH(int, microbatches);
     const PipelineShape shape{static_cast<PipelineSchedule>(schedule), stages, chunks, microbatches};
-    for (const Times& t : {Times{1, 1, 1}, {0.010, 0.012, 0.008}}) {
+    for (const Times& t : {Times{1, 1, 1}, {0.010, 0.012, 0.008}, {1, 1.2, 1.2}, {1, 0.9, 1}, {1, 1, 1.4}}) {
         const auto step = simulateSchedule(stepOf(shape, {t}));
         QVERIFY(step.ok());
         const double expected =

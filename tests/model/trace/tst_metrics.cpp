@@ -343,6 +343,8 @@ void MetricsTest::closedFormsOfTheBubble()
     QVERIFY(near(pipelineBubble(PipelineSchedule::OneFOneB, 1, 8), 0));
     QVERIFY(near(pipelineBubble(PipelineSchedule::Interleaved, 4, 8, 2), 3.0 / 19));
     QVERIFY(near(zeroBubbleBubble(4, 8, 1, 1, 1), 3.0 / (24 + 3)));
+    // Longer than a forward pass: 0.2 of it only delays.
+    QVERIFY(near(zeroBubbleBubble(4, 8, 1, 1.2, 1.2), 3.6 / (8 * 3.4 + 3.6)));
 }
 
 void MetricsTest::bubbleOfAGPipeTrace_data()

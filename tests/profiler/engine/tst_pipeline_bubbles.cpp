@@ -176,9 +176,7 @@ private slots:
             closed = pipelineBubble(shape.schedule, shape.stages, shape.microbatches, shape.chunks);
         qInfo("%s: measured %.4f, replayed %.4f, with equal stages %.4f, closed form %.4f", qPrintable(plan),
               *metrics->bubbleFraction, expected, even, closed.value_or(NAN));
-        // ZB-1p's closed form holds where weight gradients fit the waits; the others are exact.
-        const double allowed = shape.splitsBackward() ? 0.04 : 1e-9;
-        QVERIFY2(!closed || std::abs(even - *closed) < allowed, qPrintable(QString("%1 %2").arg(even).arg(*closed)));
+        QVERIFY2(!closed || std::abs(even - *closed) < 1e-9, qPrintable(QString("%1 %2").arg(even).arg(*closed)));
         QVERIFY2(std::abs(*metrics->bubbleFraction - expected) < 0.02,
                  qPrintable(QString("measured %1, replayed %2").arg(*metrics->bubbleFraction).arg(expected)));
     }
