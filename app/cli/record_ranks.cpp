@@ -105,8 +105,9 @@ private:
         if (m_run.output.empty()) return train();
 
         m_file = rankFile(m_run.output, m_world->rank().value);
-        auto writer = store::TraceWriter::create(
-            m_file, engine::describeRun(m_run.spec, m_run.options.origin, m_run.options.clock), {});
+        TraceHeader header = engine::describeRun(m_run.spec, m_run.options.origin, m_run.options.clock);
+        std::erase_if(header.ranks, [this](const RankInfo& rank) { return rank.rank != m_world->rank(); });
+        auto writer = store::TraceWriter::create(m_file, header, {});
         if (!writer) {
             meeting().fail(writer.error());
             return writer.error();
@@ -157,12 +158,11 @@ private:
     {
         meeting().set("last file/" + std::to_string(m_world->rank().value), m_file);
         if (!first()) return trained;
-        const auto lost = meeting().lost();
         const auto until = std::chrono::steady_clock::now() + kLastWords;
         std::vector<std::string> files;
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
-            if (!lost || lost->rank.value != rank) meeting().awaitDespite("last file/" + std::to_string(rank), until);
+            meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}, until);
             if (fs::exists(file)) files.push_back(file);
         }
         const Status joined = join(files, m_run.output);

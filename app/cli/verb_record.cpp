@@ -88,6 +88,7 @@ public:
 
         const StopSignals signals;
         options->stop = signals.token();
+        if (m_arguments.noTrace) options->measurePeak = false; // nobody would see it
         if (m_arguments.transport == "gloo") return runProcesses(console, *spec, *options);
         return m_arguments.noTrace ? runUntraced(console, *spec, *options) : runTraced(console, *spec, *options);
     }

@@ -281,12 +281,15 @@ Result<std::string> MeetingPoint::get(const std::string& name)
     return value;
 }
 
-bool MeetingPoint::awaitDespite(const std::string& name, Clock::time_point until)
+bool MeetingPoint::awaitDespite(const std::string& name, RankId from, Clock::time_point until)
 {
+    const std::string left = leftName(from.value);
     ask(name);
+    ask(left);
     std::unique_lock lock(m_client->mutex);
     m_client->changed.wait_until(lock, until, [&] {
-        return m_client->values.contains(name) || (m_client->lost && m_client->lost->rank.value == 0);
+        return m_client->values.contains(name) || m_client->values.contains(left) ||
+               (m_client->lost && m_client->lost->rank.value == 0);
     });
     return m_client->values.contains(name);
 }

@@ -42,6 +42,11 @@ std::chrono::milliseconds beatInterval(std::chrono::milliseconds timeout)
     return std::clamp<std::chrono::milliseconds>(timeout / 10, std::chrono::milliseconds(20), std::chrono::seconds(2));
 }
 
+std::string leftName(int rank)
+{
+    return "left/" + std::to_string(rank);
+}
+
 std::string timeOfDay(std::int64_t unixNs)
 {
     const std::time_t whole = unixNs / 1'000'000'000;
@@ -207,7 +212,10 @@ void MeetingServer::take(Peer& peer, const Frame& frame)
         report(lost);
         break;
     }
-    case FrameType::Leave: peer.left = true; break;
+    case FrameType::Leave:
+        peer.left = true;
+        if (peer.rank >= 0) set(leftName(peer.rank), "");
+        break;
     default: break;
     }
 }
@@ -252,6 +260,7 @@ void MeetingServer::gone(Peer& peer, std::string what)
     }
     peer.left = true;
     peer.socket = FrameSocket();
+    if (peer.rank >= 0) set(leftName(peer.rank), "");
 }
 
 void MeetingServer::report(const LostRank& lost)

@@ -25,6 +25,8 @@ std::chrono::milliseconds beatInterval(std::chrono::milliseconds timeout);
 /// What a Lost frame carries.
 std::string lostBody(const LostRank& lost);
 LostRank lostFrom(std::string_view body);
+/// The value that appears when a rank has left, or is lost.
+std::string leftName(int rank);
 /// "09:31:12.345 UTC".
 std::string timeOfDay(std::int64_t unixNs);
 

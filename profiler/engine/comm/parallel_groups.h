@@ -24,7 +24,13 @@ struct ParallelGroups {
 };
 
 /// Members of a group that may be missing.
-inline int sizeOf(const Communicator* group) { return group ? group->size() : 1; }
-inline int indexIn(const Communicator* group) { return group ? group->index() : 0; }
+inline int sizeOf(const Communicator* group)
+{
+    return group ? group->size() : 1;
+}
+inline int indexIn(const Communicator* group)
+{
+    return group ? group->index() : 0;
+}
 
 } // namespace fourwalls::engine
