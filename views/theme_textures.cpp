@@ -115,6 +115,14 @@ QScrollBar::handle:hover { background: @secondary; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: transparent; }
+QMainWindow::separator { background: @window; width: 5px; height: 5px; }
+QToolButton#lock { border: none; padding: 0; }
+QToolButton#icon { padding: 0; }
+QToolButton#chip { padding: 3px 6px; }
+QPushButton#menu { padding-right: 24px; }
+QPushButton#menu::menu-indicator { image: url(:/icons/menu.svg); width: 16px; height: 16px;
+  subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
+QToolButton#lock:hover, QToolButton#lock:focus { border: 1px solid @line; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 4px; }
 QDialog, QMessageBox { background: @window; }

@@ -6,6 +6,7 @@
 #include "app/gui/frame_recorder.h"
 #include "app/gui/main_window.h"
 #include "app/gui/process_figures.h"
+#include "app/gui/slider_bench.h"
 #include "app/gui/trace_document.h"
 #include "views/view_registry.h"
 
@@ -146,7 +147,24 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
         all.add(recorder.times());
     }
 
+    // Sliders over the views that draw the prediction itself.
+    FrameTimes sliders;
+    nlohmann::json slidersByView = nlohmann::json::object();
+    for (const char* id : {"memory", "pipeline"}) {
+        const FrameTimes times = benchSliders(window, QString::fromLatin1(id));
+        slidersByView[id] = {{"p50_ms", number(quantile(times.wallMs, 0.5))},
+                             {"p99_ms", number(quantile(times.wallMs, 0.99))},
+                             {"frames", times.wallMs.size()},
+                             {"missed", times.missed}};
+        sliders.add(times);
+    }
+
     nlohmann::json figures = figuresOf(all);
+    figures["slider_p50_ms"] = number(quantile(sliders.wallMs, 0.5));
+    figures["slider_p99_ms"] = number(quantile(sliders.wallMs, 0.99));
+    figures["slider_frames"] = sliders.wallMs.size();
+    figures["slider_missed"] = sliders.missed;
+    figures["sliders"] = slidersByView;
     figures["schema_version"] = 1;
     figures["file"] = line.files.constFirst().toStdString();
     figures["slices"] = document->session()->info().counts.slices;

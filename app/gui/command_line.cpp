@@ -2,6 +2,8 @@
 // The command line of the desktop application.
 #include "app/gui/command_line.h"
 
+#include "model/spec/parallel_plan.h"
+
 #include <QRegularExpression>
 
 #include <cmath>
@@ -66,12 +68,14 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
         const QString suffix = line.output.section(QLatin1Char('.'), -1).toLower();
         if (suffix != QLatin1String("png") && suffix != QLatin1String("svg") && suffix != QLatin1String("pdf"))
             return wrong(QStringLiteral("the picture's name must end in .png, .svg or .pdf"), QStringLiteral("-o"), {});
-        if (needsTrace(line.view) && line.files.size() != 1)
+        const bool two = line.view == QLatin1String("compare") && line.files.size() == 2;
+        if (needsTrace(line.view) && line.files.size() != 1 && !two)
             return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
                          QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
     } else {
         static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--range"), QStringLiteral("--step"),
-                                             QStringLiteral("--rank"), QStringLiteral("--view-only"), QStringLiteral("-o")};
+                                             QStringLiteral("--rank"), QStringLiteral("--view-only"), QStringLiteral("--whatif"),
+                                             QStringLiteral("-o")};
         for (const QString& option : given)
             if (kRenderOnly.contains(option))
                 return wrong(QStringLiteral("%1 goes with --render").arg(option), {}, QStringLiteral("fourwalls --help"));
@@ -141,6 +145,12 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
         {QStringLiteral("--rank"),
          [&](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.rank, parseNumber(value, QStringLiteral("--rank")));
+             return {};
+         }},
+        {QStringLiteral("--whatif"),
+         [&](const QString& value) -> Status {
+             FOURWALLS_TRY(parsePlan(value.toStdString()));
+             line.whatIf = value;
              return {};
          }},
         {QStringLiteral("--theme"),
@@ -217,6 +227,7 @@ QString usage(const QStringList& views)
     return QStringLiteral(
                "Usage: fourwalls [FILE…]\n"
                "       fourwalls --render VIEW -o OUT.png|svg|pdf [options] FILE\n"
+               "       fourwalls --render compare -o OUT.png [options] FILE FILE2\n"
                "       fourwalls --bench FILE [--json]\n"
                "\n"
                "Opens traces of training steps. Without a file the last session is restored.\n"
@@ -231,6 +242,7 @@ QString usage(const QStringList& views)
                "    --range FROM:TO    what to show, as 10ms:25ms (units ns, us, ms, s; ms without one)\n"
                "    --step N           show this training step\n"
                "    --rank N           show this rank\n"
+               "    --whatif PLAN      with the prediction of that plan over it, as \"dp=2 pp=4 microbatches=8\"\n"
                "    --view-only        only the view, without the window around it\n"
                "  --bench FILE         open the file, pan and zoom by a fixed script, print how quick that was\n"
                "    --json             as JSON\n"

@@ -22,6 +22,7 @@ struct CommandLine {
     QSize size{1600, 900};
     std::optional<TimeRange> range;   ///< on the trace's clock
     std::optional<int> step, rank;
+    std::optional<QString> whatIf;    ///< a plan to predict beside the trace, as fourwalls-cli takes it
     bool viewOnly = false;
     QString output;
     // window and --render

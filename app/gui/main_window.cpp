@@ -20,6 +20,7 @@
 #include "views/words.h"
 
 #include <QCloseEvent>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QIcon>
 #include <QMenu>
@@ -75,7 +76,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     buildDemos(centre);
     auto* shown = new QVBoxLayout;
     shown->setSpacing(0);
-    shown->addWidget(m_pages, 1);
+    shown->addWidget(buildDocks(centre), 1);
     shown->addWidget(m_demoPanel);
     middle->addLayout(shown, 1);
     auto* column = new QVBoxLayout(centre);
@@ -112,6 +113,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     retranslate();
     showView(kWelcome);
     if (!restoreGeometry(m_settings.geometry())) resize(1440, 860);
+    if (!m_settings.docks().isEmpty()) m_dockHost->restoreState(m_settings.docks());
 }
 
 MainWindow::~MainWindow() = default;
@@ -164,6 +166,7 @@ void MainWindow::watch(int key, TraceDocument* document)
         m_welcome->setRecentFiles(m_settings.recentFiles());
         updateChrome();
     });
+    watchWhatIf(document);
     connect(document, &TraceDocument::failed, this, &MainWindow::updateChrome);
     connect(document, &TraceDocument::closeRequested, this, [this, key] { closeDocument(key); });
     connect(document, &TraceDocument::retryRequested, this, [this, key, document] {
@@ -227,6 +230,7 @@ void MainWindow::showView(const QString& id)
         views::View* view = document->showView(id);
         m_pages->setCurrentWidget(m_frame);
         if (view) {
+            prepareCompare(view);
             applyShortcuts(view->viewActions());
             view->setFocus();   // keys go to the view, not to the header
         }
@@ -238,7 +242,7 @@ void MainWindow::showView(const QString& id)
             loadClaimsLater(m_opener, m_claims);
         }
     }
-    m_rail->setCurrent(id);
+    m_rail->setCurrent(page == m_claims ? QStringLiteral("demos") : id);   // the claims have no entry of their own
     updateChrome();
 }
 
@@ -255,7 +259,7 @@ void MainWindow::updateChrome()
     }
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, pageOf(id) || document, reason);
-    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "file.close", "file.audit"}) {
+    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "view.print", "notes.add", "notes.show", "file.close", "file.audit"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
@@ -263,6 +267,7 @@ void MainWindow::updateChrome()
     }
     setWindowTitle(document && !pageOf(m_viewId) ? document->name() + QStringLiteral(" – Fourwalls")
                                                     : QStringLiteral("Fourwalls"));
+    updateWhatIf();
     updateOwnFigures();
 }
 
@@ -303,6 +308,7 @@ void MainWindow::setViewOnly(bool viewOnly)
     m_header->setVisible(!viewOnly);
     m_rail->setVisible(!viewOnly);
     m_status->setVisible(!viewOnly);
+    if (viewOnly) m_whatIfDock->hide();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)
@@ -312,6 +318,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
         if (!document->hasFailed() && !document->isCarried()) files.append(document->source());
     m_settings.setSession(files, m_viewId);
     m_settings.setGeometry(saveGeometry());
+    m_settings.setDocks(m_dockHost->saveState());
     QMainWindow::closeEvent(event);
 }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 
+class QDockWidget;
 class QStackedWidget;
 
 namespace fourwalls::views {
@@ -25,6 +26,7 @@ class Rail;
 class StatusStrip;
 class View;
 class WelcomePage;
+class WhatIfPanel;
 } // namespace fourwalls::views
 
 namespace fourwalls::gui {
@@ -34,6 +36,7 @@ class DemoPlayer;
 struct OpenPlan;
 class RecordDialog;
 class TraceDocument;
+struct TraceNote;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -58,6 +61,11 @@ public:
     void startDemo(const QString& idOrFile);
     DemoPlayer* demoPlayer() const { return m_player; }
     views::ClaimsPage* claimsPage() const { return m_claims; }
+    /// The What-if dock: hidden until it is asked for, then remembered.
+    void showWhatIf(bool shown);
+    bool showsWhatIf() const;
+    /// Null before the dock was first shown.
+    views::WhatIfPanel* whatIfPanel() const { return m_whatIf; }
     /// Hides everything around the view.
     void setViewOnly(bool viewOnly);
     /// All actions of the window and of the current view, for the palette and the shortcut editor.
@@ -84,8 +92,24 @@ private:
     void openImported(const OpenPlan& plan);
     void showAudit();
     void openRecordDialog();
+    QWidget* buildDocks(QWidget* centre);
+    void buildWhatIfActions();
+    void makeWhatIfPanel();
+    void watchWhatIf(TraceDocument* document);
+    void updateWhatIf();
+    void updateRecordable();
+    void recordPlan();
+    void copyPlanCommand(bool record);
     void buildDemos(QWidget* centre);
     void chooseDemo();
+    /// Supplies a comparison with its second trace.
+    void prepareCompare(views::View* view);
+    void choosePartner(QWidget* where);
+    void addNote();
+    void showNotes();
+    void goToNote(const TraceNote& note);
+    void showHelp();
+    void printView();
     /// Pages that need no trace: welcome, demos, claims. Null for views of a trace.
     QWidget* pageOf(const QString& id) const;
     void makeSample(const QString& id);
@@ -117,6 +141,9 @@ private:
     DemoPlayer* m_player = nullptr;
     bool m_claimsAsked = false;
     QStackedWidget* m_pages;
+    QMainWindow* m_dockHost = nullptr;     ///< around the pages, so that docks stand between header and status bar
+    QDockWidget* m_whatIfDock = nullptr;
+    views::WhatIfPanel* m_whatIf = nullptr;
     QWidget* m_frame;                      ///< gives the documents their margins
     QStackedWidget* m_documents;
     CommandPalette* m_palette = nullptr;   ///< made at its first use
@@ -126,7 +153,7 @@ private:
     QStringList m_order;                   ///< of the actions
     QMenu* m_menu;
     QString m_viewId = QStringLiteral("welcome");
-    QString m_lastTraceView = QStringLiteral("timeline");
+    QString m_lastTraceView = QStringLiteral("overview");
     QTimer m_figuresTimer, m_messageTimer;
     std::optional<double> m_frameMs;
     bool m_viewOnly = false;

@@ -68,6 +68,10 @@ void MainWindow::buildActions()
     for (const char* name : {"demo.next", "demo.back", "demo.answer", "demo.close"})
         m_actions.at(QString::fromLatin1(name))->setEnabled(false);   // until one plays
     add("demo.open", {}, [this] { chooseDemo(); });
+    add("notes.add", QKeySequence(Qt::CTRL | Qt::Key_B), [this] { addNote(); });
+    add("notes.show", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B), [this] { showNotes(); });
+    add("view.print", QKeySequence::Print, [this] { printView(); });
+    add("window.help", QKeySequence::HelpContents, [this] { showHelp(); });
     add("view.export_picture", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { exportView(); });
     add("view.export_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] { exportTable(); });
     add("view.copy_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { copyTable(); });
@@ -89,6 +93,7 @@ void MainWindow::buildActions()
     add("window.menu", QKeySequence(Qt::Key_F10), [this] {
         m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height())));
     });
+    buildWhatIfActions();
     add("window.shortcuts", {}, [this] { editShortcuts(); });
     add("file.audit", {}, [this] { showAudit(); });
     add("file.import_beside", {}, [this] {
@@ -119,6 +124,10 @@ void MainWindow::buildMenu()
         {QStringLiteral("file.import_beside"), tr("Keep imported traces beside their source")},
         {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
         {QStringLiteral("file.quit"), tr("&Quit")},
+        {QStringLiteral("notes.add"), tr("Add a &bookmark…")},
+        {QStringLiteral("notes.show"), tr("Bookmarks and &notes…")},
+        {QStringLiteral("view.print"), tr("&Print the view…")},
+        {QStringLiteral("window.help"), tr("&Manual")},
         {QStringLiteral("demo.next"), tr("Demo: next step")},
         {QStringLiteral("demo.back"), tr("Demo: step before")},
         {QStringLiteral("demo.answer"), tr("Demo: show the answer")},
@@ -127,6 +136,13 @@ void MainWindow::buildMenu()
         {QStringLiteral("view.export_picture"), tr("&Export view as picture…")},
         {QStringLiteral("view.export_table"), tr("Export &table as CSV…")},
         {QStringLiteral("view.copy_table"), tr("Copy table as CSV")},
+        {QStringLiteral("whatif.show"), tr("What if: show the sliders")},
+        {QStringLiteral("whatif.undo"), tr("What if: undo")},
+        {QStringLiteral("whatif.redo"), tr("What if: redo")},
+        {QStringLiteral("whatif.reset"), tr("What if: as recorded")},
+        {QStringLiteral("whatif.record"), tr("What if: record this plan…")},
+        {QStringLiteral("whatif.copy_predict"), tr("What if: copy the command that predicts")},
+        {QStringLiteral("whatif.copy_record"), tr("What if: copy the command that records")},
         {QStringLiteral("window.dark"), tr("Switch between light and dark")},
         {QStringLiteral("window.binary_units"), tr("Memory in GiB (powers of two)")},
         {QStringLiteral("window.english"), QStringLiteral("English")},
@@ -160,15 +176,15 @@ void MainWindow::buildMenu()
                 [this, path] { openFiles({path}); });
     recent->setEnabled(!recent->isEmpty());
     if (!recent->isEmpty()) put(recent, {"-", "file.clear_recent"});
-    put(m_menu, {"file.audit", "file.close", "-"});
+    put(m_menu, {"file.audit", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
     put(view, {"view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
-    put(m_menu, {"view.export_picture", "view.export_table", "view.copy_table", "-", "window.palette", "window.dark"});
+    put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table", "view.print", "-", "window.palette", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
-    put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.about", "file.quit"});
+    put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about", "file.quit"});
     m_header->setMenu(m_menu);
 }
 

@@ -122,6 +122,11 @@ void RecordDialog::buildForm()
     auto* positive = new QDoubleValidator(0, 1e3, 12, m_learningRate);
     positive->setLocale(QLocale::c());
     m_learningRate->setValidator(positive);
+    m_plan = new QLineEdit(m_form);
+    m_plan->setPlaceholderText(tr("one rank; for example dp=2 pp=2 microbatches=4"));
+    m_clock = new QComboBox(m_form);
+    m_clock->addItem(tr("wall clock: what happens here"), QStringLiteral("wall"));
+    m_clock->addItem(tr("device clock: a device per rank"), QStringLiteral("device"));
     m_data = new QLineEdit(m_form);
     m_data->setPlaceholderText(tr("the text that comes with Fourwalls"));
     m_output = new QLineEdit(m_form);
@@ -163,6 +168,8 @@ void RecordDialog::buildForm()
     addRow(tr("Se&quence length"), m_sequence, m_sequence);
     addRow(tr("&Optimizer"), pair(m_optimizer, tr("&Learning rate"), m_learningRate), m_optimizer);
     addRow(tr("&Precision"), m_precision, m_precision);
+    addRow(tr("Pla&n"), m_plan, m_plan);
+    addRow(tr("Cloc&k"), m_clock, m_clock);
     addRow(tr("&Data"), withBrowse(m_data, tr("Data"), [this] {
                const QString file = QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
                if (!file.isEmpty()) m_data->setText(file);
@@ -186,11 +193,11 @@ void RecordDialog::buildForm()
         const bool images = model.startsWith(QLatin1String("resnet"));
         m_sequence->setEnabled(!images);
     });
-    for (QLineEdit* edit : {m_learningRate, m_data, m_output})
+    for (QLineEdit* edit : {m_learningRate, m_plan, m_data, m_output})
         connect(edit, &QLineEdit::textChanged, this, &RecordDialog::updateCommand);
     for (QSpinBox* box : {m_steps, m_batch, m_sequence})
         connect(box, &QSpinBox::valueChanged, this, &RecordDialog::updateCommand);
-    for (QComboBox* box : {m_model, m_optimizer, m_precision})
+    for (QComboBox* box : {m_model, m_optimizer, m_precision, m_clock})
         connect(box, &QComboBox::currentTextChanged, this, &RecordDialog::updateCommand);
 }
 
@@ -215,6 +222,9 @@ RecordRequest RecordDialog::request() const
     r.optimizer = m_optimizer->currentData().toString();
     r.learningRate = QLocale::c().toDouble(m_learningRate->text());
     r.precision = m_precision->currentData().toString();
+    r.plan = m_plan->text().trimmed();
+    r.clock = m_clock->currentData().toString();
+    r.cluster = m_cluster;
     r.data = m_data->text().trimmed();
     r.output = m_output->text().trimmed();
     return r;
@@ -230,6 +240,9 @@ void RecordDialog::setRequest(const RecordRequest& request)
     m_optimizer->setCurrentIndex(std::max(0, m_optimizer->findData(request.optimizer)));
     m_learningRate->setText(QString::number(request.learningRate, 'g', 6));
     m_precision->setCurrentIndex(std::max(0, m_precision->findData(request.precision)));
+    m_plan->setText(request.plan);
+    m_clock->setCurrentIndex(std::max(0, m_clock->findData(request.clock)));
+    m_cluster = request.cluster;
     m_data->setText(request.data);
     m_output->setText(request.output.isEmpty() ? proposedOutput(request.model) : request.output);
     updateCommand();

@@ -58,6 +58,9 @@ private:
     QComboBox* m_optimizer;
     QLineEdit* m_learningRate;
     QComboBox* m_precision;
+    QLineEdit* m_plan;
+    QComboBox* m_clock;
+    QString m_cluster;
     QLineEdit* m_data;
     QLineEdit* m_output;
     QLabel* m_command;

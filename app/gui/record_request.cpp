@@ -15,6 +15,9 @@ QStringList RecordRequest::arguments() const
     if (sequence > 0) list << QStringLiteral("--seq") << QString::number(sequence);
     list << QStringLiteral("--optimizer") << optimizer << QStringLiteral("--lr") << QString::number(learningRate, 'g', 6)
          << QStringLiteral("--precision") << precision;
+    if (!plan.isEmpty()) list << QStringLiteral("--plan") << plan;
+    if (clock != QLatin1String("wall")) list << QStringLiteral("--clock") << clock;
+    if (!cluster.isEmpty()) list << QStringLiteral("--cluster") << cluster;
     if (!data.isEmpty()) list << QStringLiteral("--data") << data;
     return list << QStringLiteral("--json");
 }

@@ -18,6 +18,9 @@ struct RecordRequest {
     QString optimizer = QStringLiteral("adamw");
     double learningRate = 3e-4;
     QString precision = QStringLiteral("f32");
+    QString plan;              ///< how the step is cut over ranks, as on the command line; empty: one rank
+    QString clock = QStringLiteral("wall");
+    QString cluster;           ///< whose links the device clock models: a preset or a file; empty: this machine
     QString data;              ///< text file; empty: the text that ships with us
     QString output;            ///< .fourwalls file
 

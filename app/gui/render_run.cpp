@@ -5,9 +5,11 @@
 #include "app/gui/foreign_files.h"
 #include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
+#include "app/gui/plan_request.h"
 #include "app/gui/trace_document.h"
 #include "views/demos/claims_page.h"
 #include "views/view.h"
+#include "views/whatif/what_if.h"
 
 #include <QCoreApplication>
 #include <QCursor>
@@ -23,6 +25,8 @@
 namespace fourwalls::gui {
 
 namespace {
+
+const QString kWhatIf = QStringLiteral("whatif");
 
 int fail(const Error& error)
 {
@@ -87,8 +91,34 @@ Status applyStep(const CommandLine& line, TraceDocument& document)
     return status;
 }
 
+/// Sets the sliders and shows them; with --view-only only the ghosts.
+Status applyWhatIf(const CommandLine& line, MainWindow& window, TraceDocument& document)
+{
+    if (!line.whatIf && line.view != kWhatIf) return {};
+    views::WhatIf& whatIf = *document.whatIf();
+    if (line.whatIf) {
+        if (!whatIf.recorded())
+            return Error{ErrorCode::NotFound, "the trace does not say what ran, so there is nothing to change", "--whatif",
+                         "leave --whatif out"};
+        FOURWALLS_TRY_ASSIGN(const ParallelPlan plan, parsePlan(line.whatIf->toStdString()));
+        whatIf.propose(withPlan(*whatIf.recorded(), plan));
+    }
+    window.showWhatIf(true);
+    whatIf.setActive(true);
+    waitFor([&] { return !whatIf.isPredicting(); });
+    if (line.whatIf && whatIf.problem()) return *whatIf.problem();
+    return {};
+}
+
 Status showTrace(const CommandLine& line, MainWindow& window)
 {
+    // The second trace of a comparison first: the window then shows the first one and finds the other beside it.
+    for (const QString& other : line.files.mid(1)) {
+        FOURWALLS_TRY_ASSIGN(const QString partner, importedTrace(other));
+        TraceDocument* opened = window.openFile(partner);
+        waitFor([&] { return opened->isOpen() || opened->hasFailed(); });
+        if (opened->hasFailed()) return *opened->error();
+    }
     FOURWALLS_TRY_ASSIGN(const QString trace, importedTrace(line.files.constFirst()));
     TraceDocument* document = window.openFile(trace);
     waitFor([&] { return document->isOpen() || document->hasFailed(); });
@@ -96,14 +126,17 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     FOURWALLS_TRY(applyRank(line, *document));
     FOURWALLS_TRY(applyStep(line, *document));
     if (line.range) document->selection()->setRange(*line.range);
-    window.showView(line.view);
+    FOURWALLS_TRY(applyWhatIf(line, window, *document));
+    // The sliders are beside a view: the memory, where a plan shows most.
+    window.showView(line.view == kWhatIf ? QStringLiteral("memory") : line.view);
     views::View* view = document->currentView();
     view->update();
     const QDeadlineTimer deadline(kPatience);
     QTimer wakeUp;   // the event loop sleeps while nothing happens
     wakeUp.start(std::chrono::seconds(1));
     waitFor([&] {
-        return (view->showsFinalData() && document->session()->pending() == 0) || deadline.hasExpired();
+        return (view->showsFinalData() && document->session()->pending() == 0 && !document->whatIf()->isPredicting()) ||
+               deadline.hasExpired();
     });
     if (deadline.hasExpired()) {
         return Error{ErrorCode::Internal, "the view was not complete after two minutes", line.view.toStdString(),

@@ -67,6 +67,9 @@ void Settings::setRestoresSession(bool restores) { write(m_store, "session/resto
 QByteArray Settings::geometry() const { return read(m_store, "window/geometry").toByteArray(); }
 void Settings::setGeometry(const QByteArray& geometry) { write(m_store, "window/geometry", geometry); }
 
+QByteArray Settings::docks() const { return read(m_store, "window/docks").toByteArray(); }
+void Settings::setDocks(const QByteArray& docks) { write(m_store, "window/docks", docks); }
+
 bool Settings::dark() const { return read(m_store, "look/dark", false).toBool(); }
 void Settings::setDark(bool dark) { write(m_store, "look/dark", dark); }
 QString Settings::language() const { return read(m_store, "look/language").toString(); }

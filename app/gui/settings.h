@@ -41,6 +41,10 @@ public:
     QByteArray geometry() const;
     void setGeometry(const QByteArray& geometry);
 
+    /// Which docks are shown, and how wide.
+    QByteArray docks() const;
+    void setDocks(const QByteArray& docks);
+
     bool dark() const;
     void setDark(bool dark);
     QString language() const;             ///< empty: the system's

@@ -100,7 +100,7 @@ QString deviceWords(const TraceInfo& info)
 
 HeaderBar::HeaderBar(QWidget* parent)
     : QWidget(parent), m_product(new QToolButton(this)), m_tabs(new TraceTabs(this)), m_clock(new Chip(this)),
-      m_device(new Chip(this)), m_plan(new Chip(this)), m_search(new SearchBox(this))
+      m_device(new Chip(this)), m_plan(new Chip(this)), m_whatIf(new QToolButton(this)), m_search(new SearchBox(this))
 {
     setFixedHeight(44);
     m_product->setObjectName(QStringLiteral("product"));   // the style sheet draws it without a frame
@@ -119,7 +119,15 @@ HeaderBar::HeaderBar(QWidget* parent)
     layout->addWidget(m_device);
     layout->addWidget(m_plan);
     layout->addStretch(1);
+    layout->addWidget(m_whatIf);
     layout->addWidget(m_search);
+    m_whatIf->setObjectName(QStringLiteral("whatif"));
+    m_whatIf->setCheckable(true);
+    m_whatIf->setFont(fontOf(TextRole::Small));
+    m_whatIf->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_whatIf->setIconSize({16, 16});
+    m_whatIf->setFixedHeight(28);
+    connect(m_whatIf, &QToolButton::clicked, this, &HeaderBar::whatIfToggled);
     m_search->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     connect(m_search, &QPushButton::clicked, this, &HeaderBar::paletteRequested);
     setTrace(nullptr);
@@ -136,6 +144,16 @@ void HeaderBar::retranslate()
     m_search->setAccessibleName(tr("Search or run a command"));
     m_product->setAccessibleName(tr("Main menu"));
     m_product->setToolTip(tr("Main menu (F10)"));
+    m_whatIf->setText(tr("What if"));
+    m_whatIf->setToolTip(tr("Sliders that predict this run under another plan"));
+}
+
+void HeaderBar::setWhatIf(bool enabled, bool shown)
+{
+    m_whatIf->setEnabled(enabled);
+    m_whatIf->setChecked(shown);
+    const QColor ink = shown ? currentTheme().accent : currentTheme().secondaryText;
+    m_whatIf->setIcon(QIcon(iconPixmap(QStringLiteral("whatif"), ink, 16, devicePixelRatioF())));
 }
 
 void HeaderBar::setTrace(const TraceInfo* info)
@@ -157,7 +175,8 @@ void HeaderBar::setTrace(const TraceInfo* info)
 void HeaderBar::arrangeChips()
 {
     // Chips give way to the tabs and the search box, the last one first.
-    int room = width() - m_product->sizeHint().width() - m_tabs->sizeHint().width() - m_search->sizeHint().width() - 60;
+    int room = width() - m_product->sizeHint().width() - m_tabs->sizeHint().width() - m_search->sizeHint().width() -
+               m_whatIf->sizeHint().width() - 68;
     for (Chip* chip : {m_clock, m_device, m_plan}) {
         const int needed = chip->sizeHint().width() + 8;
         const bool shown = m_hasTrace && !chip->text().isEmpty() && needed <= room;

@@ -33,8 +33,11 @@ public:
     void retranslate();
     /// Where the palette opens: below this widget.
     QWidget* searchBox() const;
+    /// The button of the What-if dock: whether it can be pressed, and whether it is down.
+    void setWhatIf(bool enabled, bool shown);
 
 signals:
+    void whatIfToggled(bool shown);
     void paletteRequested();
 
 protected:
@@ -50,6 +53,7 @@ private:
     Chip* m_clock;
     Chip* m_device;
     Chip* m_plan;
+    QToolButton* m_whatIf;
     QPushButton* m_search;
     bool m_hasTrace = false;
 };

@@ -2,12 +2,17 @@
 // The memory view's questions and answers; memory_view_build.cpp has its widgets.
 #include "views/memory/memory_view.h"
 
+#include "views/memory/memory_compare_panel.h"
+#include "views/memory/memory_fit_card.h"
+#include "views/memory/memory_ghost.h"
 #include "views/memory/memory_panels.h"
 #include "views/plot_card.h"
+#include "views/whatif/what_if.h"
 #include "views/words.h"
 
 #include <QComboBox>
 #include <QPainter>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
@@ -97,6 +102,9 @@ void MemoryView::forgetAnswers()
     m_blocks->setPicture(nullptr);
     m_bufferPanel->setList(nullptr, {});
     m_alivePanel->setAlive(nullptr, {}, true);
+    m_area->setGhost({});
+    m_ghostRange = {};
+    m_fitKey.clear();
     m_listing->stop();
 }
 
@@ -136,6 +144,7 @@ void MemoryView::askFacts()
             m_content->setVisible(emptyReason().isEmpty());
             fillPickers();
             showSummary();
+            showGhost();
             askInstant();
             onShownRange();
             update();
@@ -160,6 +169,7 @@ void MemoryView::onShownRange()
         if (!serves) askWindow();
     }
 
+    if (!m_ghostRange.empty() && shown.intersected(whole) != shown.intersected(whole).intersected(m_ghostRange)) showGhost();
     const bool all = m_buffers && isComplete(*m_buffers->list);
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
     const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
@@ -321,6 +331,83 @@ bool MemoryView::showsBlocks() const
     return m_plots->currentWidget() == m_blocks;
 }
 
+void MemoryView::predictionChanged()
+{
+    if (!m_content || !m_facts) return;
+    showGhost();
+    showComparison();
+    if (m_fit->isChecked()) askFit();
+}
+
+void MemoryView::askFit()
+{
+    const std::optional<RunSpec> spec = !whatIf()              ? std::nullopt
+                                        : whatIf()->isActive() ? whatIf()->spec()
+                                                               : whatIf()->recorded();
+    if (!session() || !spec)
+        return m_fitCard->setFit(nullptr, tr("The trace does not say what ran; open the What-if sliders and choose it."));
+    std::string key = toJson(*spec);
+    if (key == m_fitKey) return;
+    m_fitKey = std::move(key);
+    session()->ask<MemoryFit>(
+        this, "fit",
+        [spec = *spec, calibration = whatIf()->calibration()](TraceQuery&, std::stop_token stop) {
+            return computeMemoryFit(spec, calibration, stop);
+        },
+        [this, asked = session()](const Answer<MemoryFit>& answer) {
+            if (session() != asked) return;
+            m_fitCard->setFit(answer.value, answer.ok() ? QString() : QString::fromStdString(answer.error.message()));
+        },
+        Urgency::Background);
+}
+
+void MemoryView::showGhost()
+{
+    // So many steps at once are a few pixels each; a picture holds so many samples.
+    constexpr std::size_t kMostSteps = 400, kMostSamples = 12'000;
+    std::vector<MemorySample> ghost;
+    m_ghostRange = {};
+    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->prediction() : nullptr;
+    if (prediction && m_facts && !m_facts->steps->empty()) {
+        const StepSpans& steps = *m_facts->steps;
+        std::size_t first = 0, last = steps.size();
+        if (steps.size() > kMostSteps) {
+            const TimeRange wide = widened(shownPlot().camera().range(), 1, selection()->whole());
+            while (first < last && steps[first].range.end < wide.begin) ++first;
+            while (last > first && steps[last - 1].range.begin > wide.end) --last;
+        }
+        const auto chosen = std::span(steps).subspan(first, last - first);
+        if (!chosen.empty() && chosen.size() <= kMostSteps) {
+            ghost = ghostOf(*prediction->trace, m_facts->rank.pipelineStage, chosen, kMostSamples);
+            m_ghostRange = {first == 0 ? selection()->whole().begin : chosen.front().range.begin,
+                            last == steps.size() ? selection()->whole().end : chosen.back().range.end};
+        }
+    }
+    if (ghost.empty() && !m_area->hasGhost()) return;
+    setGhost(std::move(ghost));
+}
+
+void MemoryView::showComparison()
+{
+    const bool active = whatIf() && whatIf()->isActive() && m_facts;
+    if (m_comparePanel->isHidden() == active) {
+        m_comparePanel->setVisible(active);
+        // Where there is no room for three tables, what is compared matters more than every buffer.
+        constexpr int kThreeTables = 1000, kCompareWidth = 430;
+        m_bufferPanel->setVisible(!active || width() >= kThreeTables);
+        if (active) m_tables->setSizes({kCompareWidth, 400, std::max(300, width() - kCompareWidth - 400)});
+    }
+    if (!active) return;
+    const MemorySummary* recorded = summary();
+    const int stage = m_facts->rank.pipelineStage;
+    const auto peakOf = [stage](const std::shared_ptr<const Prediction>& prediction) {
+        return prediction ? predictedPeak(*prediction->trace, stage) : std::nullopt;
+    };
+    m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt, peakOf(whatIf()->baseline()),
+                             whatIf()->isAsRecorded() ? std::nullopt : peakOf(whatIf()->prediction()),
+                             selection()->byteUnit());
+}
+
 void MemoryView::setGhost(std::vector<MemorySample> ghost)
 {
     m_area->setGhost(std::move(ghost));
@@ -356,6 +443,7 @@ QString MemoryView::emptyReason() const
 QString MemoryView::tableAsCsv() const
 {
     if (!m_facts) return {};
+    if (m_comparePanel->isVisible() && m_comparePanel->tableHasFocus()) return m_comparePanel->tableAsCsv();
     return m_alivePanel->tableHasFocus() ? m_alivePanel->tableAsCsv() : m_bufferPanel->tableAsCsv();
 }
 
@@ -378,6 +466,7 @@ void MemoryView::showSummary()
     m_blocks->setByteUnit(unit);
     m_alivePanel->setByteUnit(unit);
     m_bufferPanel->setByteUnit(unit);
+    m_fitCard->setByteUnit(unit);
 
     const MemorySummary* peak = summary();
     const bool known = peak && m_peakKnown == peak->peakAt;
@@ -404,11 +493,13 @@ void MemoryView::showSummary()
     }
     showFigures();
     showLegend();
+    showComparison();
 }
 
 void MemoryView::themeChanged()
 {
     showLegend();
+    showComparison();
     update();
 }
 
@@ -475,6 +566,7 @@ void MemoryView::showLegend()
 {
     const Theme& t = currentTheme();
     std::vector<PlotLegend::Entry> entries;
+    if (!showsBlocks() && m_area->hasGhost()) entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted")});
     const CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto category = static_cast<MemoryCategory>(i);
@@ -485,7 +577,6 @@ void MemoryView::showLegend()
         line.setAlpha(150);
         entries.push_back({PlotLegend::Mark::Line, line, tr("static below")});
         if (m_facts && m_facts->reserved) entries.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("reserved")});
-        if (m_area->hasGhost()) entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted")});
     }
     m_legend->setEntries(std::move(entries));
 }

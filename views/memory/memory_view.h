@@ -21,6 +21,8 @@ namespace fourwalls::views {
 class FigureStrip;
 class MemoryAlivePanel;
 class MemoryBufferPanel;
+class MemoryComparePanel;
+class MemoryFitCard;
 class PlotCard;
 class PlotLegend;
 class StepPicker;
@@ -47,9 +49,14 @@ public:
 
     MemoryAreaPlot& areaPlot() { return *m_area; }
     MemoryBlockPlot& blockPlot() { return *m_blocks; }
+    MemoryComparePanel& comparePanel() { return *m_comparePanel; }
+    MemoryFitCard& fitCard() { return *m_fitCard; }
+    /// What fits, in place of the tables.
+    void setShowsFit(bool fit);
 
 protected:
     void traceChanged() override;
+    void predictionChanged() override;
     void themeChanged() override;
     void languageChanged() override;
     void paintEvent(QPaintEvent* event) override;
@@ -87,6 +94,9 @@ private:
     void showSummary();
     void showFigures();
     void showLegend();
+    void showGhost();
+    void showComparison();
+    void askFit();
     TimePlot& shownPlot() const;
     const MemorySummary* summary() const;
     std::optional<Instant> instant() const; ///< whose buffers are listed: the marked one, else the peak
@@ -98,13 +108,17 @@ private:
     QComboBox* m_rankPicker = nullptr;
     StepPicker* m_stepPicker = nullptr;
     QToolButton *m_areas = nullptr, *m_blocksButton = nullptr, *m_gb = nullptr, *m_gib = nullptr, *m_wall = nullptr,
-                *m_address = nullptr;
+                *m_address = nullptr, *m_fit = nullptr;
     QStackedWidget* m_plots = nullptr;
     MemoryAreaPlot* m_area = nullptr;
     MemoryBlockPlot* m_blocks = nullptr;
     QSplitter* m_splitter = nullptr;
     MemoryAlivePanel* m_alivePanel = nullptr;
     MemoryBufferPanel* m_bufferPanel = nullptr;
+    MemoryComparePanel* m_comparePanel = nullptr;
+    MemoryFitCard* m_fitCard = nullptr;
+    QSplitter* m_tables = nullptr;
+    std::string m_fitKey; ///< the spec that was asked for or is shown
 
     std::shared_ptr<const MemoryFacts> m_facts;
     std::shared_ptr<const MemoryPicture> m_picture;
@@ -117,6 +131,7 @@ private:
     QSet<QByteArray> m_pending;
     QTimer* m_listing = nullptr; ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
+    TimeRange m_ghostRange; ///< whose steps have a ghost; empty: none
     int m_askedPixels = 0;
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory view's widgets, pickers and actions.
+#include "views/memory/memory_compare_panel.h"
+#include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/plot_card.h"
 #include "views/step_picker.h"
+#include "views/whatif/what_if.h"
 
 #include <QAction>
 #include <QButtonGroup>
@@ -70,14 +73,26 @@ void MemoryView::build()
     auto* tables = new QSplitter(Qt::Horizontal, m_splitter);
     tables->setHandleWidth(kGap);
     tables->setChildrenCollapsible(false);
+    m_comparePanel = new MemoryComparePanel(tables);
+    m_comparePanel->hide();
     m_alivePanel = new MemoryAlivePanel(tables);
     m_bufferPanel = new MemoryBufferPanel(tables);
     tables->setStretchFactor(0, 2);
-    tables->setStretchFactor(1, 3);
-    tables->setSizes({2000, 3000}); // two to three, whatever the widgets would like: the buffers have more columns
+    tables->setStretchFactor(1, 2);
+    tables->setStretchFactor(2, 3);
+    tables->setSizes({2000, 2000, 3000}); // two to three, whatever the widgets would like: the buffers have more columns
+    m_tables = tables;
+    m_fitCard = new MemoryFitCard(m_splitter);
+    m_fitCard->hide();
+    connect(&m_fitCard->plot(), &MemoryFitPlot::valueClicked, this, [this](Knob knob, double value) {
+        const auto& spec = whatIf()->isActive() ? whatIf()->spec() : whatIf()->recorded();
+        if (!spec) return;
+        if (const auto changed = withValue(*spec, knob, value, KnobLocks())) whatIf()->propose(*changed, fitName(knob));
+    });
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
-    m_splitter->setSizes({600, 360});
+    m_splitter->setStretchFactor(2, 2);
+    m_splitter->setSizes({600, 360, 360});
 
     for (TimePlot* plot : {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks)}) {
         connect(plot, &TimePlot::shownRangeChanged, this, [this, plot] {
@@ -140,6 +155,9 @@ void MemoryView::buildControls()
     layout->addWidget(m_address);
     layout->addSpacing(10);
     m_address->hide();
+    m_fit = choiceButton(row);
+    layout->addWidget(m_fit);
+    layout->addSpacing(10);
     pair(m_areas, m_blocksButton);
     pair(m_gb, m_gib);
     m_card->addContent(row);
@@ -150,6 +168,7 @@ void MemoryView::buildControls()
     connect(m_gb, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GB); });
     connect(m_gib, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GiB); });
     connect(m_wall, &QToolButton::toggled, m_area, &MemoryAreaPlot::setWallToScale);
+    connect(m_fit, &QToolButton::toggled, this, &MemoryView::setShowsFit);
     connect(m_address, &QToolButton::toggled, this, [this] {
         m_buffers.reset();
         askBuffers();
@@ -189,6 +208,7 @@ void MemoryView::buildActions()
     });
     add("memory.blocks", {Qt::Key_B}, [this] { setShowsBlocks(!showsBlocks()); });
     add("memory.wall", {Qt::Key_L}, [this] { m_wall->toggle(); });
+    add("memory.fits", {Qt::Key_K}, [this] { m_fit->toggle(); });
     add("memory.peak", {Qt::Key_P}, [this] {
         emit m_alivePanel->backToPeak();
         const MemorySummary* peak = summary();
@@ -216,6 +236,10 @@ void MemoryView::retranslate()
     m_wall->setToolTip(tr("Keep the axis unbroken up to the device's capacity"));
     m_address->setText(tr("By address"));
     m_address->setToolTip(tr("Blocks at their recorded addresses instead of piled up"));
+    m_fit->setText(tr("What fits"));
+    m_fit->setToolTip(tr("Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables"));
+    m_fitCard->retranslate();
+    m_comparePanel->retranslate();
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
     const std::pair<const char*, QString> names[] = {
@@ -229,6 +253,7 @@ void MemoryView::retranslate()
         {"memory.clear", tr("Memory: clear the marks")},
         {"memory.blocks", tr("Memory: areas or blocks")},
         {"memory.wall", tr("Memory: wall to scale")},
+        {"memory.fits", tr("Memory: what fits")},
         {"memory.peak", tr("Memory: go to the peak")},
         {"memory.timeline", tr("Memory: show the instant on the timeline")}};
     for (QAction* action : actions()) {
@@ -256,6 +281,14 @@ void MemoryView::setShowsBlocks(bool blocks)
     m_plots->setCurrentWidget(blocks ? static_cast<QWidget*>(m_blocks) : m_area);
     showLegend();
     onShownRange();
+}
+
+void MemoryView::setShowsFit(bool fit)
+{
+    m_fit->setChecked(fit);
+    m_tables->setVisible(!fit);
+    m_fitCard->setVisible(fit);
+    if (fit) askFit();
 }
 
 void MemoryView::fillPickers()

@@ -20,6 +20,14 @@ constexpr double kMostDevices = 65'536;
 constexpr int kPoints = 120;
 constexpr double kLeft = 40, kBottom = 32, kTop = 18;
 
+/// Intervals between checkpoints are minutes or hours.
+QString intervalText(double seconds)
+{
+    if (seconds < 120) return formatDuration(Duration::fromSeconds(seconds), 2);
+    if (seconds < 7200) return formatFigure(seconds / 60, 2) + kThinSpace + QStringLiteral("min");
+    return formatFigure(seconds / 3600, 2) + kThinSpace + QStringLiteral("h");
+}
+
 } // namespace
 
 GoodputPlot::GoodputPlot(QWidget* parent) : QWidget(parent)
@@ -60,7 +68,7 @@ QString GoodputPlot::sentence() const
 {
     if (!m_best) return tr("The job fails more often than it gets anything done.");
     return tr("%1 of the time trains; best checkpoint every %2")
-        .arg(formatPercent(m_best->goodput), formatDuration(Duration::fromSeconds(m_best->intervalSeconds), 2));
+        .arg(formatPercent(m_best->goodput), intervalText(m_best->intervalSeconds));
 }
 
 void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points, bool intervals) const
@@ -78,7 +86,7 @@ void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::v
     }
     for (const LogAxis::Mark& mark : x.marks(58)) {
         if (!mark.labelled) continue;
-        const QString text = intervals ? formatDuration(Duration::fromSeconds(mark.value), 2) : formatCount(std::llround(mark.value));
+        const QString text = intervals ? intervalText(mark.value) : formatCount(std::llround(mark.value));
         painter.drawText(QRectF(x.pixel(mark.value) - 30, inside.bottom() + 2, 60, 14), Qt::AlignCenter, text);
     }
     painter.drawText(QRectF(inside.left(), inside.bottom() + 16, inside.width(), 14), Qt::AlignRight | Qt::AlignVCenter,

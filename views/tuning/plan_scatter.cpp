@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kLeft = 54, kRight = 10, kTop = 18, kBottom = 34;
 constexpr double kReach = 9; ///< of a click [pixels]
+constexpr double kBrokenWall = 24;
 
 /// Ink over the picture by how many plans share a pixel: one is clearly seen, hundreds saturate.
 double inkOf(std::uint32_t count)
@@ -104,9 +105,12 @@ void PlanScatter::layoutAxes()
     low = std::max(low, 1.0);
     // Plans a hundred times slower or larger than the best are no choice: the plot need not reach them.
     slow = std::min(slow, 100 * fast);
-    if (m_capacity > 0) high = std::min(std::max(high, m_capacity * 1.4), std::max(m_capacity * 4, low * 2));
+    // A wall far above all plans would press them into a corner.
+    m_broken = m_capacity > 8 * high;
+    if (m_capacity > 0 && !m_broken) high = std::min(std::max(high, m_capacity * 1.4), std::max(m_capacity * 4, low * 2));
     m_time = LogAxis(fast / 1.12, std::max(slow, fast * 1.5) * 1.12, inside.left(), inside.right());
-    m_memory = LogAxis(low / 1.15, std::max(high, low * 1.5) * 1.1, inside.bottom(), inside.top());
+    m_memory = LogAxis(low / 1.15, std::max(high, low * 1.5) * (m_broken ? 1.2 : 1.1), inside.bottom(),
+                       inside.top() + (m_broken ? kBrokenWall + 12 : 0));
 }
 
 void PlanScatter::drawPoints()
@@ -127,7 +131,8 @@ void PlanScatter::drawPoints()
     // Few plans are dots, many are single pixels.
     const std::size_t total = m_cloud->points().size();
     const int dot = static_cast<int>(std::lround((total < 3000 ? 4 : total < 30'000 ? 3 : total < 300'000 ? 2 : 1) * ratio));
-    const LogAxis time(m_time.low(), m_time.high(), 0, columns), memory(m_memory.low(), m_memory.high(), rows, 0);
+    const LogAxis time(m_time.low(), m_time.high(), 0, columns);
+    const LogAxis memory(m_memory.low(), m_memory.high(), rows, m_broken ? (kBrokenWall + 12) * ratio : 0);
     for (const PlanPoint& point : m_cloud->points()) {
         const double px = time.pixel(point.seconds), py = memory.pixel(point.bytes);
         if (!(px >= 0 && px < columns && py >= 0 && py < rows)) continue;
@@ -236,7 +241,9 @@ void PlanScatter::paintEvent(QPaintEvent*)
     paintAxes(painter);
     const QRectF inside = plotRect();
     painter.setClipRect(inside.adjusted(-8, -8, 8, 8));
-    const double wall = m_capacity > 0 ? m_memory.pixel(m_capacity) : inside.top();
+    const double wall = m_broken         ? inside.top() + kBrokenWall
+                        : m_capacity > 0 ? m_memory.pixel(m_capacity)
+                                         : inside.top();
     if (m_capacity > 0 && wall > inside.top() + 2) {
         const QRectF band(inside.left(), inside.top(), inside.width(), wall - inside.top());
         paintWall(painter, band, t);
@@ -245,7 +252,8 @@ void PlanScatter::paintEvent(QPaintEvent*)
     paintFront(painter);
     if (m_capacity > 0 && wall > inside.top() + 18) {
         painter.setFont(fontOf(TextRole::Small));
-        const QString text = tr("%1: the device's memory").arg(formatBytes(m_capacity, m_unit));
+        const QString text = (m_broken ? tr("%1: the device's memory, not to scale") : tr("%1: the device's memory"))
+                                 .arg(formatBytes(m_capacity, m_unit));
         const double width = painter.fontMetrics().horizontalAdvance(text) + 10;
         const QRectF plate(inside.right() - width - 6, inside.top() + 4, width, 16);
         painter.fillRect(plate, t.card);

@@ -76,6 +76,7 @@ private:
     LogAxis m_time, m_memory;
     QImage m_picture;
     bool m_valid = false;
+    bool m_broken = false; ///< the wall stands far above all plans, out of scale
 };
 
 } // namespace fourwalls::views

@@ -89,7 +89,7 @@ void TuningView::build()
     prepareTable(*m_table);
     m_table->setSortingEnabled(false); // best first: that is what the search is for
     m_table->horizontalHeader()->setSectionResizeMode(PlanTableModel::Plan, QHeaderView::Stretch);
-    constexpr int kWidths[PlanTableModel::ColumnCount] = {200, 82, 96, 98};
+    constexpr int kWidths[PlanTableModel::ColumnCount] = {200, 98, 122, 108};
     for (int i = 1; i < PlanTableModel::ColumnCount; ++i) m_table->setColumnWidth(i, kWidths[i]);
     m_tableCard->addContent(m_table, 1);
 

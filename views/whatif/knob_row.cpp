@@ -65,7 +65,7 @@ void KnobSlider::setStops(std::vector<double> values)
     m_stops = std::move(values);
     const QSignalBlocker quiet(this);
     setRange(0, static_cast<int>(m_stops.size()) - 1);
-    show(before);
+    showValue(before);
 }
 
 double KnobSlider::indexOf(double value) const
@@ -81,7 +81,7 @@ double KnobSlider::indexOf(double value) const
     return static_cast<double>(upper - m_stops.begin() - 1) + std::clamp(share, 0.0, 1.0);
 }
 
-void KnobSlider::show(double value)
+void KnobSlider::showValue(double value)
 {
     const QSignalBlocker quiet(this);
     setValue(static_cast<int>(nearestIndex(m_stops, value)));
@@ -269,9 +269,9 @@ void KnobRow::setStops(std::vector<double> stops)
     m_slider->setStops(std::move(stops));
 }
 
-void KnobRow::show(double value)
+void KnobRow::showValue(double value)
 {
-    m_slider->show(value);
+    m_slider->showValue(value);
     m_value->setText(m_format ? m_format(value) : QString::number(value));
 }
 

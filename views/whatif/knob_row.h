@@ -26,7 +26,7 @@ public:
     void setStops(std::vector<double> values);
     const std::vector<double>& stops() const { return m_stops; }
     /// Shows a value that was set elsewhere; between stops if it is none.
-    void show(double value);
+    void showValue(double value);
     void setRecorded(std::optional<double> value);
     double chosen() const;
     bool isMoving() const { return m_moving; }
@@ -73,7 +73,7 @@ public:
     /// How a value reads beside the slider.
     void setFormat(std::function<QString(double)> format) { m_format = std::move(format); }
     void setStops(std::vector<double> stops);
-    void show(double value);
+    void showValue(double value);
     void setRecorded(std::optional<double> value);
     void setLocked(bool locked);
     /// Why it cannot be moved; empty: it can.

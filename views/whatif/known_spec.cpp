@@ -4,6 +4,7 @@
 
 #include "model/base/format.h"
 #include "model/spec/names.h"
+#include "model/trace/spec_guess.h"
 
 namespace fourwalls::views {
 
@@ -24,6 +25,8 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
     RunSpec& spec = *known.spec;
     DeviceSpec& device = spec.cluster.device;
     const TraceClosing& closing = info.closing;
+    // A file keeps the fabric only with its link: processors of one machine share their memory.
+    if (device.family == "cpu" && !(spec.cluster.nodeLink.bytesPerSecond > 0)) spec.cluster.fabric = NodeFabric::Shared;
     if (!device.peak(spec.training.precision) && closing.peakFlopsPerDevice) {
         device.peakFlops[spec.training.precision] = *closing.peakFlopsPerDevice;
         assume(known, "peak", formatRate(*closing.peakFlopsPerDevice, "FLOP/s"), Confidence::High,
@@ -46,13 +49,54 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
         spec.cluster.devicesPerNode = spec.plan.worldSize();
 }
 
+/// The value of a guessed field, as far as the screen names it.
+std::string valueOf(const RunSpec& spec, const std::string& field)
+{
+    const ParallelPlan& plan = spec.plan;
+    const TransformerSpec* t = spec.model.transformer();
+    const std::pair<const char*, std::int64_t> numbers[] = {
+        {"dp", plan.dp},
+        {"tp", plan.tp},
+        {"pp", plan.pp},
+        {"cp", plan.cp},
+        {"ep", plan.ep},
+        {"zero", plan.zero},
+        {"microbatches", plan.microbatches},
+        {"batch", spec.training.batch},
+        {"sequence", spec.training.sequence},
+        {"layers", t ? t->layers : 0},
+        {"hidden", t ? t->hidden : 0},
+        {"heads", t ? t->heads : 0},
+        {"kv_heads", t ? t->kvHeads : 0},
+        {"ffn_hidden", t ? t->ffnHidden : 0},
+        {"vocabulary", t ? t->vocabulary : 0}};
+    for (const auto& [known, number] : numbers)
+        if (field == known) return std::to_string(number);
+    if (field == "device") return spec.cluster.device.name;
+    if (field == "cluster") return spec.cluster.name;
+    if (field == "precision") return std::string(name(spec.training.precision));
+    if (field == "schedule") return std::string(name(plan.schedule));
+    if (field == "recompute") return std::string(name(plan.recompute));
+    if (field == "framework") return spec.framework;
+    return "the usual";
+}
+
 } // namespace
 
 KnownSpec knownSpec(const TraceInfo& info)
 {
     KnownSpec known;
     known.spec = info.header.spec;
-    if (known.spec) completeDevice(info, known);
+    if (!known.spec) {
+        std::optional<SpecGuess> guess = guessSpec(info);
+        if (!guess) return known;
+        known.spec = std::move(guess->spec);
+        known.isGuess = true;
+        known.assumed = std::move(guess->evidence);
+        for (const std::string& field : guess->assumed)
+            known.assumed.push_back({field, valueOf(*known.spec, field), Confidence::Low, "nothing in the trace says it"});
+    }
+    completeDevice(info, known);
     return known;
 }
 

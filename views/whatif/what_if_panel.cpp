@@ -138,7 +138,7 @@ void WhatIfPanel::refresh()
     refreshGuesses();
     refreshChoices();
     if (!hasSpec) return;
-    for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->show(valueOf(*whatIf()->spec(), static_cast<Knob>(i)));
+    for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->showValue(valueOf(*whatIf()->spec(), static_cast<Knob>(i)));
     if (!m_gestureBase) refreshStops();
 }
 
@@ -163,7 +163,7 @@ void WhatIfPanel::refreshStops()
         if (!shown) continue;
         const std::vector<double> stops = feasibleValues(spec, knob, m_locks, recorded);
         each.setStops(stops);
-        each.show(valueOf(spec, knob));
+        each.showValue(valueOf(spec, knob));
         each.setRecorded(recorded ? std::optional(valueOf(*recorded, knob)) : std::nullopt);
         each.setBlocked(stops.size() > 1 ? QString() : tr("Nothing else fits: the other values are kept or the network does not divide."));
     }
@@ -233,7 +233,7 @@ void WhatIfPanel::onValue(Knob knob, double value)
     if (const auto spec = withValue(base, knob, value, m_locks))
         whatIf()->change(*spec, knobName(knob));
     else
-        row(knob).show(valueOf(*whatIf()->spec(), knob));
+        row(knob).showValue(valueOf(*whatIf()->spec(), knob));
 }
 
 void WhatIfPanel::change(RunSpec spec, const QString& text)
@@ -315,6 +315,14 @@ void WhatIfPanel::resetToRecorded()
     refresh();
 }
 
+void WhatIfPanel::setRecordBlocked(const QString& reason)
+{
+    m_recordBlocked = reason;
+    m_record->setEnabled(reason.isEmpty());
+    const QString what = tr("Run this plan with the embedded engine on this machine and compare it with the prediction");
+    m_record->setToolTip(reason.isEmpty() ? what : what + QLatin1Char('\n') + reason);
+}
+
 void WhatIfPanel::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
@@ -328,8 +336,7 @@ void WhatIfPanel::changeEvent(QEvent* event)
 void WhatIfPanel::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    painter.fillRect(rect(), currentTheme().chrome);
-    painter.fillRect(QRect(0, 0, 1, height()), currentTheme().line);
+    painter.fillRect(rect(), currentTheme().window);
 }
 
 } // namespace fourwalls::views

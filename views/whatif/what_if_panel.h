@@ -45,6 +45,10 @@ public:
     const PredictionCard& card() const { return *m_card; }
     /// Back to what was recorded, as one entry of the history.
     void resetToRecorded();
+    /// The first row, for the title bar of the dock.
+    QWidget* head() { return m_head; }
+    /// Why the plan cannot be recorded here; empty: it can.
+    void setRecordBlocked(const QString& reason);
 
     QSize sizeHint() const override { return {360, 700}; }
 
@@ -54,6 +58,7 @@ signals:
     /// A command line of the plan for the clipboard.
     void copyPredictRequested();
     void copyRecordRequested();
+    void closeRequested();
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -100,6 +105,7 @@ private:
     QPointer<TraceSession> m_session;
     QPointer<QObject> m_whatIf;
     KnobLocks m_locks = KnobLocks::usual();
+    QString m_recordBlocked;
     std::optional<RunSpec> m_gestureBase;
     std::array<KnobRow*, kKnobCount> m_rows{};
     std::vector<Switch> m_switches;
@@ -108,7 +114,8 @@ private:
            *m_offloadName = nullptr, *m_none = nullptr;
     QComboBox *m_model = nullptr, *m_cluster = nullptr, *m_framework = nullptr, *m_schedule = nullptr,
               *m_recompute = nullptr, *m_precision = nullptr;
-    QToolButton *m_undo = nullptr, *m_redo = nullptr, *m_reset = nullptr;
+    QWidget* m_head = nullptr;
+    QToolButton *m_undo = nullptr, *m_redo = nullptr, *m_reset = nullptr, *m_close = nullptr;
     QPushButton *m_record = nullptr, *m_copy = nullptr, *m_start = nullptr;
     QScrollArea* m_scroll = nullptr;
     QWidget* m_sliders = nullptr; ///< hidden while there is no spec

@@ -56,7 +56,7 @@ void addLine(QBoxLayout& column, QWidget* parent)
 void WhatIfPanel::build()
 {
     auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, 10, 0, kGap);
+    outer->setContentsMargins(kGap, 6, 0, kGap);
     outer->setSpacing(8);
     buildHead(*outer);
     m_none = bodyLabel(this);
@@ -73,7 +73,7 @@ void WhatIfPanel::build()
     auto* inside = new QWidget(m_scroll);
     inside->setAutoFillBackground(false);
     auto* column = new QVBoxLayout(inside);
-    column->setContentsMargins(0, 0, kGap, 0);
+    column->setContentsMargins(0, 0, 8, 0);
     column->setSpacing(5);
     buildPresets(*column);
     m_start = new QPushButton(inside);
@@ -105,18 +105,21 @@ void WhatIfPanel::build()
 
 void WhatIfPanel::buildHead(QBoxLayout& column)
 {
-    auto* head = new QHBoxLayout;
-    head->setContentsMargins(0, 0, kGap, 0);
+    m_head = new QWidget(this);
+    m_head->setAutoFillBackground(true);
+    auto* head = new QHBoxLayout(m_head);
+    head->setContentsMargins(kGap, 8, kGap, 2);
     head->setSpacing(4);
-    m_title = new QLabel(this);
+    m_title = new QLabel(m_head);
     m_title->setFont(fontOf(TextRole::Title));
     head->addWidget(m_title);
     head->addStretch(1);
-    for (QToolButton** button : {&m_undo, &m_redo, &m_reset}) {
-        *button = smallButton(this);
+    for (QToolButton** button : {&m_undo, &m_redo, &m_reset, &m_close}) {
+        *button = smallButton(m_head);
         head->addWidget(*button);
     }
-    for (QToolButton* button : {m_undo, m_redo}) {
+    for (QToolButton* button : {m_undo, m_redo, m_close}) {
+        button->setObjectName(QStringLiteral("icon"));
         button->setFixedSize(24, 24);
         button->setIconSize({14, 14});
     }
@@ -127,7 +130,8 @@ void WhatIfPanel::buildHead(QBoxLayout& column)
         if (whatIf()) whatIf()->history()->redo();
     });
     connect(m_reset, &QToolButton::clicked, this, &WhatIfPanel::resetToRecorded);
-    column.addLayout(head);
+    connect(m_close, &QToolButton::clicked, this, &WhatIfPanel::closeRequested);
+    column.addWidget(m_head);
 }
 
 QComboBox* WhatIfPanel::addChoice(QBoxLayout& column, QLabel*& name)
@@ -139,7 +143,8 @@ QComboBox* WhatIfPanel::addChoice(QBoxLayout& column, QLabel*& name)
     auto* choice = new QComboBox(this);
     choice->setFont(fontOf(TextRole::Small));
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    choice->setMinimumContentsLength(8);
+    choice->setMinimumContentsLength(4);
+    choice->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     choice->setFocusPolicy(Qt::StrongFocus);
     name->setBuddy(choice);
     row->addWidget(name);
@@ -201,6 +206,7 @@ void WhatIfPanel::buildKnobs(QBoxLayout& column)
 QToolButton* WhatIfPanel::addSwitch(QBoxLayout& row, bool ParallelPlan::*member)
 {
     QToolButton* button = smallButton(this);
+    button->setObjectName(QStringLiteral("chip"));
     button->setCheckable(true);
     row.addWidget(button);
     m_switches.push_back({button, member});
@@ -241,10 +247,14 @@ void WhatIfPanel::buildSwitches(QBoxLayout& column)
     switches->setSpacing(4);
     addSwitch(*switches, &ParallelPlan::overlap);
     addSwitch(*switches, &ParallelPlan::fuse);
-    addSwitch(*switches, &ParallelPlan::fusedAttention);
-    addSwitch(*switches, &ParallelPlan::sequenceParallel);
     switches->addStretch(1);
     column.addLayout(switches);
+    auto* more = new QHBoxLayout;
+    more->setSpacing(4);
+    addSwitch(*more, &ParallelPlan::fusedAttention);
+    addSwitch(*more, &ParallelPlan::sequenceParallel);
+    more->addStretch(1);
+    column.addLayout(more);
     addLine(column, m_sliders);
     addKnob(column, Knob::NodeLink);
     addKnob(column, Knob::Network);
@@ -259,6 +269,7 @@ void WhatIfPanel::buildFoot(QBoxLayout& column)
     m_record = new QPushButton(this);
     m_record->setProperty("primary", true);
     m_copy = new QPushButton(this);
+    m_copy->setObjectName(QStringLiteral("menu"));
     auto* menu = new QMenu(m_copy);
     for (const char* name : {"predict", "record"}) menu->addAction(QString())->setObjectName(QLatin1String(name));
     connect(menu->actions()[0], &QAction::triggered, this, &WhatIfPanel::copyPredictRequested);
@@ -371,10 +382,12 @@ void WhatIfPanel::retranslate()
     m_undo->setToolTip(tr("Undo the last change of the sliders"));
     m_redo->setAccessibleName(tr("Redo"));
     m_redo->setToolTip(tr("Redo the change of the sliders"));
+    m_close->setAccessibleName(tr("Close"));
+    m_close->setToolTip(tr("Hide the sliders"));
     m_reset->setText(tr("As recorded"));
     m_reset->setToolTip(tr("Set everything to what was recorded"));
     m_record->setText(tr("Record this now"));
-    m_record->setToolTip(tr("Run this plan with the embedded engine on this machine and compare it with the prediction"));
+    setRecordBlocked(m_recordBlocked);
     m_copy->setText(tr("Copy command"));
     m_copy->menu()->actions()[0]->setText(tr("Command that predicts this plan"));
     m_copy->menu()->actions()[1]->setText(tr("Command that records this plan"));
@@ -383,6 +396,7 @@ void WhatIfPanel::retranslate()
     retranslateSwitches();
     const Theme& t = currentTheme();
     m_undo->setIcon(QIcon(iconPixmap(QStringLiteral("undo"), t.text, 14, devicePixelRatioF())));
+    m_close->setIcon(QIcon(iconPixmap(QStringLiteral("close"), t.secondaryText, 14, devicePixelRatioF())));
     m_redo->setIcon(QIcon(iconPixmap(QStringLiteral("redo"), t.text, 14, devicePixelRatioF())));
     for (const Knob knob : {Knob::Devices, Knob::Data, Knob::Tensor, Knob::Pipeline, Knob::Context, Knob::GlobalBatch,
                             Knob::Microbatches, Knob::MicrobatchSize})

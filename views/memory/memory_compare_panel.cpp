@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See memory_compare_panel.h.
+#include "views/memory/memory_compare_panel.h"
+
+#include "views/plot_cells.h"
+#include "views/theme.h"
+#include "views/words.h"
+
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+QString errorText(std::int64_t predicted, std::int64_t recorded)
+{
+    if (recorded <= 0) return QString(kDash);
+    const double share = static_cast<double>(predicted) / static_cast<double>(recorded) - 1;
+    return (share < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + formatPercent(std::abs(share));
+}
+
+} // namespace
+
+MemoryComparePanel::MemoryComparePanel(QWidget* parent) : PlotCard(parent), m_table(new CellTable(this))
+{
+    addContent(m_table, 1);
+    retranslate();
+}
+
+void MemoryComparePanel::retranslate()
+{
+    title().setText(tr("Predicted and recorded"));
+    m_table->setAccessibleName(tr("Memory at the peak by category, predicted and recorded"));
+}
+
+void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
+                              const std::optional<MemorySummary>& sliders, ByteUnit unit)
+{
+    std::vector<CellColumn> columns{{tr("at the peak"), {}, false, 0},
+                                    {tr("recorded"), tr("The recorded peak of this rank"), true, 82},
+                                    {tr("predicted"), tr("The model's peak for the recorded plan"), true, 82},
+                                    {tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 66}};
+    if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 82});
+    const auto bytes = [unit](std::int64_t value) {
+        return CellValue{formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
+    };
+    const CellValue none{QString(kDash), {}, {}, {}, {}, {}, {}};
+    std::vector<std::vector<CellValue>> rows;
+    const auto addRow = [&](CellValue name, auto value) {
+        const auto of = [&](const std::optional<MemorySummary>& summary) { return summary ? value(*summary) : std::int64_t{0}; };
+        if (of(recorded) == 0 && of(baseline) == 0 && of(sliders) == 0) return;
+        std::vector<CellValue> row{std::move(name), recorded ? bytes(of(recorded)) : none, baseline ? bytes(of(baseline)) : none};
+        CellValue error = none;
+        if (recorded && baseline) error.text = errorText(of(baseline), of(recorded));
+        row.push_back(error);
+        row[2].ink = currentTheme().prediction;
+        if (sliders) {
+            row.push_back(bytes(of(sliders)));
+            row.back().ink = currentTheme().prediction;
+        }
+        rows.push_back(std::move(row));
+    };
+    addRow({tr("all"), {}, {}, {}, {}, {}, {}}, [](const MemorySummary& summary) { return summary.peakBytes; });
+    for (int i = 0; i < kMemoryCategoryCount; ++i) {
+        const auto category = static_cast<MemoryCategory>(i);
+        addRow({words(category), {}, {}, colourOf(currentTheme(), category), {}, {}, {}},
+               [i](const MemorySummary& summary) { return summary.atPeak[static_cast<std::size_t>(i)]; });
+    }
+    m_table->setContent(std::move(columns), std::move(rows));
+    finding().setText(recorded && baseline ? tr("peak %1").arg(errorText(baseline->peakBytes, recorded->peakBytes)) : QString());
+}
+
+QString MemoryComparePanel::tableAsCsv() const
+{
+    return m_table->asCsv();
+}
+
+bool MemoryComparePanel::tableHasFocus() const
+{
+    return m_table->hasFocus();
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The peak by category: recorded, predicted for the recorded plan with its error, and predicted for the sliders.
+#pragma once
+
+#include "model/trace/trace_query.h"
+#include "views/format.h"
+#include "views/plot_card.h"
+
+#include <optional>
+
+namespace fourwalls::views {
+
+class CellTable;
+
+class MemoryComparePanel : public PlotCard {
+    Q_OBJECT
+public:
+    explicit MemoryComparePanel(QWidget* parent = nullptr);
+
+    /// recorded: the peak of the shown rank and step. baseline: of the recorded plan. sliders: absent while they say
+    /// what was recorded.
+    void setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
+              const std::optional<MemorySummary>& sliders, ByteUnit unit);
+    QString tableAsCsv() const;
+    bool tableHasFocus() const;
+    void retranslate();
+
+private:
+    CellTable* m_table;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// "What fits": small plots of the predicted peak against micro-batch, sequence, sharding and degrees, each under the
+// same wall.
+#pragma once
+
+#include "views/format.h"
+#include "views/memory/memory_fit.h"
+#include "views/plot_card.h"
+
+#include <memory>
+
+namespace fourwalls::views {
+
+class MemoryFitPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit MemoryFitPlot(QWidget* parent = nullptr);
+    void setFit(std::shared_ptr<const MemoryFit> fit);
+    void setByteUnit(ByteUnit unit);
+    /// The point under a place: which curve, and its value.
+    std::optional<std::pair<Knob, double>> pointAt(QPointF where) const;
+    QPointF placeOf(std::size_t curve, std::size_t point) const;
+    QSize minimumSizeHint() const override { return {300, 120}; }
+
+signals:
+    void valueClicked(fourwalls::views::Knob knob, double value);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    QRectF areaOf(std::size_t curve) const;
+    double top() const; ///< bytes at the upper edge of all plots
+    void paintCurve(QPainter& painter, std::size_t index) const;
+
+    std::shared_ptr<const MemoryFit> m_fit;
+    ByteUnit m_unit = ByteUnit::GB;
+};
+
+class MemoryFitCard : public PlotCard {
+    Q_OBJECT
+public:
+    explicit MemoryFitCard(QWidget* parent = nullptr);
+    /// Null: not known; `why` says why.
+    void setFit(std::shared_ptr<const MemoryFit> fit, const QString& why);
+    void setByteUnit(ByteUnit unit);
+    MemoryFitPlot& plot() { return *m_plot; }
+    void retranslate();
+
+private:
+    void describe();
+
+    std::shared_ptr<const MemoryFit> m_fit;
+    QString m_why;
+    MemoryFitPlot* m_plot;
+};
+
+/// "micro-batch size", "sequence", …
+QString fitName(Knob knob);
+
+} // namespace fourwalls::views
