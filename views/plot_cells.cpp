@@ -6,6 +6,7 @@
 
 #include <QHeaderView>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QSignalBlocker>
 #include <QSortFilterProxyModel>
 
@@ -118,8 +119,34 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
             if (width > 0) setColumnWidth(i, std::max(width, heading));
         }
         sortByColumn(sortBy, order);
+        makeRoom();
     }
     m_quiet = false;
+}
+
+void CellTable::resizeEvent(QResizeEvent* event)
+{
+    QTableView::resizeEvent(event);
+    makeRoom();
+}
+
+void CellTable::makeRoom()
+{
+    constexpr int kLeast = 170; // a name of about twenty letters
+    const auto& all = m_model->columns();
+    int fixed = 0;
+    bool stretches = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].width == 0) {
+            stretches = true;
+            continue;
+        }
+        const int heading = horizontalHeader()->fontMetrics().horizontalAdvance(all[i].title) + 36;
+        fixed += std::max(all[i].width, heading);
+    }
+    const bool tight = stretches && fixed + kLeast > viewport()->width();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
 }
 
 void CellTable::showRow(int row)

@@ -36,6 +36,7 @@ struct CellColumn {
     QString title, toolTip;
     bool isFigure = false; ///< right-aligned
     int width = 80;        ///< 0: takes what is left
+    bool spare = false;    ///< left out where the room is needed for the column that takes what is left
 };
 
 class CellModel : public QAbstractTableModel {
@@ -74,8 +75,12 @@ signals:
     void rowChosen(int row);
     void rowActivated(int row);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     int sourceRow(const QModelIndex& index) const;
+    void makeRoom();
 
     CellModel* m_model;
     QSortFilterProxyModel* m_sorted;

@@ -153,9 +153,9 @@ void LaunchesPage::fillCandidates(ByteUnit unit)
             .arg(m_facts ? formatDuration(m_facts->launchOverhead, 3) : QString(kDash));
     std::vector<CellColumn> columns{
         {tr("sequence"), tr("Memory-bound operators that follow one another on a stream"), false, 0},
-        {tr("phase"), {}, false, 112},
+        {tr("phase"), {}, false, 112, true},
         {tr("times"), tr("Occurrences in the step"), true, 56},
-        {tr("time"), tr("Of the operators, all occurrences"), true, 76},
+        {tr("time"), tr("Of the operators, all occurrences"), true, 76, true},
         {tr("bytes saved"), formula, true, 88},
         {tr("saved"), formula, true, 76},
         {tr("of the step"), formula, false, 118}};

@@ -173,9 +173,9 @@ void OperatorsPage::fillRoofline()
 
     std::vector<PlotLegend::Entry> legend;
     for (const Phase phase : phases) legend.push_back({PlotLegend::Mark::Area, colourOf(t, phase), words(phase)});
-    legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
     if (heightOnly > 0)
         legend.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("◆ at the right: bytes not known")});
+    legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
     m_legend->setEntries(std::move(legend));
     m_roofline->setToolTips([facts = m_facts](int id) {
         if (id >= kHeightOnly) {
@@ -262,7 +262,9 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             {}};
         if (any) x.range = {m_facts->steps.front().step.value - 0.5, m_facts->steps.back().step.value + 0.5};
         XyAxis y{differs ? tr("MFU, and HFU with recomputation") : tr("MFU"), false,
-                 [top](double v) { return formatPercent(v, top < 0.05 ? 1 : 0); },
+                 [top](double v) {
+                     return formatPercent(v, top < 0.005 ? 3 : top < 0.05 ? 1 : 0);
+                 },
                  std::pair(0.0, std::max(1e-4, top * 1.2))};
         m_utilisation->setToolTips([facts = m_facts](int id) {
             for (const StepUtilisation& step : facts->steps)
@@ -280,7 +282,8 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             text = differs
                        ? tr("MFU %1, HFU %2 at the median step")
                              .arg(formatPercent(*m_facts->metrics.mfu), formatPercent(m_facts->metrics.hfu.value_or(0)))
-                       : tr("MFU %1 at the median step").arg(formatPercent(*m_facts->metrics.mfu));
+                       : tr("MFU %1 at the median step")
+                             .arg(formatPercent(*m_facts->metrics.mfu, *m_facts->metrics.mfu < 0.01 ? 3 : 1));
             if (predicted.mfu) text += tr(" · predicted %1").arg(formatPercent(*predicted.mfu));
         }
         m_utilisationCard->finding().setText(text);
@@ -301,7 +304,7 @@ void OperatorsPage::fillTable()
         {tr("operator"), {}, false, 0},
         {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 96},
         {tr("time"), {}, true, 76},
-        {tr("count"), {}, true, 62},
+        {tr("count"), {}, true, 62, true},
         {tr("FLOP/s"), tr("FLOPs / time"), true, 66},
         {tr("B/s"), tr("Bytes it must move in memory / time"), true, 66},
         {tr("bound by"),

@@ -131,9 +131,11 @@ void PathStrip::paintEvent(QPaintEvent*)
     const double bottom = box.top() + high * static_cast<double>(m_rows.size());
     for (std::size_t row = 0; row < m_rows.size(); ++row) {
         const double y = box.top() + static_cast<double>(row) * high;
+        const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil(13 / high)));
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(0, y, kLeft - 8, high), Qt::AlignRight | Qt::AlignVCenter,
-                         tr("rank %1").arg(m_rows[row].value));
+        if (row % every == 0)
+            painter.drawText(QRectF(0, y + high / 2 - 8, kLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+                             tr("rank %1").arg(m_rows[row].value));
         painter.fillRect(QRectF(box.left(), y + high / 2, box.width(), 1), t.line);
     }
     // Jumps first, under the pieces.
