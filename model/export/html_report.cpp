@@ -12,7 +12,6 @@
 #include "model/trace/saturating_sum.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -66,6 +65,13 @@ std::string spaced(std::string_view name)
     std::string text(name);
     std::replace(text.begin(), text.end(), '_', ' ');
     return text;
+}
+
+/// "layer 3" or "8 layers"; a dash for none.
+std::string layersText(const std::set<std::int32_t>& layers)
+{
+    if (layers.empty()) return kDash;
+    return layers.size() == 1 ? "layer " + std::to_string(*layers.begin()) : std::to_string(layers.size()) + " layers";
 }
 
 class Report {
@@ -296,36 +302,39 @@ private:
         return {};
     }
 
-    /// By operator, layer and category: thousands of buffers have a dozen reasons.
+    /// By operator and category: thousands of buffers have a dozen reasons.
     Status largestBuffers(const MemorySummary& summary)
     {
         FOURWALLS_TRY_ASSIGN(const AllocationList alive, m_trace.aliveAt(summary.rank, summary.peakAt, kMostBuffers));
         struct Reason {
             std::int64_t bytes = 0, count = 0;
+            std::set<std::int32_t> layers;
         };
-        std::map<std::array<std::string, 3>, Reason> reasons;
+        std::map<std::pair<std::string, std::string>, Reason> reasons;
         for (const AllocationView& buffer : alive.items) {
-            std::string op = kDash, layer = kDash;
+            std::string op = kDash;
+            std::optional<LayerIndex> layer;
             if (buffer.op) {
                 FOURWALLS_TRY_ASSIGN(const auto info, m_trace.op(*buffer.op));
                 op = m_redaction.text(info->name);
-                if (info->layer) layer = std::to_string(info->layer->value);
+                layer = info->layer;
             }
-            Reason& reason = reasons[{op, layer, spaced(name(buffer.category))}];
-            reason.bytes += buffer.bytes;
+            Reason& reason = reasons[{op, spaced(name(buffer.category))}];
+            addTo(reason.bytes, buffer.bytes);
             ++reason.count;
+            if (layer) reason.layers.insert(layer->value);
         }
-        std::vector<std::pair<std::array<std::string, 3>, Reason>> sorted(reasons.begin(), reasons.end());
+        std::vector<std::pair<std::pair<std::string, std::string>, Reason>> sorted(reasons.begin(), reasons.end());
         std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
         if (sorted.size() > kMostReasons) sorted.resize(kMostReasons);
         if (sorted.empty()) return {};
         Rows rows;
         for (const auto& [words, reason] : sorted)
-            rows.push_back({words[0], words[1], words[2], formatCount(reason.count), formatBytes(static_cast<double>(reason.bytes))});
+            rows.push_back({words.first, layersText(reason.layers), words.second, formatCount(reason.count), formatBytes(static_cast<double>(reason.bytes))});
         const auto looked = static_cast<std::int64_t>(alive.items.size());
         m_page.paragraph("Who had asked for the " + formatCount(alive.totalCount) + " buffers that were alive at the peak" +
                          (looked < alive.totalCount ? ", from the " + formatCount(looked) + " largest ones:" : ":"));
-        m_page.table({"asked for by", "layer", "category", "buffers", "together"}, rows);
+        m_page.table({"asked for by", "where", "category", "buffers", "together"}, rows);
         return {};
     }
 
@@ -414,8 +423,7 @@ private:
             if (rows.size() == kMostOperators) break;
             const auto& [operation, phase, activity] = what;
             std::string where = phase == Phase::None ? "" : spaced(name(phase));
-            if (kind.layers.size() == 1) where += (where.empty() ? "layer " : ", layer ") + std::to_string(*kind.layers.begin());
-            else if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + std::to_string(kind.layers.size()) + " layers";
+            if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + layersText(kind.layers);
             const double rate = kind.flops / kind.total.seconds();
             rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count), formatDuration(kind.total),
                             formatDuration(kind.longest), rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
