@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every carried demo: its file is sound, every figure in its texts has a value, its views exist, its plans predict, and
-// it plays from start to end in the real window, in both languages. And what the files of teachers may get wrong.
+// it plays from start to end in the real window, in both languages. And what the files of teachers may get wrong; and the notes
+// that are kept beside a trace.
 #include <QtTest/QtTest>
 
 #include "app/gui/appearance.h"
@@ -8,6 +9,7 @@
 #include "app/gui/demo_player.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
+#include "app/gui/trace_notes.h"
 #include "model/store/trace_file.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/demos/claims_page.h"
@@ -17,6 +19,7 @@
 #include <QFile>
 #include <QRegularExpression>
 #include <QStandardPaths>
+#include <QTemporaryDir>
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -230,6 +233,45 @@ private slots:
         const Result<PreparedDemo> none = prepareDemo(QStringLiteral("no-such-demo"), fileOpener());
         QVERIFY(!none.ok());
         QVERIFY(QString::fromStdString(none.error().message()).contains(QStringLiteral("tour")));
+    }
+
+    void notesSurviveTheirFile()
+    {
+        TraceNote note;
+        note.text = QStringLiteral("here it waits, 这里");
+        note.view = QStringLiteral("timeline");
+        note.range = {Instant{5'000'000'000'123}, Instant{5'000'000'000'456}};
+        note.step = StepIndex{3};
+        note.rank = RankId{2};
+        const auto read = notesFromJson(notesToJson({note}), QStringLiteral("notes"));
+        QVERIFY(read.ok());
+        QCOMPARE(read->size(), std::size_t{1});
+        QVERIFY(read->front() == note);
+        QVERIFY(!notesFromJson("[]", QStringLiteral("notes")).ok());
+        QVERIFY(!notesFromJson("{\"format\":7}", QStringLiteral("notes")).ok());
+        // A damaged entry is left out, the others stay.
+        const auto some = notesFromJson("{\"format\":1,\"notes\":[{\"from_ns\":\"9\",\"to_ns\":\"3\"},7,{\"text\":\"t\",\"from_ns\":\"1\",\"to_ns\":\"2\"}]}",
+                                             QStringLiteral("notes"));
+        QVERIFY(some.ok());
+        QCOMPARE(some->size(), std::size_t{1});
+    }
+
+    void notesAreKeptBesideTheTrace()
+    {
+        QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("run.fourwalls"));
+        TraceNote note;
+        note.text = QStringLiteral("first");
+        note.range = {Instant{1}, Instant{2}};
+        {
+            TraceNotes notes(trace);
+            QTRY_VERIFY(notes.isLoaded());
+            notes.add(note);
+            QTRY_VERIFY(QFile::exists(trace + QStringLiteral(".notes.json")));
+        }
+        TraceNotes again(trace);
+        QTRY_COMPARE(again.notes().size(), std::size_t{1});
+        QCOMPARE(again.notes().front().text, QStringLiteral("first"));
     }
 };
 

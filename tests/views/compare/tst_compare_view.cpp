@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two traces beside each other, offscreen: aligned, compared, and without the other one. Any Qt warning fails.
+#include "tests/views/memory/view_probe.h"
+#include "views/compare/compare_view.h"
+#include "views/timeline/timeline_canvas.h"
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+
+#include <cmath>
+#include <memory>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class CompareViewTest : public QObject {
+    Q_OBJECT
+
+    /// A step of `layers` operators per phase, each of `time`.
+    static sample::Shape shaped(Duration time)
+    {
+        sample::Shape shape;
+        shape.layers = 4;
+        shape.operatorTime = time;
+        return shape;
+    }
+
+    static std::unique_ptr<TraceSession> opened(const sample::Shape& shape)
+    {
+        auto session = std::make_unique<TraceSession>([shape](const QString&) { return sample::open(shape); }, QStringLiteral("b"));
+        return QTest::qWaitFor([&] { return session->isOpen(); }) ? std::move(session) : nullptr;
+    }
+
+private slots:
+    void init() { failOnQtWarnings(); }
+
+    void withoutASecondTraceItSaysWhatToDo()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("second trace")));
+        QVERIFY(probe.view->tableAsCsv().isEmpty());
+        QSignalSpy asked(probe.view.get(), &CompareView::partnerRequested);
+        for (QAction* action : probe.view->viewActions())
+            if (action->objectName() == QLatin1String("compare.choose")) action->trigger();
+        QCOMPARE(asked.size(), 1);
+    }
+
+    void alignsAndCompares()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        const auto other = opened(shaped(Duration{1'500'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("slower"));
+        QVERIFY(probe.ready());
+        QTRY_VERIFY(other->pending() == 0);
+        QVERIFY(probe.view->emptyReason().isEmpty());
+        const SharedComparison& comparison = probe.view->comparison();
+        QVERIFY(comparison);
+        const auto& figures = comparison->figures;
+        const auto time = std::find_if(figures.begin(), figures.end(), [](const auto& figure) { return figure.name == "step_time_ms"; });
+        QVERIFY(time != figures.end() && time->percent());
+        QVERIFY2(std::fabs(*time->percent() - 50) < 1, qPrintable(QString::number(*time->percent())));
+
+        // The same instant of a step stands at the same place: ranges of equal length, moved by the steps' distance.
+        const TimeRange a = probe.view->canvas(0).range(), b = probe.view->canvas(1).range();
+        QCOMPARE(a.length().ns, b.length().ns);
+        probe.selection.setRange({a.begin, a.begin + Duration{a.length().ns / 2}});
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->canvas(1).range().length().ns, a.length().ns / 2);
+        QCOMPARE(probe.view->canvas(1).range().begin.ns - probe.view->canvas(0).range().begin.ns, b.begin.ns - a.begin.ns);
+
+        QVERIFY(probe.view->layers().rowCount() > 0);
+        QVERIFY(!probe.view->layers().sentence().isEmpty());
+        QAbstractItemModelTester figuresTester(&probe.view->figures(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QAbstractItemModelTester layersTester(&probe.view->layers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QVERIFY(probe.view->tableAsCsv().contains(QStringLiteral("step time")));
+
+        // The largest change comes first.
+        const auto changeAt = [&](int row) {
+            return std::fabs(probe.view->layers().index(row, CompareLayerModel::Difference).data(Qt::UserRole + 1).toDouble());
+        };
+        for (int row = 1; row < probe.view->layers().rowCount(); ++row) QVERIFY(changeAt(row - 1) >= changeAt(row) - 1e-12);
+    }
+
+    void aTraceAgainstItselfHasNotChanged()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        const auto other = opened(shaped(Duration{1'000'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("same"));
+        QVERIFY(probe.ready());
+        for (const compare::ComparedFigure& figure : probe.view->comparison()->figures)
+            if (figure.difference()) QCOMPARE(*figure.difference(), 0.0);
+    }
+
+    void theOtherTraceMayGo()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        auto other = opened(shaped(Duration{2'000'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("gone soon"));
+        QVERIFY(probe.ready());
+        other.reset();
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->partner(), nullptr);
+        QVERIFY(!probe.view->emptyReason().isEmpty());
+        QVERIFY(!probe.view->grab().isNull());
+    }
+};
+
+QTEST_MAIN(CompareViewTest)
+#include "tst_compare_view.moc"
