@@ -70,14 +70,17 @@ double leastMemory(const RunSpec& spec)
     const double states = training.optimizer == Optimizer::AdamW ? 16 : 12;
     if (const TransformerSpec* t = spec.model.transformer()) {
         const double layers = static_cast<double>(t->layers), hidden = static_cast<double>(t->hidden);
-        const double parameters = layers * hidden * (2 * hidden + 2 * static_cast<double>(t->ffnHidden)) +
-                                  hidden * static_cast<double>(t->vocabulary);
+        const double heads = static_cast<double>(t->queryHidden()); // their width
+        const double parameters =
+            layers * hidden * (2 * std::min(hidden, heads) + 2 * static_cast<double>(t->ffnHidden)) +
+            hidden * static_cast<double>(t->vocabulary);
         const double rows = samples * static_cast<double>(training.sequence);
         const bool keepsScores = !spec.plan.fusedAttention && spec.plan.recompute == Recompute::None;
         const double scores = keepsScores ? static_cast<double>(t->heads) * static_cast<double>(training.sequence) : 0;
-        const double perToken = spec.plan.recompute == Recompute::Full
-                                    ? hidden
-                                    : 6 * hidden + 2 * static_cast<double>(t->ffnHidden) + scores;
+        const double perToken =
+            spec.plan.recompute == Recompute::Full
+                ? hidden
+                : 4 * hidden + 2 * std::min(hidden, heads) + 2 * static_cast<double>(t->ffnHidden) + scores;
         const double kept = layers * rows * perToken;
         return states * parameters + element * kept;
     }
@@ -346,6 +349,7 @@ private:
                 if (first) m_report.stopped = true;
                 break;
             }
+            if (i == 1 && i < warmup) recorder.kernelTimes().restart();
             if (i == warmup) {
                 if (recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
                 eventsBefore = events();
