@@ -3899,6 +3899,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>, does not fit</source>
         <translation>，放不下</translation>
     </message>
+    <message>
+        <source>%1: the device&apos;s memory, not to scale</source>
+        <translation>%1：设备内存，未按比例</translation>
+    </message>
 </context>
 <context>
     <name>PlanTableModel</name>
@@ -5668,10 +5672,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>所有组</translation>
     </message>
     <message>
-        <source>no traffic between ranks</source>
-        <translation>rank 之间没有流量</translation>
-    </message>
-    <message>
         <source>most: rank %1 → %2, %3</source>
         <translation>最多：rank %1 → %2，%3</translation>
     </message>
@@ -5690,6 +5690,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source> · modelled, one step</source>
         <translation> · 建模，一步</translation>
+    </message>
+    <message>
+        <source>Nothing was sent between ranks in %1.</source>
+        <translation>在%1中 rank 之间没有发送任何数据。</translation>
+    </message>
+    <message>
+        <source>This trace does not say how many bytes its operations sent, or to whom.</source>
+        <translation>此轨迹未说明其操作发送了多少字节、发给谁。</translation>
     </message>
 </context>
 <context>
