@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce between rank threads: time per call, by size, ranks and algorithm, beside Gloo (threads of this process
-// over TCP) where it is installed; what overlap leaves exposed; and, on the device clock, how well a ring uses its links
-// against its length and the message size.
+// All-reduce between rank threads: time per call, by size, ranks and algorithm, beside Gloo's own (threads of this process
+// over TCP) where it is installed; between processes, our algorithms over Gloo's messages beside Gloo's own all-reduce;
+// what overlap leaves exposed; and, on the device clock, how well a ring uses its links against its length and the message
+// size. MPI is measured by collectives_mpi.c beside this file.
 //   bench_collectives [most_megabytes=64]
 #include "profiler/engine/comm/rank_world.h"
 
@@ -9,14 +10,21 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #if __has_include(<gloo/allreduce.h>) && defined(FOURWALLS_HAVE_GLOO)
 #include <gloo/allreduce.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
 #include <gloo/rendezvous/hash_store.h>
 #include <gloo/transport/tcp/device.h>
 #define BENCH_GLOO 1
@@ -71,6 +79,23 @@ double local(int ranks, std::int64_t bytes, CollectiveAlgorithm algorithm)
 }
 
 #if BENCH_GLOO
+/// Gloo's own all-reduce as one member calls it, median [us].
+double glooMember(const std::shared_ptr<::gloo::rendezvous::Context>& context, std::int64_t bytes)
+{
+    std::vector<float> data(static_cast<std::size_t>(bytes / 4), 0.0f);
+    std::vector<double> times;
+    for (int i = 0; i < repeats(bytes) + 2; ++i) {
+        const auto begin = Clock::now();
+        ::gloo::AllreduceOptions options(context);
+        options.setOutput(data.data(), data.size());
+        options.setReduceFunction(
+            [](void* c, const void* a, const void* b, std::size_t n) { ::gloo::sum<float>(c, a, b, n); });
+        ::gloo::allreduce(options);
+        if (i >= 2) times.push_back(microseconds(begin));
+    }
+    return median(std::move(times));
+}
+
 double glooAllReduce(int ranks, std::int64_t bytes)
 {
     auto store = std::make_shared<::gloo::rendezvous::HashStore>();
@@ -81,21 +106,73 @@ double glooAllReduce(int ranks, std::int64_t bytes)
         threads.emplace_back([&, r] {
             auto context = std::make_shared<::gloo::rendezvous::Context>(r, ranks);
             context->connectFullMesh(*store, device);
-            std::vector<float> data(static_cast<std::size_t>(bytes / 4), 0.0f);
-            std::vector<double> times;
-            for (int i = 0; i < repeats(bytes) + 2; ++i) {
-                const auto begin = Clock::now();
-                ::gloo::AllreduceOptions options(context);
-                options.setOutput(data.data(), data.size());
-                options.setReduceFunction(
-                    [](void* c, const void* a, const void* b, std::size_t n) { ::gloo::sum<float>(c, a, b, n); });
-                ::gloo::allreduce(options);
-                if (i >= 2) times.push_back(microseconds(begin));
-            }
-            if (r == 0) result = median(std::move(times));
+            const double time = glooMember(context, bytes);
+            if (r == 0) result = time;
         });
     for (std::thread& thread : threads) thread.join();
     return result;
+}
+
+/// One process of a run: measures both and, on rank 0, prints a line per size. folder: for Gloo's own meeting.
+int rankProcess(std::int64_t most, const char* folder)
+{
+    const auto self = launchedRank([](const char* name) { return std::getenv(name); });
+    if (!self || !*self) return 1;
+    auto world = joinGlooWorld(**self, std::chrono::seconds(30));
+    if (!world) {
+        std::fprintf(stderr, "%s\n", world.error().message().c_str());
+        return 1;
+    }
+    ::gloo::rendezvous::FileStore store(folder);
+    auto device = ::gloo::transport::tcp::CreateDevice("localhost");
+    auto context = std::make_shared<::gloo::rendezvous::Context>((*self)->rank, (*self)->world);
+    context->connectFullMesh(store, device);
+    WorldOptions options;
+    options.plan.dp = (*self)->world;
+    options.format = {DType::F32, DType::F32};
+    options.processes = world->get();
+    const Status status = runRanks(options, [&](RankSlot& slot) -> Status {
+        Communicator& group = *slot.context->groups->data;
+        for (std::int64_t bytes = 1024; bytes <= most; bytes *= 16) {
+            const Tensor t = Tensor::make(*slot.allocator, {bytes / 4}, DType::F32, MemoryCategory::Other);
+            std::fill_n(t.as<float>(), bytes / 4, 0.0f);
+            std::vector<double> times;
+            for (int i = 0; i < repeats(bytes) + 2; ++i) {
+                const auto begin = Clock::now();
+                group.allReduce(t);
+                if (i >= 2) times.push_back(microseconds(begin));
+            }
+            const double own = median(std::move(times)), gloo = glooMember(context, bytes);
+            if (group.index() == 0)
+                std::printf("%10lld %5d  %9.1f %9.1f %8.2fx\n", static_cast<long long>(bytes), group.size(), own, gloo,
+                            gloo / own);
+        }
+        return {};
+    });
+    if (!status.ok()) std::fprintf(stderr, "%s\n", status.error().message().c_str());
+    return status.ok() ? 0 : 1;
+}
+
+/// Starts the ranks as processes of this program and waits for them.
+void processes(int ranks, std::int64_t most)
+{
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("bench_collectives." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    const std::string megabytes = std::to_string(most >> 20), place = folder.string();
+    setenv("WORLD_SIZE", std::to_string(ranks).c_str(), 1);
+    setenv("MASTER_PORT", std::to_string(20000 + getpid() % 20000).c_str(), 1);
+    std::fflush(stdout);
+    std::vector<pid_t> children;
+    for (int r = 0; r < ranks; ++r) {
+        setenv("RANK", std::to_string(r).c_str(), 1);
+        std::string words[] = {"bench_collectives", megabytes, place};
+        char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+        pid_t child = 0;
+        if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments, environ) == 0) children.push_back(child);
+    }
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    std::filesystem::remove_all(folder);
 }
 #endif
 
@@ -187,6 +264,9 @@ void ringLength()
 int main(int argc, char** argv)
 {
     const std::int64_t most = (argc > 1 ? std::atoll(argv[1]) : 64) << 20;
+#if BENCH_GLOO
+    if (argc > 2) return rankProcess(most, argv[2]);
+#endif
     std::printf("all-reduce, median [us]%s\n", BENCH_GLOO ? "" : " (built without Gloo)");
     std::printf("%10s %5s  %9s %9s %9s %9s %9s\n", "bytes", "ranks", "direct", "ring", "tree", "gloo", "ratio");
     for (const int ranks : {2, 4})
@@ -203,6 +283,11 @@ int main(int argc, char** argv)
                         tree, "-", "-");
 #endif
         }
+#if BENCH_GLOO
+    std::printf("\nbetween processes, median [us]\n%10s %5s  %9s %9s %9s\n", "bytes", "ranks", "direct", "gloo",
+                "ratio");
+    for (const int ranks : {2, 4}) processes(ranks, most);
+#endif
     overlap();
     ringLength();
     return 0;
