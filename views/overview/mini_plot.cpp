@@ -81,7 +81,9 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    painter.drawText(QRectF(0, 0, inside.left() + 60, kTop), Qt::AlignLeft | Qt::AlignTop, m_picture.y.unit);
+    painter.drawText(QRectF(0, 0, inside.left() + inside.width() / 2, kTop), Qt::AlignLeft | Qt::AlignTop,
+                     painter.fontMetrics().elidedText(m_picture.y.unit, Qt::ElideRight,
+                                                      static_cast<int>(inside.left() + inside.width() / 2)));
     double free = inside.right() + 6;
     if (!m_picture.x.unit.isEmpty()) {
         const double width = metrics.horizontalAdvance(m_picture.x.unit);
@@ -99,11 +101,12 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
                          m_picture.y.label ? m_picture.y.label(mark) : QString::number(mark));
     }
     double last = -1e9;
-    for (const double mark : m_picture.x.marks(std::max(2, static_cast<int>(inside.width() / 70)))) {
+    for (const double mark : m_picture.x.marks(std::max(2, static_cast<int>(inside.width() / 50)))) {
         const double x = pointOf({mark, m_picture.y.low}).x();
         const QString text = m_picture.x.label ? m_picture.x.label(mark) : QString::number(mark);
         const double width = metrics.horizontalAdvance(text);
-        const double left = std::clamp(x - width / 2, 0.0, std::max(0.0, this->width() - width));
+        const double left =
+            std::clamp(x - width / 2, inside.left() - 4, std::max(inside.left() - 4, this->width() - width));
         if (x < inside.left() - 1 || left < last + 8 || left + width > free) continue;
         last = left + width;
         painter.drawText(QRectF(left, inside.bottom() + 3, width + 4, kBottom - 3), Qt::AlignLeft | Qt::AlignTop, text);
@@ -224,7 +227,7 @@ void MiniPlot::paintEvent(QPaintEvent*)
             painter.setPen(t.wallEdge);
             painter.drawText(QRectF(inside.left(), 0, inside.width(), kTop - 1), Qt::AlignRight | Qt::AlignTop,
                              painter.fontMetrics().elidedText(m_picture.wallName, Qt::ElideRight,
-                                                              static_cast<int>(inside.width()) - 24));
+                                                              static_cast<int>(inside.width() / 2) + 20));
         }
     }
     if (hasFocus()) {

@@ -129,6 +129,7 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
         FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));
     }
     FOURWALLS_TRY(addLinks(facts, trace));
+    if (facts.links.empty()) facts.hiddenCommunication.reset(); // nothing was sent that could have been hidden
     FOURWALLS_TRY(addRoofline(facts, trace));
     return facts;
 }

@@ -291,7 +291,8 @@ void OverviewView::showFigures()
         return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change);
     };
     std::vector<PlotFigure> figures;
-    QString note = tr("median measured step");
+    const bool modelled = m_facts->source == TraceSource::Predicted;
+    QString note = modelled ? words(TraceSource::Predicted) : tr("median measured step");
     if (prediction && prediction->metrics.stepTime && metrics.stepTime)
         note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
                         formatDuration(*prediction->metrics.stepTime, 3));

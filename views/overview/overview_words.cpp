@@ -167,7 +167,7 @@ QString verdictOf(Wall wall, const OverviewFacts& facts, const compare::WallVerd
 QString signedPercent(double fraction, int decimals)
 {
     const QString text = formatPercent(fraction, decimals);
-    return fraction > 0 && !text.startsWith(QLatin1Char('0')) ? QLatin1Char('+') + text : text;
+    return fraction > 0 && text != formatPercent(0, decimals) ? QLatin1Char('+') + text : text;
 }
 
 QString signedBytes(double bytes, ByteUnit unit)

@@ -226,16 +226,18 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
             painter.drawRect(QRectF(QPointF(box.left() + 3, upper), QPointF(box.right() - 3, lower)));
         }
         const bool loss = bar.kind == WaterfallBar::Kind::Loss;
-        const QString figure = loss && bar.share > 0   ? QChar(0x2212) + formatPercent(bar.share)
-                               : loss && bar.share < 0 ? QLatin1Char('+') + formatPercent(-bar.share)
-                                                       : formatPercent(bar.share);
+        const bool visible = formatPercent(std::abs(bar.share)) != formatPercent(0);
+        const QString figure = loss && visible && bar.share > 0   ? QChar(0x2212) + formatPercent(bar.share)
+                               : loss && visible && bar.share < 0 ? QLatin1Char('+') + formatPercent(-bar.share)
+                                                                  : formatPercent(std::abs(bar.share));
         painter.setPen(t.text);
         painter.drawText(QRectF(room * static_cast<double>(i), box.top() - 17, room, 16), Qt::AlignCenter, figure);
         painter.setPen(t.secondaryText);
-        const QRectF name(room * static_cast<double>(i), height() - kNames + 2, room, 15);
+        // The gaps between bars are free for longer names.
+        const QRectF name(room * static_cast<double>(i) - 5, height() - kNames + 2, room + 10, 15);
         painter.drawText(
             name, Qt::AlignCenter,
-            painter.fontMetrics().elidedText(waterfallName(bar.key), Qt::ElideRight, static_cast<int>(room) - 2));
+            painter.fontMetrics().elidedText(waterfallName(bar.key), Qt::ElideRight, static_cast<int>(name.width())));
         if (m_stepTime) {
             const auto ns = std::llround(static_cast<double>(m_stepTime->ns) * bar.share);
             painter.drawText(name.translated(0, 14), Qt::AlignCenter, formatDuration(Duration{ns}, 3));

@@ -39,7 +39,6 @@ void joinLoss(std::vector<StagePass>& passes)
         if (isLoss && !joined.empty() && isForward(joined.back()) && joined.back().microbatch == pass.microbatch) {
             StagePass& before = joined.back();
             before.range.end = std::max(before.range.end, pass.range.end);
-            before.pieces.insert(before.pieces.end(), pass.pieces.begin(), pass.pieces.end());
             continue;
         }
         joined.push_back(std::move(pass));
@@ -134,7 +133,7 @@ void fillPieces(std::vector<StagePass>& passes, std::span<const PassPiece> piece
 {
     std::size_t next = 0;
     for (StagePass& pass : passes) {
-        if (!isPipelinePass(pass)) continue;
+        if (!isBackward(pass)) continue; // a forward is nothing but that (the loss begins some of the backward in it)
         while (next < pieces.size() && pieces[next].range.end <= pass.range.begin) ++next;
         double compute = 0, recompute = 0, weight = 0;
         bool tooMany = false;
@@ -160,7 +159,7 @@ void fillPieces(std::vector<StagePass>& passes, std::span<const PassPiece> piece
         if (!pass.pieces.empty()) pass.pieces.back().range.end = pass.range.end;
         const bool uniform = pass.pieces.size() == 1 && pass.pieces.front().phase == pass.phase;
         if (tooMany || uniform) pass.pieces.clear();
-        if (compute > 0 && pass.phase != Phase::Forward) {
+        if (compute > 0) {
             pass.recompute = recompute / compute;
             pass.weight = pass.phase == Phase::BackwardWeight ? 0 : weight / compute;
         }
