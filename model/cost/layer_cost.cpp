@@ -43,7 +43,7 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
 void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
 {
     if (c.framework.selective == SelectiveRecompute::AttentionCore) {
-        if (!l.fusedAttention) l.attentionForward(pass, c, s);
+        if (!l.fusedAttention || c.framework.recomputesFused) l.attentionForward(pass, c, s);
         return;
     }
     // Every second product, and everything between them but the fused attention and the reductions.
@@ -255,6 +255,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
         // With the loss comes the gradient, which takes the place of the norm's result; with the input of the norm it
         // is gone when the first layer below begins.
         cost.workingForwardBytes = cost.workingBytes + e * l.rowsSplit * l.hidden;
+        if (s.sequenceParallel) cost.workingForwardBytes += 2 * e * l.rows * l.hidden; // all rows and their gradient
         cost.workingBytes = 0;
         cost.freedBeforeBytes = cost.savedBytes;
         cost.savedForWeight = 0;

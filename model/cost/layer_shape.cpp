@@ -108,6 +108,12 @@ void LayerShape::rotary(PassBuilder& pass, const CostContext& c) const
     pass.memory("attention.rotary", 2 * e * rows * (queryWidth + keyWidth) * passes, c.framework.fusedRotary ? 1 : 8);
 }
 
+/// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one.
+double LayerShape::keysAtOnce(const LayerSetting& s) const
+{
+    return s.cp > 1 ? m_keys / (2 * s.cp) : m_keys;
+}
+
 double LayerShape::attentionFlops(const LayerSetting&) const
 {
     return 2 * m_batch * m_queries * m_keys * heads * (scoreWidth + headValueWidth);
@@ -121,7 +127,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         // Keys and values copied to every query head, the result brought back into rows.
         pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
         pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1,
-                            m_causal ? "attention.fused" : "attention.fused.whole", m_keys, scoreWidth);
+                            m_causal ? "attention.fused" : "attention.fused.whole", keysAtOnce(s), scoreWidth);
         exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
         return;
     }
@@ -149,8 +155,8 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
         pass.memory("attention.copies.backward", c.framework.attentionCopies * e * rows * valueWidth, 3);
         // Scores are computed again: five products for the forward's two.
         pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
-                            2 / 2.5, m_causal ? "attention.fused.backward" : "attention.fused.whole.backward", m_keys,
-                            scoreWidth);
+                            2 / 2.5, m_causal ? "attention.fused.backward" : "attention.fused.whole.backward",
+                            keysAtOnce(s), scoreWidth);
         exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
         return;
     }
@@ -344,7 +350,8 @@ void LayerShape::addWire(LayerCost& cost, const CostContext& c, const LayerSetti
     double passes = 4 + (s.recompute == Recompute::Full ? 2 : 0);
     if (s.sequenceParallel) passes += 1; // two more gathers, each half of that
     cost.wire.tensor = passes * each;
-    if (s.cp > 1) cost.wire.context = 3 * e * rows * 2 * keyWidth * (s.cp - 1);
+    // Keys and values go round forward and backward; their gradients come home after a whole turn.
+    if (s.cp > 1) cost.wire.context = e * rows * 2 * keyWidth * (3 * s.cp - 2);
     if (s.mixture)
         cost.wire.expert = (4 + (s.recompute == Recompute::Full ? 2 : 0)) *
                            CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep);

@@ -63,6 +63,7 @@ private:
     void allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
                       double window) const;
+    double keysAtOnce(const LayerSetting& s) const;
     double attentionFlops(const LayerSetting& s) const;
     /// Live beside what is saved at the peak of the backward pass, where buffers go as soon as they were read.
     double workingAtOnce(const CostContext& c, const LayerSetting& s) const;

@@ -71,7 +71,14 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
     if (plan.zero >= 3 && shape.stages > 1 && contents.shards > 1)
         memory.communication +=
             (std::min(weightBytes, 2.0) + framework.reduceBytes) * (contents.parameters + contents.expertParameters);
-    if (shape.stages > 1) memory.communication += 4 * cost.boundaries.front().bytes;
+    const double messages = framework.freesAtOnce ? 1 : 4; // at once on their way
+    if (shape.stages > 1) memory.communication += messages * cost.boundaries.front().bytes;
+    // Whole gradients of two buckets while they are reduced into shards.
+    if (plan.zero == 2 && framework.freesAtOnce && contents.shards > 1) {
+        constexpr double kBucketBytes = 4 << 20;
+        memory.communication += std::min(framework.gradientBytes * (contents.parameters + contents.expertParameters),
+                                         2 * std::max(kBucketBytes, framework.gradientBytes * contents.largestLayer));
+    }
     memory.library = framework.libraryBytes;
     memory.context = framework.contextBytes;
     memory.slack = framework.slackFraction * memory.allocated();

@@ -77,6 +77,7 @@ struct FrameworkPreset {
     bool groupedExperts = true;          ///< the products of all experts of a rank in one kernel
     bool overlapExperts = false;         ///< all-to-all of experts beside other computation
     StageSplit stageSplit = StageSplit::Automatic;
+    bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 
     // What its users leave unsaid (for tables of published runs).

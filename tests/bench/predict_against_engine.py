@@ -111,6 +111,15 @@ def wire_by_group(metrics, steps):
     return sums
 
 
+def groups_per_stage(plan, group):
+    """How many groups of a kind a recording has for each one that the prediction shows: one per stage there."""
+    degrees = {key: int(value) for key, value in (word.split("=") for word in plan.split()) if key in ("dp", "tp", "cp")}
+    dp, tp, cp = (degrees.get(key, 1) for key in ("dp", "tp", "cp"))
+    ranks = {"tp": dp * cp, "cp": dp * tp * cp, "dp": tp * cp, "dp_cp": tp, "pp": dp * tp * cp,
+             "embedding": dp * tp * cp / 2}  # of its two members the prediction counts both
+    return ranks.get(group, 1)
+
+
 def measured(cli, case, clock, cluster, steps, folder):
     trace = os.path.join(folder, "run.fourwalls")
     cli.ask("record", "-o", trace, *options(case), "--steps", str(steps), "--clock", clock, "--cluster", cluster)
@@ -193,11 +202,13 @@ def main():
             ranks = len(peaks(run))
             stages = len(peaks(first))
             memory = [100 * (peaks(first)[rank * stages // ranks] / peak - 1) for rank, peak in enumerate(peaks(run))]
-            wire = (sum(wire_by_group(first, 1).values()), sum(wire_by_group(run, steps).values()))
+            recorded_wire = {group: value / groups_per_stage(case[3], group)
+                             for group, value in wire_by_group(run, steps).items()}
+            wire = (sum(wire_by_group(first, 1).values()), sum(recorded_wire.values()))
             rows.append({"case": describe(case), "recorded_ms": run["step_time_ms"], "predicted_ms": predicted_ms,
                          "error_pct": 100 * (predicted_ms / run["step_time_ms"] - 1), "bubble_points": bubble,
                          "memory_pct": max(memory, key=abs), "wire": wire_by_group(first, 1),
-                         "recorded_wire": wire_by_group(run, steps)})
+                         "recorded_wire": recorded_wire})
             row = rows[-1]
             print(f"{row['case']:<52} {row['recorded_ms']:9.2f} ms, predicted {predicted_ms:9.2f} ms "
                   f"{row['error_pct']:+6.1f} %   bubble {'-' if bubble is None else f'{bubble:+.1f}':>5}   "
