@@ -2,6 +2,8 @@
 // See arrival_skew.h.
 #include "model/trace/arrival_skew.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include "model/base/median.h"
 
 #include <algorithm>
@@ -20,7 +22,7 @@ Duration JoinedOperation::wait() const
 {
     Duration sum;
     for (const CollectiveView& member : members)
-        sum += std::max(Duration{0}, member.record.lastArrival - member.record.start);
+        addTo(sum, std::max(Duration{0}, member.record.lastArrival - member.record.start));
     return sum;
 }
 
@@ -89,16 +91,16 @@ ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
         for (const CollectiveView& member : operation.members) {
             RankLateness& rank = ranks[member.rank];
             ++rank.operations;
-            rank.behind += member.record.start - first;
-            rank.waited += last - member.record.start;
-            waited += last - member.record.start;
+            addTo(rank.behind, member.record.start - first);
+            addTo(rank.waited, last - member.record.start);
+            addTo(waited, last - member.record.start);
         }
         if (last > first) {
             RankLateness& late = ranks[operation.late()];
             ++late.last;
-            late.caused += waited;
+            addTo(late.caused, waited);
         }
-        result.totalWait += waited;
+        addTo(result.totalWait, waited);
         skews.push_back(last - first);
     }
     result.operations = static_cast<std::int64_t>(skews.size());

@@ -2,6 +2,8 @@
 // See communication_step.h.
 #include "model/trace/communication_step.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include "model/trace/interval_union.h"
 
 #include <algorithm>
@@ -52,17 +54,31 @@ std::string groupName(const TraceInfo& info, GroupId group)
     return info.groups[index].name;
 }
 
+Duration KindOfStep::time() const
+{
+    Duration sum = transfer;
+    addTo(sum, wait);
+    return sum;
+}
+
+Duration KindOfStep::exposed() const
+{
+    Duration sum = exposedTransfer;
+    addTo(sum, exposedWait);
+    return sum;
+}
+
 Duration CommunicationStep::transfer() const
 {
     Duration sum;
-    for (const KindOfStep& kind : kinds) sum += kind.transfer;
+    for (const KindOfStep& kind : kinds) addTo(sum, kind.transfer);
     return sum;
 }
 
 Duration CommunicationStep::exposedTransfer() const
 {
     Duration sum;
-    for (const KindOfStep& kind : kinds) sum += kind.exposedTransfer;
+    for (const KindOfStep& kind : kinds) addTo(sum, kind.exposedTransfer);
     return sum;
 }
 
@@ -95,19 +111,19 @@ Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<Ste
     for (const JoinedOperation& operation : result.operations) {
         KindOfStep& kind = kinds[{operation.operation, groupName(trace.info(), operation.group)}];
         ++kind.operations;
-        kind.payloadBytes += operation.payloadBytes;
+        addTo(kind.payloadBytes, operation.payloadBytes);
         for (const CollectiveView& member : operation.members) {
             const CollectiveRecord& record = member.record;
             ++kind.members;
-            kind.wireBytes += record.wireBytes;
+            addTo(kind.wireBytes, record.wireBytes);
             const TimeRange waiting{record.start, record.lastArrival}, moving{record.lastArrival, record.end};
             const auto found = computing.find(member.rank);
             const std::span<const TimeRange> busy =
                 found == computing.end() ? std::span<const TimeRange>() : found->second.ranges();
-            kind.transfer += moving.length();
-            kind.wait += waiting.length();
-            kind.exposedTransfer += outside(moving, busy);
-            kind.exposedWait += outside(waiting, busy);
+            addTo(kind.transfer, moving.length());
+            addTo(kind.wait, waiting.length());
+            addTo(kind.exposedTransfer, outside(moving, busy));
+            addTo(kind.exposedWait, outside(waiting, busy));
         }
     }
     for (auto& [key, kind] : kinds) {

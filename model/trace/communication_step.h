@@ -20,8 +20,8 @@ struct KindOfStep {
     Duration transfer, exposedTransfer;           ///< exposed: while the rank computed nothing
     Duration wait, exposedWait;
 
-    Duration time() const { return transfer + wait; }
-    Duration exposed() const { return exposedTransfer + exposedWait; }
+    Duration time() const;
+    Duration exposed() const;
     Duration hidden() const { return time() - exposed(); }
 };
 

@@ -2,6 +2,8 @@
 // See launch_gaps.h.
 #include "model/trace/launch_gaps.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include "model/base/median.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/summary_builder.h"
@@ -65,20 +67,20 @@ public:
         Duration time, longest, gaps;
         double bytes = 0;
         for (std::size_t i = 0; i < sequence.size(); ++i) {
-            time += sequence[i]->duration;
+            addTo(time, sequence[i]->duration);
             longest = std::max(longest, sequence[i]->duration);
             if (i == 0) continue;
-            gaps += std::max(Duration{0}, sequence[i]->start - sequence[i - 1]->end());
+            addTo(gaps, std::max(Duration{0}, sequence[i]->start - sequence[i - 1]->end()));
             bytes +=
                 static_cast<double>(std::min(m_ops.at(sequence[i - 1]->op)->bytes, m_ops.at(sequence[i]->op)->bytes));
         }
         const TimeRange range{sequence.front()->start, sequence.back()->end()};
         if (candidate.occurrences == 1 || range.length() > candidate.longest.length()) candidate.longest = range;
-        candidate.time += time;
-        candidate.gaps += gaps;
+        addTo(candidate.time, time);
+        addTo(candidate.gaps, gaps);
         candidate.bytesSaved += bytes;
         const Duration launches{m_result.launchOverhead.ns * static_cast<std::int64_t>(sequence.size() - 1)};
-        candidate.launchSaved += launches;
+        addTo(candidate.launchSaved, launches);
         if (m_rates.bytes)
             candidate.memorySaved +=
                 std::min(Duration::fromSeconds(std::min(1e9, bytes / *m_rates.bytes)), time - longest);
@@ -147,19 +149,19 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
                 computing.add({slice.start, slice.end()});
                 LengthClass& bucket = result.classes[classOf(slice.duration)];
                 ++bucket.count;
-                bucket.time += slice.duration;
+                addTo(bucket.time, slice.duration);
                 ++result.operators;
-                result.compute += slice.duration;
+                addTo(result.compute, slice.duration);
             }
         for (const SliceBin& bin : lane.bins)
             if (slices.ops.at(bin.dominant)->activity == Activity::Compute) {
                 // Of what is only known together, the mean length tells the class.
                 LengthClass& bucket =
                     result.classes[classOf(Duration{bin.busy.ns / std::max<std::int64_t>(1, bin.count)})];
-                bucket.count += bin.count;
-                bucket.time += bin.busy;
-                result.operators += bin.count;
-                result.compute += bin.busy;
+                addTo(bucket.count, bin.count);
+                addTo(bucket.time, bin.busy);
+                addTo(result.operators, bin.count);
+                addTo(result.compute, bin.busy);
                 computing.add({bin.start, bin.start + bin.busy});
             }
     }

@@ -2,6 +2,8 @@
 // See operator_roofline.h.
 #include "model/trace/operator_roofline.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include "model/trace/summary_builder.h"
 
 #include <algorithm>
@@ -76,8 +78,8 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         const auto add = [&](RooflinePoint& point) {
             point.name = op->name;
             point.phase = op->phase;
-            point.count += summary.count;
-            point.total += summary.total;
+            addTo(point.count, summary.count);
+            addTo(point.total, summary.total);
             point.flops += op->flops * static_cast<double>(summary.count);
             point.bytes += static_cast<double>(op->bytes) * static_cast<double>(summary.count);
         };
@@ -85,7 +87,7 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         point.layer = op->layer;
         add(point);
         add(operators[{op->name, op->phase}]);
-        result.total += summary.total;
+        addTo(result.total, summary.total);
     }
     const double all = static_cast<double>(std::max<std::int64_t>(1, result.total.ns));
     const auto finish = [&](RooflinePoint point) {
@@ -98,9 +100,9 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
     for (auto& [key, point] : operators) {
         result.operators.push_back(finish(point));
         const RooflinePoint& done = result.operators.back();
-        if (done.bound == BoundBy::Memory) result.memoryBound += done.total;
-        if (done.bound == BoundBy::Compute) result.computeBound += done.total;
-        if (done.bound == BoundBy::Launch) result.launchBound += done.total;
+        if (done.bound == BoundBy::Memory) addTo(result.memoryBound, done.total);
+        if (done.bound == BoundBy::Compute) addTo(result.computeBound, done.total);
+        if (done.bound == BoundBy::Launch) addTo(result.launchBound, done.total);
     }
     std::stable_sort(result.points.begin(), result.points.end(), longer);
     std::stable_sort(result.operators.begin(), result.operators.end(), longer);

@@ -2,6 +2,8 @@
 // See communication_data.h.
 #include "views/communication/communication_data.h"
 
+#include "model/trace/saturating_sum.h"
+
 #include "model/cost/collective_time.h"
 #include "model/spec/calibration.h"
 #include "views/whatif/known_spec.h"
@@ -102,11 +104,11 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
         row.group = entry.group;
         ++row.groups;
         if (index < info.groups.size()) row.members = std::max(row.members, info.groups[index].ranks.size());
-        row.count += entry.summary.count;
-        row.payloadBytes += entry.summary.payloadBytes;
-        row.wireBytes += entry.summary.wireBytes;
-        row.time += entry.summary.time;
-        row.wait += entry.summary.wait;
+        addTo(row.count, entry.summary.count);
+        addTo(row.payloadBytes, entry.summary.payloadBytes);
+        addTo(row.wireBytes, entry.summary.wireBytes);
+        addTo(row.time, entry.summary.time);
+        addTo(row.wait, entry.summary.wait);
     }
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
@@ -118,8 +120,9 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
             if (kind.operation == row.operation && kind.group == row.group) row.inStep = kind;
         sorted.push_back(std::move(row));
     }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const CollectiveRow& a, const CollectiveRow& b) { return a.time + a.wait > b.time + b.wait; });
+    std::stable_sort(sorted.begin(), sorted.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
+        return a.time.milliseconds() + a.wait.milliseconds() > b.time.milliseconds() + b.wait.milliseconds();
+    });
     return sorted;
 }
 

@@ -122,7 +122,7 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
             if (point.devices == id)
                 return tr("%1 devices: %2 efficiency\nstep %3, %4 samples/s")
                     .arg(formatCount(id), percentText(point.efficiency),
-                         formatDuration(Duration::fromSeconds(point.stepSeconds), 3),
+                         formatDuration(Duration::fromSeconds(std::min(point.stepSeconds, 1e9)), 3),
                          formatFigure(point.samplesPerSecond, 4));
         return QString();
     });
@@ -204,7 +204,8 @@ void ScalingPage::fillLinks(const ScalingData* scaling)
         const cost::LinkPoint& point = points[static_cast<std::size_t>(at)];
         return tr("every link at %1: step %2, the busiest rank uses %3 of it")
             .arg(formatRate(point.bitsPerSecond, QStringLiteral("b/s")),
-                 formatDuration(Duration::fromSeconds(point.stepSeconds), 3), percentText(point.utilisation));
+                 formatDuration(Duration::fromSeconds(std::min(point.stepSeconds, 1e9)), 3),
+                 percentText(point.utilisation));
     });
     const double right = marked ? std::max(1e12, *scaling->ownLinkBits * 1.6) : 1e12;
     m_links->setContent({tr("speed of every link [b/s]"), true, [](double v) { return formatRate(v, QString()); },

@@ -24,6 +24,7 @@ QString shortName(const std::string& name)
     QString text = QString::fromStdString(name);
     if (!text.startsWith(QLatin1String("void ")) && !text.contains(QLatin1Char('<'))) return text;
     if (text.startsWith(QLatin1String("void "))) text.remove(0, 5);
+    text.remove(QLatin1String("(anonymous namespace)::"));
     const auto end = text.indexOf(QRegularExpression(QStringLiteral("[<(]")));
     if (end > 0) text.truncate(end);
     const auto scope = text.lastIndexOf(QLatin1String("::"));
