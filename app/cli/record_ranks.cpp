@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kLastWords{20}; // for the files of ranks that are still there after a failure
+constexpr std::chrono::seconds kLastWords{8}; // for the files of ranks that are still there after a failure
 
 void removeTrace(const std::string& path)
 {
