@@ -42,22 +42,22 @@ whole() { # NAME command and its arguments...: keeps all of it
 
 # Memory
 step resnet 1 --model resnet50 --batch 32 --steps 2 --optimizer sgd
-step gpt 3 --model gpt-tiny --steps 4
+step gpt 3 --model gpt-tiny --steps 4 --cluster "$here/recording/eight-cores.json"
 step gpt_selective 3 --model gpt-tiny --steps 4 --plan "recompute=selective attention=unfused"
 step gpt_full 3 --model gpt-tiny --steps 4 --plan "recompute=full"
 for zero in 0 1 2 3; do
-    step zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device --cluster "$here/eight-cores.json"
+    step zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device --cluster "$here/recording/eight-cores.json"
 done
 # Communication
-step straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --cluster "$here/eight-cores.json" --slow-rank 2:1.5
-step exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/eight-cores.json"
-step traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/eight-cores.json"
+step straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --cluster "$here/recording/eight-cores.json" --slow-rank 2:1.5
+step exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/recording/eight-cores.json"
+step traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/recording/eight-cores.json"
 # Performance
 step unfused 3 --model gpt-tiny --steps 4 --plan "fuse=0 attention=unfused"
 for schedule in naive gpipe 1f1b zb; do
-    step pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device --cluster "$here/eight-cores.json"
+    step pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device --cluster "$here/recording/eight-cores.json"
 done
-step pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 vpp=2 schedule=interleaved" --clock device --cluster "$here/eight-cores.json"
+step pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 vpp=2 schedule=interleaved" --clock device --cluster "$here/recording/eight-cores.json"
 # Tuning
-whole spike record --model "$here/one-layer.json" --steps 24 --batch 4 --optimizer sgd --lr 10 --seed 3
+whole spike record --model "$here/recording/one-layer.json" --steps 24 --batch 4 --optimizer sgd --lr 10 --seed 3
 whole llama predict --model llama2-7b --cluster dgx-a100 --plan "dp=4 tp=2 zero=1 microbatches=2" --batch 8 --seq 4096
