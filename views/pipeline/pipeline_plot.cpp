@@ -212,9 +212,11 @@ void PipelinePlot::paintLanes(QPainter& painter)
         }
         if (lane.height < metrics.height() - 5 && i % 2 == 1) continue; // names of low lanes would overlap
         painter.setPen(t.text);
-        painter.drawText(QRectF(0, lane.top - 4, inside.left() - 8, lane.height + 8), Qt::AlignRight | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(tr("stage %1").arg(m_picture->lanes[i].stage), Qt::ElideLeft,
-                                                          static_cast<int>(inside.left()) - 8));
+        // Where the word has no room the number says enough.
+        QString name = tr("stage %1").arg(m_picture->lanes[i].stage);
+        if (metrics.horizontalAdvance(name) > inside.left() - 6) name = QString::number(m_picture->lanes[i].stage);
+        painter.drawText(QRectF(0, lane.top - 4, inside.left() - 6, lane.height + 8), Qt::AlignRight | Qt::AlignVCenter,
+                         name);
     }
 }
 

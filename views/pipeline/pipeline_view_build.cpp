@@ -415,7 +415,6 @@ void PipelineView::showTable()
     m_table->setColumnHidden(Weight, !m_picture->finerKnown);
     for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_table->setColumnHidden(column, !m_facts->pipelined);
     QHeaderView* header = m_table->horizontalHeader();
-    header->setFont(fontOf(TextRole::Small));
     header->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     header->setTextElideMode(Qt::ElideRight);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
