@@ -16,6 +16,7 @@ QString errorText(std::int64_t predicted, std::int64_t recorded)
 {
     if (recorded <= 0) return QString(kDash);
     const double share = static_cast<double>(predicted) / static_cast<double>(recorded) - 1;
+    if (std::abs(share) < 5e-4) return formatPercent(0);
     return (share < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + formatPercent(std::abs(share));
 }
 
@@ -37,10 +38,10 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, 
                               const std::optional<MemorySummary>& sliders, ByteUnit unit)
 {
     std::vector<CellColumn> columns{{tr("at the peak"), {}, false, 0},
-                                    {tr("recorded"), tr("The recorded peak of this rank"), true, 82},
-                                    {tr("predicted"), tr("The model's peak for the recorded plan"), true, 82},
-                                    {tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 66}};
-    if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 82});
+                                    {tr("recorded"), tr("The recorded peak of this rank"), true, 74},
+                                    {tr("predicted"), tr("The model's peak for the recorded plan"), true, 78},
+                                    {tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62}};
+    if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {
         return CellValue{formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
     };

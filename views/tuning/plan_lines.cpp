@@ -16,7 +16,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kSide = 40, kTop = 22, kBottom = 18;
+constexpr double kSide = 24, kLabels = 66, kTop = 22, kBottom = 18; // the last axis has its labels on its right too
 constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
 constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
 
@@ -72,7 +72,7 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    return QRectF(rect()).adjusted(kSide, kTop, -kSide, -kBottom);
+    return QRectF(rect()).adjusted(kSide, kTop, -kLabels, -kBottom);
 }
 
 void PlanLines::chooseAxes()
@@ -195,7 +195,6 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
         const double width = painter.fontMetrics().horizontalAdvance(shown) + 4;
         const double y = yOf(axis, value);
         QRectF plate(x + 5, std::clamp(y - 7, inside.top() - 4, inside.bottom() - 9), width, 14);
-        if (plate.right() > this->width()) plate.moveRight(x - 5);
         QColor behind = t.card;
         behind.setAlpha(200);
         painter.fillRect(plate, behind);
