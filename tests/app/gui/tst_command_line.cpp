@@ -75,6 +75,8 @@ private slots:
         row("--render timeline --size 99999x99999 -o a.png f", "--size");
         row("--render timeline --step -1 -o a.png f", "--step");
         row("--render timeline --rank x -o a.png f", "--rank");
+        row("--render memory --whatif dq=2 -o a.png f", "dq");
+        row("--whatif dp=2 f", "--whatif");
         row("--render timeline --theme blue -o a.png f", "blue");
         row("--render timeline --lang de -o a.png f", "de");
         row("--render timeline -o", "-o");

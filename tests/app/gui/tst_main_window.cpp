@@ -9,9 +9,14 @@
 #include "app/gui/shortcut_editor.h"
 #include "app/gui/trace_document.h"
 #include "tests/views/fail_on_warning.h"
+#include "views/memory/memory_view.h"
 #include "views/view_registry.h"
+#include "views/whatif/knob_row.h"
+#include "views/whatif/what_if.h"
+#include "views/whatif/what_if_panel.h"
 #ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
 #include "tests/views/memory/sample_training.h"
+#include "tests/views/whatif/predicted_sample.h"
 #endif
 
 #include <QAbstractButton>
@@ -19,7 +24,9 @@
 #include <QAbstractItemView>
 #include <QImage>
 #include <QLineEdit>
+#include <QSettings>
 #include <QTemporaryDir>
+#include <QUndoStack>
 #include <QtTest/QtTest>
 
 #include <map>
@@ -34,6 +41,7 @@ views::TraceOpener memoryOpener()
 {
     static const std::shared_ptr<const InMemoryTraceData> data = views::sample::training();
     return [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
+        if (path.contains(QStringLiteral("planned"))) return views::sample::opener(views::sample::smallSpec())(path);
         if (path.contains(QStringLiteral("broken")))
             return Error{ErrorCode::Format, "this is not a trace", path.toStdString(), "open a .fourwalls file"};
         return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
@@ -309,6 +317,74 @@ private slots:
         ShortcutEditor editor(window.allActions(), settings);
         editor.show();
         QVERIFY(!editor.grab().isNull());
+    }
+
+    void whatIfIsShownFollowsTheTraceAndIsRemembered()
+    {
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+        const auto actionOf = [](MainWindow& window, const char* name) -> QAction* {
+            for (QAction* action : window.allActions())
+                if (action->objectName() == QLatin1String(name)) return action;
+            return nullptr;
+        };
+        {
+            Settings settings(Settings::Kind::Persistent);
+            MainWindow window(memoryOpener(), settings);
+            window.resize(1280, 720);
+            window.show();
+            QVERIFY(!window.showsWhatIf());
+            TraceDocument* planned = window.openFile(QStringLiteral("planned.fourwalls"));
+            TraceDocument* other = window.openFile(QStringLiteral("a.fourwalls"));
+            QTRY_VERIFY(planned->isOpen() && other->isOpen());
+            window.openFile(QStringLiteral("planned.fourwalls"));
+            window.showView(QStringLiteral("memory"));
+            QVERIFY(!planned->whatIf()->isActive());
+            actionOf(window, "whatif.show")->trigger();
+            QVERIFY(window.showsWhatIf());
+            QVERIFY(planned->whatIf()->isActive());
+            QTRY_VERIFY(planned->whatIf()->prediction() && planned->whatIf()->baseline());
+            auto* memory = qobject_cast<views::MemoryView*>(planned->currentView());
+            QVERIFY(memory);
+            QTRY_VERIFY(memory->areaPlot().hasGhost());
+
+            // Sliders of the real dock; undo by the window's action.
+            views::KnobSlider& zero = window.whatIfPanel()->row(views::Knob::Zero).slider();
+            zero.setFocus();
+            QTest::keyClick(&zero, Qt::Key_End);
+            QCOMPARE(planned->whatIf()->spec()->plan.zero, 3);
+            actionOf(window, "whatif.undo")->trigger();
+            QCOMPARE(planned->whatIf()->spec()->plan.zero, 0);
+
+            window.openFile(QStringLiteral("a.fourwalls"));
+            QVERIFY(!planned->whatIf()->isActive());
+            QCOMPARE(window.whatIfPanel()->whatIf(), other->whatIf());
+            window.close();
+        }
+        Settings settings(Settings::Kind::Persistent);
+        settings.setRestoresSession(false);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        QVERIFY(window.showsWhatIf());
+    }
+
+    void rendersWhatIf()
+    {
+        CommandLine line;
+        line.mode = CommandLine::Mode::Render;
+        line.view = QStringLiteral("whatif");
+        line.files = {QStringLiteral("planned.fourwalls")};
+        line.output = inFolder(QStringLiteral("whatif.png"));
+        line.whatIf = QStringLiteral("dp=4 tp=2 zero=1");
+        QCOMPARE(runRender(line, memoryOpener()), 0);
+        QCOMPARE(QImage(line.output).size(), line.size);
+        line.view = QStringLiteral("memory");
+        line.viewOnly = true;
+        QCOMPARE(runRender(line, memoryOpener()), 0);
+        line.whatIf = QStringLiteral("tp=3");   // the network does not divide
+        QCOMPARE(runRender(line, memoryOpener()), 1);
+        line.whatIf = QStringLiteral("dp=2");
+        line.files = {QStringLiteral("run.fourwalls")};   // says nothing of what ran
+        QCOMPARE(runRender(line, memoryOpener()), 1);
     }
 
     void benchPrintsItsFigures()

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The plan search as a plot: the cloud and its front, brushes, a click into the sliders.
+#include <QtTest/QtTest>
+
+#include "tests/views/fail_on_warning.h"
+#include "views/tuning/plan_cloud.h"
+#include "views/tuning/plan_lines.h"
+#include "views/tuning/plan_scatter.h"
+#include "views/tuning/tuning_view.h"
+#include "views/whatif/what_if.h"
+#ifndef Q_MOC_RUN
+#include "tests/views/whatif/predicted_sample.h"
+#endif
+
+#include <QAbstractItemModelTester>
+#include <QTableView>
+#include <QUndoStack>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class TestTuningView : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+    static cost::SearchedPlan plan(int tp, double seconds, double bytes, bool feasible = true)
+    {
+        cost::SearchedPlan searched;
+        searched.plan.tp = tp;
+        searched.seconds = seconds;
+        searched.peakBytes = bytes;
+        searched.feasible = feasible;
+        return searched;
+    }
+
+private slots:
+    void init() { m_warnings = std::make_unique<tests::FailOnWarning>(); }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void theFrontIsWhatNothingBeats()
+    {
+        PlanCloud cloud;
+        ParallelPlan base;
+        base.overlap = false;
+        cloud.reset(base);
+        const std::vector<cost::SearchedPlan> first{plan(1, 4, 10), plan(2, 2, 30), plan(4, 3, 40)};
+        const std::vector<cost::SearchedPlan> second{plan(8, 1, 50), plan(16, 0.5, 20, false), plan(32, 2, 25)};
+        cloud.add(first);
+        cloud.add(second);
+        std::vector<int> front;
+        for (const std::uint32_t index : cloud.front()) front.push_back(cloud.plan(index).tp);
+        QCOMPARE(front, (std::vector<int>{8, 32, 1})); // 2 is beaten by 32, 4 by 2; 16 does not fit
+        QVERIFY(!cloud.plan(0).overlap);
+        QCOMPARE(cloud.best({}, 2), (std::vector<std::uint32_t>{3, 1}));
+        PlanBrushes brushes;
+        brushes[static_cast<std::size_t>(PlanAxis::Tensor)] = PlanBrush{1, 4};
+        QCOMPARE(cloud.best(brushes, 9), (std::vector<std::uint32_t>{1, 2, 0}));
+        QCOMPARE(cloud.sample(brushes, 100).size(), std::size_t{3});
+        QCOMPARE(cloud.limits(PlanAxis::Tensor), (std::pair{1.0, 32.0}));
+    }
+
+    void aSearchFillsThePlotAndAClickLoadsTheSliders()
+    {
+        const RunSpec spec = sample::smallSpec();
+        TraceSession session(sample::opener(spec), QStringLiteral("sample"));
+        Selection selection;
+        WhatIf whatIf;
+        TuningView view;
+        view.resize(1100, 700);
+        view.show();
+        QVERIFY(QTest::qWaitFor([&] { return session.isOpen(); }));
+        selection.reset(session.info().range);
+        whatIf.setTrace(session.info());
+        view.setWhatIf(&whatIf);
+        view.setTrace(&session, &selection);
+        QVERIFY(QTest::qWaitFor([&] { return view.showsFinalData(); }, 20'000));
+        QVERIFY(view.cloud().points().size() > 100);
+        QVERIFY(!view.cloud().front().empty());
+        QVERIFY(view.table().model()->rowCount() > 0);
+        QVERIFY(!view.tableAsCsv().isEmpty());
+        QAbstractItemModelTester tester(view.table().model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+
+        const std::uint32_t fastest = view.cloud().front().front();
+        const QPointF place = view.scatter().placeOf(fastest);
+        QCOMPARE(view.scatter().pointAt(place), std::optional(fastest));
+        QTest::mouseClick(&view.scatter(), Qt::LeftButton, {}, place.toPoint());
+        QVERIFY(whatIf.isActive());
+        QCOMPARE(whatIf.history()->count(), 1);
+        QCOMPARE(whatIf.spec()->plan.worldSize(), 8);
+        QCOMPARE(whatIf.spec()->training.batch, spec.training.batch);
+        QVERIFY(QTest::qWaitFor([&] { return !whatIf.isPredicting(); }, 10'000));
+        QVERIFY(whatIf.prediction());
+        whatIf.history()->undo();
+        QVERIFY(whatIf.isAsRecorded());
+
+        // A brush on the tensor-parallel axis: the table keeps only what passes.
+        PlanLines& lines = view.lines();
+        lines.grab();
+        const auto x = static_cast<int>(lines.xOf(PlanAxis::Tensor));
+        const auto low = static_cast<int>(lines.yOf(PlanAxis::Tensor, 1));
+        QTest::mousePress(&lines, Qt::LeftButton, {}, {x, low});
+        QMouseEvent move(QEvent::MouseMove, QPointF(x, low - 8), lines.mapToGlobal(QPointF(x, low - 8)), Qt::NoButton,
+                         Qt::LeftButton, {});
+        QCoreApplication::sendEvent(&lines, &move);
+        QTest::mouseRelease(&lines, Qt::LeftButton, {}, {x, low - 8});
+        QVERIFY(lines.brushes()[static_cast<std::size_t>(PlanAxis::Tensor)]);
+        QVERIFY(view.table().model()->rowCount() > 0);
+        for (int row = 0; row < view.table().model()->rowCount(); ++row)
+            QVERIFY(!view.table().model()->index(row, 0).data().toString().contains(QStringLiteral("tp")));
+        view.fitAll();
+        QCOMPARE(lines.brushes(), PlanBrushes{});
+    }
+
+    void withoutASpecificationItSaysWhy()
+    {
+        TuningView view;
+        QVERIFY(!view.emptyReason().isEmpty());
+    }
+};
+
+QTEST_MAIN(TestTuningView)
+#include "tst_tuning_view.moc"

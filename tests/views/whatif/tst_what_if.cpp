@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The What-if sliders: what they can be set to, what moves along, the history, predictions, and the dock's real widgets.
+#include <QtTest/QtTest>
+
+#include "tests/views/fail_on_warning.h"
+#include "views/memory/memory_ghost.h"
+#include "views/whatif/knob_row.h"
+#include "views/whatif/plan_knobs.h"
+#include "views/whatif/prediction_card.h"
+#include "views/whatif/what_if.h"
+#include "views/whatif/what_if_panel.h"
+#ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
+#include "tests/views/whatif/predicted_sample.h"
+#endif
+
+#include <QComboBox>
+#include <QPushButton>
+#include <QToolButton>
+#include <QUndoStack>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class TestWhatIf : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+    /// A panel on a predicted trace, opened as the application does it.
+    struct Probe {
+        explicit Probe(const RunSpec& spec) : session(sample::opener(spec), QStringLiteral("sample"))
+        {
+            panel.resize(360, 900);
+            panel.show();
+            if (!QTest::qWaitFor([this] { return session.isOpen(); })) return;
+            whatIf.setTrace(session.info());
+            panel.setDocument(&session, &whatIf);
+            whatIf.setActive(true);
+        }
+        bool settled()
+        {
+            return QTest::qWaitFor([this] { return !whatIf.isPredicting() && session.pending() == 0; }, 10'000);
+        }
+        /// Drags the handle of a slider over all its stops to the last one.
+        void dragToEnd(Knob knob)
+        {
+            KnobSlider& slider = panel.row(knob).slider();
+            const QPoint middle(slider.width() / 2, slider.height() / 2);
+            QTest::mousePress(&slider, Qt::LeftButton, {}, {2, middle.y()});
+            for (int x = 2; x < slider.width(); x += 4) {
+                QMouseEvent move(QEvent::MouseMove, QPointF(x, middle.y()), slider.mapToGlobal(QPointF(x, middle.y())),
+                                 Qt::NoButton, Qt::LeftButton, {});
+                QCoreApplication::sendEvent(&slider, &move);
+            }
+            QTest::mouseRelease(&slider, Qt::LeftButton, {}, {slider.width() - 1, middle.y()});
+        }
+
+        TraceSession session;
+        WhatIf whatIf;
+        WhatIfPanel panel;
+    };
+
+private slots:
+    void init() { m_warnings = std::make_unique<tests::FailOnWarning>(); }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void degreesMultiplyToTheDevices()
+    {
+        const RunSpec spec = sample::smallSpec();
+        const KnobLocks locks = KnobLocks::usual();
+        for (const Knob knob : {Knob::Data, Knob::Tensor, Knob::Pipeline, Knob::Context}) {
+            const std::vector<double> values = feasibleValues(spec, knob, locks, &spec);
+            QVERIFY(values.size() > 1);
+            QVERIFY(std::is_sorted(values.begin(), values.end()));
+            for (const double value : values) {
+                const auto changed = withValue(spec, knob, value, locks);
+                QVERIFY(changed);
+                QCOMPARE(valueOf(*changed, knob), value);
+                QCOMPARE(changed->plan.worldSize(), 8);
+                QCOMPARE(changed->training.batch, 32);
+                RunSpec resolved = *changed;
+                QVERIFY(resolve(resolved).ok());
+            }
+        }
+        QVERIFY(!withValue(spec, Knob::Tensor, 3, locks)); // 16 heads do not divide
+        KnobLocks none;
+        const auto grown = withValue(spec, Knob::Tensor, 4, none);
+        QVERIFY(grown);
+        QCOMPARE(grown->plan.worldSize(), 16); // nothing else moves where nothing is kept
+        QCOMPARE(grown->plan.dp, 2);
+    }
+
+    void locksKeepTheirValues()
+    {
+        const RunSpec spec = sample::smallSpec();
+        KnobLocks locks = KnobLocks::usual();
+        locks.set(Knob::Data, true);
+        const auto changed = withValue(spec, Knob::Tensor, 4, locks);
+        QVERIFY(changed);
+        QCOMPARE(changed->plan.dp, 2);
+        QCOMPARE(changed->plan.pp, 1);
+        locks.set(Knob::Pipeline, true);
+        locks.set(Knob::Context, true);
+        QVERIFY(!withValue(spec, Knob::Tensor, 4, locks));
+        QCOMPARE(feasibleValues(spec, Knob::Tensor, locks, nullptr), std::vector<double>{2});
+    }
+
+    void theBatchIsKeptOrFollows()
+    {
+        const RunSpec spec = sample::smallSpec();
+        const auto kept = withValue(spec, Knob::Microbatches, 16, KnobLocks::usual());
+        QVERIFY(kept);
+        QCOMPARE(kept->training.batch, 32);
+        QCOMPARE(valueOf(*kept, Knob::MicrobatchSize), 1.0);
+        const auto follows = withValue(spec, Knob::Microbatches, 16, KnobLocks());
+        QVERIFY(follows);
+        QCOMPARE(follows->training.batch, 128);
+        const auto larger = withValue(spec, Knob::GlobalBatch, 64, KnobLocks::usual());
+        QVERIFY(larger);
+        QCOMPARE(larger->training.batch, 64);
+        QCOMPARE(larger->plan.dp, 2);
+    }
+
+    void chunksNeedAnInterleavedSchedule()
+    {
+        const RunSpec spec = sample::smallSpec();
+        const auto chunks = withValue(spec, Knob::Chunks, 2, KnobLocks::usual());
+        QVERIFY(chunks);
+        QCOMPARE(chunks->plan.schedule, PipelineSchedule::Interleaved);
+        const auto flat = withValue(*chunks, Knob::Pipeline, 1, KnobLocks::usual());
+        QVERIFY(flat);
+        QCOMPARE(flat->plan.vpp, 1);
+        QCOMPARE(flat->plan.schedule, PipelineSchedule::OneFOneB);
+    }
+
+    void otherNetworksAndMachinesFit()
+    {
+        const RunSpec spec = sample::smallSpec();
+        for (const char* name : {"resnet50", "moe-tiny", "dlrm-tiny", "llama3-70b"}) {
+            RunSpec changed = withModel(spec, *loadModel(name));
+            QVERIFY2(resolve(changed).ok(), name);
+        }
+        for (const char* name : {"v100-pcie", "dgx-b200", "rtx4090"}) {
+            RunSpec changed = withCluster(spec, *loadCluster(name));
+            QVERIFY2(resolve(changed).ok(), name);
+            QVERIFY(changed.cluster.device.peak(changed.training.precision));
+        }
+    }
+
+    void aDragIsOneEntryOfTheHistory()
+    {
+        Probe probe(sample::smallSpec());
+        QVERIFY(probe.settled());
+        QSignalSpy specs(&probe.whatIf, &WhatIf::specChanged);
+        probe.dragToEnd(Knob::Pipeline);
+        QVERIFY(specs.count() > 1);
+        QCOMPARE(probe.whatIf.history()->count(), 1);
+        QCOMPARE(probe.whatIf.spec()->plan.pp, 8);
+        QCOMPARE(probe.whatIf.spec()->plan.worldSize(), 8);
+        probe.whatIf.history()->undo();
+        QVERIFY(probe.whatIf.isAsRecorded());
+        QCOMPARE(probe.panel.row(Knob::Pipeline).valueText(), QStringLiteral("2"));
+        probe.whatIf.history()->redo();
+        QCOMPARE(probe.whatIf.spec()->plan.pp, 8);
+        probe.panel.resetToRecorded();
+        QVERIFY(probe.whatIf.isAsRecorded());
+        QCOMPARE(probe.whatIf.history()->count(), 2);
+    }
+
+    void aKeyHeldDownIsOneEntry()
+    {
+        Probe probe(sample::smallSpec());
+        KnobSlider& slider = probe.panel.row(Knob::Zero).slider();
+        slider.setFocus();
+        QTest::keyPress(&slider, Qt::Key_Right);
+        QKeyEvent again(QEvent::KeyPress, Qt::Key_Right, {}, {}, true);
+        QCoreApplication::sendEvent(&slider, &again);
+        QTest::keyRelease(&slider, Qt::Key_Right);
+        QCOMPARE(probe.whatIf.spec()->plan.zero, 2);
+        QCOMPARE(probe.whatIf.history()->count(), 1);
+    }
+
+    void predictionEqualsTheModel()
+    {
+        const RunSpec spec = sample::smallSpec();
+        Probe probe(spec);
+        QVERIFY(probe.settled());
+        QVERIFY(probe.whatIf.baseline() && probe.whatIf.prediction());
+        const auto direct = cost::predictStep(spec);
+        QCOMPARE(probe.whatIf.baseline()->step.step.seconds, direct->step.seconds);
+        QCOMPARE(probe.whatIf.prediction()->metrics.stepTime, probe.whatIf.baseline()->metrics.stepTime);
+        RunSpec other = spec;
+        other.plan.zero = 1;
+        probe.whatIf.propose(other);
+        QVERIFY(probe.settled());
+        QCOMPARE(probe.whatIf.prediction()->step.step.seconds, cost::predictStep(other)->step.seconds);
+        QVERIFY(probe.whatIf.prediction() != probe.whatIf.baseline());
+        QCOMPARE(probe.panel.card().table().rows().front().predicted,
+                 formatDuration(Duration::fromSeconds(probe.whatIf.step()->step.seconds), 3));
+    }
+
+    void whatDoesNotFitSaysWhy()
+    {
+        Probe probe(sample::smallSpec());
+        RunSpec large = sample::smallSpec("dp=1", 64);
+        large.model = *loadModel("gpt3-175b");
+        probe.whatIf.propose(large);
+        QVERIFY(probe.settled());
+        QVERIFY(probe.whatIf.prediction());
+        QVERIFY(!probe.whatIf.prediction()->step.feasible);
+        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("Does not fit")), qPrintable(probe.panel.card().verdict()));
+        RunSpec impossible = sample::smallSpec();
+        impossible.plan.tp = 3;
+        probe.whatIf.propose(impossible);
+        QVERIFY(probe.settled());
+        QVERIFY(!probe.whatIf.prediction());
+        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("heads")), qPrintable(probe.panel.card().verdict()));
+        probe.whatIf.history()->undo();
+        probe.whatIf.history()->undo();
+        QVERIFY(probe.settled());
+        QVERIFY(probe.whatIf.prediction() && probe.whatIf.prediction()->step.feasible);
+    }
+
+    void switchesAndPresetsAreEntries()
+    {
+        Probe probe(sample::smallSpec());
+        int entries = 0;
+        for (QToolButton* button : probe.panel.findChildren<QToolButton*>()) {
+            if (!button->isCheckable() || !button->isEnabled() || !button->isVisible() || button->objectName() == QLatin1String("lock")) continue;
+            QTest::mouseClick(button, Qt::LeftButton);
+            QCOMPARE(probe.whatIf.history()->count(), ++entries);
+        }
+        QVERIFY(entries >= 5);
+        while (probe.whatIf.history()->canUndo()) probe.whatIf.history()->undo();
+        QVERIFY(probe.whatIf.isAsRecorded());
+    }
+
+    void aLockButtonKeepsItsSlider()
+    {
+        Probe probe(sample::smallSpec());
+        QVERIFY(probe.panel.locks().holds(Knob::Devices));
+        QTest::mouseClick(probe.panel.row(Knob::Data).lock(), Qt::LeftButton);
+        QVERIFY(probe.panel.locks().holds(Knob::Data));
+        probe.dragToEnd(Knob::Pipeline);
+        QCOMPARE(probe.whatIf.spec()->plan.dp, 2);
+        QCOMPARE(probe.whatIf.spec()->plan.worldSize(), 8);
+    }
+
+    void everyControlSpeaks()
+    {
+        Probe probe(sample::smallSpec());
+        for (const QWidget* widget : probe.panel.findChildren<QWidget*>()) {
+            if (widget->focusPolicy() == Qt::NoFocus || !widget->isVisible()) continue;
+            const auto* button = qobject_cast<const QAbstractButton*>(widget);
+            const bool speaks = !widget->accessibleName().isEmpty() || (button && !button->text().isEmpty());
+            QVERIFY2(speaks, widget->metaObject()->className());
+        }
+    }
+
+    void ghostsBeginWithTheirSteps()
+    {
+        const RunSpec spec = sample::smallSpec();
+        const auto data = sample::predicted(spec);
+        const Duration step = *computeMetricsOf(data).stepTime;
+        const std::vector<StepSpan> steps{{{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), false},
+                                          {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), false}};
+        const std::vector<MemorySample> ghost = ghostOf(*data, 1, steps, 100'000);
+        QVERIFY(!ghost.empty());
+        QCOMPARE(ghost.front().at, Instant{1'000});
+        QVERIFY(std::is_sorted(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) { return a.at < b.at; }));
+        std::int64_t highest = 0;
+        for (const MemorySample& sample : ghost) highest = std::max(highest, sample.total());
+        QCOMPARE(highest, predictedPeak(*data, 1)->peakBytes);
+        // A picture of few samples keeps the peak.
+        std::int64_t thin = 0;
+        for (const MemorySample& sample : ghostOf(*data, 1, steps, 40)) thin = std::max(thin, sample.total());
+        QCOMPARE(thin, highest);
+        QCOMPARE(predictedRank(*data, 7)->pipelineStage, 1); // of the last stage there is
+    }
+
+private:
+    static TraceMetrics computeMetricsOf(const std::shared_ptr<const InMemoryTraceData>& data)
+    {
+        InMemoryTraceQuery query(data);
+        return *computeMetrics(query);
+    }
+};
+
+QTEST_MAIN(TestWhatIf)
+#include "tst_what_if.moc"
