@@ -23,17 +23,23 @@ class TablesViewTest : public QObject {
         return shape;
     }
 
+    /// The trace is open and everything of it is there.
+    static bool shown(ViewProbe<TablesView>& probe)
+    {
+        return QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready();
+    }
+
 private slots:
     void init() { failOnQtWarnings(); }
 
     void everyTableIsRead()
     {
         ViewProbe<TablesView> probe(small());
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         QAbstractItemModelTester tester(&probe.view->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
         for (int kind = 0; kind < kTableKindCount; ++kind) {
             probe.view->showTable(static_cast<TableKind>(kind));
-            QVERIFY(probe.ready());
+            QVERIFY(shown(probe));
             QVERIFY(probe.view->model().table());
             QCOMPARE(probe.view->model().table()->kind, static_cast<TableKind>(kind));
             QVERIFY2(probe.view->model().columnCount() >= 4, qPrintable(tableId(static_cast<TableKind>(kind))));
@@ -45,26 +51,26 @@ private slots:
     void stepsAreThoseOfTheRank()
     {
         ViewProbe<TablesView> probe(small());
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         probe.view->showTable(TableKind::Steps);
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         QCOMPARE(probe.view->model().rowCount(), 4);
         probe.view->showTable(TableKind::Ranks);
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         QCOMPARE(probe.view->model().rowCount(), 2);
     }
 
     void slicesFollowTheVisibleRange()
     {
         ViewProbe<TablesView> probe(small());
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         probe.view->showTable(TableKind::Slices);
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         const int all = probe.view->model().rowCount();
         QVERIFY(all > 0);
         const TimeRange whole = probe.selection.whole();
         probe.selection.setRange({whole.begin, whole.begin + Duration{whole.length().ns / 4}});
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         QVERIFY(probe.view->model().rowCount() > 0);
         QVERIFY(probe.view->model().rowCount() < all);
     }
@@ -72,9 +78,9 @@ private slots:
     void filtersSortsAndCopies()
     {
         ViewProbe<TablesView> probe(small());
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         probe.view->showTable(TableKind::Operators);
-        QVERIFY(probe.ready());
+        QVERIFY(shown(probe));
         QTableView& table = probe.view->table();
         const int all = table.model()->rowCount();
         QVERIFY(all > 1);
