@@ -116,7 +116,11 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     if (!m_settings.docks().isEmpty()) m_dockHost->restoreState(m_settings.docks());
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow()
+{
+    // Docks report that they are hidden while the window is torn down: nobody must listen any more.
+    for (QDockWidget* dock : findChildren<QDockWidget*>()) dock->disconnect(this);
+}
 
 TraceDocument* MainWindow::currentDocument() const
 {
