@@ -28,7 +28,7 @@ if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
     exec "$bin/fourwalls" "$trace"
 fi
 echo "== No display: rendering the views"
-for view in timeline memory steps; do
+for view in overview timeline memory steps; do
     QT_QPA_PLATFORM=offscreen "$bin/fourwalls" --render $view --size 1600x900 -o "$out/$view.png" "$trace"
     echo "$PWD/$out/$view.png"
 done
