@@ -91,8 +91,12 @@ public:
         const double hidden = std::min(seconds, std::max(0.0, window));
         m_cost.hidden[part] += hidden;
         m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
-        if (hidden > 0) note(name, part, hidden, 0, bytes, true, true);
-        if (seconds > hidden) communicate(name, part, seconds - hidden, hidden > 0 ? 0 : bytes);
+        if (seconds > hidden) {
+            communicate(name, part, seconds - hidden, bytes);
+            if (m_list) m_list->back().hiddenSeconds = hidden;
+        } else {
+            note(name, part, hidden, 0, bytes, true, true);
+        }
     }
 
     /// Computation so far [s].
@@ -124,7 +128,7 @@ private:
               bool hidden)
     {
         if (!m_list) return;
-        m_list->push_back({name, m_layer, part, communication, hidden, seconds, flops, bytes});
+        m_list->push_back({name, m_layer, part, communication, hidden, seconds, flops, bytes, 0});
     }
 
     const DeviceRates& m_rates;

@@ -316,8 +316,9 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         const double seconds = cost.hidden[part];
         if (seconds <= 0) continue;
         const double share = seconds / (seconds + cost.parts[part]);
+        const double begin = std::max(0.0, std::min(at, length - seconds)); // in full, beside others if need be
         addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt,
-                    std::min(at, length), std::min(at + seconds, length));
+                    begin, std::min(begin + seconds, length));
         at += seconds;
     }
 }
@@ -348,7 +349,7 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
             layer = each.layer;
             layerStart = at;
         }
-        const double end = each.hidden ? std::min(at + each.seconds * stretch, length) : at + each.seconds * stretch;
+        const double end = at + each.seconds * stretch;
         const auto layerIndex =
             each.layer < 0 ? std::nullopt : std::optional(LayerIndex{static_cast<std::int32_t>(each.layer)});
         if (each.communication && isCommunication(each.part)) {
@@ -356,7 +357,11 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
             const double share = all > 0 ? each.bytes / all : 0;
             Exchange what = exchangeOf(each.part, share * wireOfPass(chunk, cost, each.part));
             what.name = each.name.c_str();
-            addExchange(script, what, phase, layerIndex, at, end);
+            // One record for what is waited for and what goes on beside computation. At a pass's end that lies before
+            // it rather than after, so that the bytes keep the whole of their time.
+            const double seconds = (each.seconds + each.hiddenSeconds) * stretch;
+            const double begin = std::max(0.0, std::min(at, length - seconds));
+            addExchange(script, what, phase, layerIndex, begin, std::min(begin + seconds, length));
         } else {
             OpInfo op = opInfo(each.name, SliceKind::Operator, phase, Activity::None);
             op.layer = layerIndex;

@@ -156,6 +156,8 @@ struct OperatorCost {
     double seconds = 0;
     double flops = 0;
     double bytes = 0; ///< moved in memory, or payload of a collective
+    /// Of a collective that the pass waits for: what follows `seconds` of it beside computation, not in them.
+    double hiddenSeconds = 0;
 };
 
 } // namespace fourwalls::cost

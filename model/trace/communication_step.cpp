@@ -24,6 +24,12 @@ Duration outside(TimeRange interval, std::span<const TimeRange> ranges)
     return left;
 }
 
+std::optional<double> hiddenShareOf(Duration transfer, Duration exposed)
+{
+    if (transfer.ns <= 0) return std::nullopt;
+    return 1 - static_cast<double>(exposed.ns) / static_cast<double>(transfer.ns);
+}
+
 /// When a rank computes.
 Result<IntervalUnion> computeOf(TraceQuery& trace, RankId rank, TimeRange range, std::int64_t mostRows,
                                 Duration& shortest, std::stop_token stop)
@@ -80,6 +86,16 @@ Duration CommunicationStep::exposedTransfer() const
     Duration sum;
     for (const KindOfStep& kind : kinds) addTo(sum, kind.exposedTransfer);
     return sum;
+}
+
+std::optional<double> KindOfStep::hiddenShare() const
+{
+    return hiddenShareOf(transfer, exposedTransfer);
+}
+
+std::optional<double> CommunicationStep::hiddenShare() const
+{
+    return hiddenShareOf(transfer(), exposedTransfer());
 }
 
 Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop)

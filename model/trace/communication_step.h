@@ -6,6 +6,7 @@
 #include "model/trace/arrival_skew.h"
 #include "model/trace/step_window.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct KindOfStep {
     Duration time() const;
     Duration exposed() const;
     Duration hidden() const { return time() - exposed(); }
+    /// As CommunicationStep::hiddenShare, of this kind alone.
+    std::optional<double> hiddenShare() const;
 };
 
 struct CommunicationStep {
@@ -34,6 +37,9 @@ struct CommunicationStep {
 
     Duration transfer() const;
     Duration exposedTransfer() const;
+    /// Of the time of all transfers (last arrival to end, every kind, all ranks), the share during which the rank
+    /// computed; absent where no transfer took time.
+    std::optional<double> hiddenShare() const;
 };
 
 /// Operations of a step that are read at most, members counted.

@@ -2,6 +2,7 @@
 // A predicted step as a trace: its metrics are those of the simulation, with nothing added and nothing lost.
 #include <QtTest>
 
+#include "model/cost/predicted_step.h"
 #include "model/cost/predicted_trace.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
@@ -68,7 +69,7 @@ StepCost costOf(const RunSpec& spec, double transfer)
 }
 
 /// Three operators per pass: two on the device, one collective.
-std::vector<OperatorCost> operatorsOf(int position, Phase phase)
+std::vector<OperatorCost> threeOperators(int position, Phase phase)
 {
     OperatorCost up;
     up.name = "mlp.up";
@@ -113,6 +114,8 @@ private slots:
     void metricsAreThoseOfTheSimulation_data();
     void metricsAreThoseOfTheSimulation();
     void operatorsOnDemand();
+    void noCollectiveExceedsItsLink_data();
+    void noCollectiveExceedsItsLink();
     void saysWhatItIs();
     void outOfMemoryIsAnEvent();
 };
@@ -185,7 +188,7 @@ void PredictedTraceTest::operatorsOnDemand()
     const StepCost cost = costOf(spec, 0.0005);
     const auto step = simulateSchedule(cost, true);
     const auto coarse = predictedTrace(spec, cost, *step);
-    const auto fine = predictedTrace(spec, cost, *step, operatorsOf);
+    const auto fine = predictedTrace(spec, cost, *step, threeOperators);
     QVERIFY(coarse.ok() && fine.ok());
     InMemoryTraceQuery coarseQuery(*coarse), fineQuery(*fine);
     const auto a = computeMetrics(coarseQuery), b = computeMetrics(fineQuery);
@@ -199,6 +202,47 @@ void PredictedTraceTest::operatorsOnDemand()
     bool hasLayer = false;
     for (const auto& [id, op] : found->ops) hasLayer = hasLayer || (op->layer && op->layer->value == 1);
     QVERIFY(hasLayer);
+}
+
+void PredictedTraceTest::noCollectiveExceedsItsLink_data()
+{
+    QTest::addColumn<QString>("plan");
+    // With and without a weight-gradient pass of its own to hide behind; gathers and scatters.
+    for (const char* plan :
+         {"tp=8 pp=4 dp=4 microbatches=8", "tp=8 pp=4 dp=4 microbatches=8 schedule=zb", "tp=4 dp=2 microbatches=2",
+          "tp=8 pp=2 dp=2 microbatches=4 sp=1 recompute=full", "dp=16 zero=3 microbatches=1"})
+        QTest::newRow(plan) << plan;
+}
+
+void PredictedTraceTest::noCollectiveExceedsItsLink()
+{
+    QFETCH(QString, plan);
+    RunSpec spec = specOf(plan.toUtf8().constData());
+    spec.model = *loadModel("gpt3-1.3b");
+    spec.cluster = *loadCluster("dgx-h100");
+    spec.training.sequence = 2048;
+    spec.framework = "megatron-core";
+    QVERIFY(resolve(spec).ok());
+    auto model = CostModel::create(spec);
+    QVERIFY(model.ok());
+    const auto step = predictStep(*model, spec);
+    QVERIFY(step.ok());
+    for (CostModel* detail : {&*model, static_cast<CostModel*>(nullptr)}) {
+        const auto data = traceOf(*step, detail);
+        QVERIFY(data.ok());
+        InMemoryTraceQuery query(*data);
+        const auto records = query.collectives(std::nullopt, data.value()->info.range, 100'000);
+        QVERIFY(records.ok() && !records->empty());
+        const double link = spec.cluster.nodeLink.bytesPerSecond;
+        std::int64_t empty = 0;
+        for (const CollectiveView& view : *records) {
+            const CollectiveRecord& record = view.record;
+            const double rate = double(record.wireBytes) / (record.end - record.lastArrival).seconds();
+            QVERIFY2(rate <= link, qPrintable(QString("%1 of %2 bytes/s").arg(rate).arg(link)));
+            empty += record.payloadBytes <= 0 && spec.plan.tp > 1;
+        }
+        QCOMPARE(empty, std::int64_t(0)); // what is waited for and what is hidden are one operation
+    }
 }
 
 void PredictedTraceTest::saysWhatItIs()

@@ -249,6 +249,9 @@ void StepAnalysisTest::exposedAndHidden()
     QCOMPARE(kind.wait, Duration{10});
     QCOMPARE(kind.exposedWait, Duration{5});
     QCOMPARE(kind.hidden(), Duration{35});
+    QCOMPARE(*kind.hiddenShare(), 0.75); // of the transfers alone
+    QCOMPARE(*step.hiddenShare(), 0.75);
+    QVERIFY(!CommunicationStep{}.hiddenShare());
     // The figures of `metrics` for it.
     const TraceMetrics metrics = *computeMetrics(trace);
     QCOMPARE(metrics.collectives.size(), std::size_t(1));
