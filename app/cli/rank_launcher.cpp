@@ -5,11 +5,15 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -74,11 +78,25 @@ std::string firstLine(int descriptor)
 struct Child {
     int rank = 0;
     int complaints = -1; // what it says on standard error, kept in memory
+    bool ended = false;  // its process id may be another's by now
 };
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kFinishing{10}; // what a rank may take to finish its file, beyond the timeout
+constexpr std::chrono::milliseconds kLook{50};
+
+// Whether a process was stopped by a signal, or by a debugger.
+bool isStopped(pid_t process)
+{
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::size_t name = text.rfind(')'); // a name may contain anything
+    return name != std::string::npos && name + 2 < text.size() && (text[name + 2] == 'T' || text[name + 2] == 't');
+}
 
 } // namespace
 
-Result<RanksEnded> launchRanks(int world, const std::stop_token& stop)
+Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop)
 {
     std::vector<std::string> arguments = ownArguments();
     const int port = freePort();
@@ -124,33 +142,54 @@ Result<RanksEnded> launchRanks(int world, const std::stop_token& stop)
         }
         children[child] = {rank, complaints};
     }
-    const auto tellAll = [&children](int signal) {
-        for (const auto& [child, about] : children) kill(child, signal);
+    std::mutex telling; // a process id is not used again before it is waited for, which happens under this lock
+    const auto tellAll = [&](int signal) {
+        const std::lock_guard lock(telling);
+        for (const auto& [child, about] : children)
+            if (!about.ended) kill(child, signal);
     };
     if (failure) tellAll(SIGKILL);
     RanksEnded ended;
     {
         const std::stop_callback asked(stop, [&tellAll] { tellAll(SIGTERM); });
-        // Children stay in the list until all have ended: a process id is not used again before it is waited for, so the
-        // list may be told of a stop at any time only if nobody is removed; a signal to one that has ended does nothing.
+        std::optional<Clock::time_point> failedAt, firstEndedAt;
+        const auto killFrozen = [&] {
+            const auto passed = [now = Clock::now(), timeout](const auto& since) {
+                return since && now - *since > timeout + kFinishing;
+            };
+            const std::lock_guard lock(telling);
+            for (const auto& [child, about] : children)
+                if (!about.ended && (passed(firstEndedAt) || (passed(failedAt) && isStopped(child))))
+                    kill(child, SIGKILL);
+        };
         for (std::size_t left = children.size(); left > 0;) {
+            const bool looks = failedAt || firstEndedAt;
             siginfo_t info{};
-            if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) != 0) {
+            if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | (looks ? WNOHANG : 0)) != 0) {
                 if (errno == EINTR) continue;
                 break;
             }
+            if (info.si_pid == 0) {
+                killFrozen();
+                std::this_thread::sleep_for(kLook);
+                continue;
+            }
+            const std::lock_guard lock(telling);
             const auto found = children.find(info.si_pid);
             if (found == children.end()) {
                 waitpid(info.si_pid, nullptr, 0);
                 continue;
             }
-            const bool exited = info.si_code == CLD_EXITED;
+            const bool exited = info.si_code == CLD_EXITED, failed = !exited || info.si_status != 0;
             if (found->second.rank == 0) {
+                firstEndedAt = Clock::now();
                 ended.firstKilled = !exited;
                 ended.exitCode = exited ? info.si_status : kExitCouldNot;
-            } else if (ended.complaint.empty() && (!exited || info.si_status != 0)) {
+            } else if (ended.complaint.empty() && failed) {
                 ended.complaint = firstLine(found->second.complaints);
             }
+            if (failed && !failedAt) failedAt = Clock::now();
+            found->second.ended = true;
             waitpid(info.si_pid, nullptr, 0);
             --left;
         }

@@ -4,6 +4,7 @@
 
 #include "app/cli/console.h"
 
+#include <chrono>
 #include <stop_token>
 #include <string>
 
@@ -16,8 +17,10 @@ struct RanksEnded {
 };
 
 /// Runs this very command once per rank, with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT set, and waits
-/// for all of them. Rank 0 speaks for all: what it prints appears here. stop: asks the ranks to end.
+/// for all of them. Rank 0 speaks for all: what it prints appears here. stop: asks the ranks to end. timeout: of the
+/// ranks; one that is still there much longer after rank 0 has ended, or that was stopped (frozen) and is still there
+/// after another has failed, is killed.
 /// Errors: Io if processes cannot be started.
-Result<RanksEnded> launchRanks(int world, const std::stop_token& stop);
+Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop);
 
 } // namespace fourwalls::cli

@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kLastWords{8}; // for the files of ranks that are still there after a failure
-
 void removeTrace(const std::string& path)
 {
     std::error_code ignored;
@@ -83,7 +81,7 @@ public:
         m_world = std::move(*world);
         const Status status = run();
         if (status.ok()) return first() ? m_run.tell(m_report, m_run.output) : kExitDone;
-        return m_console.fail(status.error());
+        return m_told ? kExitCouldNot : m_console.fail(status.error());
     }
 
 private:
@@ -115,6 +113,10 @@ private:
         m_run.options.sink = writer->get();
         const Status trained = train();
         const auto lost = meeting().lost();
+        if (lost && lost->gone && !trained.ok()) {
+            m_told = true; // at once: finishing and merging take their time
+            m_console.fail(trained.error());
+        }
         if (!trained.ok() && m_steps == 0 && !(lost && lost->gone)) {
             writer->reset();
             removeTrace(m_file); // a mistake that was found before the first step: nothing that anybody would want
@@ -158,11 +160,10 @@ private:
     {
         meeting().set("last file/" + std::to_string(m_world->rank().value), m_file);
         if (!first()) return trained;
-        const auto until = std::chrono::steady_clock::now() + kLastWords;
         std::vector<std::string> files;
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
-            meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}, until);
+            meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank});
             if (fs::exists(file)) files.push_back(file);
         }
         const Status joined = join(files, m_run.output);
@@ -179,6 +180,7 @@ private:
     std::unique_ptr<engine::ProcessWorld> m_world;
     engine::RunReport m_report;
     std::string m_file;
+    bool m_told = false; // what went wrong
     std::int64_t m_steps = 0;
 };
 
@@ -191,17 +193,18 @@ std::string rankFile(const std::string& output, int rank)
     return path.replace_extension(".rank" + std::to_string(rank) + extension).string();
 }
 
-int launchRecording(Console& console, const std::string& output, int world, const std::stop_token& stop)
+int launchRecording(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
+                    const std::stop_token& stop)
 {
-    const auto ended = launchRanks(world, stop);
+    const auto ended = launchRanks(world, timeout, stop);
     if (!ended) return console.fail(ended.error());
     if (!ended->firstKilled) return ended->exitCode;
     // Rank 0 did not live to make the trace.
     std::vector<std::string> files;
     for (int rank = 0; rank < world && !output.empty(); ++rank)
         if (fs::exists(rankFile(output, rank))) files.push_back(rankFile(output, rank));
-    const bool joined = !files.empty() && join(files, output).ok();
     console.message(ended->complaint.empty() ? "fourwalls-cli record: rank 0 was killed" : ended->complaint);
+    const bool joined = !files.empty() && join(files, output).ok();
     if (joined) console.message("what was recorded until then is in " + output);
     return kExitCouldNot;
 }

@@ -25,8 +25,9 @@ struct RankRecording {
 /// "run.rank3.fourwalls" for "run.fourwalls".
 std::string rankFile(const std::string& output, int rank);
 
-/// Starts the ranks as processes of this machine and waits for them. Returns the exit code.
-int launchRecording(Console& console, const std::string& output, int world, const std::stop_token& stop);
+/// Starts the ranks as processes of this machine and waits for them. timeout: as in RankRecording. Returns the exit code.
+int launchRecording(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
+                    const std::stop_token& stop);
 
 /// Records this process's rank. The same on all of them. Returns the exit code.
 int recordRank(Console& console, const engine::LaunchedRank& self, RankRecording run);

@@ -122,14 +122,15 @@ private:
         if (!self) return refuse(console, self.error());
         const std::string output = m_arguments.noTrace ? "" : m_arguments.output;
         const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
-        if (!*self) return launchRecording(console, output, world, options.stop);
+        const std::chrono::milliseconds timeout(std::llround(m_arguments.rankTimeout * 1000));
+        if (!*self) return launchRecording(console, output, world, timeout, options.stop);
         if ((*self)->world != world)
             return console.wrongUsage({ErrorCode::InvalidArgument,
                                        fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
                                        "--plan", "as many processes as ranks"});
         RankRecording run;
         run.output = output;
-        run.timeout = std::chrono::milliseconds(std::llround(m_arguments.rankTimeout * 1000));
+        run.timeout = timeout;
         run.spec = spec;
         run.options = options;
         run.callbacks = callbacks(console);

@@ -178,10 +178,11 @@ private:
         Status waited;
         std::thread([&] {
             useSingleThread();
-            if (measures) m_peak = measureMachinePeak(format.compute);
+            const auto lost = [processes] { return processes && processes->meeting().lost().has_value(); };
+            if (measures) m_peak = measureMachinePeak(format.compute, lost);
             if (processes)
                 if (const auto all = processes->meeting().gather("probe", ""); !all) waited = all.error();
-            if (m_options.sink) m_eventCostNs = Recorder::calibrateEventCost();
+            if (m_options.sink && waited.ok()) m_eventCostNs = Recorder::calibrateEventCost();
         }).join();
         return waited;
     }

@@ -85,6 +85,7 @@ public:
     FrameSocket& operator=(FrameSocket&& other) noexcept
     {
         std::swap(m_descriptor, other.m_descriptor);
+        std::swap(m_broken, other.m_broken);
         std::swap(m_received, other.m_received);
         return *this;
     }

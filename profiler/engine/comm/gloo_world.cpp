@@ -4,10 +4,12 @@
 
 #ifdef FOURWALLS_HAVE_GLOO
 
+#include "profiler/engine/comm/frame_socket.h"
 #include "profiler/engine/comm/gloo_transport.h"
 #include "profiler/engine/comm/gloo_world.h"
 
-#include <gloo/rendezvous/store.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
@@ -35,30 +37,6 @@ std::string plain(const char* text)
     return end == std::string::npos ? all : all.substr(end + 2);
 }
 
-/// Gloo's addresses pass through the meeting point.
-class MeetingStore final : public ::gloo::rendezvous::Store {
-public:
-    explicit MeetingStore(MeetingPoint& meeting) : m_meeting(meeting) {}
-    void set(const std::string& key, const std::vector<char>& data) override
-    {
-        m_meeting.set("gloo/" + key, std::string(data.begin(), data.end()));
-    }
-    std::vector<char> get(const std::string& key) override
-    {
-        const auto value = m_meeting.get("gloo/" + key);
-        if (!value) throw EngineError(value.error());
-        return {value->begin(), value->end()};
-    }
-    void wait(const std::vector<std::string>& keys) override
-    {
-        for (const std::string& key : keys) get(key);
-    }
-    void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
-
-private:
-    MeetingPoint& m_meeting;
-};
-
 } // namespace
 
 Result<std::unique_ptr<ProcessWorld>> GlooWorld::join(const LaunchedRank& self, std::chrono::milliseconds timeout)
@@ -81,16 +59,43 @@ Result<std::unique_ptr<ProcessWorld>> GlooWorld::join(const LaunchedRank& self, 
     return std::unique_ptr<ProcessWorld>(std::move(world));
 }
 
+// Gloo's own way to connect all with all would wait for a lost rank until its timeout.
 void GlooWorld::connect()
 {
     ::gloo::transport::tcp::attr where;
     where.hostname = m_meeting->localAddress();
-    std::shared_ptr<::gloo::transport::Device> device = ::gloo::transport::tcp::CreateDevice(where);
-    m_context = std::make_shared<::gloo::rendezvous::Context>(rank().value, size());
+    const std::shared_ptr<::gloo::transport::Device> device = ::gloo::transport::tcp::CreateDevice(where);
+    m_context = device->createContext(rank().value, size());
     // Gloo waits five times as long for a connection.
-    m_context->setTimeout(std::max<std::chrono::milliseconds>(m_meeting->timeout() / 5, std::chrono::seconds(1)));
-    MeetingStore store(*m_meeting);
-    m_context->connectFullMesh(store, device);
+    m_context->setTimeout(
+        std::max<std::chrono::milliseconds>(m_meeting->timeout() / 5, std::chrono::milliseconds(200)));
+    const auto name = [](int rank) { return "gloo/" + std::to_string(rank); };
+    FrameBody addresses; // one per rank that may connect; none for the own
+    for (int peer = 0; peer < size(); ++peer) {
+        const std::vector<char> address =
+            peer == rank().value ? std::vector<char>() : m_context->createPair(peer)->address().bytes();
+        addresses.add(std::string_view(address.data(), address.size()));
+    }
+    m_meeting->set(name(rank().value), addresses.text());
+    // A connection that is closed here ends the wait for it below.
+    m_meeting->onLost([context = m_context](const LostRank&) {
+        for (int peer = 0; peer < context->size; ++peer)
+            if (peer != context->rank) context->getPair(peer)->close();
+    });
+    struct Quiet {
+        MeetingPoint& meeting;
+        ~Quiet() { meeting.onLost({}); }
+    } const quiet{*m_meeting};
+    for (int peer = 0; peer < size(); ++peer) {
+        if (peer == rank().value) continue;
+        const auto theirs = m_meeting->get(name(peer));
+        if (!theirs) throw EngineError(theirs.error());
+        FrameReader read(*theirs);
+        std::string address = read.text();
+        for (int before = 0; before < rank().value; ++before) address = read.text();
+        m_context->getPair(peer)->connect({address.begin(), address.end()});
+        if (const auto lost = m_meeting->lost()) throw EngineError(lost->error);
+    }
 }
 
 GlooWorld::~GlooWorld()

@@ -6,7 +6,7 @@
 
 #include "profiler/engine/comm/process_world.h"
 
-#include <gloo/rendezvous/context.h>
+#include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include <atomic>
@@ -70,7 +70,7 @@ private:
     void postman();
 
     std::unique_ptr<MeetingPoint> m_meeting;
-    std::shared_ptr<::gloo::rendezvous::Context> m_context;
+    std::shared_ptr<::gloo::transport::Context> m_context;
     std::atomic<Failure*> m_failure{nullptr};
 
     std::mutex m_mutex;

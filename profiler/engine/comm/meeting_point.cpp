@@ -65,6 +65,7 @@ struct MeetingPoint::Client {
     std::map<std::string, std::string> values;
     std::map<std::string, int> gathered; // of the thread that gathers
     std::optional<LostRank> lost;
+    std::optional<Clock::time_point> deadline; // of what is still to be done together after a failure
     bool leaving = false;
     std::mutex telling; // while somebody is told, so that onLost() returns only when nobody is any more
     std::function<void(const LostRank&)> tell;
@@ -74,6 +75,11 @@ struct MeetingPoint::Client {
     void loop();
     void take(const Frame& frame);
     void setLost(LostRank news);
+    Clock::time_point deadlineLocked()
+    {
+        if (!deadline) deadline = Clock::now() + timeout;
+        return *deadline;
+    }
     void lostServer(const std::string& what);
     bool send(FrameType type, std::string_view body = {})
     {
@@ -85,16 +91,17 @@ struct MeetingPoint::Client {
 Status MeetingPoint::Client::connect(int ownPort)
 {
     const auto until = Clock::now() + timeout;
-    const std::string hello = FrameBody().add(self.world).add(self.rank).add(ownPlace()).text();
+    const std::string hello = FrameBody().add(self.world).add(self.rank).add(self.masterPort).add(ownPlace()).text();
     std::string failure = "nobody listens there";
     while (true) {
-        for (int i = 0; i < kMeetingPorts; ++i) {
+        for (int i = 0; i < kMeetingPorts && (i == 0 || Clock::now() < until); ++i) {
             const int port = ownPort > 0 ? ownPort : self.masterPort + i;
             auto connection = connectTo(self.masterAddress, port, failure);
             if (!connection) continue;
             socket = std::move(*connection);
             if (!socket.send(FrameType::Join, hello)) continue;
-            const auto answer = awaitFrame(socket, kAnswerMs);
+            // The own server answers, however busy the machine is: asking again would look as if this rank had died.
+            const auto answer = awaitFrame(socket, ownPort > 0 ? static_cast<int>(timeout.count()) : kAnswerMs);
             if (!answer || answer->type != FrameType::Welcome) continue; // somebody else's port
             address = ownAddress(socket.descriptor());
             return {};
@@ -111,12 +118,15 @@ Status MeetingPoint::Client::connect(int ownPort)
 Status MeetingPoint::Client::settleClocks()
 {
     std::int64_t quickest = std::numeric_limits<std::int64_t>::max();
+    const auto until = Clock::now() + timeout;
     for (int i = 0; i < kPings; ++i) {
         const std::int64_t sent = clockNs(CLOCK_MONOTONIC);
         socket.send(FrameType::Ping, FrameBody().add(sent).text());
         std::optional<Frame> answer;
-        do answer = awaitFrame(socket, static_cast<int>(timeout.count()));
-        while (answer && answer->type != FrameType::Pong && (take(*answer), true));
+        do { // signs of life come meanwhile, too
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+            answer = left > 0 ? awaitFrame(socket, static_cast<int>(left)) : std::nullopt;
+        } while (answer && answer->type != FrameType::Pong && (take(*answer), true));
         if (!answer) return Error{ErrorCode::Io, "rank 0 does not answer", self.masterAddress, "its messages"};
         const std::int64_t received = clockNs(CLOCK_MONOTONIC);
         FrameReader read(answer->body);
@@ -185,6 +195,7 @@ void MeetingPoint::Client::setLost(LostRank news)
         const std::lock_guard lock(mutex);
         if (lost) return;
         lost = news;
+        deadlineLocked();
         changed.notify_all();
     }
     if (const auto listener = std::exchange(tell, {})) listener(news);
@@ -281,13 +292,13 @@ Result<std::string> MeetingPoint::get(const std::string& name)
     return value;
 }
 
-bool MeetingPoint::awaitDespite(const std::string& name, RankId from, Clock::time_point until)
+bool MeetingPoint::awaitDespite(const std::string& name, RankId from)
 {
     const std::string left = leftName(from.value);
     ask(name);
     ask(left);
     std::unique_lock lock(m_client->mutex);
-    m_client->changed.wait_until(lock, until, [&] {
+    m_client->changed.wait_until(lock, m_client->deadlineLocked(), [&] {
         return m_client->values.contains(name) || m_client->values.contains(left) ||
                (m_client->lost && m_client->lost->rank.value == 0);
     });

@@ -32,7 +32,7 @@ public:
     /// rank may give no sign of life afterwards. Errors: Io naming the address, or the ranks that did not come.
     static Result<std::unique_ptr<MeetingPoint>> join(const LaunchedRank& self, std::chrono::milliseconds timeout);
     /// Says goodbye: from here on this rank is not missed. Rank 0 waits until the others have left or failed, at most
-    /// the timeout.
+    /// the timeout, or the timeout from when the first one was lost.
     ~MeetingPoint();
     MeetingPoint(const MeetingPoint&) = delete;
     MeetingPoint& operator=(const MeetingPoint&) = delete;
@@ -53,9 +53,9 @@ public:
     /// A value; waits until somebody has set it. Errors: those of the rank that failed meanwhile.
     Result<std::string> get(const std::string& name);
 
-    /// Waits for a value of a rank although some rank has failed, until that rank or rank 0 has left or the time is over;
-    /// whether it came.
-    bool awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point until);
+    /// Waits for a value of a rank although some rank has failed, until that rank or rank 0 has left; whether it came. All
+    /// such waits together end the timeout after this process has heard of the failure.
+    bool awaitDespite(const std::string& name, RankId from);
 
     /// Every rank brings a value, and rank 0 gets all of them by rank (the others none). Returns when rank 0 has them:
     /// nobody goes on before everybody has come here. A name may be used again.

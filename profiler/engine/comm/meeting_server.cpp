@@ -89,13 +89,14 @@ Result<std::unique_ptr<MeetingServer>> MeetingServer::start(int world, int first
 {
     for (int port = firstPort; port < std::min(firstPort + kMeetingPorts, 65536); ++port)
         if (const int listener = listenAt(port); listener >= 0)
-            return std::unique_ptr<MeetingServer>(new MeetingServer(world, port, listener, timeout));
+            return std::unique_ptr<MeetingServer>(new MeetingServer(world, firstPort, port, listener, timeout));
     return Error{ErrorCode::Io, "all ports from " + std::to_string(firstPort) + " on are taken", "MASTER_PORT",
                  "another MASTER_PORT"};
 }
 
-MeetingServer::MeetingServer(int world, int port, int listener, std::chrono::milliseconds timeout)
+MeetingServer::MeetingServer(int world, int firstPort, int port, int listener, std::chrono::milliseconds timeout)
     : m_world(world)
+    , m_firstPort(firstPort)
     , m_port(port)
     , m_listener(listener)
     , m_wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
@@ -107,7 +108,7 @@ MeetingServer::~MeetingServer()
 {
     {
         std::unique_lock lock(m_mutex);
-        m_changed.wait_for(lock, m_timeout, [this] { return m_over; });
+        m_changed.wait_until(lock, m_lostAt.value_or(Clock::now()) + m_timeout, [this] { return m_over; });
         m_closing = true;
     }
     const std::uint64_t one = 1;
@@ -119,8 +120,7 @@ MeetingServer::~MeetingServer()
 
 bool MeetingServer::allLeft() const
 {
-    return !m_came.empty() &&
-           std::all_of(m_peers.begin(), m_peers.end(), [](const auto& peer) { return peer->rank < 0 || peer->left; });
+    return std::all_of(m_peers.begin(), m_peers.end(), [](const auto& peer) { return peer->rank < 0 || peer->left; });
 }
 
 void MeetingServer::loop()
@@ -223,9 +223,10 @@ void MeetingServer::take(Peer& peer, const Frame& frame)
 void MeetingServer::join(Peer& peer, const Frame& frame)
 {
     FrameReader read(frame.body);
-    const auto world = read.number(), rank = read.number();
-    if (world != m_world || rank < 0 || rank >= m_world || m_came.contains(static_cast<int>(rank))) {
-        peer.socket.send(FrameType::Busy); // a rank of another run that was given the same port
+    const auto world = read.number(), rank = read.number(), firstPort = read.number();
+    if (world != m_world || firstPort != m_firstPort || rank < 0 || rank >= m_world ||
+        m_came.contains(static_cast<int>(rank))) {
+        peer.socket.send(FrameType::Busy); // a rank of another run, whose ports overlap with these
         return;
     }
     peer.rank = static_cast<int>(rank);
@@ -267,6 +268,10 @@ void MeetingServer::report(const LostRank& lost)
 {
     if (m_lost) return;
     m_lost = lost;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_lostAt = Clock::now();
+    }
     const std::string body = lostBody(lost);
     for (const auto& peer : m_peers)
         if (peer->rank >= 0 && !peer->left && peer->socket.descriptor() >= 0) peer->socket.send(FrameType::Lost, body);

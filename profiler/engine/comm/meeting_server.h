@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -34,7 +35,7 @@ class MeetingServer {
 public:
     /// Errors: Io if none of the ports is free.
     static Result<std::unique_ptr<MeetingServer>> start(int world, int firstPort, std::chrono::milliseconds timeout);
-    /// Waits until all ranks that came have left or are lost, at most the timeout.
+    /// Waits until all ranks that came have left or are lost, at most the timeout; if one was lost, the timeout from then.
     ~MeetingServer();
 
     int port() const { return m_port; }
@@ -49,7 +50,7 @@ private:
         bool left = false; // or lost
     };
 
-    MeetingServer(int world, int port, int listener, std::chrono::milliseconds timeout);
+    MeetingServer(int world, int firstPort, int port, int listener, std::chrono::milliseconds timeout);
     void loop();
     void take(Peer& peer, const Frame& frame);
     void join(Peer& peer, const Frame& frame);
@@ -59,7 +60,7 @@ private:
     void lookAround();
     bool allLeft() const;
 
-    int m_world, m_port, m_listener, m_wake = -1;
+    int m_world, m_firstPort, m_port, m_listener, m_wake = -1;
     std::chrono::milliseconds m_timeout;
     Clock::time_point m_begin = Clock::now(), m_lastBeat = m_begin;
     std::vector<std::unique_ptr<Peer>> m_peers;
@@ -71,6 +72,7 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_changed;
     bool m_closing = false, m_over = false;
+    std::optional<Clock::time_point> m_lostAt;
     std::thread m_thread;
 };
 

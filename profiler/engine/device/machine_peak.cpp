@@ -22,7 +22,7 @@ void fill(Device& device, Allocator& allocator, const Tensor& t)
 
 } // namespace
 
-MachinePeak measureMachinePeak(DType compute)
+MachinePeak measureMachinePeak(DType compute, const std::function<bool()>& stop)
 {
     Recorder silent(nullptr, RankId{0}, ClockOrigin::now());
     Allocator allocator(silent, 0);
@@ -32,6 +32,7 @@ MachinePeak measureMachinePeak(DType compute)
     const Instant begin = silent.now();
     for (int round = 0; round < 8 && silent.now() - begin < Duration{100'000'000}; ++round)
         for (const std::int64_t n : sizes) {
+            if (stop && stop()) return peak;
             const auto square = [&] { return Tensor::make(allocator, {n, n}, compute, MemoryCategory::Other); };
             const Tensor a = square(), b = square(), c = square();
             fill(device, allocator, a);
@@ -44,6 +45,7 @@ MachinePeak measureMachinePeak(DType compute)
                 peak.flops = std::max(peak.flops, 2.0 * static_cast<double>(n * n * n) / seconds);
             }
         }
+    if (stop && stop()) return peak;
     // Larger than the caches that one core can reach.
     constexpr std::int64_t elements = 16 << 20;
     const auto array = [&] { return Tensor::make(allocator, {elements}, DType::F32, MemoryCategory::Other); };
@@ -51,7 +53,7 @@ MachinePeak measureMachinePeak(DType compute)
     device.zero(x);
     device.zero(y);
     device.zero(z);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3 && !(stop && stop()); ++i) {
         const Instant start = silent.now();
         device.add(x, y, z);
         peak.bytesPerSecond =

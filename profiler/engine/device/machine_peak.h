@@ -5,6 +5,7 @@
 #include "profiler/engine/core/dtype.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace fourwalls::engine {
 
@@ -14,8 +15,9 @@ struct MachinePeak {
 };
 
 /// Sweeps matrix products of several sizes for about 100 ms and adds large arrays for about 50 ms, in the calling
-/// thread. Throws EngineError if there is no memory for it.
-MachinePeak measureMachinePeak(DType compute);
+/// thread. Throws EngineError if there is no memory for it. stop: asked between products; once true, it returns with what
+/// it has (a busy machine takes many times as long).
+MachinePeak measureMachinePeak(DType compute, const std::function<bool()>& stop = {});
 
 /// Main memory of the machine [bytes]; 0 if the system does not say.
 std::int64_t machineMemoryBytes();
