@@ -18,11 +18,19 @@ struct LinkTimes {
     double bytesPerSecond = 0; ///< 0: takes no time
     double loss = 0;           ///< share of what is sent that is lost and sent again, below 1
 
-    Duration latency() const { return Duration::fromSeconds(latencySeconds); }
+    Duration latency() const { return bounded(latencySeconds); }
     Duration occupancy(std::int64_t bytes) const
     {
         if (bytesPerSecond <= 0) return {};
-        return Duration::fromSeconds(static_cast<double>(bytes) / (bytesPerSecond * (1 - loss)));
+        return bounded(static_cast<double>(bytes) / (bytesPerSecond * (1 - loss)));
+    }
+
+private:
+    // Keeps absurdly slow links within what an instant can hold.
+    static Duration bounded(double seconds)
+    {
+        constexpr double kLongest = 1e6; // [s]
+        return Duration::fromSeconds(seconds < kLongest ? seconds : kLongest);
     }
 };
 
@@ -39,19 +47,21 @@ public:
     Flight send(const LinkTimes& link, Instant ready, std::int64_t bytes)
     {
         const Instant begins = std::max(ready, m_outFree);
-        m_outFree = begins + link.occupancy(bytes);
-        return {begins, m_outFree + link.latency()};
+        m_outFree = held(begins + link.occupancy(bytes));
+        return {begins, held(m_outFree + link.latency())};
     }
     /// When a message is really there that would have come at `arrives` if the port had been free.
     Instant receive(const LinkTimes& link, Instant arrives, std::int64_t bytes)
     {
-        m_inFree = std::max(arrives, m_inFree + link.occupancy(bytes));
+        m_inFree = held(std::max(arrives, m_inFree + link.occupancy(bytes)));
         return m_inFree;
     }
     /// When everything that was sent has left.
     Instant outFree() const { return m_outFree; }
 
 private:
+    static Instant held(Instant time) { return std::min(time, Instant{kLargestTimeNs}); }
+
     Instant m_outFree, m_inFree;
 };
 

@@ -7,11 +7,13 @@
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/comm/cluster_links.h"
+#include "profiler/engine/comm/link_clock.h"
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
 
 #ifndef Q_MOC_RUN
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #endif
@@ -107,6 +109,7 @@ private slots:
     void deviceClockFollowsTheFormula_data();
     void deviceClockFollowsTheFormula();
     void deviceClockLateRank();
+    void absurdLinksStayWithinTime();
     void pipelineOnTheDeviceClock();
     void faultyLinks();
     void chosenAlgorithm();
@@ -313,6 +316,23 @@ void CommRecordingTest::deviceClockFollowsTheFormula()
         QVERIFY2(std::abs(actual - expected) <= 4.0 * ranks,
                  qPrintable(QString("%1: %2 ns, formula %3").arg(name(operation).data()).arg(actual).arg(expected)));
     }
+}
+
+void CommRecordingTest::absurdLinksStayWithinTime()
+{
+    const LinkTimes slow{1e300, 1e-300, 0.5};
+    LinkClock clock;
+    Instant last;
+    for (int i = 0; i < 5000; ++i) {
+        const auto flight = clock.send(slow, Instant{i}, 1 << 20);
+        QVERIFY(flight.begins >= last && flight.arrives >= flight.begins);
+        QVERIFY(clock.receive(slow, flight.arrives, 1 << 20) >= flight.begins);
+        last = flight.begins;
+    }
+    QVERIFY(clock.outFree() <= Instant{kLargestTimeNs});
+    const LinkTimes lossy{0, 1e9, 0.5}, none{};
+    QVERIFY(std::abs(lossy.occupancy(1000).ns - 2000) <= 1);
+    QCOMPARE(none.occupancy(1 << 20).ns, std::int64_t{0});
 }
 
 void CommRecordingTest::deviceClockLateRank()
