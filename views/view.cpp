@@ -32,9 +32,35 @@ void View::setWhatIf(WhatIf* whatIf)
     if (m_whatIf) m_whatIf->disconnect(this);
     m_whatIf = whatIf;
     if (whatIf) {
-        connect(whatIf, &WhatIf::predictionChanged, this, &View::predictionChanged);
-        connect(whatIf, &WhatIf::activeChanged, this, &View::predictionChanged);
+        connect(whatIf, &WhatIf::predictionChanged, this, &View::followPrediction);
+        connect(whatIf, &WhatIf::activeChanged, this, &View::followPrediction);
+        connect(whatIf, &WhatIf::stepChanged, this, [this] {
+            if (isPutAway())
+                m_predictionMissed = true;
+            else
+                stepChanged();
+        });
     }
+    predictionChanged();
+}
+
+bool View::isPutAway() const
+{
+    return isHidden() && testAttribute(Qt::WA_WState_ExplicitShowHide);
+}
+
+void View::followPrediction()
+{
+    // A slider moves what is seen; the other views of the trace follow when they are shown.
+    m_predictionMissed = isPutAway();
+    if (!m_predictionMissed) predictionChanged();
+}
+
+void View::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (!m_predictionMissed) return;
+    m_predictionMissed = false;
     predictionChanged();
 }
 

@@ -69,6 +69,9 @@ protected:
     virtual void traceChanged() {}
     /// What whatIf() predicts, or whether that is to be shown, changed.
     virtual void predictionChanged() {}
+    /// whatIf()->step() is another one, some milliseconds before predictionChanged(): for what is drawn with every move
+    /// of a slider. Only called while the view is shown.
+    virtual void stepChanged() {}
     virtual void themeChanged() { update(); }
     virtual void languageChanged() {}
 
@@ -78,12 +81,17 @@ protected:
     void paintEmpty(QPainter& painter, const QRect& rect, const QString& reason) const;
 
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
+    void followPrediction();
+    bool isPutAway() const; ///< another view is shown in its place
+
     QPointer<TraceSession> m_session;
     QPointer<Selection> m_selection;
     QPointer<QObject> m_whatIf;
     bool m_wasFinal = false;
+    bool m_predictionMissed = false; ///< what whatIf() predicts changed while another view was shown
 };
 
 } // namespace fourwalls::views

@@ -132,35 +132,6 @@ std::string frameworkOf(const ParallelPlan& plan)
     return plan.zero == 3 ? "fsdp" : "torchtitan";
 }
 
-/// The word of a device's name that tells its family: the same word in a preset means nearly the same device.
-std::string_view familyWord(std::string_view device)
-{
-    static constexpr std::array<std::string_view, 9> kWords{"GB300", "GB200", "B200", "H200", "H100", "A100", "V100", "4090", "910B"};
-    for (const std::string_view word : kWords)
-        if (device.find(word) != std::string_view::npos) return word;
-    return {};
-}
-
-/// The preset whose devices bear that name, or else are of its family; exact tells which.
-std::optional<ClusterSpec> clusterOf(std::string_view device, bool& exact)
-{
-    std::optional<ClusterSpec> near;
-    const std::string_view word = familyWord(device);
-    for (const std::string& preset : clusterPresetNames()) {
-        if (preset == "this-machine") continue;
-        auto cluster = loadCluster(preset);
-        if (!cluster) continue;
-        if (cluster->device.name == device) {
-            // Several presets have that device; the one named after a product is the usual machine.
-            if (!near || !exact || preset.starts_with("dgx")) near = std::move(*cluster);
-            exact = true;
-        } else if (!exact && !word.empty() && familyWord(cluster->device.name) == word && (!near || preset.starts_with("dgx"))) {
-            near = std::move(*cluster);
-        }
-    }
-    return near;
-}
-
 ClusterSpec guessCluster(const TraceInfo& info, int worldSize, Precision precision, Evidence& evidence)
 {
     const std::string* const word = evidence.word("device");
@@ -168,7 +139,7 @@ ClusterSpec guessCluster(const TraceInfo& info, int worldSize, Precision precisi
     if (device.empty() && !info.header.ranks.empty()) device = info.header.ranks.front().device;
     bool exact = false;
     ClusterSpec cluster;
-    if (auto found = clusterOf(device, exact)) {
+    if (auto found = clusterWithDevice(device, exact)) {
         cluster = std::move(*found);
     } else if (auto usual = loadCluster("dgx-a100")) {
         cluster = std::move(*usual);
@@ -205,6 +176,34 @@ bool makeFit(RunSpec& spec, Evidence& evidence)
 }
 
 } // namespace
+
+std::string_view deviceGeneration(std::string_view device)
+{
+    static constexpr std::array<std::string_view, 9> kWords{"GB300", "GB200", "B200", "H200", "H100", "A100", "V100", "4090", "910B"};
+    for (const std::string_view word : kWords)
+        if (device.find(word) != std::string_view::npos) return word;
+    return {};
+}
+
+std::optional<ClusterSpec> clusterWithDevice(std::string_view device, bool& exact)
+{
+    exact = false;
+    std::optional<ClusterSpec> near;
+    const std::string_view word = deviceGeneration(device);
+    for (const std::string& preset : clusterPresetNames()) {
+        if (preset == "this-machine") continue;
+        auto cluster = loadCluster(preset);
+        if (!cluster) continue;
+        if (cluster->device.name == device) {
+            // Several presets have that device; the one named after a product is the usual machine.
+            if (!near || !exact || preset.starts_with("dgx")) near = std::move(*cluster);
+            exact = true;
+        } else if (!exact && !word.empty() && deviceGeneration(cluster->device.name) == word && (!near || preset.starts_with("dgx"))) {
+            near = std::move(*cluster);
+        }
+    }
+    return near;
+}
 
 std::optional<SpecGuess> guessSpec(const TraceInfo& info)
 {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fourwalls {
@@ -21,6 +22,13 @@ struct SpecGuess {
     /// These are what to ask a person for.
     std::vector<std::string> assumed;
 };
+
+/// The word of a device's name that tells its generation ("A100", "H200"): the same word in a preset means nearly the
+/// same device. Empty if there is none.
+std::string_view deviceGeneration(std::string_view device);
+
+/// The preset whose devices bear that name (exact), or else are of its generation; absent if there is none.
+std::optional<ClusterSpec> clusterWithDevice(std::string_view device, bool& exact);
 
 /// A specification for an imported trace of a transformer. Usual sizes: heads of 64 (of 128 from a width of 4096 on), a
 /// feed-forward block of four times the width, as many layers as published networks of that width have, GPT's normalisation

@@ -364,8 +364,8 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>隐藏</translation>
     </message>
     <message>
-        <source>Share of the transfer and waiting in %1 during which the rank computed</source>
-        <translation>%1 中传输和等待期间 rank 在计算的比例</translation>
+        <source>Share of the transfers in %1 during which the rank computed</source>
+        <translation>%1中的传输时间里，rank 同时在计算的占比</translation>
     </message>
     <message>
         <source>time in %1, all ranks</source>
@@ -388,8 +388,12 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>暴露传输 %1，隐藏传输 %2，等待 %3（其中 %4 期间没有计算）</translation>
     </message>
     <message>
-        <source>%1 takes most; computation hides %2 of all transfer and waiting in %3</source>
-        <translation>%1 占用最多；%3 中 %2 的传输和等待被计算隐藏</translation>
+        <source>of the collectives, %1 takes most</source>
+        <translation>集合通信中 %1 占用最多</translation>
+    </message>
+    <message>
+        <source>computation hides %1 of the transfers in %2</source>
+        <translation>%2中 %1 的传输被计算隐藏</translation>
     </message>
     <message>
         <source>transfers take no time on this clock: the links&apos; speed is not known</source>
@@ -920,6 +924,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>one device</source>
         <translation>单设备</translation>
+    </message>
+    <message>
+        <source>guessed</source>
+        <translation>推测</translation>
     </message>
 </context>
 <context>
@@ -2817,8 +2825,8 @@ MFU %4，HFU %5</translation>
         <translation>该步 %1 暴露</translation>
     </message>
     <message>
-        <source>%1 of the communication hidden</source>
-        <translation>通信的 %1 被隐藏</translation>
+        <source>%1 of the transfers hidden</source>
+        <translation>传输的 %1 被隐藏</translation>
     </message>
     <message>
         <source>%1 lost to memory-bound kernels</source>
@@ -3508,6 +3516,10 @@ A memory snapshot alone says nothing of time: import it together with the profil
         <translation>气泡</translation>
     </message>
     <message>
+        <source>waiting or empty</source>
+        <translation>等待或空闲</translation>
+    </message>
+    <message>
         <source>of the pipeline window</source>
         <translation>占流水线窗口</translation>
     </message>
@@ -3651,6 +3663,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>气泡</translation>
     </message>
     <message>
+        <source>waiting or empty</source>
+        <translation>等待或空闲</translation>
+    </message>
+    <message>
         <source>predicted</source>
         <translation>预测</translation>
     </message>
@@ -3775,8 +3791,8 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>rank %1 … %2</translation>
     </message>
     <message>
-        <source>step %1 · bubble %2</source>
-        <translation>第 %1 步 · 气泡 %2</translation>
+        <source>step time %1 · bubble %2</source>
+        <translation>步时间 %1 · 气泡 %2</translation>
     </message>
     <message>
         <source>%1 longer: %2</source>

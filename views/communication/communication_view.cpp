@@ -11,6 +11,7 @@
 #include "views/communication/traffic_card.h"
 #include "views/plot_card.h"
 #include "views/plot_cells.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 
 #include <QAction>
@@ -234,14 +235,11 @@ void CommunicationView::showFigures()
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
     all.push_back({tr("Exposed communication"), percent(d.metrics.exposedCommFraction),
                    prediction && prediction->metrics.exposedCommFraction
-                       ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction))
+                       ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
                        : tr("of the step"),
                    d.metrics.exposedCommFraction.value_or(0) > 0.25});
-    const Duration transfer = d.step.transfer(), exposed = d.step.exposedTransfer();
     all.push_back({tr("Transfers hidden"),
-                   transfer.ns > 0
-                       ? formatPercent(1 - static_cast<double>(exposed.ns) / static_cast<double>(transfer.ns))
-                       : QString(kDash),
+                   percent(d.step.hiddenShare()),
                    tr("behind computation, %1").arg(stepName(d.step.window)), false});
     std::map<RankId, double> sent;
     for (const JoinedOperation& operation : d.step.operations)

@@ -7,6 +7,7 @@
 #include "views/memory/memory_ghost.h"
 #include "views/memory/memory_panels.h"
 #include "views/plot_card.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words.h"
 
@@ -104,6 +105,7 @@ void MemoryView::forgetAnswers()
     m_alivePanel->setAlive(nullptr, {}, true);
     m_area->setGhost({});
     m_ghostRange = {};
+    m_ghostOf.reset();
     m_fitKey.clear();
     m_listing->stop();
 }
@@ -169,7 +171,10 @@ void MemoryView::onShownRange()
         if (!serves) askWindow();
     }
 
-    if (!m_ghostRange.empty() && shown.intersected(whole) != shown.intersected(whole).intersected(m_ghostRange)) showGhost();
+    if (!m_ghostRange.empty() && shown.intersected(whole) != shown.intersected(whole).intersected(m_ghostRange)) {
+        m_ghostOf.reset();
+        showGhost();
+    }
     const bool all = m_buffers && isComplete(*m_buffers->list);
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
     const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
@@ -339,6 +344,11 @@ void MemoryView::predictionChanged()
     if (m_fit->isChecked()) askFit();
 }
 
+void MemoryView::stepChanged()
+{
+    if (m_content && m_facts) showGhost();
+}
+
 void MemoryView::askFit()
 {
     const std::optional<RunSpec> spec = !whatIf()              ? std::nullopt
@@ -366,8 +376,11 @@ void MemoryView::showGhost()
     // So many steps at once are a few pixels each; a picture holds so many samples.
     constexpr std::size_t kMostSteps = 400, kMostSamples = 12'000;
     std::vector<MemorySample> ghost;
+    // From the step itself: its trace comes some milliseconds later, and has the same samples.
+    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    if (prediction && prediction == m_ghostOf) return;
+    m_ghostOf = prediction;
     m_ghostRange = {};
-    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->prediction() : nullptr;
     if (prediction && m_facts && !m_facts->steps->empty()) {
         const StepSpans& steps = *m_facts->steps;
         std::size_t first = 0, last = steps.size();
@@ -378,7 +391,7 @@ void MemoryView::showGhost()
         }
         const auto chosen = std::span(steps).subspan(first, last - first);
         if (!chosen.empty() && chosen.size() <= kMostSteps) {
-            ghost = ghostOf(*prediction->trace, m_facts->rank.pipelineStage, chosen, kMostSamples);
+            ghost = ghostOf(*prediction, m_facts->rank.pipelineStage, chosen, kMostSamples);
             m_ghostRange = {first == 0 ? selection()->whole().begin : chosen.front().range.begin,
                             last == steps.size() ? selection()->whole().end : chosen.back().range.end};
         }
@@ -406,6 +419,8 @@ void MemoryView::showComparison()
     m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt, peakOf(whatIf()->baseline()),
                              whatIf()->isAsRecorded() ? std::nullopt : peakOf(whatIf()->prediction()),
                              selection()->byteUnit());
+    const QString error = m_comparePanel->finding().text();
+    if (!error.isEmpty()) m_comparePanel->finding().setText(error + guessedNote(whatIf()));
 }
 
 void MemoryView::setGhost(std::vector<MemorySample> ghost)
@@ -566,7 +581,8 @@ void MemoryView::showLegend()
 {
     const Theme& t = currentTheme();
     std::vector<PlotLegend::Entry> entries;
-    if (!showsBlocks() && m_area->hasGhost()) entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted")});
+    if (!showsBlocks() && m_area->hasGhost())
+        entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted") + guessedNote(whatIf())});
     const CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto category = static_cast<MemoryCategory>(i);

@@ -16,6 +16,10 @@ class QStackedWidget;
 class QTimer;
 class QToolButton;
 
+namespace fourwalls::cost {
+struct PredictedStep;
+}
+
 namespace fourwalls::views {
 
 class FigureStrip;
@@ -57,6 +61,7 @@ public:
 protected:
     void traceChanged() override;
     void predictionChanged() override;
+    void stepChanged() override;
     void themeChanged() override;
     void languageChanged() override;
     void paintEvent(QPaintEvent* event) override;
@@ -132,6 +137,7 @@ private:
     QTimer* m_listing = nullptr; ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
     TimeRange m_ghostRange; ///< whose steps have a ghost; empty: none
+    std::shared_ptr<const cost::PredictedStep> m_ghostOf; ///< what the ghost shows over m_ghostRange
     int m_askedPixels = 0;
 };
 

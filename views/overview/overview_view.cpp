@@ -7,6 +7,7 @@
 #include "views/overview/suggestion_list.h"
 #include "views/overview/waterfall_plot.h"
 #include "views/view_registry.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words.h"
 
@@ -194,7 +195,7 @@ void OverviewView::traceChanged()
     m_plans.reset();
     m_error.clear();
     m_planError.clear();
-    m_pending = m_plansPending = m_painted = false;
+    m_pending = m_plansPending = m_hiddenPending = m_painted = false;
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::byteUnitChanged, this, &OverviewView::showAll);
@@ -219,7 +220,26 @@ void OverviewView::askFacts()
             showAll();
             if (!m_facts) return;
             if (whatIf() && m_facts->source != TraceSource::Predicted) whatIf()->predictBaseline();
+            if (m_facts->communicates) askHiddenShare();
             askOutlook();
+        });
+}
+
+void OverviewView::askHiddenShare()
+{
+    // Reads the slices of a step: what summaries say is on the screen before.
+    m_hiddenPending = true;
+    session()->ask<HiddenCommunication>(
+        this, "hidden", [](TraceQuery& trace, std::stop_token stop) { return askHidden(trace, stop); },
+        [this, asked = session()](const Answer<HiddenCommunication>& answer) {
+            if (session() != asked) return;
+            m_hiddenPending = false;
+            if (answer.ok() && m_facts) {
+                auto facts = std::make_shared<OverviewFacts>(*m_facts);
+                facts->hiddenCommunication = answer->share;
+                m_facts = std::move(facts);
+            }
+            showAll();
         });
 }
 
@@ -286,9 +306,10 @@ void OverviewView::showFigures()
     const ByteUnit unit = selection()->byteUnit();
     const std::shared_ptr<const Prediction> prediction = shownPrediction();
     const bool whatIfActive = whatIf() && whatIf()->isActive();
+    const QString guessed = guessedNote(whatIf());
     const auto compared = [&](double own, double predicted, const QString& text) {
         const QString change = own > 0 ? QStringLiteral(" (%1)").arg(signedPercent(predicted / own - 1, 1)) : QString();
-        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change);
+        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change) + guessed;
     };
     std::vector<PlotFigure> figures;
     const bool modelled = m_facts->source == TraceSource::Predicted;
@@ -309,7 +330,7 @@ void OverviewView::showFigures()
     QString mfuNote = tr("FLOPs or peak unknown");
     if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatPercent(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu)
-        mfuNote += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(*prediction->metrics.mfu));
+        mfuNote += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(*prediction->metrics.mfu)) + guessed;
     figures.push_back({tr("MFU"), metrics.mfu ? formatPercent(*metrics.mfu) : QString(kDash), mfuNote, false});
 
     PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
@@ -387,7 +408,7 @@ void OverviewView::showSuggestions()
                             tr("memory %1").arg(signedBytes(each.memoryChange, unit))});
         }
         const auto ns = std::llround(found.seconds * 1e9);
-        finding = tr("predicted against %1").arg(formatDuration(Duration{ns}, 3));
+        finding = tr("predicted against %1").arg(formatDuration(Duration{ns}, 3)) + guessedNote(whatIf());
         if (rows.empty())
             note = found.evaluated == 0
                        ? tr("Nothing about this plan can be changed on its number of devices.")

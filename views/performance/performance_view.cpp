@@ -7,6 +7,7 @@
 #include "views/performance/path_page.h"
 #include "views/plot_card.h"
 #include "views/plot_cells.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 
 #include <algorithm>
@@ -122,7 +123,7 @@ void PerformanceView::showFigures()
     const WhatIf* dock = whatIf();
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
     const auto beside = [&](const std::optional<double>& value, const QString& otherwise) {
-        return prediction && value ? tr("predicted %1").arg(formatPercent(*value)) : otherwise;
+        return prediction && value ? tr("predicted %1").arg(formatPercent(*value)) + guessedNote(dock) : otherwise;
     };
     std::vector<PlotFigure> all;
     all.push_back({tr("MFU"), percent(f.metrics.mfu),

@@ -298,7 +298,7 @@ void PipelinePlot::readBubble(QPainter& painter, QPointF at) const
         }
     }
     paintReadout(painter, at,
-                 {{{}, tr("bubble"), formatDuration(gap.length(), 3)},
+                 {{{}, m_picture->bubble() ? tr("bubble") : tr("waiting or empty"), formatDuration(gap.length(), 3)},
                   {{}, tr("stage %1 · rank %2").arg(lane.stage).arg(lane.rank.value), {}},
                   {{},
                    tr("of the pipeline window"),

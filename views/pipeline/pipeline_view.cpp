@@ -2,8 +2,8 @@
 // The pipeline view's questions and answers; pipeline_view_build.cpp has its widgets and texts.
 #include "views/pipeline/pipeline_view.h"
 
-#include "model/trace/in_memory_query.h"
 #include "views/pipeline/ideal_bars.h"
+#include "views/pipeline/predicted_lanes.h"
 #include "views/plot_card.h"
 #include "views/plot_table.h"
 #include "views/step_picker.h"
@@ -24,11 +24,6 @@ namespace {
 
 /// A prediction that is longer than this many recorded steps goes out of the picture.
 constexpr int kLongestGhost = 3;
-
-struct GhostAnswer {
-    std::shared_ptr<const Prediction> of;
-    std::shared_ptr<const PipelinePicture> picture;
-};
 
 } // namespace
 
@@ -120,66 +115,65 @@ void PipelineView::askPicture()
             m_picture = std::move(picture);
             m_painted = false;
             showPicture();
-            askGhost();
         });
 }
 
-std::shared_ptr<const Prediction> PipelineView::shownPrediction() const
+std::shared_ptr<const cost::PredictedStep> PipelineView::shownPrediction() const
 {
     if (!whatIf() || !m_facts) return nullptr;
-    if (whatIf()->isActive()) return whatIf()->prediction();
-    return m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
+    if (whatIf()->isActive()) return whatIf()->step();
+    const std::shared_ptr<const Prediction> baseline =
+        m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
+    return baseline ? std::shared_ptr<const cost::PredictedStep>(baseline, &baseline->step) : nullptr;
 }
 
 void PipelineView::predictionChanged()
 {
-    askGhost();
+    showGhost();
 }
 
-void PipelineView::askGhost()
+void PipelineView::stepChanged()
 {
-    if (!session() || !session()->isOpen() || !m_picture) return;
-    const std::shared_ptr<const Prediction> wanted = shownPrediction();
-    if (!wanted || !wanted->trace) {
-        session()->cancel(this, "ghost");
-        m_pending.remove("ghost");
-        m_ghostOf.reset();
-        m_ghostPicture.reset();
-        showPicture();
-        return;
-    }
-    if (wanted == m_ghostOf) return showPicture();
-    ask<GhostAnswer>(
-        "ghost",
-        [wanted](TraceQuery&, std::stop_token stop) -> Result<GhostAnswer> {
-            InMemoryTraceQuery trace(wanted->trace);
-            GhostAnswer answer{wanted, nullptr};
-            FOURWALLS_TRY_ASSIGN(const PipelineFacts facts, askPipelineFacts(trace, false));
-            if (facts.job.median) {
-                FOURWALLS_TRY_ASSIGN(PipelinePicture picture,
-                                     askPipelinePicture(trace, facts, 0, *facts.job.median, stop));
-                answer.picture = std::make_shared<const PipelinePicture>(std::move(picture));
-            }
-            return answer;
-        },
-        [this](std::shared_ptr<const GhostAnswer> answer) {
-            m_ghostOf = answer->of;
-            m_ghostPicture = answer->picture;
-            showPicture();
-        });
+    showGhost();
+}
+
+void PipelineView::findGhost()
+{
+    const std::shared_ptr<const cost::PredictedStep> wanted = shownPrediction();
+    if (wanted == m_ghostOf) return;
+    m_ghostOf = wanted;
+    m_ghostPicture = wanted ? std::make_shared<const PipelinePicture>(predictedPicture(*wanted)) : nullptr;
+}
+
+void PipelineView::showGhost()
+{
+    if (!m_picture) return;
+    const std::shared_ptr<const PipelinePicture> before = m_ghostPicture;
+    findGhost();
+    showGhostTexts();
+    if (before == m_ghostPicture) return;
+    showPredictedColumn();
+    showBars();
+    drawGhost();
 }
 
 void PipelineView::showPicture()
 {
+    findGhost();
     showAll();
     if (!m_picture) return;
     m_steps->showStep(m_picture->step.step);
     m_plot->setPicture(m_picture);
+    drawGhost();
+    update();
+}
+
+void PipelineView::drawGhost()
+{
     const Duration shift = m_ghostPicture ? m_picture->step.range.begin - m_ghostPicture->step.range.begin : Duration{};
     m_ghost->setPicture(m_ghostPicture, shift);
     m_ghostCard->setVisible(m_ghostPicture != nullptr);
     placeRange();
-    update();
 }
 
 void PipelineView::placeRange()

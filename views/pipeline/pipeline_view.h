@@ -17,13 +17,16 @@ class QStandardItemModel;
 class QTableView;
 class QToolButton;
 
+namespace fourwalls::cost {
+struct PredictedStep;
+}
+
 namespace fourwalls::views {
 
 class BubbleBars;
 class PlotCard;
 class PlotLegend;
 class StepPicker;
-struct Prediction;
 
 class PipelineView : public View {
     Q_OBJECT
@@ -53,6 +56,7 @@ protected:
     void themeChanged() override;
     void languageChanged() override;
     void predictionChanged() override;
+    void stepChanged() override;
     void paintEvent(QPaintEvent* event) override;
 
 private:
@@ -66,10 +70,14 @@ private:
     void forgetAnswers();
     void askFacts();
     void askPicture();
-    void askGhost();
+    void findGhost(); ///< makes the picture of what is predicted
+    void showGhost();
+    void showGhostTexts();
+    void drawGhost();
     void showAll();
     void showPicture();
     void showTable();
+    void showPredictedColumn();
     void showBars();
     void showLegend();
     void placeRange(); ///< of this view, from the shared one
@@ -78,7 +86,7 @@ private:
     void clicked(PassPlace place);
     void jumpToTimeline();
     std::optional<StepIndex> wantedStep() const;
-    std::shared_ptr<const Prediction> shownPrediction() const;
+    std::shared_ptr<const cost::PredictedStep> shownPrediction() const;
 
     QWidget* m_content = nullptr;
     PlotCard *m_card = nullptr, *m_ghostCard = nullptr, *m_tableCard = nullptr, *m_barsCard = nullptr;
@@ -95,7 +103,7 @@ private:
     bool m_following = false;
     std::shared_ptr<const PipelineFacts> m_facts;
     std::shared_ptr<const PipelinePicture> m_picture, m_ghostPicture;
-    std::shared_ptr<const Prediction> m_ghostOf;
+    std::shared_ptr<const cost::PredictedStep> m_ghostOf;
     std::size_t m_pipeline = 0;
     QSet<QByteArray> m_pending;
     QString m_error;

@@ -7,6 +7,7 @@
 #include "views/plot_card.h"
 #include "views/plot_table.h"
 #include "views/step_picker.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words.h"
 
@@ -148,6 +149,10 @@ void PipelineView::build()
         m_painted = quality == FrameQuality::Full;
         if (selection()) reportFrame(selection()->range(), quality);
     });
+    // A slider may change nothing but the prediction, which is painted after the recording above it.
+    connect(m_ghost, &TimePlot::painted, this, [this] {
+        if (selection() && m_painted) reportFrame(selection()->range(), FrameQuality::Full);
+    });
     connect(m_plot, &PipelinePlot::microbatchHovered, m_ghost, &PipelinePlot::setHighlighted);
     connect(m_ghost, &PipelinePlot::microbatchHovered, m_plot, &PipelinePlot::setHighlighted);
     connect(m_plot, &TimePlot::instantClicked, this,
@@ -286,8 +291,6 @@ void PipelineView::showAll()
                            : m_facts->source == TraceSource::Predicted ? tr("Predicted")
                                                                        : tr("Recorded");
     m_card->title().setText(source + QStringLiteral(" · ") + words(session()->info().header.clock));
-    const bool what = whatIf() && whatIf()->isActive();
-    m_ghostCard->title().setText(what ? tr("Predicted: what if") : tr("Predicted for this plan"));
     {
         const QSignalBlocker quiet(m_pipelines);
         m_pipelines->clear();
@@ -304,10 +307,20 @@ void PipelineView::showAll()
     m_card->finding().setText(finding());
     const QString note = inferredNote();
     m_tableCard->finding().setText(note);
+    showGhostTexts();
+    showTable();
+    showBars();
+}
+
+void PipelineView::showGhostTexts()
+{
+    const bool what = whatIf() && whatIf()->isActive();
+    m_ghostCard->title().setText((what ? tr("Predicted: what if") : tr("Predicted for this plan")) +
+                                 guessedNote(whatIf()));
     if (m_ghostPicture && m_ghostPicture->bubble()) {
         const bool longer = m_picture && m_ghostPicture->step.range.length() > m_picture->step.range.length();
         QString text =
-            tr("step %1 · bubble %2")
+            tr("step time %1 · bubble %2")
                 .arg(formatDuration(m_ghostPicture->step.range.length(), 3), formatPercent(*m_ghostPicture->bubble()));
         if (m_picture && m_picture->step.range.length().ns > 0) {
             const double ratio = static_cast<double>(m_ghostPicture->step.range.length().ns) /
@@ -319,8 +332,6 @@ void PipelineView::showAll()
     } else if (m_ghostPicture) {
         m_ghostCard->finding().setText(tr("one stage: no bubble"));
     }
-    showTable();
-    showBars();
 }
 
 QString PipelineView::finding() const
@@ -376,7 +387,7 @@ void PipelineView::showLegend()
         for (int i = 0; i < count; ++i)
             entries.push_back({Mark::Area, microbatchColour(Microbatch{i}, t.dark), tr("micro-batch %1").arg(i)});
     }
-    entries.push_back({Mark::Hatch, {}, tr("bubble")});
+    entries.push_back({Mark::Hatch, {}, m_facts && !m_facts->pipelined ? tr("waiting or empty") : tr("bubble")});
     entries.push_back({Mark::Area, colourOf(t, Phase::Optimizer), words(Phase::Optimizer)});
     m_legend->setEntries(std::move(entries));
 }
@@ -398,8 +409,7 @@ void PipelineView::showTable()
             << share([](const StageShares& s) { return s.waits; })
             << share([](const StageShares& s) { return s.drain; })
             << share([](const StageShares& s) { return s.bubble(); });
-        const bool ghost = m_ghostPicture && i < m_ghostPicture->shares.size() && m_ghostPicture->shares[i];
-        row << percent(ghost ? std::optional(m_ghostPicture->shares[i]->bubble()) : std::nullopt);
+        row << percent(std::nullopt); // see showPredictedColumn
         row << cell(i < theory.size() ? tr("%1 of %2").arg(lane.mostInFlight).arg(theory[i])
                                       : QString::number(lane.mostInFlight),
                     lane.mostInFlight);
@@ -411,13 +421,24 @@ void PipelineView::showTable()
         row << time(times.forward) << time(times.backwardInput + times.recompute) << time(times.backwardWeight);
         m_model->appendRow(row);
     }
-    m_table->setColumnHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
+    showPredictedColumn();
     m_table->setColumnHidden(Weight, !m_picture->finerKnown);
     for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_table->setColumnHidden(column, !m_facts->pipelined);
     QHeaderView* header = m_table->horizontalHeader();
     header->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     header->setTextElideMode(Qt::ElideRight);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
+}
+
+void PipelineView::showPredictedColumn()
+{
+    for (int row = 0; row < m_model->rowCount(); ++row) {
+        const auto lane = static_cast<std::size_t>(row);
+        const bool ghost = m_ghostPicture && lane < m_ghostPicture->shares.size() && m_ghostPicture->shares[lane];
+        m_model->setItem(row, Predicted,
+                         percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
+    }
+    m_table->setColumnHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
 }
 
 void PipelineView::showBars()

@@ -3,6 +3,7 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
+#include "views/whatif/what_if.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -114,6 +115,11 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
     if (step.feasible) return CostWords::tr("Fits: a rank needs %1 of %2, with %3.").arg(peak, has, most);
     const QString over = formatBytes(step.peakBytes - capacity, unit);
     return CostWords::tr("Does not fit: a rank needs %1, %2 more than the %3 of the device, with %4.").arg(peak, over, has, most);
+}
+
+QString guessedNote(const WhatIf* whatIf)
+{
+    return whatIf && whatIf->isGuess() ? QStringLiteral(" · ") + CostWords::tr("guessed") : QString();
 }
 
 QString planSummary(const ParallelPlan& plan)

@@ -11,6 +11,8 @@
 
 namespace fourwalls::views {
 
+class WhatIf;
+
 QString words(cost::CostPart part);
 QString words(PipelineSchedule schedule);
 QString words(Recompute recompute);
@@ -30,6 +32,10 @@ std::vector<MemoryShare> memoryShares(const cost::PredictedStep& step);
 
 /// "Fits: 61.8 GB of 80 GB, most of it activations (30.1 GB)", or what does not fit and by how much.
 QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
+
+/// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
+/// (WhatIf::isGuess); empty for the others and without predictions (null).
+QString guessedNote(const WhatIf* whatIf);
 
 /// "dp 4 · tp 2 · pp 2 · ZeRO 1 · m 16": a plan in few words.
 QString planSummary(const ParallelPlan& plan);

@@ -6,6 +6,10 @@
 #include "model/spec/names.h"
 #include "model/trace/spec_guess.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 namespace fourwalls::views {
 
 namespace {
@@ -17,6 +21,60 @@ constexpr double kSharedLatency = 2e-6;
 void assume(KnownSpec& known, const char* field, std::string value, Confidence confidence, std::string why)
 {
     known.assumed.push_back({field, std::move(value), confidence, std::move(why)});
+}
+
+/// Without the words that say how much of a device a rank has: "AMD EPYC, one core" is a part of an "AMD EPYC".
+std::string_view wholeDevice(std::string_view name)
+{
+    return name.substr(0, name.find(", "));
+}
+
+/// Whether a rank's device may be the one that the specification names. Data sheets and drivers write names a little
+/// differently ("NVIDIA H100-SXM5-80GB", "NVIDIA H100 80GB HBM3"): the same generation counts as the same.
+bool isDeviceOf(const ClusterSpec& cluster, std::string_view device)
+{
+    const std::string_view own = wholeDevice(device), named = wholeDevice(cluster.device.name);
+    if (own == named || own.find(named) != std::string_view::npos || named.find(own) != std::string_view::npos) return true;
+    const std::string_view generation = deviceGeneration(own);
+    return !generation.empty() && generation == deviceGeneration(named);
+}
+
+/// A recording for machines of another kind: its operators ran, and were timed, on the devices of its ranks. On the
+/// clock of modelled links the exchanges are those of the named machines, else of the machine that recorded.
+void replaceDevice(const TraceInfo& info, KnownSpec& known)
+{
+    RunSpec& spec = *known.spec;
+    if (info.header.source != TraceSource::Recorded || info.header.ranks.empty()) return;
+    const RankInfo& rank = info.header.ranks.front();
+    if (rank.device.empty() || isDeviceOf(spec.cluster, rank.device)) return;
+    const bool isProcessor = spec.training.device == DeviceKind::Cpu && deviceGeneration(rank.device).empty();
+    if (isProcessor && spec.cluster.device.family == "cpu") return;
+    const std::string named = spec.cluster.name, instead = spec.cluster.device.name;
+    DeviceSpec device;
+    bool isKnown = false;
+    if (isProcessor) {
+        if (const auto machine = loadCluster("this-machine")) device = machine->device;
+    } else if (const auto cluster = clusterWithDevice(rank.device, isKnown)) {
+        device = cluster->device;
+    }
+    device.name = rank.device;
+    device.memoryBytes = rank.memoryBytes;
+    const bool isOneHost = std::all_of(info.header.ranks.begin(), info.header.ranks.end(),
+                                       [&](const RankInfo& each) { return each.host == rank.host; });
+    const bool ownLinks = info.header.clock == ClockKind::Wall && isProcessor && isOneHost;
+    if (ownLinks) {
+        ClusterSpec machine;
+        if (auto preset = loadCluster("this-machine")) machine = std::move(*preset);
+        spec.cluster = std::move(machine);
+    } else {
+        device.hostBytesPerSecond = spec.cluster.device.hostBytesPerSecond; // a link, as the others
+        spec.cluster.name = (named.empty() ? "machines" : named) + (isProcessor ? " (CPU)" : " (" + device.name + ")");
+    }
+    spec.cluster.device = std::move(device);
+    assume(known, "device", spec.cluster.device.name, Confidence::High,
+           "the ranks computed on it, not on the " + (instead.empty() ? std::string("device") : instead) + " of " +
+               (named.empty() ? "the cluster" : named) +
+               (ownLinks ? "; the links are this machine's too" : "; only the links are the cluster's"));
 }
 
 /// Rates that a description of "this machine" leaves open, from what the recorder measured.
@@ -96,6 +154,7 @@ KnownSpec knownSpec(const TraceInfo& info)
         for (const std::string& field : guess->assumed)
             known.assumed.push_back({field, valueOf(*known.spec, field), Confidence::Low, "nothing in the trace says it"});
     }
+    replaceDevice(info, known);
     completeDevice(info, known);
     return known;
 }

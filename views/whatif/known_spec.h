@@ -20,7 +20,8 @@ struct KnownSpec {
 };
 
 /// The spec of a trace. A recorded or predicted one has it; device rates that it leaves open come from the
-/// measurements in the trace's closing.
+/// measurements in the trace's closing. A recording says which machines it was made for, and its ranks which device
+/// computed: where these differ (a processor with the links of a GPU cluster), the spec is that of the latter.
 KnownSpec knownSpec(const TraceInfo& info);
 
 } // namespace fourwalls::views

@@ -192,7 +192,7 @@ QString PredictionCard::modelError() const
     const auto measured = peakOf(*m_measured), model = peakOf(predicted);
     if (measured && model) parts << tr("memory %1").arg(signedPercent(*model, *measured));
     if (parts.isEmpty()) return {};
-    return tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", ")));
+    return tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
 }
 
 std::vector<FigureTable::Row> PredictionCard::rows() const

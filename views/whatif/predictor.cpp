@@ -80,22 +80,23 @@ struct Predictor::Impl {
         PredictionTask task;
     };
 
+    /// A predicted step that is to get its trace.
+    struct Unfinished {
+        PredictionReply reply;
+        std::shared_ptr<Prediction> prediction;
+    };
+
     Predictor* q = nullptr;
     quint64 lastRequest = 0; ///< GUI thread
-    std::array<quint64, kSubjects> delivered{}; ///< GUI thread: replies to older ones are dropped
+    std::array<quint64, kSubjects> stepsDelivered{}, delivered{}; ///< GUI thread: replies to older ones are dropped
 
     std::mutex mutex; ///< guards what follows
     std::condition_variable wake;
     std::array<std::optional<Question>, kSubjects> waiting;
+    std::array<std::optional<Unfinished>, kSubjects> unfinished; ///< the latest step of each, without its trace
     bool stopping = false;
 
-    std::thread thread;
-
-    bool isSuperseded(std::size_t subject)
-    {
-        const std::scoped_lock lock(mutex);
-        return stopping || waiting[subject].has_value();
-    }
+    std::thread thread, finisher;
 
     void deliver(std::size_t subject, PredictionReply reply, bool onlyStep)
     {
@@ -103,8 +104,9 @@ struct Predictor::Impl {
             q,
             [this, subject, reply = std::move(reply), onlyStep] {
                 // A hand that keeps moving sees every step that was computed, in order, not only the last.
-                if (reply.request < delivered[subject]) return;
-                delivered[subject] = reply.request;
+                quint64& last = (onlyStep ? stepsDelivered : delivered)[subject];
+                if (reply.request < last) return;
+                last = reply.request;
                 if (onlyStep)
                     emit q->stepKnown(static_cast<Subject>(subject), reply);
                 else
@@ -136,12 +138,21 @@ struct Predictor::Impl {
         reply.milliseconds = elapsed();
         deliver(subject, reply, true);
 
-        // A large plan's trace takes longer than a frame: not for a slider that has moved on.
-        if (isSuperseded(subject)) return;
-        const Status finished = finish(*prediction);
-        reply.milliseconds = elapsed();
+        // A large plan's trace takes longer than a frame: only the latest one gets it.
+        const std::scoped_lock lock(mutex);
+        unfinished[subject] = Unfinished{std::move(reply), std::move(prediction)};
+        wake.notify_all();
+    }
+
+    void complete(std::size_t subject, Unfinished latest)
+    {
+        const auto begin = std::chrono::steady_clock::now();
+        const Status finished = finish(*latest.prediction);
+        PredictionReply& reply = latest.reply;
+        reply.milliseconds +=
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
         if (finished.ok())
-            reply.prediction = std::move(prediction);
+            reply.prediction = std::move(latest.prediction);
         else
             reply.error = finished.error();
         deliver(subject, std::move(reply), false);
@@ -155,26 +166,33 @@ struct Predictor::Impl {
         return {};
     }
 
+    /// The loop of a thread: takes what is the latest of `todo`, the sliders' first.
+    template <class Item, class Work>
+    void serve(std::array<std::optional<Item>, kSubjects>& todo, Work work)
+    {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            const auto isThere = [](const std::optional<Item>& item) { return item.has_value(); };
+            wake.wait(lock, [&] { return stopping || std::any_of(todo.begin(), todo.end(), isThere); });
+            if (stopping) return;
+            const auto found = std::find_if(todo.begin(), todo.end(), isThere);
+            Item item = std::move(**found);
+            found->reset();
+            lock.unlock();
+            work(static_cast<std::size_t>(found - todo.begin()), std::move(item));
+            lock.lock();
+        }
+    }
+
     void run()
     {
         Models models;
-        std::unique_lock lock(mutex);
-        for (;;) {
-            wake.wait(lock, [this] {
-                return stopping || std::any_of(waiting.begin(), waiting.end(), [](const auto& w) { return w.has_value(); });
-            });
-            if (stopping) return;
-            // What a hand waits for comes first.
-            for (std::size_t subject = 0; subject < waiting.size(); ++subject) {
-                if (!waiting[subject]) continue;
-                const Question question = std::move(*waiting[subject]);
-                waiting[subject].reset();
-                lock.unlock();
-                answer(models, subject, question);
-                lock.lock();
-                break;
-            }
-        }
+        serve(waiting, [&](std::size_t subject, Question question) { answer(models, subject, question); });
+    }
+
+    void runFinisher()
+    {
+        serve(unfinished, [this](std::size_t subject, Unfinished item) { complete(subject, std::move(item)); });
     }
 };
 
@@ -182,6 +200,7 @@ Predictor::Predictor(QObject* parent) : QObject(parent), m_impl(std::make_unique
 {
     m_impl->q = this;
     m_impl->thread = std::thread([impl = m_impl.get()] { impl->run(); });
+    m_impl->finisher = std::thread([impl = m_impl.get()] { impl->runFinisher(); });
 }
 
 Predictor::~Predictor()
@@ -192,6 +211,7 @@ Predictor::~Predictor()
     }
     m_impl->wake.notify_all();
     m_impl->thread.join();
+    m_impl->finisher.join();
 }
 
 quint64 Predictor::ask(Subject subject, PredictionTask task)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cost model on a thread of its own. What the sliders ask for is answered latest first: a question that was
-// superseded before its turn is never computed. Cost models are kept, so that only the first question about a network,
+// The cost model on threads of its own. What the sliders ask for is answered latest first: a question that was
+// superseded before its turn is never computed. A step never waits for the trace of the one before: that is written,
+// and its figures are computed, on a second thread. Cost models are kept, so that only the first question about a network,
 // sequence and cluster pays for making one.
 #pragma once
 

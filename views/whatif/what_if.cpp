@@ -61,6 +61,7 @@ void WhatIf::setRecorded(const RunSpec& spec, std::vector<InferredField> assumed
     const bool follows = equal(m_spec, m_known.spec);
     m_known.spec = spec;
     m_known.assumed = std::move(assumed);
+    m_known.isGuess = false;
     m_baseline.reset();
     m_baselineProblem.reset();
     m_baselinePending = 0;
@@ -178,6 +179,7 @@ void WhatIf::onStep(Predictor::Subject subject, const PredictionReply& reply)
 {
     if (subject != Predictor::Subject::Sliders || m_pending == 0) return;
     m_step = reply.step;
+    m_stepOf = reply.request;
     m_problem.reset();
     emit stepChanged();
 }
@@ -188,10 +190,13 @@ void WhatIf::onAnswer(Predictor::Subject subject, const PredictionReply& reply)
         if (m_pending == 0) return; // of another trace
         if (reply.request == m_pending) m_pending = 0;
         m_prediction = reply.prediction;
-        m_problem = reply.error;
-        if (!m_prediction) {
-            m_step.reset();
-            emit stepChanged();
+        // The trace of a step comes when the next step may be known already: what went wrong with it is past then.
+        if (reply.request >= m_stepOf) {
+            m_problem = reply.error;
+            if (!m_prediction) {
+                m_step.reset();
+                emit stepChanged();
+            }
         }
     } else {
         if (reply.request != m_baselinePending) return; // of a spec that is no longer the recorded one

@@ -34,6 +34,8 @@ public:
     const std::optional<RunSpec>& recorded() const { return m_known.spec; }
     /// What of recorded() the trace does not say itself.
     const std::vector<InferredField>& assumed() const { return m_known.assumed; }
+    /// Whether the trace has no spec at all: recorded() is put together from signs, and so is what is predicted for it.
+    bool isGuess() const { return m_known.isGuess; }
     /// Takes a spec for recorded() that a person filled in.
     void setRecorded(const RunSpec& spec, std::vector<InferredField> assumed);
 
@@ -59,6 +61,8 @@ public:
     const std::optional<Error>& baselineProblem() const { return m_baselineProblem; }
     /// Whether answers are outstanding.
     bool isPredicting() const { return m_pending != 0 || m_baselinePending != 0; }
+    /// Whether the step of the present spec is still outstanding: what is drawn from step() shows an older one.
+    bool isStepOutstanding() const { return m_pending != 0 && m_stepOf != m_pending; }
     /// Asks for baseline() although nothing is shown of it yet (an overview wants it).
     void predictBaseline();
 
@@ -111,6 +115,7 @@ private:
     std::shared_ptr<const cost::PredictedStep> m_step;
     std::optional<Error> m_problem, m_baselineProblem;
     quint64 m_pending = 0, m_baselinePending = 0; ///< numbers of the questions under way; 0: none
+    quint64 m_stepOf = 0;                         ///< number of the question that step() answers
     QUndoStack* m_history;
 };
 

@@ -7,6 +7,7 @@
 #include "tests/views/trace_probe.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/pipeline_view.h"
+#include "views/pipeline/predicted_lanes.h"
 #include "views/plot_card.h"
 #include "views/plot_table.h"
 
@@ -217,6 +218,40 @@ private slots:
         // Beside it, as predicted: the same model, so the same step.
         QVERIFY(view.predictedPlot().picture() && view.predictedPlot().isVisible());
         QCOMPARE(view.predictedPlot().picture()->lanes.size(), std::size_t{4});
+    }
+
+    /// What follows a slider is drawn from the step; the trace of the step has the same passes.
+    void aPredictedPictureIsThatOfItsTrace()
+    {
+        for (const char* plan : {"pp=4 microbatches=8", "pp=4 microbatches=8 recompute=full", "pp=2 microbatches=4 schedule=interleaved vpp=2",
+                                 "pp=4 microbatches=8 schedule=zb", "pp=1 microbatches=2"}) {
+            const auto step = cost::predictStep(specOf(plan));
+            QVERIFY2(step, plan);
+            const PipelinePicture fast = predictedPicture(*step);
+            InMemoryTraceQuery query(*cost::traceOf(*step));
+            const PipelineFacts facts = *askPipelineFacts(query);
+            const PipelinePicture exact = *askPipelinePicture(query, facts, 0, *facts.job.median);
+            QCOMPARE(fast.step.range, exact.step.range);
+            QCOMPARE(fast.window, exact.window);
+            QCOMPARE(fast.chunks, exact.chunks);
+            QCOMPARE(fast.microbatches, exact.microbatches);
+            QCOMPARE(fast.lanes.size(), exact.lanes.size());
+            for (std::size_t i = 0; i < fast.lanes.size(); ++i) {
+                QCOMPARE(fast.lanes[i].rank, exact.lanes[i].rank);
+                QCOMPARE(fast.lanes[i].mostInFlight, exact.lanes[i].mostInFlight);
+                QCOMPARE(fast.lanes[i].passes.size(), exact.lanes[i].passes.size());
+                for (std::size_t k = 0; k < fast.lanes[i].passes.size(); ++k) {
+                    const StagePass &a = fast.lanes[i].passes[k], &b = exact.lanes[i].passes[k];
+                    QVERIFY(a.phase == b.phase && a.microbatch == b.microbatch && a.chunk == b.chunk);
+                    QCOMPARE(a.range, b.range);
+                    QCOMPARE(a.withWeights, b.withWeights);
+                    // Shares of the whole pass here, of its computing there.
+                    QVERIFY(std::abs(a.recompute - b.recompute) < 0.1 && std::abs(a.weight - b.weight) < 0.1);
+                }
+                QCOMPARE(fast.shares[i].has_value(), exact.shares[i].has_value());
+                if (fast.shares[i]) QVERIFY(std::abs(fast.shares[i]->bubble() - exact.shares[i]->bubble()) < 1e-4);
+            }
+        }
     }
 
     void aWhatIfTakesTheGhostsPlace()
