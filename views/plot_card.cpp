@@ -57,7 +57,15 @@ void ElidedText::paintEvent(QPaintEvent*)
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(textFont());
-    const QString shown = painter.fontMetrics().elidedText(m_text, Qt::ElideRight, width());
+    // What comes last says least: whole parts go before letters do. The tool tip has all of it.
+    QString parts = m_text;
+    while (painter.fontMetrics().horizontalAdvance(parts) > width()) {
+        const auto last = parts.lastIndexOf(QStringLiteral(" \u00b7 "));
+        if (last < 0) break;
+        parts = parts.left(last) + QStringLiteral(" \u2026");
+    }
+    if (parts.endsWith(QChar(0x2026)) && painter.fontMetrics().horizontalAdvance(parts) > width()) parts.chop(2);
+    const QString shown = painter.fontMetrics().elidedText(parts, Qt::ElideRight, width());
     setToolTip(shown == m_text ? QString() : m_text);
     painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
     painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shown);

@@ -317,8 +317,8 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         if (seconds <= 0) continue;
         const double share = seconds / (seconds + cost.parts[part]);
         const double begin = std::max(0.0, std::min(at, length - seconds)); // in full, beside others if need be
-        addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt,
-                    begin, std::min(begin + seconds, length));
+        addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt, begin,
+                    std::min(begin + seconds, length));
         at += seconds;
     }
 }

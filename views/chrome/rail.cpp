@@ -14,7 +14,8 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kRailWidth = 92;
+constexpr int kRailWidth = 108;
+constexpr int kEntryWidth = 96;
 
 /// An icon over a word.
 class RailButton : public QAbstractButton {
@@ -29,9 +30,9 @@ public:
         setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Maximum);
     }
 
-    QSize sizeHint() const override { return {78, 62}; }
+    QSize sizeHint() const override { return {kEntryWidth, 62}; }
     /// In a low window the entries move together rather than out of sight.
-    QSize minimumSizeHint() const override { return {78, 40}; }
+    QSize minimumSizeHint() const override { return {kEntryWidth, 40}; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -65,7 +66,7 @@ private:
 Rail::Rail(QWidget* parent) : QWidget(parent), m_layout(new QVBoxLayout(this))
 {
     setFixedWidth(kRailWidth);
-    m_layout->setContentsMargins(6, 8, 8, 8);
+    m_layout->setContentsMargins(5, 8, 7, 8);
     m_layout->setSpacing(0);
     m_layout->addStretch(1);
 }

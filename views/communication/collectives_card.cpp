@@ -75,8 +75,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
          tr("algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
             "rate"),
          true, 86},
-        {tr("hidden"), tr("Share of the transfer and waiting in %1 during which the rank computed").arg(step), true,
-         68},
+        {tr("hidden"), tr("Share of the transfers in %1 during which the rank computed").arg(step), true, 68},
         {tr("time in %1, all ranks").arg(step),
          tr("Transfer and waiting added up over ranks; the longest bar is the kind that takes most"), false, 0}};
     const bool ghost = predicted && !predicted->empty();
@@ -87,14 +86,12 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
                         118});
 
     double longest = 0;
-    Duration all, exposed;
     const KindOfStep* largest = nullptr;
     for (const KindOfStep& kind : facts->step.kinds) {
         longest = std::max(longest, static_cast<double>(kind.time().ns));
         // Waiting for a neighbour in the pipeline is its bubble, not the network's fault.
         if (kind.operation == CollectiveOp::Send || kind.operation == CollectiveOp::Receive) continue;
-        all += kind.time();
-        exposed += kind.exposed();
+        if (kind.time().ns <= 0) continue;
         if (!largest || kind.time() > largest->time()) largest = &kind;
     }
     std::vector<std::vector<CellValue>> rows;
@@ -142,10 +139,10 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         cells.push_back(rate(row.busBytesPerSecond));
         CellValue share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
         if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
-            const double hiddenShare =
-                static_cast<double>(row.inStep->hidden().ns) / static_cast<double>(row.inStep->time().ns);
-            share.text = formatPercent(hiddenShare, 0);
-            share.exact = hiddenShare;
+            if (const std::optional<double> hiddenShare = row.inStep->hiddenShare()) {
+                share.text = formatPercent(*hiddenShare, 0);
+                share.exact = *hiddenShare;
+            }
             const auto piece = [&](Duration part) { return static_cast<double>(part.ns) / longest; };
             bar.exact = static_cast<qlonglong>(row.inStep->time().ns);
             bar.pieces = {{piece(row.inStep->exposedTransfer), t.communication},
@@ -163,10 +160,12 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     }
     m_table->setContent(std::move(columns), std::move(rows));
     QString text;
-    if (largest && all.ns > 0)
-        text = tr("%1 takes most; computation hides %2 of all transfer and waiting in %3")
-                   .arg(kindName(largest->operation, largest->group),
-                        formatPercent(1 - static_cast<double>(exposed.ns) / static_cast<double>(all.ns), 0), step);
+    QStringList sentences;
+    if (largest) sentences << tr("of the collectives, %1 takes most").arg(kindName(largest->operation, largest->group));
+    if (const std::optional<double> hiddenShare = facts->step.hiddenShare())
+        sentences << tr("computation hides %1 of the transfers in %2").arg(formatPercent(*hiddenShare), step);
+    if (!sentences.isEmpty())
+        text = sentences.join(QStringLiteral(" · "));
     else if (!facts->rows.empty())
         text = tr("transfers take no time on this clock: the links' speed is not known");
     if (facts->step.limited)

@@ -4,10 +4,10 @@
 
 #include "model/cost/predicted_step.h"
 #include "model/spec/framework_preset.h"
+#include "model/trace/communication_step.h"
 #include "model/trace/summary_builder.h"
 
 #include <algorithm>
-#include <set>
 
 namespace fourwalls::views {
 
@@ -18,44 +18,6 @@ constexpr std::size_t kMostOperators = 80;
 constexpr std::int64_t kMostPlans = 20'000;
 constexpr std::size_t kMostPlanDots = 900;
 constexpr std::size_t kSuggestions = 3;
-
-bool isMessage(CollectiveOp operation)
-{
-    return operation == CollectiveOp::Send || operation == CollectiveOp::Receive;
-}
-
-/// How many of a group's ranks the trace has a timeline of: a prediction has one per stage.
-std::size_t recordedMembers(const TraceInfo& info, GroupId group, const std::set<RankId>& ranks)
-{
-    const auto index = static_cast<std::size_t>(group.value);
-    if (index >= info.groups.size()) return 1;
-    std::size_t members = 0;
-    for (const RankId rank : info.groups[index].ranks) members += ranks.count(rank);
-    return std::max<std::size_t>(1, members);
-}
-
-/// Of the time that ranks spend on communication, the share that computation hides; absent where none took time.
-std::optional<double> hiddenShare(const TraceInfo& info, const TraceMetrics& metrics, const JobSteps& job)
-{
-    if (!metrics.exposedCommFraction || !metrics.stepTime) return std::nullopt;
-    std::set<RankId> ranks;
-    for (const RankInfo& rank : info.header.ranks) ranks.insert(rank.rank);
-    const auto measured =
-        std::count_if(job.steps.begin(), job.steps.end(), [](const JobStepSpan& step) { return !step.warmup; });
-    const double perRankStep = static_cast<double>(ranks.size()) * static_cast<double>(measured);
-    double total = 0; // [s] of one rank and step
-    for (const CollectiveMetrics& each : metrics.collectives) {
-        const bool message = isMessage(each.summary.operation);
-        const double members = message ? 1.0 : static_cast<double>(recordedMembers(info, each.summary.group, ranks));
-        total += each.summary.time.seconds() * members;
-        // Waiting for a neighbour of the pipeline is a bubble, not communication.
-        if (!message) total += each.summary.wait.seconds();
-    }
-    if (perRankStep <= 0 || total <= 0) return std::nullopt;
-    total /= perRankStep;
-    const double exposed = *metrics.exposedCommFraction * metrics.stepTime->seconds();
-    return std::clamp(1 - exposed / total, 0.0, 1.0);
-}
 
 Status addLinks(OverviewFacts& facts, TraceQuery& trace)
 {
@@ -123,15 +85,19 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
     const JobSteps job = jobStepsOf(summaries);
     if (job.median) facts.step = *job.step(*job.median);
-    facts.hiddenCommunication = hiddenShare(info, facts.metrics, job);
     if (facts.fullest) {
         const TimeRange range = facts.step ? facts.step->range : info.range;
         FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));
     }
     FOURWALLS_TRY(addLinks(facts, trace));
-    if (facts.links.empty()) facts.hiddenCommunication.reset(); // nothing was sent that could have been hidden
     FOURWALLS_TRY(addRoofline(facts, trace));
     return facts;
+}
+
+Result<HiddenCommunication> askHidden(TraceQuery& trace, std::stop_token stop)
+{
+    FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt, stop));
+    return HiddenCommunication{step.hiddenShare()};
 }
 
 double PlanOutlook::gain() const

@@ -43,13 +43,22 @@ struct OverviewFacts {
     std::vector<LinkDot> links;                ///< in that step; at most some hundreds
     bool communicates = false;                 ///< collectives were recorded, with or without a duration
     std::optional<double> linkBytesPerSecond;  ///< the fastest link of a device
-    std::optional<double> hiddenCommunication; ///< share of the communication's time that computation hides
+    std::optional<double> hiddenCommunication; ///< of the transfers; asked apart, see askHidden
     std::vector<RooflineDot> roofline;
     std::optional<double> peakFlops, bytesPerSecond;
 };
 
 /// columns: of the small memory plot. Errors: those of the queries.
 Result<OverviewFacts> askOverview(TraceQuery& trace, int columns);
+
+/// What computation hides of the median step's transfers: CommunicationStep::hiddenShare, as the communication view
+/// says it.
+struct HiddenCommunication {
+    std::optional<double> share;
+};
+
+/// Cost: that of communicationStep, bounded. Errors: those of the queries; Cancelled.
+Result<HiddenCommunication> askHidden(TraceQuery& trace, std::stop_token stop = {});
 
 /// What the cost model says about the plan and its alternatives on the same number of devices.
 struct PlanOutlook {

@@ -76,6 +76,7 @@ private:
     void arrangeWalls();
     void askFacts();
     void askOutlook();
+    void askHiddenShare();
     void showAll();
     void showFigures();
     void showWaterfall();
@@ -105,7 +106,7 @@ private:
     std::shared_ptr<const PlanOutlook> m_plans;
     compare::WallVerdict m_verdict;
     QString m_error, m_planError;
-    bool m_pending = false, m_plansPending = false;
+    bool m_pending = false, m_plansPending = false, m_hiddenPending = false;
     bool m_painted = false; ///< the plots show m_facts
 };
 

@@ -80,7 +80,7 @@ QString communicationVerdict(const OverviewFacts& facts)
         Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));
     if (!facts.hiddenCommunication) return exposed;
     return exposed + dot() +
-           Overview::tr("%1 of the communication hidden").arg(formatPercent(*facts.hiddenCommunication, 0));
+           Overview::tr("%1 of the transfers hidden").arg(formatPercent(*facts.hiddenCommunication));
 }
 
 QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict)

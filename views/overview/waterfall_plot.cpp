@@ -233,8 +233,8 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
         painter.setPen(t.text);
         painter.drawText(QRectF(room * static_cast<double>(i), box.top() - 17, room, 16), Qt::AlignCenter, figure);
         painter.setPen(t.secondaryText);
-        // The gaps between bars are free for longer names.
-        const QRectF name(room * static_cast<double>(i) - 5, height() - kNames + 2, room + 10, 15);
+        // The gaps between bars are free for longer names, which still must not touch.
+        const QRectF name(room * static_cast<double>(i) - 2, height() - kNames + 2, room + 4, 15);
         painter.drawText(
             name, Qt::AlignCenter,
             painter.fontMetrics().elidedText(waterfallName(bar.key), Qt::ElideRight, static_cast<int>(name.width())));

@@ -208,10 +208,13 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
     painter.setPen(theme.secondaryText);
     // The title line is the axis's heading; marks that would touch it are left out.
     painter.drawText(QRect(rect.left(), rect.top() + 4, rect.width() - 9, 16), Qt::AlignRight | Qt::AlignVCenter, unit);
+    int highest = rect.bottom(), widest = 0; // of the axis's numbers
     for (const auto& tick : byteTicks(m_scale.top(), m_unit, rect.height() > 120 ? 4 : 2)) {
         const int y = rect.top() + static_cast<int>(std::lround(m_scale.y(tick.value)));
         if (y - 7 < rect.top() + 20) continue;
         painter.drawText(QRect(rect.left(), y - 8, rect.width() - 9, 16), Qt::AlignRight | Qt::AlignVCenter, tick.label);
+        highest = std::min(highest, y - 8);
+        widest = std::max(widest, metrics.horizontalAdvance(tick.label));
     }
     if (!m_summary) return;
     // Categories from the top of the stack down, the ones that matter; as many as there is room for.
@@ -221,7 +224,9 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
         if (m_summary->categoryPeaks[static_cast<std::size_t>(i)] * 200 < m_summary->peakBytes) continue;
         if (y + kLegendLine > rect.bottom()) break;
         painter.fillRect(QRect(rect.left() + 18, y + 3, 8, 8), colourOf(theme, category));
-        const int room = rect.width() - 32 - 40;
+        // As far as the axis's numbers let it.
+        const int right = y + kLegendLine > highest ? rect.width() - 9 - widest - 6 : rect.width() - 9;
+        const int room = std::max(0, right - 32);
         painter.drawText(QRect(rect.left() + 32, y, room, kLegendLine), Qt::AlignLeft | Qt::AlignVCenter,
                          metrics.elidedText(words(category), Qt::ElideRight, room));
         y += kLegendLine;

@@ -5,6 +5,8 @@
 
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
+#include "views/communication/collectives_card.h"
+#include "views/communication/communication_view.h"
 #include "views/overview/mini_plot.h"
 #include "views/overview/overview_view.h"
 #include "views/overview/overview_words.h"
@@ -135,6 +137,24 @@ private slots:
         QTest::mouseMove(&waterfall, waterfall.boxOf(1).center().toPoint());
         QTest::mouseClick(&waterfall, Qt::LeftButton, {}, waterfall.boxOf(1).center().toPoint());
         QCOMPARE(requested.back().front().toString(), QStringLiteral("pipeline"));
+    }
+
+    void whatIsHiddenIsWhatTheCommunicationViewSays()
+    {
+        const auto data = modelledTrace(specOf("tp=4 dp=2 pp=2 microbatches=4"), TraceSource::Recorded);
+        Probe probe(data);
+        TraceProbe<CommunicationView> other(data);
+        QVERIFY(probe.ready() && other.ready());
+        const PlotFigure& hidden = other.view->findChild<FigureStrip*>()->figures()[1];
+        QCOMPARE(hidden.name, QStringLiteral("Transfers hidden"));
+        InMemoryTraceQuery trace(data);
+        const auto share = communicationStep(trace, std::nullopt)->hiddenShare();
+        QVERIFY(share && *share > 0 && *share < 1);
+        QCOMPARE(hidden.value, formatPercent(*share));
+        const QString said = probe.view->wall(Wall::Communication).verdict();
+        QVERIFY2(said.endsWith(hidden.value + QStringLiteral(" of the transfers hidden")), qPrintable(said));
+        const QString finding = other.view->findChild<CollectivesCard*>()->finding().text();
+        QVERIFY2(finding.contains(QStringLiteral("computation hides ") + hidden.value), qPrintable(finding));
     }
 
     void aSuggestionGoesToTheSliders()
