@@ -227,8 +227,12 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
         // As far as the axis's numbers let it.
         const int right = y + kLegendLine > highest ? rect.width() - 9 - widest - 6 : rect.width() - 9;
         const int room = std::max(0, right - 32);
+        QString name = words(category);
+        // The first word tells the categories apart.
+        if (metrics.horizontalAdvance(name) > room && name.contains(QLatin1Char(' ')))
+            name = name.section(QLatin1Char(' '), 0, 0);
         painter.drawText(QRect(rect.left() + 32, y, room, kLegendLine), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(words(category), Qt::ElideRight, room));
+                         metrics.elidedText(name, Qt::ElideRight, room));
         y += kLegendLine;
     }
 }
