@@ -98,6 +98,7 @@ FrameTimes benchSliders(MainWindow& window, const QString& viewId)
             for (const int key : {Qt::Key_Right, Qt::Key_Left}) {
                 views::KnobSlider& slider = window.whatIfPanel()->row(knob).slider();
                 if (!slider.isVisible() || !slider.isEnabled()) continue;
+                slider.setFocus(); // else the arrows are the view's own keys
                 const RunSpec before = *whatIf.spec();
                 waiting = shown = false;
                 cpuBefore = processorMilliseconds();
