@@ -18,7 +18,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kTop = 18, kNames = 32, kGapShare = 0.12;
+constexpr double kTop = 18, kNames = 32, kFigureHeight = 16, kGapShare = 0.12;
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
 std::optional<double> shareOf(const TraceMetrics& metrics, std::string_view key)
@@ -215,6 +215,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
             painter.setPen(t.secondaryText);
             painter.drawLine(QPointF(box.right(), y), QPointF(boxOf(i + 1).left(), y));
         }
+        double figureBottom = box.top(); // above the ghost's edge, too, where that would cross it
         for (const WaterfallBar& ghost : m_ghost) {
             if (ghost.key != bar.key || bar.kind == WaterfallBar::Kind::Whole) continue;
             QPen pen(t.prediction, 1.4);
@@ -224,6 +225,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
             const double upper = levelY(ghost.top),
                          lower = std::max(levelY(ghost.top - ghost.share), levelY(ghost.top) + 2);
             painter.drawRect(QRectF(QPointF(box.left() + 3, upper), QPointF(box.right() - 3, lower)));
+            if (upper < box.top() && upper > box.top() - kFigureHeight) figureBottom = upper;
         }
         const bool loss = bar.kind == WaterfallBar::Kind::Loss;
         const bool visible = formatPercent(std::abs(bar.share)) != formatPercent(0);
@@ -231,7 +233,8 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
                                : loss && visible && bar.share < 0 ? QLatin1Char('+') + formatPercent(-bar.share)
                                                                   : formatPercent(std::abs(bar.share));
         painter.setPen(t.text);
-        painter.drawText(QRectF(room * static_cast<double>(i), box.top() - 17, room, 16), Qt::AlignCenter, figure);
+        painter.drawText(QRectF(room * static_cast<double>(i), figureBottom - kFigureHeight - 1, room, kFigureHeight),
+                         Qt::AlignCenter, figure);
         painter.setPen(t.secondaryText);
         // The gaps between bars are free for longer names, which still must not touch.
         const QRectF name(room * static_cast<double>(i) - 2, height() - kNames + 2, room + 4, 15);
