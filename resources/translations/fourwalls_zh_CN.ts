@@ -2897,16 +2897,16 @@ MFU %4，HFU %5</translation>
         <translation>该步 %1 是暴露通信</translation>
     </message>
     <message>
-        <source>%1 lost, most to memory-bound kernels</source>
-        <translation>损失 %1，主要为内存受限内核</translation>
+        <source>%1 avoidable, most in memory-bound kernels</source>
+        <translation>可避免 %1，主要为内存受限内核</translation>
     </message>
     <message>
-        <source>%1 lost, most to kernels below peak</source>
-        <translation>损失 %1，主要为低于峰值的内核</translation>
+        <source>%1 avoidable, most in kernels below peak</source>
+        <translation>可避免 %1，主要为低于峰值的内核</translation>
     </message>
     <message>
-        <source>%1 lost, most of it idle</source>
-        <translation>损失 %1，主要为空闲</translation>
+        <source>%1 avoidable, most of it idle</source>
+        <translation>可避免 %1，主要为空闲</translation>
     </message>
     <message>
         <source>%1 of the step is pipeline bubble</source>

@@ -141,9 +141,9 @@ QString reasonOf(Wall wall, const OverviewFacts& facts, const compare::WallVerdi
     case WallReason::MemoryFull: return memoryVerdict(facts, unit);
     case WallReason::MemoryPrice: return Overview::tr("%1 of the step is recomputation and copies").arg(loss);
     case WallReason::ExposedComm: return Overview::tr("%1 of the step is exposed communication").arg(loss);
-    case WallReason::MemoryBound: return Overview::tr("%1 lost, most to memory-bound kernels").arg(loss);
-    case WallReason::Inefficiency: return Overview::tr("%1 lost, most to kernels below peak").arg(loss);
-    case WallReason::Idle: return Overview::tr("%1 lost, most of it idle").arg(loss);
+    case WallReason::MemoryBound: return Overview::tr("%1 avoidable, most in memory-bound kernels").arg(loss);
+    case WallReason::Inefficiency: return Overview::tr("%1 avoidable, most in kernels below peak").arg(loss);
+    case WallReason::Idle: return Overview::tr("%1 avoidable, most of it idle").arg(loss);
     case WallReason::Bubble: return Overview::tr("%1 of the step is pipeline bubble").arg(loss);
     case WallReason::BetterPlan:
         return plans ? Overview::tr("another plan would save %1 of the step").arg(loss) : QString();
