@@ -3970,7 +3970,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>step %1</source>
-        <translation>第 %1 步</translation>
+        <translation>步时间 %1</translation>
     </message>
     <message>
         <source>memory %1</source>

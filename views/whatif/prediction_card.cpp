@@ -184,7 +184,8 @@ QString PredictionCard::modelError() const
     if (!whatIf) return {};
     if (whatIf->baselineProblem())
         return tr("The recorded plan cannot be predicted: %1").arg(QString::fromStdString(whatIf->baselineProblem()->message()));
-    if (!whatIf->baseline() || !m_measured) return {};
+    // A prediction beside another one has no error: nothing was measured.
+    if (!whatIf->baseline() || !m_measured || m_measured->source == TraceSource::Predicted) return {};
     QStringList parts;
     const TraceMetrics& predicted = whatIf->baseline()->metrics;
     if (m_measured->stepTime && predicted.stepTime && m_measured->stepTime->ns > 0)
