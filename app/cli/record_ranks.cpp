@@ -139,7 +139,10 @@ private:
         };
         if (first()) told.onMessage = m_run.callbacks.onMessage;
         auto report = engine::runTraining(m_run.spec, m_run.options, told);
-        if (!report) return report.error();
+        if (!report) {
+            meeting().fail(report.error()); // the first word counts; who only leaves would keep the others waiting
+            return report.error();
+        }
         m_report = std::move(*report);
         return {};
     }
@@ -196,6 +199,8 @@ std::string rankFile(const std::string& output, int rank)
 int launchRecording(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
                     const std::stop_token& stop)
 {
+    if (!output.empty()) // of an earlier run: none of this one's
+        for (int rank = 0; rank < world; ++rank) removeTrace(rankFile(output, rank));
     const auto ended = launchRanks(world, timeout, stop);
     if (!ended) return console.fail(ended.error());
     if (!ended->firstKilled) return ended->exitCode;

@@ -105,12 +105,10 @@ Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<Ste
     if (result.window.range.empty()) return result;
     FOURWALLS_TRY_ASSIGN(std::vector<CollectiveView> records,
                          trace.collectives(std::nullopt, result.window.range, kMostOperationsAnalysed + 1));
+    result.limited = records.size() > kMostOperationsAnalysed;
+    if (result.limited) records.pop_back();
     // What only reaches into the step belongs to the one before.
     std::erase_if(records, [&](const CollectiveView& view) { return view.record.start < result.window.range.begin; });
-    if (records.size() > kMostOperationsAnalysed) {
-        records.resize(kMostOperationsAnalysed);
-        result.limited = true;
-    }
     result.operations = joinOperations(records);
 
     const auto shown = std::min(result.window.ranks.size(), kMostRanksAnalysed);

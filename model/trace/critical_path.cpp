@@ -41,6 +41,8 @@ public:
         RankId rank = lastRank();
         Instant at = m_path.window.range.end;
         const Instant begin = m_path.window.range.begin;
+        std::size_t still = 0; // jumps since the instant last went back
+        Instant jumpedAt = m_path.window.range.end + Duration{1};
         while (at > begin && m_found.size() < kMostSegments) {
             const Lane& lane = m_lanes[rank];
             const Event* event = latestBefore(lane, at);
@@ -54,7 +56,10 @@ public:
                 const Instant from = std::max(begin, std::max(event->start, event->lastArrival));
                 if (from < at) addTransfer(rank, {from, at}, *event);
                 at = std::min(at, from);
-                if (event->from && m_lanes.count(*event->from)) {
+                // Jumps without time going back: at most once round all ranks.
+                still = at < jumpedAt ? 0 : still + 1;
+                jumpedAt = at;
+                if (event->from && still <= m_lanes.size() && m_lanes.count(*event->from)) {
                     rank = *event->from;
                     ++m_path.jumps;
                 } else if (event->lastArrival > event->start && event->start < at) {

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cmath>
 #include <ctime>
+#include <exception>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -466,14 +468,22 @@ double busySlowdown(int threads, double seconds)
     layer(nullptr, alone);
     std::vector<double> together(static_cast<std::size_t>(std::max(1, threads)));
     std::atomic<int> waiting{threads};
+    std::mutex mutex;
+    std::exception_ptr failure; // of a worker: no memory
     std::vector<std::thread> workers;
     for (double& time : together)
         workers.emplace_back([&] {
             useSingleThread();
             --waiting;
-            layer(&waiting, time);
+            try {
+                layer(&waiting, time);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
+            }
         });
     for (std::thread& worker : workers) worker.join();
+    if (failure) std::rethrow_exception(failure);
     double mean = 0;
     for (const double time : together) mean += time / static_cast<double>(together.size());
     return std::max(1.0, mean / alone);

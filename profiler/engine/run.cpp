@@ -179,7 +179,11 @@ private:
         std::thread([&] {
             useSingleThread();
             const auto lost = [processes] { return processes && processes->meeting().lost().has_value(); };
-            if (measures) m_peak = measureMachinePeak(format.compute, lost);
+            try {
+                if (measures) m_peak = measureMachinePeak(format.compute, lost);
+            } catch (const EngineError&) {
+                // No memory for it: the peak stays unknown.
+            }
             if (processes)
                 if (const auto all = processes->meeting().gather("probe", ""); !all) waited = all.error();
             if (m_options.sink && waited.ok()) m_eventCostNs = Recorder::calibrateEventCost();

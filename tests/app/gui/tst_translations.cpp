@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The translations are complete, keep every placeholder, and reach the screen.
+// The translations are complete, keep every %1 and %n, and reach the screen.
 #include "app/gui/appearance.h"
 #include "views/chrome/welcome_page.h"
 #include "views/view_registry.h"
