@@ -53,8 +53,7 @@ __attribute__((target("sse4.2"))) std::uint32_t byInstruction(std::uint32_t seed
 
 bool hasInstruction()
 {
-    static const bool has = __builtin_cpu_supports("sse4.2") != 0;
-    return has;
+    return __builtin_cpu_supports("sse4.2") != 0; // a look at a table that is filled when the program starts
 }
 #endif
 

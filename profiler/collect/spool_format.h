@@ -40,7 +40,7 @@ namespace fourwalls::collect {
 
 inline constexpr char kSpoolMagic[8] = {'F', 'W', 'S', 'P', 'O', 'O', 'L', '\n'};
 inline constexpr std::uint32_t kSpoolVersion = 1;
-inline constexpr std::uint32_t kSegmentMagic = 0x47455346;   ///< "FSEG"
+inline constexpr std::uint32_t kSegmentMagic = 0x47455346; ///< "FSEG"
 inline constexpr std::uint32_t kLargestRecordBytes = 0xfff8;
 inline constexpr std::uint32_t kLongestTail = 0xff00; ///< longer texts and payloads are cut [bytes], as is their length
 /// A file's name is HOST-PID-rankR.fwspool, or HOST-PID.fwspool where no rank is known. A second recording of the same
@@ -68,7 +68,8 @@ struct FileHeader {
     char host[64];        ///< zero-terminated, cut if longer, as are the others
     char executable[128]; ///< file name of the program, without its folder
     char collectorVersion[24];
-    char unused[216];
+    std::uint64_t processStart; ///< in ticks since the machine was booted: with the pid, one process (across exec)
+    char unused[208];
 };
 static_assert(sizeof(FileHeader) == 512);
 

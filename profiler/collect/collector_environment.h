@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment variables that steer the collector in a recorded process, and the module's own functions that a
+// program (or a hook inside it) may call. docs/collector.md describes them for users.
+#pragma once
+
+namespace fourwalls::collect {
+
+/// Folder that the spool files go to; created if its parent exists. Default: the working folder.
+inline constexpr char kEnvSpoolFolder[] = "FOURWALLS_SPOOL_DIR";
+/// "A-B" or "A": record these steps only, as the step marks number them.
+inline constexpr char kEnvSteps[] = "FOURWALLS_STEPS";
+/// "profiler": record only between cudaProfilerStart and cudaProfilerStop; "signal": only between two signals (see
+/// kEnvSignal); "always", the default. FOURWALLS_STEPS takes precedence.
+inline constexpr char kEnvCapture[] = "FOURWALLS_CAPTURE";
+/// Name or number of a signal that switches recording on and off while the program runs, as "USR2". Default: none, and
+/// USR2 where FOURWALLS_CAPTURE is "signal".
+inline constexpr char kEnvSignal[] = "FOURWALLS_SIGNAL";
+/// Name of the NVTX range or mark that begins a step, where the usual ones (step_mark.h) are not what the program uses.
+inline constexpr char kEnvStepMark[] = "FOURWALLS_STEP_MARK";
+/// Largest size of the spool [bytes, or with K, M, G]: a ring of the last steps. Default 0: no limit.
+inline constexpr char kEnvMaxBytes[] = "FOURWALLS_MAX_BYTES";
+/// Host memory for records that wait to be written [bytes, or with K, M, G]. Default 256M.
+inline constexpr char kEnvQueueBytes[] = "FOURWALLS_QUEUE_BYTES";
+/// Device buffers that CUPTI may hold per context, 3.2 MB each. Default 64.
+inline constexpr char kEnvPoolLimit[] = "FOURWALLS_POOL_LIMIT";
+/// Milliseconds between two samples of clocks, power and memory. Default 100; 0: none.
+inline constexpr char kEnvSampleMs[] = "FOURWALLS_SAMPLE_MS";
+/// Parts that are not to be recorded, separated by commas: cuda, api, memory, sync, graph_nodes, nvtx, nccl, nvml.
+inline constexpr char kEnvWithout[] = "FOURWALLS_WITHOUT";
+/// "1": what goes into the spool as messages is also printed on standard error.
+inline constexpr char kEnvVerbose[] = "FOURWALLS_VERBOSE";
+
+/// What the launcher sets for the module to be found: by the CUDA driver, by NVTX, by NCCL.
+inline constexpr char kEnvCudaInjection[] = "CUDA_INJECTION64_PATH";
+inline constexpr char kEnvNvtxInjection[] = "NVTX_INJECTION64_PATH";
+inline constexpr char kEnvNcclPlugin[] = "NCCL_PROFILER_PLUGIN";
+
+inline constexpr char kModuleFileName[] = "libfourwalls_collector.so";
+
+/// Exported with C linkage, to be found with dlsym (or ctypes) in a process where the module is loaded:
+///   int fourwalls_collector_start(void)          begins the recording if it has not begun; 1: it runs
+///   void fourwalls_collector_step(long long n)   step n begins now
+///   void fourwalls_collector_stop(void)          ends the recording in order; nothing is recorded afterwards
+///   const char* fourwalls_collector_path(void)   the spool's path, "" where nothing is recorded
+inline constexpr char kFunctionStart[] = "fourwalls_collector_start";
+inline constexpr char kFunctionStep[] = "fourwalls_collector_step";
+inline constexpr char kFunctionStop[] = "fourwalls_collector_stop";
+inline constexpr char kFunctionPath[] = "fourwalls_collector_path";
+
+} // namespace fourwalls::collect
