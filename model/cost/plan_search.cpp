@@ -101,9 +101,10 @@ private:
                const SearchCounts& counts);
     void report();
     std::vector<SearchedPlan> simulated(CostModel& model) const;
+    bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
     {
-        return m_options.stop.stop_requested() || (m_options.mostPlans > 0 && m_evaluated >= m_options.mostPlans);
+        return m_options.stop.stop_requested() || isAbandoned() || (m_options.mostPlans > 0 && m_evaluated >= m_options.mostPlans);
     }
 
     const RunSpec& m_spec;
@@ -177,6 +178,7 @@ std::vector<SearchedPlan> Search::simulated(CostModel& model) const
 {
     std::vector<SearchedPlan> plans = m_best.plans();
     for (SearchedPlan& plan : plans) {
+        if (isAbandoned()) return {};
         const auto cost = model.stepCost(plan.plan, m_spec.training.batch);
         if (!cost) continue;
         const auto step = simulateSchedule(*cost);
@@ -195,6 +197,8 @@ std::vector<SearchedPlan> Search::simulated(CostModel& model) const
 Result<PlanSearchResult> Search::run()
 {
     const auto begin = std::chrono::steady_clock::now();
+    const auto abandoned = [] { return Error{ErrorCode::Cancelled, "the search was abandoned", "plan search", ""}; };
+    if (isAbandoned()) return abandoned();
     FOURWALLS_TRY_ASSIGN(CostModel first, CostModel::create(m_spec, m_framework, m_calibration));
     m_memory = static_cast<double>(m_spec.cluster.device.memoryBytes);
     m_families = planFamilies(m_spec, m_options, m_result.counts.considered);
@@ -206,6 +210,7 @@ Result<PlanSearchResult> Search::run()
         threads = std::min(threads, static_cast<int>(std::max<std::size_t>(1, m_families.size())));
         std::vector<CostModel> models;
         for (int i = 1; i < threads; ++i) {
+            if (isAbandoned()) return abandoned();
             FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(m_spec, m_framework, m_calibration));
             models.push_back(std::move(model));
         }
@@ -222,6 +227,7 @@ Result<PlanSearchResult> Search::run()
     }
     m_result.stopped = stops();
     m_result.best = simulated(first);
+    if (isAbandoned()) return abandoned();
     m_result.elapsedSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(m_result);
 }

@@ -42,7 +42,8 @@ struct SearchOptions {
     int threads = 0;            ///< 0: as many as the machine has
     bool keepAll = false;       ///< also return every priced plan, for a plot
     std::int64_t mostPlans = 0; ///< stop after so many priced plans; 0: search all
-    std::stop_token stop;
+    std::stop_token stop;    ///< ends the search; what was found until then is the result
+    std::stop_token abandon; ///< ends everything at once with Cancelled: nobody wants the result any more
     /// Called now and then from any thread, one at a time, with the counts so far; may be empty.
     std::function<void(const SearchCounts&)> progress;
     /// Called as `progress` is, with the plans priced since the last call, for plots that fill while the search runs;
@@ -60,7 +61,8 @@ struct PlanSearchResult {
 
 /// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
 /// and routing are kept. The best plans' times are simulated, so that they agree with `predict`.
-/// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used.
+/// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used; Cancelled when it
+/// was abandoned.
 Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,
                                      const Calibration& calibration, const SearchOptions& options);
 

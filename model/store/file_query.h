@@ -53,6 +53,7 @@ public:
     Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) override;
     Result<std::vector<CollectiveSummary>> collectiveSummaries() override;
     Result<std::vector<OpSummary>> opSummaries(std::size_t limit) override;
+    Result<UserRows> userQuery(const UserQuery& query, std::stop_token stop) override;
 
     Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop) override;
     Status scanAllocations(const std::function<bool(const AllocationView&)>& visit, std::stop_token stop) override;
