@@ -3,6 +3,9 @@
 #include "profiler/engine/plan_check.h"
 
 #include "model/spec/pipeline_schedule.h"
+#include "profiler/engine/nn/resnet.h"
+
+#include <limits>
 
 namespace fourwalls::engine {
 
@@ -31,16 +34,33 @@ std::int64_t heldTokens(const RunSpec& s)
     return s.training.batch / s.plan.dp / s.plan.microbatches * s.training.sequence / s.plan.cp;
 }
 
+// Of a residual network; else no limit.
+std::int64_t residualBlocks(const RunSpec& s)
+{
+    const auto shape = s.model.resnet() ? ResNetShape::of(*s.model.resnet()) : std::nullopt;
+    return shape ? shape->totalBlocks() : std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t positions(const RunSpec& s)
+{
+    return pipelineShape(s.plan).positions();
+}
+
 // In the order in which they are told. What makes no sense for any engine comes first, then what this one lacks.
 constexpr Limit kLimits[] = {
     {"zero", [](const RunSpec& s) { return s.plan.zero > 0 && s.plan.dp * s.plan.cp == 1; },
      "there is nothing to shard over on one data-parallel rank", "zero=0, or dp above 1"},
+    // When a micro-batch's weight gradients are due, the next one's input-gradient pass has added to the same layers
+    // (norms, biases, tables): whole gradients could be reduced then, but would never be free to go.
     {"zero",
      [](const RunSpec& s) { return s.plan.zero >= 2 && s.plan.pp > 1 && pipelineShape(s.plan).splitsBackward(); },
-     "gradients cannot be cut over ranks while a zero-bubble schedule keeps weight gradients back",
+     "zero-bubble schedules add to every layer's gradients twice per micro-batch, so whole gradients would lie on each "
+     "rank all the time and cutting them would save nothing",
      "zero=1, or schedule=1f1b"},
-    {"pp", [](const RunSpec& s) { return s.plan.pp > 1 && !s.model.transformer(); },
-     "the engine cuts only transformers into stages", "pp=1"},
+    {"pp", [](const RunSpec& s) { return s.plan.pp > 1 && s.model.recommendation(); },
+     "a recommendation model has no row of equal layers to cut into stages", "pp=1"},
+    {"pp", [](const RunSpec& s) { return positions(s) > residualBlocks(s); },
+     "there are more pipeline stages than residual blocks", "a smaller pp (or vpp)"},
     {"sp", [](const RunSpec& s) { return s.plan.sequenceParallel && s.plan.tp == 1; },
      "there is nothing to split over on one tensor-parallel rank", "sp=0, or tp above 1"},
     {"tp", [](const RunSpec& s) { return transformer(s) && transformer(s)->kvHeads % s.plan.tp != 0; },
@@ -74,8 +94,7 @@ constexpr Limit kLimits[] = {
      "offload=none"},
     {"offload", [](const RunSpec& s) { return s.plan.offloadActivations && s.model.recommendation() != nullptr; },
      "a recommendation model keeps next to nothing for its backward pass", "offload=optimizer,parameters"},
-    {"offload",
-     [](const RunSpec& s) { return s.plan.offloadParameters && (s.plan.zero == 1 || s.plan.zero == 2); },
+    {"offload", [](const RunSpec& s) { return s.plan.offloadParameters && (s.plan.zero == 1 || s.plan.zero == 2); },
      "these stages gather all weights on every rank after each update, so none could stay on the host",
      "zero=3, or zero=0"},
 };

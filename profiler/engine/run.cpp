@@ -70,7 +70,8 @@ double leastMemory(const RunSpec& spec)
     const double states = training.optimizer == Optimizer::AdamW ? 16 : 12;
     if (const TransformerSpec* t = spec.model.transformer()) {
         const double layers = static_cast<double>(t->layers), hidden = static_cast<double>(t->hidden);
-        const double heads = static_cast<double>(t->queryHidden()); // their width
+        // The heads' width; latent attention (two low-rank products instead of each) may take less than this counts.
+        const double heads = t->latent.keyValueRank > 0 ? 0 : static_cast<double>(t->queryHidden());
         const double parameters =
             layers * hidden * (2 * std::min(hidden, heads) + 2 * static_cast<double>(t->ffnHidden)) +
             hidden * static_cast<double>(t->vocabulary);
@@ -99,8 +100,8 @@ Status checkMemory(const RunSpec& spec, bool processes)
     const auto machine = static_cast<double>(machineMemoryBytes());
     double capacity = static_cast<double>(capacityOf(spec)) * spec.plan.worldSize();
     const ParallelPlan& plan = spec.plan;
-    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters) // the host's memory counts, too
-        capacity = machine;
+    // With offloading the host's memory counts, too. What hosts other processes may have, nobody here knows.
+    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters) capacity = processes ? 0 : machine;
     if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
     if (capacity <= 0 || needed <= capacity) return {};
     char text[160];

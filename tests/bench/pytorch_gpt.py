@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's GPT, LLaMA, BERT and mixture of experts in PyTorch: same layers, same loss, same AdamW with clipping, same
+"""The engine's GPT, LLaMA, BERT, mixture of experts and latent attention in PyTorch: same layers, same loss, same AdamW with clipping, same
 learning rates, and the same bytes of the same text, so that losses can be compared and steps timed side by side (one
 thread by default).
 
@@ -106,10 +106,12 @@ def main():
     gated = spec["activation"] == "swiglu"
     hidden, heads, kv_heads = spec["hidden"], spec["heads"], spec["kv_heads"]
     head = hidden // heads
+    latent = spec.get("latent_attention", {})
+    turned = latent["rotary_width"] if latent else head  # columns of a head with rotary positions
     mask = torch.triu(torch.full((seq, seq), float("-inf"), dtype=dtype), diagonal=1)
     if llama:
         angle = torch.arange(seq, dtype=torch.float64)[:, None] * 10000.0 ** (
-            -2.0 * torch.arange(head // 2, dtype=torch.float64) / head)
+            -2.0 * torch.arange(turned // 2, dtype=torch.float64) / turned)
         cos = torch.cat([angle.cos(), angle.cos()], -1).to(dtype)
         sin = torch.cat([angle.sin(), angle.sin()], -1).to(dtype)
 
@@ -127,7 +129,7 @@ def main():
         return y.view(*x.shape[:-1], -1)
 
     def rotate(x):
-        half = head // 2
+        half = turned // 2
         return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
     def experts(x, p):
@@ -149,6 +151,21 @@ def main():
             y = y.index_add(0, token, F.linear(h, w[q + "w2.weight"]) * gates[token, slot].unsqueeze(-1))
         return y.view_as(x)
 
+    def latent_attention(x, p):
+        """DeepSeek-V2, section 2.1: queries and keys of a plain and a rotary part, the rotary key one for all heads."""
+        b, rank, plain, value = x.shape[0], latent["key_value_rank"], spec["head_width"], latent["value_width"]
+        q = linear(norm(linear(x, p + "q_a_proj"), p + "q_a_layernorm"), p + "q_b_proj") \
+            if latent["query_rank"] else linear(x, p + "q_proj")
+        q = q.view(b, seq, heads, plain + turned).transpose(1, 2)
+        q = torch.cat([q[..., :plain], rotate(q[..., plain:])], -1)
+        down = linear(x, p + "kv_a_proj_with_mqa")
+        kv = linear(norm(down[..., :rank], p + "kv_a_layernorm"), p + "kv_b_proj")
+        kv = kv.view(b, seq, heads, plain + value).transpose(1, 2)
+        shared = rotate(down[..., rank:].view(b, 1, seq, turned)).expand(b, heads, seq, turned)
+        k = torch.cat([kv[..., :plain], shared], -1)
+        scores = q @ k.transpose(-2, -1) * (1.0 / math.sqrt(plain + turned)) + mask
+        return (F.softmax(scores, -1) @ kv[..., plain:]).transpose(1, 2).reshape(b, seq, heads * value)
+
     def attend(x, p):
         b = x.shape[0]
         q, k, v = (linear(x, p + "attention.self." + n).view(b, seq, heads, head).transpose(1, 2)
@@ -168,10 +185,8 @@ def main():
         x = x + attend(norm(x, p + "attention.output.LayerNorm"), p)
         return x + widen(norm(x, p + "output.LayerNorm"))
 
-    def layer(x, i):
-        b = x.shape[0]
-        p = f"model.layers.{i}." if llama else f"transformer.h.{i}."
-        h = norm(x, p + ("input_layernorm" if llama else "ln_1"))
+    def own_heads(h, p):
+        b = h.shape[0]
         if llama:
             q, k, v = (linear(h, p + "self_attn." + n) for n in ("q_proj", "k_proj", "v_proj"))
         else:
@@ -185,11 +200,20 @@ def main():
             k = k.repeat_interleave(heads // kv_heads, 1)
             v = v.repeat_interleave(heads // kv_heads, 1)
         scores = q @ k.transpose(-2, -1) * (1.0 / math.sqrt(head)) + mask
-        y = (F.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, seq, hidden)
+        return (F.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, seq, hidden)
+
+    def layer(x, i):
+        p = f"model.layers.{i}." if llama else f"transformer.h.{i}."
+        h = norm(x, p + ("input_layernorm" if llama else "ln_1"))
+        y = latent_attention(h, p + "self_attn.") if latent else own_heads(h, p)
         x = x + linear(y, p + ("self_attn.o_proj" if llama else "attn.c_proj"))
         h = norm(x, p + ("post_attention_layernorm" if llama else "ln_2"))
-        if mixture:
-            return x + experts(h, p + "block_sparse_moe.")
+        if mixture and i >= mixture.get("dense_layers", 0):
+            y = experts(h, p + "block_sparse_moe.")
+            if mixture.get("shared_hidden", 0):
+                q = p + "block_sparse_moe.shared_expert."
+                y = y + linear(F.silu(linear(h, q + "gate_proj")) * linear(h, q + "up_proj"), q + "down_proj")
+            return x + y
         if gated and llama:
             h = F.silu(linear(h, p + "mlp.gate_proj")) * linear(h, p + "mlp.up_proj")
         elif gated:

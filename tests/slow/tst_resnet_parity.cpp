@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-50 under data parallelism and ZeRO against one rank with equal micro-batches (batch normalisation sees one at
+// ResNet-50 under data parallelism, ZeRO and pipelines against one rank with equal micro-batches (batch normalisation sees one at
 // a time): losses and gradient norms of two steps, and so the weights between them, agree to rounding.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
@@ -48,6 +48,13 @@ private slots:
                                 << "microbatches=2";
         QTest::newRow("served") << "dp=2 ps=sync servers=2"
                                 << "microbatches=2";
+        for (const char* pipeline :
+             {"pp=2 microbatches=2", "pp=4 microbatches=2 schedule=gpipe", "pp=3 microbatches=2 schedule=naive",
+              "pp=2 vpp=2 microbatches=2", "pp=2 microbatches=2 schedule=zb", "pp=2 microbatches=2 schedule=zbv",
+              "pp=2 microbatches=2 fuse=0 inplace=0", "pp=2 microbatches=2 offload=activations,parameters"})
+            QTest::newRow(pipeline) << pipeline << "microbatches=2";
+        for (const char* both : {"dp=2 pp=2 microbatches=2 zero=1", "dp=2 pp=2 microbatches=2 zero=3"})
+            QTest::newRow(both) << both << "microbatches=4";
     }
 
     void equalsEqualMicrobatches()

@@ -108,7 +108,12 @@ MeetingServer::~MeetingServer()
 {
     {
         std::unique_lock lock(m_mutex);
-        m_changed.wait_until(lock, m_lostAt.value_or(Clock::now()) + m_timeout, [this] { return m_over; });
+        const auto begin = Clock::now();
+        while (!m_over) { // a rank may be lost while the others are waited for
+            const auto until = m_lostAt.value_or(begin) + m_timeout;
+            if (Clock::now() >= until) break;
+            m_changed.wait_until(lock, until);
+        }
         m_closing = true;
     }
     const std::uint64_t one = 1;
@@ -271,6 +276,7 @@ void MeetingServer::report(const LostRank& lost)
     {
         const std::lock_guard lock(m_mutex);
         m_lostAt = Clock::now();
+        m_changed.notify_all();
     }
     const std::string body = lostBody(lost);
     for (const auto& peer : m_peers)

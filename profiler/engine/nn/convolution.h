@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiler/engine/device/image_operators.h"
+#include "profiler/engine/nn/deferred_work.h"
 #include "profiler/engine/nn/parameter.h"
 
 namespace fourwalls::engine {
@@ -59,8 +60,20 @@ struct Convolution {
         return dx;
     }
 
-    /// weight.gradient += the gradient.
+    /// weight.gradient += the gradient; now, or later if the rank defers weight gradients: then x and dy must keep their
+    /// contents.
     void backwardWeight(ImageContext context, const Tensor& x, const Tensor& dy) const
+    {
+        RankContext& rank = context.rank;
+        if (!rank.deferred) return addWeightGradient(context, x, dy);
+        rank.deferred->add(rank.recorder.layer(),
+                           [convolution = *this, &images = context.images, x, dy](RankContext& later) {
+                               convolution.addWeightGradient({later, images}, x, dy);
+                           });
+    }
+
+private:
+    void addWeightGradient(ImageContext context, const Tensor& x, const Tensor& dy) const
     {
         const PhaseTag tag(context.rank.recorder, Phase::BackwardWeight);
         context.images.convolutionWeightGradient(shapeFor(x.shape()), x, dy, weight->gradient,

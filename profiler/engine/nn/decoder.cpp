@@ -28,7 +28,9 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
         m_embeddingUnit = m_parameters.beginUnit("embedding");
         m_embedding.emplace(rank, m_parameters, spec, seed);
     }
-    if (spec.positions == Positions::Rotary) m_rotary = RotaryTables::make(rank, sequence, spec.headSize());
+    if (spec.positions == Positions::Rotary)
+        m_rotary = RotaryTables::make(rank, sequence,
+                                      spec.latent.keyValueRank > 0 ? spec.latent.rotaryWidth : spec.headSize());
     m_layers.reserve(static_cast<std::size_t>(range.layers));
     for (std::int64_t i = range.firstLayer; i < range.firstLayer + range.layers; ++i) {
         m_layerUnits.push_back(m_parameters.beginUnit("layer " + std::to_string(i)));

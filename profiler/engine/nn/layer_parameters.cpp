@@ -50,6 +50,25 @@ Norm LayerParameters::norm(const std::string& name)
     return n;
 }
 
+Norm LayerParameters::latentNorm(const std::string& name, std::int64_t width)
+{
+    Norm n;
+    n.kind = NormKind::RmsNorm;
+    n.gain = &m_list.addVector(m_rank, m_layer + name + ".weight", width, 1.0);
+    n.gain->partialOverTensor = rowsAreCut(m_rank);
+    return n;
+}
+
+Linear LayerParameters::whole(const std::string& name, std::int64_t in, std::int64_t out)
+{
+    Linear l;
+    l.fuse = m_fuse;
+    const std::string full = m_layer + name + ".weight";
+    l.weight = &m_list.addMatrix(m_rank, m_seed, full, in, out, kDeviation, {{full, 0, out, llama() || bert()}});
+    l.weight->partialOverTensor = rowsAreCut(m_rank);
+    return l;
+}
+
 ColumnLinear LayerParameters::column(const std::string& name, std::int64_t in,
                                      const std::vector<std::int64_t>& sections, const std::vector<Piece>& pieces,
                                      bool withBiases)

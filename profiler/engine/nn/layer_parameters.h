@@ -45,6 +45,10 @@ public:
     bool bert() const { return usesBertNames(m_spec); }
 
     Norm norm(const std::string& name);
+    /// An RMS norm of a latent of that width (latent attention).
+    Norm latentNorm(const std::string& name, std::int64_t width);
+    /// A matrix that every rank of the tensor group holds whole, without a bias; its products are taken of held rows.
+    Linear whole(const std::string& name, std::int64_t in, std::int64_t out);
     /// Columns cut over the tensor group, each of the `sections` (widths side by side) for itself.
     ColumnLinear column(const std::string& name, std::int64_t in, const std::vector<std::int64_t>& sections,
                         const std::vector<Piece>& pieces, bool biases);

@@ -18,7 +18,7 @@ struct Batch {
     Tensor inputs, targets;
     std::int64_t samples = 0;
     double targetShare = 1; ///< of the targets those that count; the others (masked-token loss) are -1
-    Tensor rows = {}; ///< [samples, tables * look-ups per table] of I32
+    Tensor rows = {};       ///< [samples, tables * look-ups per table] of I32
 };
 
 /// Where a chunk lies in the network.
@@ -43,6 +43,12 @@ public:
     virtual ParameterList& parameters() = 0;
     /// Shape of what the chunk before this one gives for a micro-batch, in the compute type. Not for the first chunk.
     virtual Shape inputShape(const RankContext& rank, std::int64_t samples) const = 0;
+    /// A tensor for what comes from a neighbouring chunk: an input, or the gradient of an output; in the order of elements
+    /// in which the chunks hand them on.
+    virtual Tensor makeIncoming(const RankContext& rank, const Shape& shape, MemoryCategory category) const
+    {
+        return Tensor::make(rank.allocator, shape, rank.format.compute, category);
+    }
     /// Runs the trunk of the chunk and returns what the other two calls need. input: the output of the chunk before;
     /// undefined for the first chunk, which reads batch.inputs.
     virtual std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) = 0;

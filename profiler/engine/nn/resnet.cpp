@@ -5,6 +5,7 @@
 #include "profiler/engine/nn/offloaded_layers.h"
 
 #include <cassert>
+#include <numeric>
 #include <string>
 
 namespace fourwalls::engine {
@@ -48,6 +49,19 @@ std::optional<ResNetShape> ResNetShape::of(const ResNetSpec& spec)
     return shape;
 }
 
+std::int64_t ResNetShape::totalBlocks() const
+{
+    return std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0});
+}
+
+Shape ResNetShape::blockOutput(std::int64_t index, std::int64_t images) const
+{
+    std::size_t stage = 0;
+    for (std::int64_t end = blocks[0]; stage + 1 < blocks.size() && index >= end;) end += blocks[++stage];
+    const std::int64_t size = imageSize / 4 >> stage;
+    return {images, (width << stage) * Bottleneck::kExpansion, size, size};
+}
+
 std::int64_t ResNetShape::keptElements() const
 {
     const auto square = [](std::int64_t size) { return size * size; };
@@ -83,13 +97,19 @@ struct ResNet::State final : ForwardState {
 };
 
 ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t seed, bool fuse,
-               ConvolutionAlgorithm algorithm)
+               ConvolutionAlgorithm algorithm, std::optional<ChunkRange> range)
     : m_shape(shape)
+    , m_range(range.value_or(ChunkRange{0, shape.totalBlocks(), true, true}))
     , m_images(makeImageOperators(rank.device, rank.format, algorithm))
 {
-    m_stemUnit = m_parameters.beginUnit("stem");
-    m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
-    m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true, fuse);
+    if (m_range.first) {
+        m_stemUnit = m_parameters.beginUnit("stem");
+        m_stem = makeConvolution(rank, m_parameters, "conv1", 3, shape.width, 7, 2, seed);
+        m_stemNorm = BatchNorm::make(rank, m_parameters, "bn1", shape.width, true, fuse);
+    }
+    const auto held = [this](std::int32_t layer) {
+        return layer > m_range.firstLayer && layer <= m_range.firstLayer + m_range.layers;
+    };
     std::int64_t channels = shape.width;
     std::int32_t layer = 1;
     for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
@@ -97,12 +117,16 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
         for (std::int64_t block = 0; block < shape.blocks[stage]; ++block) {
             assert(block < kMostBlocks);
             const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-            m_blockUnits.push_back(m_parameters.beginUnit(blockLabel(stage, block)));
-            m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer++, channels, width, stride, fuse,
-                                  seed);
+            if (held(layer)) {
+                m_blockUnits.push_back(m_parameters.beginUnit(blockLabel(stage, block)));
+                m_blocks.emplace_back(rank, m_parameters, blockLabel(stage, block), layer, channels, width, stride,
+                                      fuse, seed);
+            }
+            ++layer;
             channels = width * Bottleneck::kExpansion;
         }
     }
+    if (!m_range.last) return;
     m_headUnit = m_parameters.beginUnit("head");
     // Small first logits: every class starts about equally likely.
     m_head.weight = &m_parameters.addMatrix(rank, seed, "fc.weight", channels, shape.classes, 0.01,
@@ -112,44 +136,62 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
 
 Shape ResNet::inputShape(const RankContext&, std::int64_t samples) const
 {
-    return {samples, 3, m_shape.imageSize, m_shape.imageSize};
+    if (m_range.first) return {samples, 3, m_shape.imageSize, m_shape.imageSize};
+    return m_shape.blockOutput(m_range.firstLayer - 1, samples);
 }
 
-std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& batch, const Tensor&)
+Tensor ResNet::makeIncoming(const RankContext& rank, const Shape& shape, MemoryCategory category) const
 {
-    auto state = std::make_unique<State>();
+    return m_images->make(shape, rank.format.compute, category);
+}
+
+Tensor ResNet::stemForward(RankContext& rank, const Batch& batch, State& state) const
+{
     const ImageContext context{rank, *m_images};
-    Tensor x;
     rank.enter(m_stemUnit, UnitPass::Forward);
+    Tensor x;
     {
         const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
         {
             const Scope op(rank.recorder, SliceKind::Operator, "conv1");
-            state->image = m_images->arrange(batch.inputs);
-            state->stemConv = m_stem.forward(context, state->image);
+            state.image = m_images->arrange(batch.inputs);
+            state.stemConv = m_stem.forward(context, state.image);
         }
         {
             const Scope op(rank.recorder, SliceKind::Operator, "bn1");
-            state->stemNorm = m_stemNorm.forward(context, state->stemConv, state->stemStats);
+            state.stemNorm = m_stemNorm.forward(context, state.stemConv, state.stemStats);
         }
         const Scope op(rank.recorder, SliceKind::Operator, "maxpool");
-        const PoolingShape pool = stemPool(state->stemNorm.shape());
+        const PoolingShape pool = stemPool(state.stemNorm.shape());
         x = context.activation(pool.output());
-        state->positions = m_images->maxPool(pool, state->stemNorm, x);
+        state.positions = m_images->maxPool(pool, state.stemNorm, x);
     }
     rank.leave(m_stemUnit, UnitPass::Forward);
+    return x;
+}
+
+std::unique_ptr<ForwardState> ResNet::forward(RankContext& rank, const Batch& batch, const Tensor& input)
+{
+    auto state = std::make_unique<State>();
+    const ImageContext context{rank, *m_images};
+    Tensor x = m_range.first ? stemForward(rank, batch, *state) : input;
     state->blocks.resize(m_blocks.size());
+    // The pass through the last block of all comes back at once.
+    const std::size_t leaving = m_blocks.size() - (m_range.last ? 1 : 0);
     for (std::size_t i = 0; i < m_blocks.size(); ++i) {
         rank.enter(m_blockUnits[i], UnitPass::Forward);
         x = m_blocks[i].forward(context, x, state->blocks[i]);
         if (rank.evaluating)
             state->blocks[i] = {};
-        else if (rank.offloaded && i + 1 < m_blocks.size()) // the pass through the last one comes back at once
+        else if (rank.offloaded && i < leaving)
             state->away.leave(rank, i, m_blocks[i].layer(), state->blocks[i]);
         rank.leave(m_blockUnits[i], UnitPass::Forward);
     }
-    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
-                      static_cast<std::int32_t>(m_blocks.size()) + 1);
+    if (!m_range.last) {
+        state->output = x;
+        return state;
+    }
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, headLayer());
     const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
     state->last = x.shape();
     state->features = rank.activation({x.shape()[0], x.shape()[1]});
@@ -174,8 +216,7 @@ double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forward
     auto& state = static_cast<State&>(forwardState);
     const auto n = static_cast<double>(state.features.rows());
     rank.enter(m_headUnit, UnitPass::Backward);
-    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
-                      static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, headLayer());
     const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
     double sum = 0;
     Tensor dLogits = headLoss(rank, batch, state, lossScale / n, sum);
@@ -197,8 +238,7 @@ double ResNet::loss(RankContext& rank, const Batch& batch, ForwardState& forward
 double ResNet::evaluate(RankContext& rank, const Batch& batch, ForwardState& forwardState)
 {
     auto& state = static_cast<State&>(forwardState);
-    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
-                      static_cast<std::int32_t>(m_blocks.size()) + 1);
+    const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, headLayer());
     const Scope op(rank.recorder, SliceKind::Operator, "fc and loss");
     rank.enter(m_headUnit, UnitPass::Head);
     double sum = 0;
@@ -207,14 +247,13 @@ double ResNet::evaluate(RankContext& rank, const Batch& batch, ForwardState& for
     return sum / static_cast<double>(state.features.rows());
 }
 
-Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState, const Tensor&)
+Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardState, const Tensor& dOutput)
 {
     auto& state = static_cast<State&>(forwardState);
     const ImageContext context{rank, *m_images};
-    Bottleneck::GradientSum d;
-    {
-        const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None,
-                          static_cast<std::int32_t>(m_blocks.size()) + 1);
+    Bottleneck::GradientSum d{dOutput, {}};
+    if (m_range.last) {
+        const Scope layer(rank.recorder, SliceKind::Layer, "head", Phase::None, headLayer());
         const Scope op(rank.recorder, SliceKind::Operator, "avgpool");
         d.main = context.temporary(state.last);
         m_images->averagePoolGradient(state.gradient, d.main);
@@ -226,7 +265,18 @@ Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardSt
         d = m_blocks[i].backward(context, std::move(d), state.blocks[i]);
         rank.leave(m_blockUnits[i], UnitPass::Backward);
     }
+    if (m_range.first) {
+        stemBackward(rank, state, std::move(d));
+        return {};
+    }
+    const Scope op(rank.recorder, SliceKind::Operator, "residual");
+    rank.device.add(d.main, d.other, d.main);
+    return d.main;
+}
 
+void ResNet::stemBackward(RankContext& rank, State& state, Bottleneck::GradientSum d) const
+{
+    const ImageContext context{rank, *m_images};
     rank.enter(m_stemUnit, UnitPass::Backward);
     const Scope layer(rank.recorder, SliceKind::Layer, "stem", Phase::None, 0);
     Tensor up;
@@ -253,7 +303,6 @@ Tensor ResNet::backward(RankContext& rank, const Batch&, ForwardState& forwardSt
         state.image.reset();
     }
     rank.leave(m_stemUnit, UnitPass::Backward);
-    return {};
 }
 
 } // namespace fourwalls::engine

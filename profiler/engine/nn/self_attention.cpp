@@ -30,6 +30,14 @@ SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const 
 {
     using Pieces = std::vector<LayerParameters::Piece>;
     const TransformerSpec& spec = p.spec();
+    if (spec.latent.keyValueRank > 0) {
+        m_latent.emplace(rank, p);
+        const std::int64_t heads = spec.heads / tensorRanks(rank);
+        m_shape = {0, 0, heads, heads, m_latent->headWidth(), spec.causal};
+        m_projection = p.row("attn.c_proj", spec.heads * spec.latent.valueWidth, spec.hidden,
+                             p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), false);
+        return;
+    }
     const std::int64_t c = spec.hidden, d = spec.headSize(), queryWidth = spec.heads * d, keyWidth = spec.kvHeads * d;
     m_shape = {0, 0, spec.heads / tensorRanks(rank), spec.kvHeads / tensorRanks(rank), d, spec.causal};
     Pieces pieces{{"attn.c_attn", queryWidth + 2 * keyWidth}};
@@ -57,14 +65,16 @@ Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& 
 {
     const std::int64_t n = allRows(rank, x.rows());
     const AttentionCore core = coreFor(rank, batch, n);
-    s.input = x;
     s.batch = batch;
-    {
+    if (m_latent) {
+        s.qkv = m_latent->forward(rank, x, core.shape.sequence, rotary, s.latent);
+    } else {
+        s.input = x;
         const Scope op(rank.recorder, SliceKind::Operator, "attention.qkv");
         s.qkv = rank.activation({n, m_shape.width()});
         m_qkv.forward(rank, x, s.qkv);
     }
-    if (rotary.defined()) {
+    if (rotary.defined() && !m_latent) {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.rotary");
         rank.device.rotary(core.shape, s.qkv, rotary.cosines, rotary.sines, false);
     }
@@ -72,7 +82,7 @@ Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& 
     if (m_options.recompute == Recompute::Selective) s.core = {};
     const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");
     Tensor y = rank.activation(x.shape());
-    m_projection.forward(rank, s.attended, y, residual);
+    m_projection.forward(rank, m_latent ? m_latent->valuesOf(rank, s.attended) : s.attended, y, residual);
     return y;
 }
 
@@ -82,7 +92,8 @@ Tensor SelfAttention::backward(RankContext& rank, const Tensor& dy, const Rotary
     Tensor up; // the gradient on its way down
     {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");
-        up = m_projection.backward(rank, s.attended, dy);
+        up = m_projection.backward(rank, m_latent ? m_latent->valuesOf(rank, s.attended) : s.attended, dy);
+        if (m_latent) up = m_latent->filled(rank, up);
     }
     if (m_options.recompute == Recompute::Selective) {
         // What the core returned was kept for the projection; only what it keeps for itself is needed again.
@@ -92,6 +103,7 @@ Tensor SelfAttention::backward(RankContext& rank, const Tensor& dy, const Rotary
     up = core.backward(rank, s.qkv, s.attended, s.core, up);
     s.qkv.reset();
     s.attended.reset();
+    if (m_latent) return m_latent->backward(rank, up, core.shape.sequence, rotary, s.latent);
     if (rotary.defined()) {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.rotary");
         rank.device.rotary(core.shape, up, rotary.cosines, rotary.sines, true);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention block of a transformer layer: queries, keys and values from one product, rotary positions, the
-// attention core, projection, residual. Heads are cut over the tensor group, positions over the context group.
+// The attention block of a transformer layer: queries, keys and values from one product (or from latents), rotary
+// positions, the attention core, projection, residual. Heads are cut over the tensor group, positions over the context group.
 #pragma once
 
 #include "profiler/engine/nn/attention.h"
+#include "profiler/engine/nn/latent_projections.h"
 #include "profiler/engine/nn/layer_parameters.h"
+
+#include <optional>
 
 namespace fourwalls::engine {
 
@@ -25,6 +28,7 @@ public:
 
     struct Saved {
         Tensor input, qkv, attended;
+        LatentProjections::Saved latent; ///< in place of the input
         AttentionCore::Saved core;
         std::int64_t batch = 0;
 
@@ -32,6 +36,7 @@ public:
         void forEachTensor(F f)
         {
             for (Tensor* tensor : {&input, &qkv, &attended}) f(*tensor);
+            latent.forEachTensor(f);
             core.forEachTensor(f);
         }
     };
@@ -48,6 +53,7 @@ private:
     AttentionShape m_shape; ///< this rank's heads; batch and sequence follow from the input
     ComputeOptions m_options;
     ColumnLinear m_qkv;
+    std::optional<LatentProjections> m_latent; // in place of it
     RowLinear m_projection;
 };
 

@@ -5,6 +5,7 @@
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/safetensors.h"
 
+#include <algorithm>
 #include <map>
 
 namespace fourwalls::engine {
@@ -51,12 +52,19 @@ Status saveCheckpoint(RankContext& rank, const RunSpec& spec, const std::string&
         rank.groups->world->allReduce(values);
         if (writes) p->weight = values;
     }
-    if (!writes) return {};
-    // Running statistics are those of the rank that writes.
+    // Running statistics are those of the first copy of the network: every stage has its own.
     const auto buffers = buffersOf(chunks);
-    for (std::size_t i = 0; i < list.buffers().size() && i < buffers.size(); ++i)
-        list.buffers()[i]->weight = buffers[i]->weight;
-    return saveWeights(directory, list);
+    for (const auto& statistics : list.buffers()) {
+        const Tensor values =
+            Tensor::make(rank.allocator, statistics->shape, rank.format.master, MemoryCategory::CommBuffers);
+        rank.device.zero(values);
+        const auto held = std::find_if(buffers.begin(), buffers.end(),
+                                       [&](const Parameter* buffer) { return buffer->name == statistics->name; });
+        if (held != buffers.end() && rank.groups->gradient->index() == 0) rank.device.convert((*held)->weight, values);
+        rank.groups->world->allReduce(values);
+        statistics->weight = values;
+    }
+    return writes ? saveWeights(directory, list) : Status();
 }
 
 Status loadCheckpoint(RankContext& rank, const std::string& directory, ParameterStore& store,

@@ -21,6 +21,21 @@ Error misfit(const std::string& field, std::string what, std::string hint)
     return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
 }
 
+Status checkLatent(const TransformerSpec& t)
+{
+    const LatentAttentionSpec& l = t.latent;
+    if (t.positions != Positions::Rotary || l.rotaryWidth < 2 || l.rotaryWidth % 2 != 0)
+        return misfit("latent_attention", "latent attention needs rotary positions of an even width",
+                      "positions rotary and a rotary_width such as 64");
+    if (t.kvHeads != t.heads)
+        return misfit("kv_heads", "latent attention has keys and values for every head", "as many as heads");
+    if (t.biases) return misfit("biases", "latent attention has no biases", "biases false");
+    if (l.valueWidth < 1 || l.valueWidth > t.headSize() + l.rotaryWidth)
+        return misfit("value_width", "values must not be wider than keys (head width and rotary part)",
+                      "a value_width such as the head width");
+    return {};
+}
+
 Status checkTransformer(const TransformerSpec& t)
 {
     if (t.positions == Positions::Alibi)
@@ -30,16 +45,14 @@ Status checkTransformer(const TransformerSpec& t)
     if (t.hasExperts() && (t.mixture.topK < 1 || t.mixture.topK > t.mixture.experts || t.mixture.expertHidden < 1))
         return misfit("mixture", "a token must visit at least one expert and at most all",
                       "top_k from 1 to the number of experts");
-    if (t.latent.keyValueRank > 0)
-        return Error{ErrorCode::Unsupported, "the engine has no latent attention", "latent_attention",
-                     "heads with keys and values of their own (kv_heads)"};
+    if (t.latent.keyValueRank > 0) FOURWALLS_TRY(checkLatent(t));
     if (t.layers < 1 || t.hidden < 1 || t.heads < 1 || t.kvHeads < 1 || t.ffnHidden < 1)
         return misfit("model", "layers and widths must be positive", "a complete model description");
     if (t.headWidth == 0 && t.hidden % t.heads != 0)
         return misfit("heads", "heads do not divide the hidden width", "a divisor of hidden");
     if (t.heads % t.kvHeads != 0)
         return misfit("kv_heads", "key/value heads do not divide the heads", "a divisor of heads");
-    if (t.positions == Positions::Rotary && t.headSize() % 2 != 0)
+    if (t.positions == Positions::Rotary && t.latent.keyValueRank == 0 && t.headSize() % 2 != 0)
         return misfit("heads", "rotary positions need an even head width", "another number of heads");
     if (t.vocabulary < 256)
         return misfit("vocabulary", "every byte is a token, so there must be at least 256", "vocabulary 256");
@@ -89,10 +102,15 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
 {
     FOURWALLS_TRY(checkNetwork(spec));
     Network network;
+    const PipelineShape shape = pipelineShape(spec.plan);
+    const int stage = indexIn(rank.groups ? rank.groups->pipeline.get() : nullptr);
     if (const ResNetSpec* resnet = spec.model.resnet()) {
         network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
-        network.chunks.push_back(std::make_unique<ResNet>(rank, *ResNetShape::of(*resnet), spec.training.seed,
-                                                          spec.plan.fuse, spec.plan.convolution));
+        const ResNetShape images = *ResNetShape::of(*resnet);
+        for (int chunk = 0; chunk < shape.chunks; ++chunk)
+            network.chunks.push_back(std::make_unique<ResNet>(rank, images, spec.training.seed, spec.plan.fuse,
+                                                              spec.plan.convolution,
+                                                              chunkRange(shape, stage, chunk, images.totalBlocks())));
         return network;
     }
     if (const RecommendationSpec* recommendation = spec.model.recommendation()) {
@@ -111,8 +129,6 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
         network.data = std::make_unique<TextData>(std::move(text));
     else
         network.data = std::make_unique<MaskedTextData>(std::move(text), transformer.vocabulary, spec.training.seed);
-    const PipelineShape shape = pipelineShape(spec.plan);
-    const int stage = indexIn(rank.groups ? rank.groups->pipeline.get() : nullptr);
     Parameter* table = nullptr; // tied embeddings of a V: first and last position are on one rank
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
         const ChunkRange range = chunkRange(shape, stage, chunk, transformer.layers);

@@ -128,11 +128,13 @@ Tensor PipelineExecutor::receive(const PipelineTransfer& transfer)
     const bool activation = transfer.tensor == PipelineTensor::Activation;
     const auto chunk = static_cast<std::int32_t>(m_shape.chunkOf(transfer.toPosition));
     const PhaseTag tag(m_rank.recorder, phaseOf(transfer));
+    const TrainingModel& model = *m_chunks[static_cast<std::size_t>(chunk)];
     Tensor tensor;
     if (activation) // a gradient comes only for what has gone forward here
-        tensor = m_rank.activation(m_chunks[static_cast<std::size_t>(chunk)]->inputShape(m_rank, m_samples));
+        tensor = model.makeIncoming(m_rank, model.inputShape(m_rank, m_samples), MemoryCategory::Activations);
     else
-        tensor = m_rank.temporary(m_inFlight.at({transfer.microbatch, chunk}).output);
+        tensor =
+            model.makeIncoming(m_rank, m_inFlight.at({transfer.microbatch, chunk}).output, MemoryCategory::Temporaries);
     m_rank.groups->pipeline->receive(tensor, transfer.fromStage);
     return tensor;
 }

@@ -116,10 +116,28 @@ class DecoderTest : public QObject {
                           biases ? "biases" : "no-biases", tied ? "tied" : "untied", fused ? "fused" : "unfused")
                 << rotary << swiglu << rms << (grouped ? 2 : 4) << biases << tied << fused;
         }
+        // Of these the fourth column is the rank of the queries' latent.
+        for (const int queryRank : {0, 6})
+            for (const bool fused : {false, true})
+                QTest::addRow("latent attention, queries %s, %s", queryRank ? "too" : "directly",
+                              fused ? "fused" : "unfused")
+                    << true << true << true << queryRank << false << false << fused;
+    }
+
+    static TransformerSpec latentSpec(int queryRank)
+    {
+        TransformerSpec s = specOf(true, true, true, 4, false, false);
+        s.headWidth = 3;
+        s.latent = {queryRank, 7, 4, 5}; // keys of 7 columns, values of 5
+        return s;
     }
 
     static TransformerSpec specOfRow()
     {
+        if (QTest::currentDataTag() && std::string(QTest::currentDataTag()).starts_with("latent")) {
+            QFETCH(int, kvHeads);
+            return latentSpec(kvHeads);
+        }
         QFETCH(bool, rotary);
         QFETCH(bool, swiglu);
         QFETCH(bool, rms);

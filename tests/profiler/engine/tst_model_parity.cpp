@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other kinds of network over ranks against one rank, in double: encoders with masked tokens, mixtures of experts
-// (with equal micro-batches, whose tokens share an auxiliary loss), recommendation.
+// (with equal micro-batches, whose tokens share an auxiliary loss), latent attention, recommendation.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parity_fixture.h"
@@ -33,8 +33,20 @@ RunSpec experts(const std::string& plan)
     t.activation = Activation::SwiGlu;
     t.normalization = Normalization::RmsNorm;
     t.tiedEmbeddings = false;
-    t.headWidth = 6; // four of them are wider than the residual stream
+    t.headWidth = 6;                  // four of them are wider than the residual stream
     t.mixture = {4, 2, 12, 10, 1, 1}; // an expert that all tokens visit; the first layer of three stays dense
+    return spec;
+}
+
+RunSpec latent(const std::string& plan)
+{
+    RunSpec spec = experts(plan);
+    auto& t = std::get<TransformerSpec>(spec.model.architecture);
+    t.layers = 4;
+    t.headWidth = 3;
+    t.biases = false;
+    t.latent = {plan.find("tp") == std::string::npos ? 0 : 6, 5, 4, 6}; // queries from a latent, too, or directly
+    if (plan.find("ep=") == std::string::npos) t.mixture = {};
     return spec;
 }
 
@@ -102,6 +114,23 @@ private slots:
     {
         QFETCH(QString, plan);
         const std::string differs = difference(experts(plan.toStdString()), kDouble, false);
+        QVERIFY2(differs.empty(), differs.c_str());
+    }
+
+    void latentAttention_data()
+    {
+        QTest::addColumn<QString>("plan");
+        for (const char* plan :
+             {"dp=2 zero=3", "tp=2", "tp=4 sp=1 microbatches=2", "dp=2 tp=2 sp=1 zero=2", "cp=2", "tp=2 cp=2 sp=1",
+              "pp=2 microbatches=2 recompute=full", "tp=2 recompute=selective attention=unfused",
+              "tp=2 sp=1 pp=2 schedule=zb microbatches=4", "pp=4 schedule=zb microbatches=4", "dp=2 ep=2 tp=2",
+              "tp=2 fuse=0 inplace=0 offload=activations,parameters"})
+            QTest::addRow("%s", plan) << plan;
+    }
+    void latentAttention()
+    {
+        QFETCH(QString, plan);
+        const std::string differs = difference(latent(plan.toStdString()), kDouble, false);
         QVERIFY2(differs.empty(), differs.c_str());
     }
 

@@ -40,6 +40,7 @@ private slots:
         QTest::newRow("LLaMA") << "llama-tiny" << true;
         QTest::newRow("BERT") << "bert-tiny" << false;
         QTest::newRow("mixture of experts") << "moe-tiny" << false;
+        QTest::newRow("latent attention") << "deepseek-tiny" << false;
     }
 
     void tenLossesAgree()

@@ -165,6 +165,50 @@ private slots:
         QVERIFY(gradientDifference(fast, slow) < gradientTolerance(DType::F32));
     }
 
+    void chunksEqualTheWhole_data()
+    {
+        QTest::addColumn<int>("cut");
+        QTest::addColumn<bool>("deferred");
+        for (int cut = 1; cut < 5; ++cut)
+            for (const bool deferred : {false, true})
+                QTest::addRow("%d blocks and %d%s", cut, 5 - cut, deferred ? ", weight gradients later" : "")
+                    << cut << deferred;
+    }
+
+    void chunksEqualTheWhole()
+    {
+        QFETCH(int, cut);
+        QFETCH(bool, deferred);
+        const ResNetShape shape = smallShape(4);
+        Run whole(DType::F64, shape, 3), other(DType::F64, shape, 3);
+        const double expected = whole.gradients();
+        RankContext& rank = *other.rank->context;
+        ResNet front(rank, shape, 1, true, ConvolutionAlgorithm::Auto, ChunkRange{0, cut, true, false});
+        ResNet back(rank, shape, 1, true, ConvolutionAlgorithm::Auto, ChunkRange{cut, 5 - cut, false, true});
+        const auto first = front.forward(rank, other.batch, {});
+        QVERIFY(first->output.shape() == back.inputShape(rank, 3));
+        const auto second = back.forward(rank, other.batch, first->output);
+        QCOMPARE(back.loss(rank, other.batch, *second, 1.0), expected);
+        DeferredWork later;
+        rank.deferred = deferred ? &later : nullptr;
+        const Tensor between = back.backward(rank, other.batch, *second, {});
+        QVERIFY(between.shape() == first->output.shape());
+        QVERIFY(!front.backward(rank, other.batch, *first, between).defined());
+        rank.deferred = nullptr;
+        QCOMPARE(later.empty(), !deferred);
+        later.run(rank);
+        std::vector<const Parameter*> parts;
+        for (ResNet* chunk : {&front, &back})
+            for (const auto& p : chunk->parameters().all()) parts.push_back(p.get());
+        QCOMPARE(parts.size(), whole.parameters().all().size());
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const Parameter& p = *whole.parameters().all()[i];
+            QCOMPARE(parts[i]->name, p.name);
+            for (std::int64_t j = 0; j < p.gradient.elements(); ++j)
+                QCOMPARE(element(parts[i]->gradient, j), element(p.gradient, j));
+        }
+    }
+
     void microBatchesAddUp()
     {
         // Statistics are those of the micro-batch, so each is a batch of its own; their gradients add up.

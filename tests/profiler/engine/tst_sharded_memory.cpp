@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks hold: weights, gradients and optimizer state of every ZeRO stage and of pipelines against what the papers
-// say, and how many micro-batches a stage of each schedule holds at once.
+// What ranks hold: weights, gradients and optimizer state of every ZeRO stage, of tensor-parallel ranks and of pipelines
+// against what the papers say, and how many micro-batches a stage of each schedule holds at once.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/spec/pipeline_schedule.h"
@@ -84,6 +84,49 @@ private slots:
                      qPrintable(QString::number(peak(memory, MemoryCategory::Gradients) / gradients)));
             QVERIFY2(off(MemoryCategory::OptimizerState, states) < 0.02,
                      qPrintable(QString::number(peak(memory, MemoryCategory::OptimizerState) / states)));
+        }
+    }
+
+    void tensorRanksHoldTheirPart_data()
+    {
+        QTest::addColumn<QString>("plan");
+        for (const char* plan : {"tp=2", "tp=4", "tp=2 sp=1", "tp=2 recompute=full", "recompute=full",
+                                 "recompute=selective attention=unfused", "tp=2 pp=2 microbatches=2 recompute=full"})
+            QTest::newRow(plan) << plan;
+    }
+
+    void tensorRanksHoldTheirPart()
+    {
+        QFETCH(QString, plan);
+        const RunSpec spec = memorySpec(plan.toStdString(), Optimizer::AdamW);
+        const PlanOutcome outcome = runPlan(spec, kSingle);
+        QVERIFY2(outcome.error.empty(), outcome.error.c_str());
+        // Shoeybi et al. 2019, section 3: matrices and the table are cut, with the biases of what is cut by columns; norms,
+        // positions and the biases behind the sums are whole. Recomputation changes none of it.
+        const auto ends = [](const std::string& name, const char* end) { return name.ends_with(end); };
+        const std::size_t stages = static_cast<std::size_t>(spec.plan.pp),
+                          tensor = static_cast<std::size_t>(spec.plan.tp);
+        std::vector<double> held(stages);
+        for (const auto& [name, values] : outcome.weights) {
+            const bool cut = name.find("wte") != std::string::npos || name.find("c_attn") != std::string::npos ||
+                             name.find("c_fc") != std::string::npos || ends(name, "c_proj.weight");
+            const auto elements = static_cast<double>(values.size()) / (cut ? static_cast<double>(tensor) : 1);
+            const std::size_t layer = name.find(".h.");
+            if (layer != std::string::npos)
+                held[static_cast<std::size_t>(name[layer + 3] - '0') * stages / 4] += elements;
+            else if (name.find("wte") != std::string::npos && stages > 1)
+                held.front() += elements, held.back() += elements; // tied: a copy on either end
+            else
+                (name.find("ln_f") != std::string::npos ? held.back() : held.front()) += elements;
+        }
+        for (std::size_t rank = 0; rank < outcome.memory.size(); ++rank) { // tensor ranks are counted fastest
+            const double bytes = 4 * held[rank / tensor];
+            const auto off = [&](MemoryCategory category, double expected) {
+                return std::abs(peak(outcome.memory[rank], category) / expected - 1);
+            };
+            QVERIFY(off(MemoryCategory::Weights, bytes) < 0.02);
+            QVERIFY(off(MemoryCategory::Gradients, bytes) < 0.02);
+            QVERIFY(off(MemoryCategory::OptimizerState, 2 * bytes) < 0.02);
         }
     }
 
