@@ -32,4 +32,8 @@ Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions&
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options);
 
+/// Spools of the collector (docs/collector.md), one per process of a run.
+Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> spoolFacts(const std::string& path, const ImportOptions& options);
+
 } // namespace fourwalls::importers

@@ -3,6 +3,7 @@
 #include "model/import/byte_source.h"
 #include "model/import/import_format.h"
 #include "model/import/joined_import.h"
+#include "model/import/spool_beside.h"
 #include "model/import/tar_archive.h"
 
 #include <algorithm>
@@ -77,6 +78,15 @@ const ImportFormat* formatOf(std::string_view beginning)
     return nullptr;
 }
 
+/// Snapshots that lie beside spools and can be one (a job that was killed may leave an empty file).
+void addSnapshotsBeside(const std::vector<std::string>& spools, std::vector<std::string>& snapshots)
+{
+    for (std::string& path : snapshotsBeside(spools)) {
+        const auto beginning = beginningOf(path);
+        if (beginning.ok() && isPickle(*beginning)) snapshots.push_back(std::move(path));
+    }
+}
+
 /// One line: a library's own words may repeat what a damaged file holds.
 Error oneLine(Error error)
 {
@@ -115,6 +125,7 @@ Result<std::vector<std::string>> withoutArchives(const std::vector<std::string>&
 const std::vector<ImportFormat>& importFormats()
 {
     static const std::vector<ImportFormat> kFormats{
+        {"Fourwalls spool", isSpool, openSpools, spoolFacts},
         {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
@@ -141,8 +152,13 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
                          "import them one by one; only memory snapshots can be joined with another format"};
         kernels = format;
     }
+    // Spools come with the snapshots that were taken beside them.
+    if (kernels && kernels->open == openSpools && byFormat.size() == 1)
+        for (const ImportFormat& format : importFormats())
+            if (format.open == openSnapshots) addSnapshotsBeside(byFormat[kernels], byFormat[&format]);
     std::unique_ptr<TraceImport> opened, buffers;
     for (const auto& [format, files] : byFormat) {
+        if (files.empty()) continue;
         auto import = format->open(files, options);
         if (!import.ok()) return oneLine(import.error());
         (format == kernels ? opened : buffers) = std::move(*import);

@@ -2,6 +2,7 @@
 // Two imports behind one header, each writing through its own placement.
 #include "model/import/joined_import.h"
 
+#include "model/import/categorising_sink.h"
 #include "model/import/placed_sink.h"
 
 #include <algorithm>
@@ -37,10 +38,14 @@ public:
             if (options.progress) part.progress = [&options, from, width](double fraction) { options.progress(from + width * fraction); };
             return part;
         };
-        PlacedSink kernels(sink, m_kernelsAt);
+        OptimizerRuns runs;
+        CategorisingSink watched(sink, runs, false);
+        PlacedSink kernels(watched, m_kernelsAt);
         FOURWALLS_TRY(m_kernels->write(kernels, share(0, kKernelShare)));
-        PlacedSink buffers(sink, m_buffersAt);
+        CategorisingSink held(sink, runs, true);
+        PlacedSink buffers(held, m_buffersAt);
         FOURWALLS_TRY(m_buffers->write(buffers, share(kKernelShare, 1 - kKernelShare)));
+        held.release();
         if (m_sameClock)
             sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns, "from the start of the other profile to the snapshot's, by the system clock"});
         else

@@ -4,6 +4,7 @@
 
 #include "model/import/placed_sink.h"
 #include "model/import/run_collectives.h"
+#include "model/import/spool_beside.h"
 
 #include <algorithm>
 #include <limits>
@@ -42,7 +43,7 @@ struct Part {
 
     const TraceInfo& info() const { return trace->info(); }
     /// Sequence numbers and group names are the job's, not one file's.
-    bool numbered() const { return info().header.source != TraceSource::Imported; }
+    bool numbered() const { return info().header.source != TraceSource::Imported && !hasAudit(info(), kCollectivesUnnumbered); }
     bool memoryOnly() const { return info().header.source == TraceSource::Imported && info().header.computeLabel == "none"; }
 };
 

@@ -152,40 +152,60 @@ double likeness(const std::vector<StreamKernel>& kernels, const std::vector<bool
     return alike / judged * (known ? static_cast<double>(withOptimizer) / static_cast<double>(stretches) : 1);
 }
 
-/// Where in the period a step begins: the candidate (one per place in the period) behind the optimizer's kernels, or
-/// behind the longest gap.
-std::size_t beginning(const std::vector<Occurrences>& list, const Cluster& cluster, const std::vector<StreamKernel>& kernels,
-                      const std::vector<bool>& isOptimizer, std::size_t count, bool& byOptimizer)
+/// Where a step begins behind an optimizer: for every occurrence (one per step) the next place at which a run of its
+/// kernels ends that is followed by a third of a step without any. Empty unless most occurrences have one.
+std::vector<std::size_t> behindOptimizer(const std::vector<StreamKernel>& kernels, const std::vector<bool>& isOptimizer, const std::vector<std::size_t>& at,
+                                         std::size_t period)
 {
-    std::vector<std::size_t> nextOptimizer(count + 1, count);
-    for (std::size_t i = count; i-- > 0;)
-        nextOptimizer[i] = isOptimizer[static_cast<std::size_t>(kernels[i].name)] ? i : nextOptimizer[i + 1];
-    const std::size_t most = list[cluster.best].at.size(), period = list[cluster.best].period;
+    const std::size_t count = kernels.size();
+    const auto optimizer = [&](std::size_t i) { return isOptimizer[static_cast<std::size_t>(kernels[i].name)]; };
+    std::vector<std::size_t> ends;      // one past the last kernel of a run
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!optimizer(i)) continue;
+        std::size_t next = i + 1;
+        const std::size_t far = std::min(count, i + 1 + period / 3);
+        while (next < far && !optimizer(next)) ++next;
+        if (next == far) ends.push_back(i + 1);
+    }
+    std::vector<std::size_t> begins;
+    std::size_t missing = 0;
+    for (const std::size_t from : at) {
+        const auto end = std::lower_bound(ends.begin(), ends.end(), from);
+        if (end == ends.end() || *end > from + period + period / 10) ++missing;
+        else if (begins.empty() || *end > begins.back()) begins.push_back(*end);
+    }
+    if (missing * 5 > at.size() || begins.size() + missing + at.size() / 5 < at.size()) return {};
+    return begins;
+}
+
+/// The occurrences in front of which the stream rests longest: where the host prepares the next step.
+std::size_t behindGap(const std::vector<Occurrences>& list, const Cluster& cluster, const std::vector<StreamKernel>& kernels)
+{
+    const std::size_t most = list[cluster.best].at.size();
     std::size_t chosen = cluster.best;
-    std::int64_t widest = -1, longest = -1;
-    byOptimizer = false;
+    std::int64_t widest = -1;
     for (std::size_t i = cluster.first; i < cluster.last; ++i) {
-        const Occurrences& each = list[i];
-        if (each.at.size() + 1 < most) continue;
-        std::vector<std::int64_t> gaps, runs;
-        std::size_t behind = 0;
-        for (const std::size_t at : each.at) {
-            if (at == 0) continue;
-            gaps.push_back(std::max<std::int64_t>(0, kernels[at].start - kernels[at - 1].end));
-            runs.push_back(static_cast<std::int64_t>(nextOptimizer[at] - at));
-            if (nextOptimizer[at - 1] == at - 1 && nextOptimizer[at] != at) ++behind;
-        }
-        if (gaps.empty()) continue;
-        const std::int64_t run = upperMedian(runs), gap = upperMedian(gaps);
-        const bool optimizer = behind * 5 > gaps.size() * 4 && run * 3 > static_cast<std::int64_t>(period);
-        if (optimizer ? (!byOptimizer || run > longest) : (!byOptimizer && gap > widest)) {
-            chosen = i;
-            byOptimizer = optimizer;
-            longest = optimizer ? run : longest;
-            widest = gap;
-        }
+        if (list[i].at.size() + 1 < most) continue;
+        std::vector<std::int64_t> gaps;
+        for (const std::size_t at : list[i].at)
+            if (at > 0) gaps.push_back(std::max<std::int64_t>(0, kernels[at].start - kernels[at - 1].end));
+        if (gaps.empty() || upperMedian(gaps) <= widest) continue;
+        widest = upperMedian(gaps);
+        chosen = i;
     }
     return chosen;
+}
+
+/// All occurrences of a window that was found in the first `searched` kernels.
+std::vector<std::size_t> everywhere(const Occurrences& found, const std::vector<StreamKernel>& kernels, std::size_t searched)
+{
+    if (searched >= kernels.size()) return found.at;
+    const std::vector<std::uint64_t> all = hashes(kernels, kernels.size(), found.window);
+    const std::uint64_t wanted = all[found.at.front()];
+    std::vector<std::size_t> at;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i] == wanted) at.push_back(i);
+    return at;
 }
 
 /// A step that the window cuts has the kernels of a step. A short rest with others means that what repeats is something
@@ -222,7 +242,8 @@ std::optional<FoundPeriod> findPeriod(const std::vector<StreamKernel>& kernels, 
     for (Cluster& cluster : clusters) {
         const Occurrences& each = list[cluster.best];
         cluster.likeness = likeness(kernels, isOptimizer, each.at);
-        cluster.covered = static_cast<double>(each.at.back() - each.at.front() + each.period) / static_cast<double>(count);
+        // Before the first step a job prepares itself, with any number of kernels; behind it there are steps.
+        cluster.covered = static_cast<double>(each.at.back() - each.at.front() + each.period) / static_cast<double>(count - each.at.front());
         best = std::max(best, quality(cluster));
     }
     if (best < kAlike) return std::nullopt;
@@ -232,16 +253,11 @@ std::optional<FoundPeriod> findPeriod(const std::vector<StreamKernel>& kernels, 
 
     FoundPeriod found;
     found.likeness = chosen->likeness;
-    const Occurrences& begins = list[beginning(list, *chosen, kernels, isOptimizer, count, found.byOptimizer)];
-    found.kernels = begins.period;
-    found.boundaries = begins.at;
-    if (count < kernels.size()) {
-        const std::vector<std::uint64_t> all = hashes(kernels, kernels.size(), begins.window);
-        const std::uint64_t wanted = all[begins.at.front()];
-        found.boundaries.clear();
-        for (std::size_t i = 0; i < all.size(); ++i)
-            if (all[i] == wanted) found.boundaries.push_back(i);
-    }
+    const Occurrences& anchor = list[chosen->best];
+    found.kernels = anchor.period;
+    found.boundaries = behindOptimizer(kernels, isOptimizer, everywhere(anchor, kernels, count), anchor.period);
+    found.byOptimizer = !found.boundaries.empty();
+    if (!found.byOptimizer) found.boundaries = everywhere(list[behindGap(list, *chosen, kernels)], kernels, count);
     // The ends of the stream: whole steps count.
     const std::size_t period = found.kernels;
     const auto whole = [&](std::size_t length) { return length + std::max<std::size_t>(1, period / 50) >= period; };

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spools of the collector as traces: tracks, launches, ranges, steps, NCCL, memory, several ranks, and cut files.
+#include <QtTest>
+
+#ifndef Q_MOC_RUN
+#include "model/import/demangled_name.h"
+#include "model/import/spool_beside.h"
+#include "model/import/step_periodicity.h"
+#include "model/trace/in_memory_trace.h"
+#include "tests/model/import/import_helpers.h"
+#include "tests/model/import/spool_sample.h"
+
+#include <random>
+#endif
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+std::string in(const QTemporaryDir& folder, const char* name) { return folder.path().toStdString() + "/" + name; }
+
+const CollectiveView* collectiveOfRank(const Imported& imported, int rank, CollectiveOp operation)
+{
+    for (const CollectiveView& view : imported.data->collectives)
+        if (view.rank == RankId{rank} && view.record.operation == operation) return &view;
+    return nullptr;
+}
+
+const AuditRecord* audit(const Imported& imported, const std::string& name)
+{
+    for (const AuditRecord& record : imported.data->info.audit)
+        if (record.name == name) return &record;
+    return nullptr;
+}
+
+/// Every kind of record once.
+void addEverything(SpoolSample& spool)
+{
+    spool.thread(1, "python3");
+    spool.thread(2, "pt_autograd_0");
+    spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{1, spool.text("mine")});
+    spool.add(collect::RecordKind::NvtxCategory, collect::NvtxCategory{1, 1, spool.text("loop"), 0});
+    spool.add(collect::RecordKind::Stream, collect::Stream{1, 7, 0, 1});
+    spool.communicator(1, 0xabcd, 2, 0);
+    std::int64_t now = 100;
+    for (int step = 0; step < 4; ++step) now = addStep(spool, now, true, step, 1);
+    collect::Memcpy copy{};
+    copy.start = spool.at(now);
+    copy.end = spool.at(now + 5);
+    copy.size = 4096;
+    copy.context = 1;
+    copy.stream = 7;
+    copy.correlation = spool.nextCorrelation();
+    copy.copyKind = 1;
+    copy.sourceKind = 2;
+    copy.destinationKind = 3;
+    spool.call(now - 1, copy.correlation, 1, "cudaMemcpyAsync_v3020");
+    spool.add(collect::RecordKind::Memcpy, copy);
+    collect::Memset set{};
+    set.start = spool.at(now + 6);
+    set.end = spool.at(now + 7);
+    set.size = 64;
+    set.context = 1;
+    set.stream = 7;
+    spool.add(collect::RecordKind::Memset, set);
+    collect::GraphTrace graph{};
+    graph.start = spool.at(now + 8);
+    graph.end = spool.at(now + 20);
+    graph.graph = 3;
+    graph.context = 1;
+    graph.stream = 7;
+    spool.add(collect::RecordKind::GraphTrace, graph);
+    collect::Synchronization wait{};
+    wait.start = spool.at(now);
+    wait.end = spool.at(now + 9);
+    wait.type = 3;
+    wait.context = 1;
+    wait.stream = 7;
+    spool.add(collect::RecordKind::Synchronization, wait);
+    collect::Overhead overhead{};
+    overhead.start = spool.at(now);
+    overhead.end = spool.at(now + 2);
+    overhead.kind = 2;
+    spool.add(collect::RecordKind::Overhead, overhead);
+    spool.memory(10, 0x1000, 1'000'000, true);
+    spool.memory(20, 0x2000, 500'000, true);
+    spool.memory(now, 0x2000, 500'000, false);
+    spool.memory(now + 1, 0x9000, 250'000, false);                    // was there before
+    collect::VirtualMemory physical{};
+    physical.time = spool.at(30);
+    physical.handle = 5;
+    physical.size = 2'000'000;
+    physical.operation = 1;
+    spool.add(collect::RecordKind::VirtualMemory, physical);
+    spool.add(collect::RecordKind::MemoryPool, collect::MemoryPool{});
+    collect::MemoryInfo info{};
+    info.time = spool.at(50);
+    info.totalBytes = 80'000'000'000;
+    info.freeBytes = 79'990'000'000;
+    info.ownBytes = 3'000'000;
+    spool.add(collect::RecordKind::MemoryInfo, info);
+    collect::NvmlSample sample{};
+    sample.time = spool.at(60);
+    sample.memoryUsed = 12'000'000;
+    sample.memoryTotal = 80'000'000'000;
+    sample.valid = 0x3f;
+    sample.smClockMhz = 1980;
+    sample.powerMilliwatt = 650'000;
+    sample.temperatureC = 61;
+    sample.throttleReasons = 0x4;
+    spool.add(collect::RecordKind::NvmlSample, sample);
+    collect::NvtxEvent mark{};
+    mark.time = spool.at(now);
+    mark.name = spool.text("a mark");
+    mark.thread = 1;
+    spool.add(collect::RecordKind::NvtxMark, mark);
+    collect::NvtxEvent started{};
+    started.time = spool.at(200);
+    started.range = 9;
+    started.name = spool.text("started");
+    spool.add(collect::RecordKind::NvtxRangeStart, started);
+    spool.add(collect::RecordKind::NvtxRangeEnd, collect::NvtxEnd{spool.at(400), 9, 0, 1});
+    spool.push("open", 300);
+    spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(0), 1000, 0, 10});
+    spool.add(collect::RecordKind::Window, collect::Window{spool.at(0), 1, 0});
+    const std::string words = "another profiler holds CUPTI";
+    spool.add(collect::RecordKind::Message, collect::Message{spool.at(1), 39, 2, 2, static_cast<std::uint32_t>(words.size()), 0}, words.data(), words.size());
+    spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(2), 5, 0, 1, 0});
+    collect::OwnCost cost{};
+    cost.callbackNs = 10'000;
+    cost.writerCpuNs = 10'000;
+    spool.add(collect::RecordKind::OwnCost, cost);
+    spool.add(static_cast<collect::RecordKind>(4000), collect::Window{});
+    spool.end(now + 30);
+}
+
+} // namespace
+
+class SpoolImportTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyKindOfRecord()
+    {
+        const QTemporaryDir folder;
+        std::string path;
+        {
+            SpoolSample spool(in(folder, "node0-100-rank0.fwspool"), 0, 2);
+            QVERIFY(spool.created());
+            addEverything(spool);
+            path = spool.path();
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const TraceHeader& header = imported.data->info.header;
+        QCOMPARE(header.source, TraceSource::Recorded);
+        QCOMPARE(header.ranks.front().device, std::string("NVIDIA H100 80GB HBM3"));
+        QCOMPARE(header.ranks.front().host, std::string("node0"));
+
+        const SliceView* added = imported.slice("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
+                                                "(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
+        QVERIFY(added);
+        QCOMPARE(imported.track(*added).name, std::string("stream 7"));
+        QCOMPARE(imported.op(*added).phase, Phase::Forward);
+        QCOMPARE(imported.op(*imported.slice("ampere_sgemm_128x64_nt")).phase, Phase::BackwardInput);
+        QCOMPARE(imported.op(*imported.slice("multi_tensor_apply_kernel<adam>")).phase, Phase::Optimizer);
+        QCOMPARE(imported.op(*imported.slice("Memcpy HtoD")).bytes, std::int64_t{4096});
+        for (const char* name : {"Memset", "CUDA graph 3", "stream wait", "buffer flush", "step 2", "started", "open", "cudaMemcpyAsync", "cudaLaunchKernel"})
+            QVERIFY2(imported.slice(name), name);
+        QCOMPARE(imported.track(*imported.slice("buffer flush")).name, std::string("profiler"));
+
+        QCOMPARE(imported.data->steps.at(RankId{0}).size(), std::size_t{4});
+        QVERIFY(audit(imported, "steps_from_NVTX_ranges"));
+        // 14 kernels and an all-reduce per step, and the copy: each has its arrow.
+        QCOMPARE(imported.data->flows.size(), std::size_t{4 * 15 + 1});
+        QCOMPARE(imported.data->collectives.size(), std::size_t{4});
+        const CollectiveView* reduced = collectiveOfRank(imported, 0, CollectiveOp::AllReduce);
+        QVERIFY(reduced);
+        QCOMPARE(reduced->record.payloadBytes, std::int64_t{4'000'000});
+        QCOMPARE(reduced->record.wireBytes, std::int64_t{4'000'000});
+        QCOMPARE(reduced->record.algorithm, std::string("ring"));
+        QCOMPARE(reduced->record.protocol, std::string("LL128"));
+        QCOMPARE(imported.audit("nccl_kernels_paired"), std::int64_t{4});
+
+        std::int64_t atStart = 0, alive = 0;
+        for (const AllocationView& view : imported.data->allocations.at(RankId{0})) {
+            alive += view.end ? 0 : view.bytes;
+            atStart += view.bytes == 250'000 ? 1 : 0;
+        }
+        QCOMPARE(alive, std::int64_t{3'000'000});
+        QCOMPARE(atStart, std::int64_t{1});
+        QCOMPARE(imported.audit("memory_peak_allocated_rank_0"), std::int64_t{3'750'000});
+        // 12 MB in use, 3 of them the collector's.
+        QCOMPARE(imported.audit("memory_peak_used_rank_0"), std::int64_t{9'000'000});
+        QCOMPARE(imported.audit("collector_message_2"), std::int64_t{1});
+        QCOMPARE(imported.audit("cupti_dropped"), std::int64_t{5});
+        QCOMPARE(imported.audit("unknown_records"), std::int64_t{1});
+        QCOMPARE(imported.audit("invalid_records"), std::int64_t{0});
+        QVERIFY(imported.data->info.closing.recorderOverheadFraction.has_value());
+    }
+
+    void stepsOfAJobThatMarksNone()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "node0-100.fwspool");
+        {
+            SpoolSample spool(path, -1, -1);
+            std::int64_t now = 100;
+            for (int i = 0; i < 30; ++i) spool.launch("weights_init_" + std::to_string(i % 7), now + i * 10, now + i * 10 + 5, 4);
+            now += 400;
+            for (int step = 0; step < 6; ++step) now = addStep(spool, now, false, step);
+            spool.end(now);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const AuditRecord* how = audit(imported, "steps_from_repeating_kernels");
+        QVERIFY(how);
+        QCOMPARE(how->count, std::int64_t{6});
+        QVERIFY2(how->detail.starts_with("14 kernels repeat, alike to 100 %"), how->detail.c_str());
+        // Each begins with its first kernel.
+        const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
+        for (std::size_t i = 1; i < steps.size(); ++i)
+            QCOMPARE((steps[i].record.range.begin - steps[i - 1].record.range.begin).ns, std::int64_t{20 + 14 * 45 + 105 + 300} * 1000);
+        QVERIFY(audit(imported, "rank_unknown"));
+    }
+
+    void twoRanksOnTwoMachines()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::string> paths;
+        for (int rank = 0; rank < 2; ++rank) {
+            paths.push_back(in(folder, rank == 0 ? "node0-1-rank0.fwspool" : "node1-1-rank1.fwspool"));
+            // The second machine's clock is 5 ms ahead.
+            SpoolSample spool(paths.back(), rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
+            spool.communicator(1, 0x77, 2, rank);
+            for (int i = 0; i < 5; ++i) {
+                // Rank 1 arrives 30 us later, both end together.
+                const std::int64_t end = 1000 + i * 700 + i * i * 13;
+                const std::int64_t length = rank == 0 ? 80 : 50;
+                spool.collective("AllReduce", 1, static_cast<std::uint64_t>(i), 1000, end - 200, end - length, length);
+            }
+            spool.end(9000);
+        }
+        const Imported imported = importPaths(paths);
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.data->info.header.ranks.size(), std::size_t{2});
+        QCOMPARE(imported.audit("clock_offset_ns_rank_1"), std::int64_t{-5'000'000});
+        QCOMPARE(imported.audit("clock_residual_ns_rank_1"), std::int64_t{0});
+        QCOMPARE(imported.audit("collectives_matched"), std::int64_t{5});
+        QCOMPARE(imported.audit(kCollectivesUnnumbered), std::int64_t{0});
+        int waits = 0;
+        for (const CollectiveView& view : imported.data->collectives) {
+            const Duration wait = view.record.lastArrival - view.record.start;
+            QCOMPARE(wait.ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
+            QCOMPARE((view.record.end - view.record.lastArrival).ns, std::int64_t{50'000});
+            ++waits;
+        }
+        QCOMPARE(waits, 10);
+        QCOMPARE(imported.data->info.groups.front().name, std::string("world"));
+    }
+
+    void rangesOfNcclWhereThereIsNoPlugin()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "a.fwspool");
+        {
+            SpoolSample spool(path, 0, 4);
+            spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{3, spool.text("NCCL")});
+            const auto schema = [&](std::uint64_t id, const std::vector<std::pair<std::string, std::uint64_t>>& fields) {
+                std::vector<collect::NvtxSchemaEntry> entries;
+                std::uint64_t offset = 0;
+                for (const auto& [name, type] : fields) {
+                    entries.push_back({type, offset, 0, 0, spool.text(name)});
+                    offset += type == 5 ? 4 : 8;
+                }
+                spool.add(collect::RecordKind::NvtxSchema, collect::NvtxSchema{id, 3, 0, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(entries.size())},
+                          entries.data(), entries.size() * sizeof entries.front());
+            };
+            schema(11, {{"NCCL communicator ID", 18}, {"No. of ranks", 5}, {"Rank", 5}});
+            schema(12, {{"NCCL communicator ID", 18}, {"Message size [bytes]", 22}});
+            schema(13, {{"NCCL communicator ID", 18}, {"Message size [bytes]", 22}, {"Peer rank", 5}});
+            const auto put = [](std::vector<std::byte>& bytes, const auto& value) {
+                const auto* from = reinterpret_cast<const std::byte*>(&value);
+                bytes.insert(bytes.end(), from, from + sizeof value);
+            };
+            std::vector<std::byte> init, size, message, alone;
+            put(init, std::uint64_t{0x55});
+            put(init, 4);
+            put(init, 0);
+            put(size, std::uint64_t{0x55});
+            put(size, std::uint64_t{4000});
+            put(message, std::uint64_t{0x55});
+            put(message, std::uint64_t{800});
+            put(message, 3);
+            put(alone, std::uint64_t{0x66});
+            put(alone, 1);
+            put(alone, 0);
+            const auto range = [&](const char* name, std::int64_t begin, std::int64_t end, std::uint64_t id, const std::vector<std::byte>& payload) {
+                spool.push(name, begin, 1, 3, id, payload.data(), payload.size());
+                spool.pop(end, 1, 3);
+            };
+            range("ncclCommInitRank", 10, 20, 11, init);
+            range("ncclCommInitRank", 21, 22, 11, alone);
+            // A group: two all-reduces end before the two kernels are launched; then a message.
+            range("ncclAllReduce", 100, 102, 12, size);
+            range("ncclAllReduce", 103, 105, 12, size);
+            spool.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 110, 120, 10, 1, 20);
+            spool.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 112, 131, 10, 1, 20);
+            range("ncclSend", 200, 204, 13, message);
+            spool.launch("ncclDevKernel_SendRecv", 206, 210, 10, 1, 20);
+            std::vector<std::byte> one;
+            put(one, std::uint64_t{0x66});
+            put(one, std::uint64_t{64});
+            range("ncclAllReduce", 300, 302, 12, one);                 // a communicator of one rank: no kernel
+            spool.end(400);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("nccl_kernels_paired_by_time"), std::int64_t{3});
+        QCOMPARE(imported.audit("single_rank_operations"), std::int64_t{1});
+        QCOMPARE(imported.audit(kCollectivesUnnumbered), std::int64_t{3});
+        std::int64_t reduced = 0;
+        for (const CollectiveView& view : imported.data->collectives)
+            if (view.record.operation == CollectiveOp::AllReduce) reduced += view.record.payloadBytes;
+        QCOMPARE(reduced, std::int64_t{8000});
+        const CollectiveView* sent = collectiveOfRank(imported, 0, CollectiveOp::Send);
+        QVERIFY(sent);
+        QCOMPARE(sent->record.payloadBytes, std::int64_t{800});
+        QCOMPARE(sent->record.peer, std::optional(RankId{3}));
+    }
+
+    void replaysOfAGraph()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "g.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            for (int replay = 0; replay < 3; ++replay) {
+                const std::uint32_t correlation = spool.nextCorrelation();
+                spool.call(replay * 100, correlation, 1, "cudaGraphLaunch_v10000");
+                for (int node = 0; node < 4; ++node) spool.kernel("node_" + std::to_string(node), replay * 100 + 10 + node * 5, 4, correlation, 7, 12);
+            }
+            spool.end(500);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("graph_nodes"), std::int64_t{12});
+        QCOMPARE(imported.data->flows.size(), std::size_t{3});
+        QVERIFY(imported.op(*imported.slice("node_1")).detail.find("graph 12") != std::string::npos);
+    }
+
+    /// Cut anywhere: what stands before the cut is there.
+    void cutFiles()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "whole.fwspool");
+        {
+            SpoolSample spool(path, 0, 2);
+            addEverything(spool);
+        }
+        std::ifstream file(path, std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+        std::size_t slices = 0;
+        for (std::size_t size = 512; size < bytes.size(); size += 331) {
+            const Imported imported = importPaths({writeFile(folder, "cut.fwspool", bytes.substr(0, size))});
+            QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+            QCOMPARE(imported.audit("recording_cut"), std::int64_t{1});
+            QCOMPARE(imported.audit("invalid_records"), std::int64_t{0});
+            QVERIFY(imported.data->slices.size() + 1 >= slices);
+            slices = imported.data->slices.size();
+        }
+        QVERIFY(slices > 100);
+        for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{300}, std::size_t{511}}) {
+            const Imported imported = importPaths({writeFile(folder, "cut.fwspool", bytes.substr(0, size))});
+            QVERIFY(!imported.data);
+            QVERIFY(!imported.error.empty() && imported.error.find('\n') == std::string::npos);
+        }
+    }
+
+    /// Records with sound checks and arbitrary content.
+    void nonsense()
+    {
+        const QTemporaryDir folder;
+        std::mt19937_64 random(5);
+        for (int round = 0; round < 20; ++round) {
+            const std::string path = in(folder, "random.fwspool");
+            {
+                SpoolSample spool(path, static_cast<int>(random() % 3) - 1, 2, 1, 1, round % 3 == 0 ? 4 << 20 : 0);
+                addEverything(spool);
+                for (int i = 0; i < 300; ++i) {
+                    struct {
+                        std::uint64_t words[14];
+                    } record;
+                    for (std::uint64_t& word : record.words) {
+                        const std::uint64_t value = random();
+                        word = value % 4 == 0 ? random() : value % 4 == 1 ? kSpoolBegin + value % 1'000'000'000 : value % 4 == 2 ? value % 16 : (value % 8) << 32 | value % 8;
+                    }
+                    const auto kind = static_cast<collect::RecordKind>(random() % 120);
+                    if (kind != collect::RecordKind::None) spool.add(kind, record);
+                }
+            }
+            const Imported imported = importPaths({path});
+            QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+            QCOMPARE(imported.audit("invalid_records"), std::int64_t{0});
+        }
+    }
+
+    void periodOfKernels()
+    {
+        // Layers repeat within a step, and micro-batches before its optimizer: neither is the step.
+        std::vector<StreamKernel> kernels;
+        std::vector<bool> isOptimizer(10, false);
+        isOptimizer[9] = true;
+        std::int64_t now = 0;
+        const auto run = [&](int name) {
+            kernels.push_back({now, now + 10, name});
+            now += 12;
+        };
+        for (int step = 0; step < 7; ++step) {
+            for (int microbatch = 0; microbatch < 4; ++microbatch) {
+                run(0);
+                for (int layer = 0; layer < 6; ++layer)
+                    for (const int name : {1, 2, 3}) run(name);
+                for (int layer = 0; layer < 6; ++layer)
+                    for (const int name : {4, 5, 6, 7}) run(name);
+            }
+            if (step == 3) run(8);                                  // once: a message to the log
+            run(9);
+            run(9);
+        }
+        const auto found = findPeriod(kernels, isOptimizer);
+        QVERIFY(found);
+        QCOMPARE(found->kernels, std::size_t{4 * 43 + 2});
+        QCOMPARE(found->boundaries.size(), std::size_t{8});
+        QCOMPARE(found->boundaries.front(), std::size_t{0});
+        QVERIFY(found->byOptimizer);
+        // One pass over layers between an embedding and a head is no training.
+        std::vector<StreamKernel> once;
+        once.push_back({0, 1, 0});
+        for (int layer = 0; layer < 20; ++layer)
+            for (const int name : {1, 2, 3, 4, 5}) once.push_back({static_cast<std::int64_t>(once.size()) * 10, static_cast<std::int64_t>(once.size()) * 10 + 5, name});
+        once.push_back({5000, 5001, 6});
+        QVERIFY(!findPeriod(once, std::vector<bool>(10, false)));
+        QVERIFY(!findPeriod({}, {}));
+    }
+
+    void namesThatExplode()
+    {
+        QCOMPARE(demangledName("plain"), std::string("plain"));
+        QCOMPARE(demangledName("_Z1fi"), std::string("f(int)"));
+        std::string bomb = "_Z1f1aIiiE1bIS0_S0_E";
+        for (const char c : std::string("23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) bomb += std::string("S1_IS") + c + "_S" + c + "_E";
+        QCOMPARE(demangledName(bomb), bomb);
+    }
+};
+
+QTEST_GUILESS_MAIN(SpoolImportTest)
+#include "tst_spool_import.moc"
