@@ -96,9 +96,10 @@ bool SpoolFile::beginSegment(Part& part, bool kept)
         }
         m_overwrittenRecords += m_slots[slot].records;
         m_overwrittenBytes += m_slots[slot].bytes;
+        m_overwrittenUntil = std::max(m_overwrittenUntil, m_slots[slot].time);
     }
     m_keptSlots += kept ? 1 : 0;
-    m_slots[slot] = {++m_sequence, 0, 0, kept};
+    m_slots[slot] = {++m_sequence, 0, 0, kept, 0};
 
     SegmentHeader header{};
     header.magic = kSegmentMagic;
@@ -153,6 +154,11 @@ bool SpoolFile::append(RecordKind kind, const void* structure, std::size_t struc
         m_slots[part.slot].bytes += sizeof header + payload;
     }
     return true;
+}
+
+void SpoolFile::noteTime(std::uint64_t time)
+{
+    if (m_segmentBytes != 0 && m_events.slot < m_slots.size()) m_slots[m_events.slot].time = time;
 }
 
 int SpoolFile::flush()

@@ -57,6 +57,10 @@ public:
     int error() const { return m_error; }           ///< the errno that ended writing, 0: none
     std::uint64_t overwrittenRecords() const { return m_overwrittenRecords; }
     std::uint64_t overwrittenBytes() const { return m_overwrittenBytes; }
+    /// Notes the time up to which events have been appended, so that it is known what an overwritten segment held.
+    void noteTime(std::uint64_t time);
+    /// The latest time noted for an overwritten segment, 0: none was overwritten.
+    std::uint64_t overwrittenUntil() const { return m_overwrittenUntil; }
 
 private:
     /// A part of the file that is being filled: the stream's next bytes, or one segment.
@@ -74,6 +78,7 @@ private:
         std::uint64_t records = 0;
         std::uint64_t bytes = 0;
         bool kept = false;
+        std::uint64_t time = 0;
     };
 
     bool makeRoom(Part& part, bool kept, std::size_t bytes);
@@ -93,6 +98,7 @@ private:
     std::uint64_t m_bytes = 0;
     std::uint64_t m_overwrittenRecords = 0;
     std::uint64_t m_overwrittenBytes = 0;
+    std::uint64_t m_overwrittenUntil = 0;
 };
 
 } // namespace fourwalls::collect

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording's use of CUPTI: subscribing, switching kinds on and off, buffers, flushes. Nothing is locked while CUPTI
+// is called, and CUPTI is never finalised.
+#pragma once
+
+#include "profiler/collect/module/api_filter.h"
+#include "profiler/collect/module/cupti_library.h"
+#include "profiler/collect/module/settings.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace fourwalls::collect::module {
+
+class Recorder;
+
+class CuptiSession {
+public:
+    explicit CuptiSession(Recorder& recorder) : m_recorder(recorder) {}
+
+    /// Finds CUPTI, subscribes and sets it up; each failure is a message in the spool. Idempotent.
+    void begin(const Settings& settings);
+    bool active() const { return m_active.load(std::memory_order_acquire); }
+
+    /// Switches the kinds of a capture window on or off. Any thread.
+    void capture(bool on);
+    /// Hands over what is complete; forced also what is not (at the end only).
+    void flush(bool forced);
+    /// Switches everything off. Nothing is freed: CUPTI may still hold buffers.
+    void end();
+
+    /// Ties the API calls that this thread makes until pop to `id`. False: CUPTI does not take it.
+    bool pushExternal(std::uint64_t id) const;
+    void popExternal() const;
+    /// CUPTI's clock, 0 if there is none.
+    std::uint64_t timestamp() const;
+
+    const CuptiLibrary& library() const { return m_library; }
+    const ApiFilter& filter() const { return m_filter; }
+    /// Records that CUPTI says it dropped, since the last call.
+    std::uint64_t takeDropped() { return m_dropped.exchange(0); }
+
+private:
+    bool subscribe();
+    void setLimits(std::uint32_t poolLimit);
+    void watchCalls();
+    void enable(CUpti_ActivityKind kind, bool on);
+    static void CUPTIAPI onCallback(void* recorder, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+
+    Recorder& m_recorder;
+    CuptiLibrary m_library;
+    ApiFilter m_filter;
+    Parts m_parts;
+    CUpti_SubscriberHandle m_subscriber = nullptr;
+    std::atomic<bool> m_begun{false};
+    std::atomic<bool> m_active{false};
+    std::atomic<std::uint64_t> m_dropped{0};
+    std::uint64_t m_refusedKinds = 0; // bits of kinds that were complained about
+};
+
+} // namespace fourwalls::collect::module

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// An event's handle is its number, not an address: NCCL may name an event as a parent after it has stopped. Open events
+// live in a fixed ring by number; one that stays open while 32768 others start is given up and counted.
+#include "profiler/collect/module/nccl_events.h"
+
+#include "profiler/collect/module/definitions.h"
+#include "profiler/collect/module/recorder.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace fourwalls::collect::module {
+
+namespace {
+
+using namespace nccl;
+
+/// NCCL's context of one communicator.
+struct Communicator {
+    NcclCommunicator definition;
+    char name[128];
+};
+
+struct OpenEvent {
+    std::atomic<std::uint64_t> id; ///< 0: free
+    RecordKind kind;
+    bool pushed; ///< an external id was pushed to CUPTI
+    Recorder* recorder;
+    const char* texts[4]; ///< NCCL's constants: they outlive the event
+    union {
+        NcclGroup group;
+        NcclApi api;
+        NcclKernelLaunch launch;
+        NcclColl coll;
+        NcclP2p p2p;
+    };
+};
+
+constexpr std::size_t kOpenEvents = 1 << 15;
+std::atomic<OpenEvent*> g_open{nullptr};
+std::atomic<std::uint64_t> g_events{0};
+std::atomic<std::uint64_t> g_communicators{0};
+
+std::uint64_t idOf(const void* handle)
+{
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
+}
+std::uint64_t addressOf(const void* pointer)
+{
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+/// The ring, made with the first communicator; its pages are used as events come.
+OpenEvent* openEvents()
+{
+    OpenEvent* events = g_open.load(std::memory_order_acquire);
+    if (events != nullptr) return events;
+    auto* made = static_cast<OpenEvent*>(std::calloc(kOpenEvents, sizeof(OpenEvent)));
+    if (made == nullptr) return nullptr;
+    if (g_open.compare_exchange_strong(events, made)) return made;
+    std::free(made);
+    return events;
+}
+
+void define(const Communicator& communicator)
+{
+    const EventText text{communicator.name, offsetof(NcclCommunicator, name)};
+    addDefinition(RecordKind::NcclCommunicator, &communicator.definition, sizeof communicator.definition, &text, 1);
+}
+
+Result init(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes, int ranks, int rank,
+            int version, int wanted)
+{
+    *context = nullptr;
+    if (activation != nullptr) *activation = 0;
+    Recorder* const recorder = Recorder::start(kEntryNccl);
+    if (recorder == nullptr || !recorder->settings().parts.nccl || openEvents() == nullptr) return 0;
+    auto* communicator = static_cast<Communicator*>(std::calloc(1, sizeof(Communicator)));
+    if (communicator == nullptr) return 0;
+    NcclCommunicator& definition = communicator->definition;
+    definition.id = g_communicators.fetch_add(1) + 1;
+    definition.commId = commId;
+    definition.nodes = nodes;
+    definition.ranks = ranks;
+    definition.rank = rank;
+    definition.time = realtime();
+    std::snprintf(communicator->name, sizeof communicator->name, "%s", commName != nullptr ? commName : "");
+    define(*communicator);
+    if (definition.id == 1) {
+        recorder->message(MessageCode::NcclPlugin, Severity::Info, version,
+                          version == 5
+                              ? "NCCL reports its operations through plugin interface 5"
+                              : "NCCL reports its operations through plugin interface 4: kernels are not paired "
+                                "exactly, and API calls are not seen");
+    }
+    *context = communicator;
+    if (activation != nullptr) *activation = wanted;
+    return 0;
+}
+
+/// A free place for a new event and its number; nullptr: nothing is recorded now.
+OpenEvent* begin(RecordKind kind, std::uint64_t* number)
+{
+    Recorder* const recorder = Recorder::current();
+    if (recorder == nullptr || !recorder->capturing()) return nullptr;
+    const std::uint64_t id = *number = g_events.fetch_add(1, std::memory_order_relaxed) + 1;
+    OpenEvent& event = g_open.load(std::memory_order_acquire)[id % kOpenEvents];
+    event.id.store(0, std::memory_order_relaxed); // whoever was left here is given up
+    event.kind = kind;
+    event.pushed = false;
+    event.recorder = recorder;
+    std::memset(event.texts, 0, sizeof event.texts);
+    std::memset(static_cast<void*>(&event.coll), 0, sizeof event.coll);
+    return &event;
+}
+
+/// The event is complete and may be stopped from now on.
+void publish(OpenEvent* event, std::uint64_t id, void** handle)
+{
+    *handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(id));
+    event->id.store(id, std::memory_order_release);
+}
+
+template <class Api, class From>
+void fillApi(Api* api, OpenEvent* event, const From& from)
+{
+    api->count = from.count;
+    api->streamHandle = addressOf(from.stream);
+    api->captured = from.graphCaptured ? 1 : 0;
+    event->texts[0] = from.function;
+    event->texts[1] = from.datatype;
+}
+
+void fillColl(OpenEvent* event, const Coll& from)
+{
+    NcclColl& coll = event->coll;
+    coll.sequence = from.sequence;
+    coll.count = from.count;
+    coll.sendBuffer = addressOf(from.sendBuffer);
+    coll.receiveBuffer = addressOf(from.receiveBuffer);
+    coll.root = from.root;
+    coll.channels = from.channels;
+    coll.warps = from.warps;
+    event->texts[0] = from.function;
+    event->texts[1] = from.datatype;
+    event->texts[2] = from.algorithm;
+    event->texts[3] = from.protocol;
+}
+
+void fillP2p(OpenEvent* event, const P2p& from)
+{
+    NcclP2p& p2p = event->p2p;
+    p2p.count = from.count;
+    p2p.buffer = addressOf(from.buffer);
+    p2p.peer = from.peer;
+    p2p.channels = from.channels;
+    event->texts[0] = from.function;
+    event->texts[1] = from.datatype;
+}
+
+/// Fields that all structures have.
+template <class Structure>
+void common(Structure* to, std::uint64_t id, const void* context)
+{
+    to->id = id;
+    to->start = realtime();
+    to->communicator = context != nullptr ? static_cast<const Communicator*>(context)->definition.id : 0;
+    to->thread = threadId();
+}
+
+RecordKind kindOf(std::uint64_t type)
+{
+    switch (type) {
+    case kGroup:
+    case kGroupApi: return RecordKind::NcclGroup;
+    case kCollApi: return RecordKind::NcclCollApi;
+    case kP2pApi: return RecordKind::NcclP2pApi;
+    case kKernelLaunch: return RecordKind::NcclKernelLaunch;
+    case kColl: return RecordKind::NcclColl;
+    case kP2p: return RecordKind::NcclP2p;
+    default: return RecordKind::None;
+    }
+}
+
+/// Version 5's description is the common form; version 4's is brought into it.
+void start(void* context, void** handle, const DescriptionV5& from, bool hasParentGroup)
+{
+    const RecordKind kind = kindOf(from.type);
+    std::uint64_t id = 0;
+    OpenEvent* const event = kind == RecordKind::None ? nullptr : begin(kind, &id);
+    if (event == nullptr) return;
+    const CostScope cost(event->recorder->callbackNs, event->recorder->callbacks);
+    const std::uint64_t parent = idOf(from.parent);
+    switch (kind) {
+    case RecordKind::NcclGroup:
+        common(&event->group, id, context);
+        event->group.api = from.type == kGroupApi ? 1 : 0;
+        event->group.depth = from.type == kGroupApi ? from.groupApi.depth : 0;
+        event->group.captured = from.type == kGroupApi && from.groupApi.graphCaptured ? 1 : 0;
+        break;
+    case RecordKind::NcclCollApi:
+        common(&event->api, id, context);
+        event->api.parent = parent;
+        event->api.root = from.collApi.root;
+        fillApi(&event->api, event, from.collApi);
+        break;
+    case RecordKind::NcclP2pApi:
+        common(&event->api, id, context);
+        event->api.parent = parent;
+        event->api.root = -1;
+        fillApi(&event->api, event, from.p2pApi);
+        break;
+    case RecordKind::NcclKernelLaunch: {
+        common(&event->launch, id, context);
+        event->launch.parent = parent;
+        event->launch.streamHandle = addressOf(from.kernelLaunch.stream);
+        const CuptiSession& cupti = event->recorder->cupti();
+        event->pushed = cupti.pushExternal(id);
+        event->launch.correlated = event->pushed ? 1 : 0;
+        break;
+    }
+    case RecordKind::NcclColl:
+        common(&event->coll, id, context);
+        event->coll.parent = parent;
+        event->coll.group = hasParentGroup ? idOf(from.coll.parentGroup) : parent;
+        fillColl(event, from.coll);
+        break;
+    default:
+        common(&event->p2p, id, context);
+        event->p2p.parent = parent;
+        event->p2p.group = hasParentGroup ? idOf(from.p2p.parentGroup) : parent;
+        fillP2p(event, from.p2p);
+    }
+    publish(event, id, handle);
+}
+
+void write(OpenEvent& event, std::uint64_t stop)
+{
+    Recorder& recorder = *event.recorder;
+    switch (event.kind) {
+    case RecordKind::NcclGroup: event.group.stop = stop; return recorder.push(event.kind, event.group);
+    case RecordKind::NcclKernelLaunch: event.launch.stop = stop; return recorder.push(event.kind, event.launch);
+    case RecordKind::NcclCollApi:
+    case RecordKind::NcclP2pApi: {
+        event.api.stop = stop;
+        const EventText texts[] = {{event.texts[0], offsetof(NcclApi, function)},
+                                   {event.texts[1], offsetof(NcclApi, datatype)}};
+        return recorder.push(event.kind, event.api, texts, 2);
+    }
+    case RecordKind::NcclColl: {
+        event.coll.stop = stop;
+        const EventText texts[] = {{event.texts[0], offsetof(NcclColl, function)},
+                                   {event.texts[1], offsetof(NcclColl, datatype)},
+                                   {event.texts[2], offsetof(NcclColl, algorithm)},
+                                   {event.texts[3], offsetof(NcclColl, protocol)}};
+        return recorder.push(event.kind, event.coll, texts, 4);
+    }
+    default: {
+        event.p2p.stop = stop;
+        const EventText texts[] = {{event.texts[0], offsetof(NcclP2p, function)},
+                                   {event.texts[1], offsetof(NcclP2p, datatype)}};
+        recorder.push(event.kind, event.p2p, texts, 2);
+    }
+    }
+}
+
+} // namespace
+
+Result ncclInitV5(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes, int ranks,
+                  int rank, Log)
+{
+    return init(context, commId, activation, commName, nodes, ranks, rank, 5,
+                kGroup | kColl | kP2p | kGroupApi | kCollApi | kP2pApi | kKernelLaunch);
+}
+
+Result ncclInitV4(void** context, int* activation, const char* commName, std::uint64_t commId, int nodes, int ranks,
+                  int rank, Log)
+{
+    return init(context, commId, activation, commName, nodes, ranks, rank, 4, kGroup | kColl | kP2p);
+}
+
+Result ncclStartV5(void* context, void** event, DescriptionV5* description)
+{
+    *event = nullptr;
+    if (context != nullptr && description != nullptr) start(context, event, *description, true);
+    return 0;
+}
+
+Result ncclStartV4(void* context, void** event, DescriptionV4* description)
+{
+    *event = nullptr;
+    if (context == nullptr || description == nullptr) return 0;
+    DescriptionV5 common{};
+    common.type = description->type;
+    common.parent = description->parent;
+    common.rank = description->rank;
+    if (description->type == kColl) {
+        std::memcpy(static_cast<void*>(&common.coll), &description->coll, offsetof(Coll, parentGroup));
+    } else if (description->type == kP2p) {
+        std::memcpy(static_cast<void*>(&common.p2p), &description->p2p, offsetof(P2p, parentGroup));
+    }
+    start(context, event, common, false);
+    return 0;
+}
+
+Result ncclStop(void* handle)
+{
+    std::uint64_t id = idOf(handle);
+    OpenEvent* const events = g_open.load(std::memory_order_acquire);
+    if (id == 0 || events == nullptr) return 0;
+    OpenEvent& event = events[id % kOpenEvents];
+    if (!event.id.compare_exchange_strong(id, 0, std::memory_order_acq_rel)) return 0; // given up
+    if (event.recorder != Recorder::current()) return 0;
+    const CostScope cost(event.recorder->callbackNs, event.recorder->callbacks);
+    if (event.pushed) event.recorder->cupti().popExternal();
+    write(event, realtime());
+    return 0;
+}
+
+Result ncclState(void*, int, void*)
+{
+    return 0;
+}
+
+Result ncclFinalize(void* context)
+{
+    auto* communicator = static_cast<Communicator*>(context);
+    if (communicator == nullptr) return 0;
+    communicator->definition.endTime = realtime();
+    define(*communicator);
+    std::free(communicator);
+    return 0;
+}
+
+void writeOpenNcclEvents(Recorder& recorder)
+{
+    OpenEvent* const events = g_open.load(std::memory_order_acquire);
+    for (std::size_t i = 0; events != nullptr && i < kOpenEvents; ++i) {
+        std::uint64_t id = events[i].id.load(std::memory_order_acquire);
+        if (id == 0 || events[i].recorder != &recorder) continue;
+        if (events[i].id.compare_exchange_strong(id, 0)) write(events[i], 0);
+    }
+}
+
+} // namespace fourwalls::collect::module

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a recording: beginning, capture windows, messages, the end. Its two threads are in recorder_threads.cpp.
+#include "profiler/collect/module/recorder.h"
+
+#include "profiler/collect/module/nccl_events.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fourwalls::collect::module {
+
+namespace {
+
+std::atomic<Recorder*> g_current{nullptr};
+std::atomic<bool> g_tried{false};  // in this process
+std::atomic<bool> g_forked{false}; // this process is the forked child of a recorded one
+Mutex g_startMutex;
+
+constexpr int kMostAttempts = 1000;               // spools of one pid in one folder
+constexpr std::uint64_t kDrainNs = 1'000'000'000; // after a window, for work that was launched in it
+
+/// True if the file is an earlier part of this very process: its program was replaced by exec.
+bool isOurs(const char* path, const FileHeader& own)
+{
+    FileHeader header{};
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool read = ::read(file, &header, sizeof header) == static_cast<ssize_t>(sizeof header);
+    close(file);
+    return read && std::memcmp(header.magic, kSpoolMagic, sizeof kSpoolMagic) == 0 && header.pid == own.pid &&
+           header.bootHash == own.bootHash && header.processStart == own.processStart;
+}
+
+} // namespace
+
+Recorder::Recorder() = default;
+
+Recorder* Recorder::current()
+{
+    return g_current.load(std::memory_order_acquire);
+}
+
+Recorder* Recorder::start(EntryPoint entry)
+{
+    if (Recorder* const running = current()) {
+        running->noteEntry(entry);
+        return running->m_stopping.load() ? nullptr : running;
+    }
+    // A worker that was forked off (to load data, say) is no part of the recording because it has NVTX in it.
+    if (entry == kEntryNvtx && (g_forked.load() || g_tried.load())) return nullptr;
+    const Locked lock(g_startMutex);
+    if (Recorder* const running = current()) return running;
+    if (g_tried.exchange(true)) return nullptr;
+    // Never freed: callbacks and CUPTI may come back to it until the process is gone.
+    void* memory = std::calloc(1, sizeof(Recorder) + 64);
+    if (memory == nullptr) return nullptr;
+    auto address = (reinterpret_cast<std::uintptr_t>(memory) + 63) & ~std::uintptr_t{63};
+    auto* recorder = new (reinterpret_cast<void*>(address)) Recorder();
+    return recorder->begin(entry) ? recorder : nullptr;
+}
+
+void Recorder::noteEntry(EntryPoint entry)
+{
+    m_entries.fetch_or(entry);
+    if (entry == kEntryCuda || entry == kEntryApi) {
+        m_cudaSeen.store(true);
+        if (!m_stopping.load()) m_cupti.begin(m_settings);
+    }
+}
+
+bool Recorder::createFile(FileHeader* header)
+{
+    mkdir(m_settings.folder, 0777);
+    for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
+        spoolPath(m_settings, *header, attempt, m_path, sizeof m_path);
+        const int error = m_file.create(m_path, *header, m_settings.maxBytes);
+        if (error == 0) return true;
+        if (error != EEXIST) {
+            std::fprintf(stderr, "fourwalls: %s cannot be written (%s): nothing is recorded; set FOURWALLS_SPOOL_DIR\n",
+                         m_path, std::strerror(error));
+            return false;
+        }
+        if (isOurs(m_path, *header)) {
+            char text[1200];
+            std::snprintf(text, sizeof text, "the process replaced its program (exec); what was before is in %s",
+                          m_path);
+            message(MessageCode::Exec, Severity::Info, header->pid, text);
+        }
+    }
+    return false;
+}
+
+bool Recorder::begin(EntryPoint entry)
+{
+    m_settings = readSettings();
+    FileHeader header{};
+    describeProcess(&header);
+    header.entryPoints = entry;
+    m_queue.limit(m_settings.queueBytes / 4);
+    if (!m_writerAlarm.open() || !m_samplerAlarm.open()) return false;
+    if (!m_pool.reserve(m_settings.queueBytes / 4 * 3, m_settings.parts.cuda ? 3 : 0)) return false;
+    if (!createFile(&header)) return false;
+    pinModule();
+    m_capturing.store(m_settings.capture == Capture::Always);
+    m_everCaptured.store(capturing());
+    if (m_settings.inForce[0] != '\0') message(MessageCode::Setting, Severity::Info, 0, m_settings.inForce);
+    if (m_settings.problem[0] != '\0') message(MessageCode::BadSetting, Severity::Warning, 0, m_settings.problem);
+    push(RecordKind::Window,
+         Window{realtime(), capturing() ? 1U : 0U, static_cast<std::uint32_t>(WindowReason::Always)});
+    installProcessEvents(m_settings);
+    if (!startThread(&m_writer, writerBody, this, "fw_writer")) return false;
+    if (!startThread(&m_sampler, samplerBody, this, "fw_sampler")) {
+        m_writerEnds.store(true);
+        m_writerAlarm.wake();
+        joinThread(m_writer);
+        return false;
+    }
+    g_current.store(this, std::memory_order_release);
+    noteEntry(entry);
+    return true;
+}
+
+void Recorder::message(MessageCode code, Severity severity, std::int64_t value, const char* text)
+{
+    Message to{};
+    to.time = realtime();
+    to.value = value;
+    to.code = static_cast<std::uint32_t>(code);
+    to.severity = static_cast<std::uint32_t>(severity);
+    to.length = static_cast<std::uint32_t>(strnlen(text, kLongestText));
+    push(RecordKind::Message, to, nullptr, 0, text, to.length);
+    if (m_settings.verbose || severity == Severity::Error) {
+        std::fprintf(stderr, "fourwalls: [%d] %.*s\n", getpid(), static_cast<int>(to.length), text);
+    }
+}
+
+void Recorder::capture(bool on, WindowReason reason)
+{
+    if (m_stopping.load() || m_capturing.exchange(on) == on) return;
+    push(RecordKind::Window, Window{realtime(), on ? 1U : 0U, static_cast<std::uint32_t>(reason)});
+    if (on) {
+        m_everCaptured.store(true);
+        m_disableAfter.store(0);
+        m_cupti.capture(true); // at once, on the program's thread: the window's first launches count
+    } else {
+        m_disableAfter.store(monotonic() + kDrainNs); // by the sampler, when the window's work is done
+    }
+}
+
+void Recorder::disableWhenDrained()
+{
+    std::uint64_t after = m_disableAfter.load();
+    if (after == 0 || monotonic() < after || !m_disableAfter.compare_exchange_strong(after, 0)) return;
+    m_cupti.flush(false);
+    if (!capturing()) m_cupti.capture(false);
+    if (capturing()) m_cupti.capture(true); // switched on again meanwhile
+}
+
+void Recorder::profilerApi(bool on)
+{
+    if (m_settings.capture == Capture::ProfilerApi) capture(on, WindowReason::ProfilerApi);
+}
+
+void Recorder::stepBegan(std::int64_t number, StepSource source, const char* name)
+{
+    if (m_stopping.load()) return;
+    m_stepSeen.store(true, std::memory_order_relaxed);
+    if (number < 0) {
+        number = m_stepCount.fetch_add(1);
+    } else {
+        m_stepCount.store(number + 1);
+    }
+    const bool steps = m_settings.capture == Capture::Steps;
+    const bool inside = number >= m_settings.firstStep && number <= m_settings.lastStep;
+    if (steps && inside) capture(true, WindowReason::Steps);
+    StepMark mark{};
+    mark.time = realtime();
+    mark.step = number;
+    mark.source = static_cast<std::uint32_t>(source);
+    mark.thread = threadId();
+    const EventText text{name, offsetof(StepMark, name)};
+    push(RecordKind::StepMark, mark, &text, 1);
+    if (steps && !inside) capture(false, WindowReason::Steps);
+}
+
+void Recorder::sayHowItEnded(EndReason reason)
+{
+    if (!m_cudaSeen.load()) {
+        message(
+            MessageCode::DriverMissing, Severity::Info, 0,
+            "CUDA was not initialised in this process, or without CUDA_INJECTION64_PATH: nothing of a GPU is recorded");
+    }
+    if (m_settings.capture == Capture::Steps && !m_everCaptured.load()) {
+        message(MessageCode::WindowMissed, Severity::Warning, 0,
+                m_stepSeen.load() ? "none of the steps of FOURWALLS_STEPS was reached: nothing was recorded"
+                                  : "FOURWALLS_STEPS is set, but no step mark was seen: nothing was recorded; name the "
+                                    "program's NVTX range with FOURWALLS_STEP_MARK");
+    }
+    if (reason == EndReason::Exit) message(MessageCode::Exited, Severity::Info, 0, "the program ended");
+}
+
+void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
+{
+    if (m_stopping.exchange(true)) {
+        // Somebody else is at it: the process must not end before it is done, nor wait for ever.
+        for (int i = 0; i < 500 && !m_stopped.load() && m_samplerThread.load() != threadId(); ++i) poll(nullptr, 0, 10);
+        return;
+    }
+    if (m_capturing.exchange(false)) {
+        push(RecordKind::Window, Window{realtime(), 0, static_cast<std::uint32_t>(WindowReason::Stop)});
+    }
+    if (code == MessageCode::Terminated) {
+        char text[96];
+        std::snprintf(text, sizeof text, "the process was ended by signal %d", static_cast<int>(value));
+        message(code, Severity::Warning, value, text);
+    }
+    if (m_samplerThread.load() != threadId()) {
+        m_samplerEnds.store(true);
+        m_samplerAlarm.wake();
+        joinThread(m_sampler);
+    }
+    writeOpenNcclEvents(*this);
+    const std::uint64_t before = m_completedBuffers.load();
+    const std::size_t held = m_pool.outside();
+    m_cupti.end();
+    if (held > 0 && m_pool.outside() == held && m_completedBuffers.load() == before) {
+        char text[192];
+        std::snprintf(
+            text, sizeof text,
+            "CUPTI did not give %zu buffers back at the end: another profiler may have taken it over, and the GPU's "
+            "records since then are missing",
+            held);
+        message(MessageCode::SecondSubscriber, Severity::Warning, static_cast<std::int64_t>(held), text);
+    }
+    sayHowItEnded(reason);
+    m_endReason = reason;
+    m_writerEnds.store(true);
+    m_writerAlarm.wake();
+    joinThread(m_writer);
+    m_stopped.store(true);
+}
+
+void Recorder::signalled(int number)
+{
+    if (number == m_settings.signal) {
+        m_toggle.store(true);
+    } else {
+        m_pendingSignal.store(number);
+    }
+    m_samplerAlarm.wake();
+}
+
+/// Called in the one thread of a forked child: it is not recorded, unless it initialises CUDA or NCCL itself.
+void forgetRecordingInChild()
+{
+    g_current.store(nullptr);
+    g_tried.store(false);
+    g_forked.store(true);
+    new (&g_startMutex) Mutex();
+    forgetThreadId();
+}
+
+} // namespace fourwalls::collect::module

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module's settings, from the environment (collector_environment.h), and who this process is: pid, host, rank.
+#pragma once
+
+#include "profiler/collect/spool_format.h"
+
+#include <cstdint>
+
+namespace fourwalls::collect::module {
+
+enum class Capture { Always, Steps, ProfilerApi, Signal };
+
+/// Parts that can be left out.
+struct Parts {
+    bool cuda = true; ///< everything of CUPTI
+    bool api = true;
+    bool memory = true;
+    bool sync = true;
+    bool graphNodes = true; ///< nodes of a graph one by one, not the replay as a whole
+    bool nvtx = true;
+    bool nccl = true;
+    bool nvml = true;
+};
+
+struct Settings {
+    char folder[512] = ".";
+    char stepMark[128] = "";
+    Capture capture = Capture::Always;
+    std::int64_t firstStep = 0;
+    std::int64_t lastStep = 0;
+    int signal = 0; ///< 0: none
+    std::uint64_t maxBytes = 0;
+    std::uint64_t queueBytes = 256ULL << 20;
+    std::uint32_t poolLimit = 64;
+    int sampleMs = 100;
+    Parts parts;
+    bool verbose = false;
+    char problem[256] = ""; ///< the first setting that could not be understood, in words
+    char inForce[512] = ""; ///< the settings that are not the default, "NAME=value NAME=value"
+};
+
+/// Reads the environment. Never fails: what cannot be understood stays at its default and is named in `problem`.
+Settings readSettings();
+
+/// Fills pid, ranks, host, program and boot of a file's header.
+void describeProcess(FileHeader* header);
+
+/// Puts the path of this process's spool number `attempt` (from 1) into `path`.
+void spoolPath(const Settings& settings, const FileHeader& header, int attempt, char* path, std::size_t size);
+
+} // namespace fourwalls::collect::module

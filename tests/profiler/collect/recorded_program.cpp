@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that is recorded: it loads the stand-in for CUPTI as a CUDA program would have it, then the module as the
+// CUDA driver, NVTX or NCCL would, and does what its first argument says. tst_collector runs it.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "profiler/collect/module/nccl_interface.h"
+
+namespace {
+
+namespace nccl = fourwalls::collect::module::nccl;
+
+void* g_cupti = nullptr;
+void* g_module = nullptr;
+
+template <class Function>
+Function* find(void* library, const char* name)
+{
+    auto* function = library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
+    if (function == nullptr) {
+        std::fprintf(stderr, "no %s\n", name);
+        _exit(9);
+    }
+    return function;
+}
+
+void loadCupti()
+{
+    const char* path = std::getenv("FAKE_CUPTI");
+    if (path == nullptr || *path == '\0') return;
+    g_cupti = dlopen(path, RTLD_NOW);
+    if (g_cupti == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+}
+
+void loadModule()
+{
+    g_module = dlopen(std::getenv("COLLECTOR"), RTLD_NOW | RTLD_LOCAL);
+    if (g_module == nullptr) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        _exit(9);
+    }
+}
+
+void initialiseCuda()
+{
+    find<int()>(g_module, "InitializeInjection")();
+}
+void launch(std::uint32_t count)
+{
+    find<void(std::uint32_t)>(g_cupti, "fake_launch")(count);
+}
+void step(long long n)
+{
+    find<void(long long)>(g_module, "fourwalls_collector_step")(n);
+}
+
+/// One collective as NCCL 2.28 reports it, with a launch in it.
+void collective(const nccl::PluginV5& plugin, void* communicator)
+{
+    void* group = nullptr;
+    nccl::DescriptionV5 description{};
+    description.type = nccl::kGroupApi;
+    description.groupApi.depth = 1;
+    plugin.startEvent(communicator, &group, &description);
+
+    void* api = nullptr;
+    description = {};
+    description.type = nccl::kCollApi;
+    description.parent = group;
+    description.collApi = {"AllReduce", 1000, "ncclFloat32", 0, nullptr, false};
+    plugin.startEvent(communicator, &api, &description);
+
+    void* coll = nullptr;
+    description = {};
+    description.type = nccl::kColl;
+    description.parent = api;
+    description.coll = {5, "AllReduce", nullptr, nullptr, 1000, 0, "ncclFloat32", 8, 16, "RING", "SIMPLE", nullptr};
+    plugin.startEvent(communicator, &coll, &description);
+
+    void* kernel = nullptr;
+    description = {};
+    description.type = nccl::kKernelLaunch;
+    description.parent = group;
+    description.kernelLaunch = {nullptr};
+    plugin.startEvent(communicator, &kernel, &description);
+    if (g_cupti != nullptr) launch(1);
+    plugin.stopEvent(kernel);
+
+    void* p2p = nullptr;
+    description = {};
+    description.type = nccl::kP2p;
+    description.p2p = {"Send", nullptr, "ncclFloat16", 77, 3, 2, nullptr};
+    plugin.startEvent(communicator, &p2p, &description);
+    plugin.stopEvent(p2p);
+    plugin.stopEvent(coll);
+    plugin.stopEvent(api);
+    plugin.stopEvent(group);
+}
+
+void nccl5()
+{
+    const auto* plugin = static_cast<const nccl::PluginV5*>(dlsym(g_module, "ncclProfiler_v5"));
+    void* communicator = nullptr;
+    int activation = 0;
+    plugin->init(&communicator, 0xabcdef, &activation, "dp", 2, 16, 3, nullptr);
+    std::printf("activation %d\n", activation);
+    collective(*plugin, communicator);
+    void* open = nullptr;
+    nccl::DescriptionV5 description{};
+    description.type = nccl::kP2pApi;
+    description.p2pApi = {"Recv", 5, "ncclInt8", nullptr, false};
+    plugin->startEvent(communicator, &open, &description); // never stopped
+    description.type = nccl::kProxyOp;
+    plugin->startEvent(communicator, &open, &description); // not asked for
+    plugin->stopEvent(open);
+    plugin->finalize(communicator);
+}
+
+void nccl4()
+{
+    const auto* plugin = static_cast<const nccl::PluginV4*>(dlsym(g_module, "ncclProfiler_v4"));
+    void* communicator = nullptr;
+    int activation = 0;
+    plugin->init(&communicator, &activation, "dp", 0xabcdef, 2, 16, 3, nullptr);
+    std::printf("activation %d\n", activation);
+    void* event = nullptr;
+    nccl::DescriptionV4 description{};
+    description.type = nccl::kColl;
+    description.coll = {5, "AllReduce", nullptr, nullptr, 1000, 0, "ncclFloat32", 8, 16, "TREE", "LL", nullptr};
+    plugin->startEvent(communicator, &event, &description);
+    plugin->stopEvent(event);
+    plugin->finalize(communicator);
+}
+
+/// NCCL's entry points without a communicator: it refuses, but says so in an NVTX range first.
+void realNccl()
+{
+    void* library = dlopen(std::getenv("NCCL"), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        _exit(77);
+    }
+    using AllReduce = int(const void*, void*, std::size_t, int type, int op, void* communicator, void* stream);
+    find<AllReduce>(library, "ncclAllReduce")(nullptr, nullptr, 1000, 7, 0, nullptr, nullptr); // 7: float
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "real-nccl") { // NVTX loads the module itself
+        realNccl();
+        return 0;
+    }
+    loadCupti();
+    loadModule();
+    if (what == "nccl") return nccl5(), 0;
+    if (what == "nccl4") return nccl4(), 0;
+    if (what == "idle") return 0; // loaded, and nothing that starts a recording
+    initialiseCuda();
+    if (what == "launch") {
+        launch(argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 1000);
+    } else if (what == "kinds") {
+        find<void()>(g_cupti, "fake_every_kind")();
+        find<void(std::uint64_t)>(g_cupti, "fake_mem_create")(2 << 20);
+    } else if (what == "cuda-nccl") {
+        nccl5();
+    } else if (what == "keep") {
+        find<void(int)>(g_cupti, "fake_keep_buffers")(1);
+        launch(static_cast<std::uint32_t>(std::atoi(argv[2])));
+    } else if (what == "steps") {
+        for (int n = 0; n < 20; ++n) {
+            step(n);
+            launch(10);
+        }
+    } else if (what == "profiler-api") {
+        auto* const api = find<void(int)>(g_cupti, "fake_profiler_api");
+        launch(10);
+        api(1);
+        launch(20);
+        api(0);
+    } else if (what == "wait") {
+        launch(500);
+        std::puts("ready");
+        std::fflush(stdout);
+        for (;;) pause();
+    } else if (what == "fork") {
+        launch(10);
+        const pid_t child = fork();
+        if (child == 0) {
+            launch(1000); // nothing of a child is recorded
+            std::exit(0); // with exit handlers
+        }
+        waitpid(child, nullptr, 0);
+        launch(10);
+    } else if (what == "exec") {
+        launch(10);
+        execl(argv[0], argv[0], "launch", "30", nullptr);
+    } else if (what == "abort") {
+        launch(10);
+        usleep(500'000); // more than the writer's tick
+        std::abort();
+    } else if (what == "stop") {
+        launch(10);
+        find<void()>(g_module, "fourwalls_collector_stop")();
+        launch(1000);
+    }
+    return 0;
+}

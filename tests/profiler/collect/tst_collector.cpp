@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// The injected module from end to end, without a GPU: a program is recorded with a stand-in for CUPTI, with NCCL's
+// plugin interface driven directly and with the true NCCL library, and the spool is read. Where the module was not built
+// or a library of the toolkit is missing, the tests say so and are skipped.
+#include <QtTest>
+
+#include "profiler/collect/collector_environment.h"
+#include "profiler/collect/spool_reader.h"
+#include "profiler/collect/step_mark.h"
+
+#include <filesystem>
+#include <map>
+#include <signal.h>
+#include <string>
+#include <vector>
+
+using namespace fourwalls::collect;
+
+namespace {
+
+const std::string kBuild = std::string(FOURWALLS_BIN_DIR) + "/..";
+const std::string kModule = kBuild + "/lib/libfourwalls_collector.so";
+const std::string kFakeCupti = kBuild + "/lib/fake/libcupti.so.13";
+const std::string kProgram = std::string(FOURWALLS_BIN_DIR) + "/recorded_program";
+
+/// A library of the toolkit in its usual folders; empty: it is not installed.
+std::string toolkitLibrary(const std::string& name)
+{
+    for (const char* folder : {"/usr/local/cuda/lib/", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/",
+                               "/usr/lib/x86_64-linux-gnu/", "/usr/local/lib/"}) {
+        if (std::filesystem::exists(folder + name)) return folder + name;
+    }
+    return {};
+}
+
+/// Everything of one spool, by kind; texts resolved by id.
+struct Spool {
+    FileHeader header{};
+    std::map<RecordKind, std::vector<std::vector<std::byte>>> records;
+    std::map<std::uint32_t, std::string> strings;
+    std::vector<std::pair<MessageCode, std::string>> messages;
+    SpoolState state;
+
+    template <class T>
+    std::vector<T> all(RecordKind kind) const
+    {
+        std::vector<T> result;
+        const auto found = records.find(kind);
+        if (found == records.end()) return result;
+        for (const auto& bytes : found->second) result.push_back(SpoolRecord{kind, bytes}.as<T>());
+        return result;
+    }
+    std::size_t count(RecordKind kind) const { return records.count(kind) == 0 ? 0 : records.at(kind).size(); }
+    std::string text(std::uint32_t id) const { return strings.count(id) == 0 ? "" : strings.at(id); }
+    std::string message(MessageCode code) const
+    {
+        for (const auto& [known, words] : messages) {
+            if (known == code) return words;
+        }
+        return {};
+    }
+    std::uint64_t lost(LossKind kind) const
+    {
+        std::uint64_t total = 0;
+        for (const Loss& loss : all<Loss>(RecordKind::Loss))
+            total += loss.kind == static_cast<std::uint32_t>(kind) ? loss.count : 0;
+        return total;
+    }
+};
+
+Spool readSpool(const std::string& path)
+{
+    Spool result;
+    auto reader = SpoolReader::open(path);
+    if (!reader.ok()) qFatal("%s", reader.error().message().c_str());
+    result.header = reader->header();
+    for (;;) {
+        auto record = reader->next();
+        if (!record.ok() || !*record) break;
+        const SpoolRecord& found = **record;
+        result.records[found.kind].emplace_back(found.bytes.begin(), found.bytes.end());
+        if (found.kind == RecordKind::String) {
+            const auto string = found.as<String>();
+            result.strings[string.id] = std::string(found.text(string.length));
+        } else if (found.kind == RecordKind::Message) {
+            const auto message = found.as<Message>();
+            result.messages.emplace_back(static_cast<MessageCode>(message.code),
+                                         std::string(found.text(message.length)));
+        }
+    }
+    result.state = reader->state();
+    return result;
+}
+
+} // namespace
+
+class TestCollector : public QObject {
+    Q_OBJECT
+
+private:
+    std::unique_ptr<QTemporaryDir> m_folder;
+    QProcess m_process;
+
+    std::string folder() const { return m_folder->path().toStdString(); }
+
+    void begin(const QStringList& arguments, const std::map<QString, QString>& more = {})
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", kEnvSteps, kEnvCapture, kEnvMaxBytes})
+            environment.remove(name);
+        environment.insert(kEnvSpoolFolder, m_folder->path());
+        environment.insert("COLLECTOR", QString::fromStdString(kModule));
+        environment.insert("FAKE_CUPTI", QString::fromStdString(kFakeCupti));
+        for (const auto& [name, value] : more) environment.insert(name, value);
+        m_process.setProcessEnvironment(environment);
+        m_process.setProcessChannelMode(QProcess::MergedChannels);
+        m_process.start(QString::fromStdString(kProgram), arguments);
+        QVERIFY(m_process.waitForStarted());
+    }
+
+    void end() { QVERIFY(m_process.waitForFinished(20'000)); }
+
+    /// Runs the program and reads its only spool.
+    Spool record(const QStringList& arguments, const std::map<QString, QString>& more = {})
+    {
+        begin(arguments, more);
+        end();
+        const auto files = spools();
+        if (files.size() != 1) {
+            qWarning("%zu spools; the program said: %s", files.size(), m_process.readAll().constData());
+            return {};
+        }
+        return readSpool(files.front());
+    }
+
+    std::vector<std::string> spools() const
+    {
+        std::vector<std::string> result;
+        for (const auto& entry : std::filesystem::directory_iterator(folder())) result.push_back(entry.path().string());
+        std::sort(result.begin(), result.end());
+        return result;
+    }
+
+private slots:
+    void init()
+    {
+        const QString test = QTest::currentTestFunction();
+        if (test == "namesOfSteps") return;
+        if (!std::filesystem::exists(kModule))
+            QSKIP("the collector's module was not built: CUPTI's headers are missing");
+    }
+
+    void namesOfSteps()
+    {
+        const auto number = [](const char* name, const char* custom = "") {
+            const auto step = stepOfName(name, custom);
+            return !step ? -2 : step->number.value_or(-1);
+        };
+        QCOMPARE(number("ProfilerStep#12"), 12);
+        QCOMPARE(number("step 7"), 7);
+        QCOMPARE(number("Iteration: 40"), 40);
+        QCOMPARE(number("train_step"), -1);
+        QCOMPARE(number("Training Step [3]"), 3);
+        QCOMPARE(number("iter_5/100"), 5);
+        QCOMPARE(number("optimizer.step"), -2);
+        QCOMPARE(number("stepwise"), -2);
+        QCOMPARE(number("step 1x"), -2);
+        QCOMPARE(number("ProfilerStep"), -2);
+        QCOMPARE(number(""), -2);
+        QCOMPARE(number("my batch 9", "my batch"), 9);
+        QCOMPARE(number("step 9", "my batch"), -2);
+    }
+
+    void recordsLaunches()
+    {
+        const Spool spool = record({"launch", "50000"}, {{"RANK", "3"}, {"WORLD_SIZE", "8"}});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.state.unreadBytes, std::uint64_t{0});
+        QCOMPARE(spool.header.rank, 3);
+        QCOMPARE(spool.header.worldSize, 8);
+        QCOMPARE(spool.header.localRank, -1);
+        QCOMPARE(std::string(spool.header.executable), std::string("recorded_program"));
+        QVERIFY(spools().front().find("-rank3.fwspool") != std::string::npos);
+        const auto kernels = spool.all<Kernel>(RecordKind::Kernel);
+        QCOMPARE(kernels.size(), std::size_t{50'000});
+        QCOMPARE(spool.count(RecordKind::ApiCall), std::size_t{50'000});
+        QCOMPARE(kernels[1].correlation, 2U);
+        QCOMPARE(spool.text(kernels[1].name), std::string("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
+        QCOMPARE(kernels[1].grid[0], 132U);
+        QCOMPARE(kernels[1].cluster[0], 2U);
+        QCOMPARE(kernels[1].end - kernels[1].start, std::uint64_t{5000});
+        QCOMPARE(spool.count(RecordKind::Loss), std::size_t{0});
+        const auto costs = spool.all<OwnCost>(RecordKind::OwnCost);
+        QVERIFY(!costs.empty() && costs.back().records > 100'000 && costs.back().callbacks > 0);
+        QVERIFY(spool.count(RecordKind::ClockPair) >= 2);
+        QCOMPARE(spool.message(MessageCode::Exited), std::string("the program ended"));
+        // The environment stays outside the file.
+        for (const auto& [id, text] : spool.strings) QVERIFY(text.find("FAKE_CUPTI") == std::string::npos);
+    }
+
+    void recordsEveryKind_data()
+    {
+        QTest::addColumn<QString>("iterator");
+        QTest::newRow("stand-in") << QString();
+        QTest::newRow("true libcupti") << QString::fromStdString(toolkitLibrary("libcupti.so.13"));
+    }
+    void recordsEveryKind()
+    {
+        QFETCH(QString, iterator);
+        if (iterator.isEmpty() && qstrcmp(QTest::currentDataTag(), "true libcupti") == 0)
+            QSKIP("libcupti.so.13 is not installed");
+        const Spool spool = record({"kinds"}, {{"FAKE_CUPTI_REAL", iterator}, {kEnvWithout, "graph_nodes"}});
+        const auto devices = spool.all<Device>(RecordKind::Device);
+        QCOMPARE(devices.size(), std::size_t{1});
+        QCOMPARE(spool.text(devices[0].name), std::string("Fake GPU"));
+        QCOMPARE(devices[0].multiprocessors, 132U);
+        QCOMPARE(devices[0].computeMajor, std::uint16_t{9});
+        QCOMPARE(spool.all<Context>(RecordKind::Context).at(0).nullStream, 7U);
+        const auto stream = spool.all<Stream>(RecordKind::Stream).at(0);
+        QCOMPARE(stream.priority, -1);
+        QCOMPARE(stream.flag, static_cast<std::uint32_t>(StreamFlag::NonBlocking));
+        const auto copies = spool.all<Memcpy>(RecordKind::Memcpy);
+        QCOMPARE(copies.size(), std::size_t{2});
+        QCOMPARE(copies[0].size, std::uint64_t{1} << 20);
+        QCOMPARE(copies[0].sourceKind, static_cast<std::uint8_t>(MemoryKind::Pinned));
+        QCOMPARE(copies[0].async, std::uint8_t{1});
+        QCOMPARE(copies[0].correlation, 1001U);
+        QCOMPARE(copies[0].sourceDevice, -1);
+        QCOMPARE(copies[1].destinationDevice, 1);
+        QCOMPARE(spool.all<Memset>(RecordKind::Memset).at(0).value, 7U);
+        const auto memory = spool.all<Memory>(RecordKind::Memory).at(0);
+        QCOMPARE(memory.size, std::uint64_t{123456});
+        QCOMPARE(memory.poolSize, std::uint64_t{1} << 21);
+        QCOMPARE(memory.poolUtilized, std::uint64_t{123456});
+        QCOMPARE(memory.operation, static_cast<std::uint8_t>(MemoryOperation::Allocate));
+        QCOMPARE(spool.all<MemoryPool>(RecordKind::MemoryPool).at(0).address, std::uint64_t{0x1234});
+        const auto calls = spool.all<ApiCall>(RecordKind::ApiCall);
+        QCOMPARE(calls.size(), std::size_t{1}); // cudaGetDevice is a query and left out
+        QCOMPARE(calls[0].correlation, 1003U);
+        const auto names = spool.all<ApiName>(RecordKind::ApiName);
+        QCOMPARE(spool.text(names.at(0).name), std::string("cuLaunchKernel"));
+        const auto sync = spool.all<Synchronization>(RecordKind::Synchronization).at(0);
+        QCOMPARE(sync.type, static_cast<std::uint32_t>(SynchronizationType::Stream));
+        const auto overhead = spool.all<Overhead>(RecordKind::Overhead).at(0);
+        QCOMPARE(overhead.kind, static_cast<std::uint32_t>(OverheadKind::BufferFlush));
+        QCOMPARE(overhead.thread, 77U);
+        QCOMPARE(spool.all<GraphTrace>(RecordKind::GraphTrace).at(0).graph, 5U);
+        const auto created = spool.all<VirtualMemory>(RecordKind::VirtualMemory).at(0);
+        QCOMPARE(created.size, std::uint64_t{2} << 20);
+        QCOMPARE(created.handle, std::uint64_t{99});
+        QCOMPARE(created.device, 0);
+        // Times that CUPTI lost or turned round are kept, counted and said.
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{4});
+        QCOMPARE(spool.lost(LossKind::TimesLost), std::uint64_t{1});
+        QCOMPARE(spool.lost(LossKind::TimesInverted), std::uint64_t{1});
+        QVERIFY(spool.message(MessageCode::TimesSuspicious).find("without times") != std::string::npos);
+        QCOMPARE(spool.lost(LossKind::UnknownKind) + spool.lost(LossKind::BufferMalformed), std::uint64_t{0});
+    }
+
+    void busyCuptiIsSaid()
+    {
+        const Spool spool = record({"launch", "0"}, {{"FAKE_CUPTI_RESULT", "39"}});
+        QVERIFY(spool.state.ended);
+        QVERIFY(spool.message(MessageCode::CuptiBusy).find("another profiler") != std::string::npos);
+        const Spool failed = record({"launch", "0"}, {{"FAKE_CUPTI_RESULT", "999"}});
+        QVERIFY(failed.message(MessageCode::CuptiFailed).find("check the driver") != std::string::npos);
+    }
+
+    void missingCuptiIsSaid()
+    {
+        // No libcupti is loaded, and the true one, if there is one on the path, finds no driver.
+        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}});
+        QVERIFY(spool.state.ended);
+        QVERIFY(!spool.message(MessageCode::CuptiMissing).empty() || !spool.message(MessageCode::CuptiFailed).empty());
+    }
+
+    void exhaustedBuffersAreCounted()
+    {
+        const Spool spool = record({"keep", "200000"}, {{kEnvQueueBytes, "8M"}});
+        QVERIFY(spool.state.ended);
+        QVERIFY(spool.lost(LossKind::BufferRefused) > 0);
+        QVERIFY(spool.lost(LossKind::CuptiDropped) > 10'000);
+        QVERIFY(spool.message(MessageCode::SecondSubscriber).find("another profiler") != std::string::npos);
+    }
+
+    void windowBySteps()
+    {
+        const Spool spool = record({"steps"}, {{kEnvSteps, "10-13"}});
+        const auto kernels = spool.all<Kernel>(RecordKind::Kernel);
+        std::vector<std::int64_t> steps;
+        for (const StepMark& mark : spool.all<StepMark>(RecordKind::StepMark)) steps.push_back(mark.step);
+        QCOMPARE(steps.size(), std::size_t{20});
+        const auto windows = spool.all<Window>(RecordKind::Window);
+        QCOMPARE(windows.size(), std::size_t{3}); // off at the start, on, off
+        QVERIFY(windows[0].on == 0 && windows[1].on == 1 && windows[2].on == 0);
+        QCOMPARE(kernels.front().correlation, 101U); // the first launch of step 10
+        std::size_t inside = 0;
+        for (const Kernel& kernel : kernels)
+            inside += kernel.start >= windows[1].time && kernel.start - 3000 < windows[2].time ? 1 : 0;
+        QCOMPARE(inside, std::size_t{40});
+        const Spool missed = record({"launch", "10"}, {{kEnvSteps, "10-13"}});
+        QVERIFY(missed.message(MessageCode::WindowMissed).find("no step mark") != std::string::npos);
+        QCOMPARE(missed.count(RecordKind::Kernel), std::size_t{0});
+    }
+
+    void windowByProfilerApi()
+    {
+        const Spool spool = record({"profiler-api"}, {{kEnvCapture, "profiler"}});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{20});
+        QCOMPARE(spool.count(RecordKind::Window), std::size_t{3});
+    }
+
+    void badSettingsAreSaid()
+    {
+        const Spool spool = record({"launch", "5"}, {{kEnvSteps, "3-1"}, {kEnvPoolLimit, "many"}});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{5});
+        QVERIFY(spool.message(MessageCode::BadSetting).find("FOURWALLS_STEPS=3-1") != std::string::npos);
+        QVERIFY(spool.message(MessageCode::Setting).find("FOURWALLS_POOL_LIMIT=many") != std::string::npos);
+    }
+
+    void ringStaysBelowItsSize()
+    {
+        const Spool spool = record({"launch", "100000"}, {{kEnvMaxBytes, "4M"}});
+        QVERIFY(std::filesystem::file_size(spools().front()) <= 4 << 20);
+        QVERIFY(spool.state.ended);
+        const auto kernels = spool.all<Kernel>(RecordKind::Kernel);
+        QVERIFY(!kernels.empty() && kernels.size() < 100'000);
+        QCOMPARE(kernels.back().correlation, 100'000U);
+        QCOMPARE(spool.text(kernels.back().name), std::string("_Z9layernormPf"));
+        QVERIFY(!spool.message(MessageCode::RingWrapped).empty());
+        QVERIFY(spool.lost(LossKind::RingOverwritten) > 0);
+    }
+
+    void terminationIsRecorded()
+    {
+        begin({"wait"});
+        QVERIFY(m_process.waitForReadyRead(10'000));
+        kill(static_cast<pid_t>(m_process.processId()), SIGTERM);
+        end();
+        QCOMPARE(m_process.exitStatus(), QProcess::CrashExit); // it ends by the signal, as without the module
+        const Spool spool = readSpool(spools().at(0));
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{500});
+        QVERIFY(spool.message(MessageCode::Terminated).find("signal 15") != std::string::npos);
+        QCOMPARE(spool.all<End>(RecordKind::End).at(0).reason, static_cast<std::uint32_t>(EndReason::Signal));
+    }
+
+    void forkedChildIsNotRecorded()
+    {
+        const Spool spool = record({"fork"});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{20});
+        QCOMPARE(spool.count(RecordKind::End), std::size_t{1});
+        QVERIFY(spool.message(MessageCode::Fork).find("forked a child") != std::string::npos);
+    }
+
+    void execBeginsAnotherFile()
+    {
+        begin({"exec"});
+        end();
+        const auto files = spools();
+        QCOMPARE(files.size(), std::size_t{2});
+        const Spool second = readSpool(files[0].find("-2.fwspool") != std::string::npos ? files[0] : files[1]);
+        QCOMPARE(second.count(RecordKind::Kernel), std::size_t{30});
+        QVERIFY(second.message(MessageCode::Exec).find("replaced its program") != std::string::npos);
+        const Spool first = readSpool(files[0].find("-2.fwspool") != std::string::npos ? files[1] : files[0]);
+        QVERIFY(!first.state.ended);
+    }
+
+    void abortLeavesWhatWasWritten()
+    {
+        const Spool spool = record({"abort"});
+        QVERIFY(!spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void stopEndsTheRecording()
+    {
+        const Spool spool = record({"stop"});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void noFileWhereNothingBegan()
+    {
+        begin({"idle"});
+        end();
+        QVERIFY(spools().empty());
+    }
+
+    void ncclEventsArePairedWithKernels()
+    {
+        const Spool spool = record({"cuda-nccl"});
+        const auto communicators = spool.all<NcclCommunicator>(RecordKind::NcclCommunicator);
+        QCOMPARE(communicators.size(), std::size_t{2}); // made and torn down
+        QCOMPARE(communicators[0].commId, std::uint64_t{0xabcdef});
+        QCOMPARE(communicators[0].ranks, 16);
+        QCOMPARE(communicators[0].rank, 3);
+        QCOMPARE(spool.text(communicators[0].name), std::string("dp"));
+        QVERIFY(communicators[1].endTime > communicators[0].time);
+        const auto group = spool.all<NcclGroup>(RecordKind::NcclGroup).at(0);
+        const auto api = spool.all<NcclApi>(RecordKind::NcclCollApi).at(0);
+        QCOMPARE(api.parent, group.id);
+        QCOMPARE(api.count, std::uint64_t{1000});
+        QCOMPARE(spool.text(api.datatype), std::string("ncclFloat32"));
+        const auto coll = spool.all<NcclColl>(RecordKind::NcclColl).at(0);
+        QCOMPARE(coll.parent, api.id);
+        QCOMPARE(coll.sequence, std::uint64_t{5});
+        QCOMPARE(spool.text(coll.function), std::string("AllReduce"));
+        QCOMPARE(spool.text(coll.algorithm), std::string("RING"));
+        QCOMPARE(spool.text(coll.protocol), std::string("SIMPLE"));
+        QCOMPARE(coll.channels, std::uint16_t{8});
+        const auto p2p = spool.all<NcclP2p>(RecordKind::NcclP2p).at(0);
+        QCOMPARE(p2p.peer, 3);
+        const auto open = spool.all<NcclApi>(RecordKind::NcclP2pApi).at(0);
+        QCOMPARE(open.stop, std::uint64_t{0}); // NCCL never stopped it
+        // Exactly: launch -> external id -> correlation -> kernel.
+        const auto launch = spool.all<NcclKernelLaunch>(RecordKind::NcclKernelLaunch).at(0);
+        QCOMPARE(launch.parent, group.id);
+        QCOMPARE(launch.correlated, 1U);
+        const auto external = spool.all<ExternalCorrelation>(RecordKind::ExternalCorrelation).at(0);
+        QCOMPARE(external.external, launch.id);
+        QCOMPARE(external.kind, static_cast<std::uint32_t>(ExternalKind::NcclKernelLaunch));
+        QCOMPARE(spool.all<Kernel>(RecordKind::Kernel).at(0).correlation, external.correlation);
+    }
+
+    void ncclWithoutCuda()
+    {
+        const Spool five = record({"nccl"}, {{"FAKE_CUPTI", ""}});
+        QVERIFY(five.state.ended);
+        QCOMPARE(five.count(RecordKind::NcclColl), std::size_t{1});
+        QCOMPARE(five.all<NcclKernelLaunch>(RecordKind::NcclKernelLaunch).at(0).correlated, 0U);
+        QVERIFY(five.message(MessageCode::DriverMissing).find("CUDA was not initialised") != std::string::npos);
+        const Spool four = record({"nccl4"}, {{"FAKE_CUPTI", ""}});
+        const auto coll = four.all<NcclColl>(RecordKind::NcclColl).at(0);
+        QCOMPARE(four.text(coll.algorithm), std::string("TREE"));
+        QVERIFY(four.message(MessageCode::NcclPlugin).find("interface 4") != std::string::npos);
+    }
+
+    void nvtxOfTheTrueNccl()
+    {
+        const std::string library = toolkitLibrary("libnccl.so.2");
+        if (library.empty()) QSKIP("libnccl.so.2 is not installed");
+        const Spool spool = record({"real-nccl"}, {{"NCCL", QString::fromStdString(library)},
+                                                   {kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        QVERIFY(spool.state.ended);
+        std::map<std::uint32_t, std::string> domains;
+        for (const auto& domain : spool.all<NvtxDomain>(RecordKind::NvtxDomain))
+            domains[domain.id] = spool.text(domain.name);
+        bool found = false;
+        for (const auto& bytes : spool.records.at(RecordKind::NvtxPush)) {
+            const SpoolRecord record{RecordKind::NvtxPush, bytes};
+            const auto event = record.as<NvtxEvent>();
+            if (spool.text(event.name) != "ncclAllReduce") continue;
+            found = true;
+            QCOMPARE(domains[event.domain], std::string("NCCL"));
+            QCOMPARE(event.payloadType, static_cast<std::uint32_t>(NvtxPayloadType::Extended));
+            const auto payload = record.tail(event.extendedBytes);
+            QVERIFY(payload.size() >= 16);
+            // The schema says where the size of the message is.
+            bool sized = false;
+            for (const auto& schemaBytes : spool.records.at(RecordKind::NvtxSchema)) {
+                const SpoolRecord schemaRecord{RecordKind::NvtxSchema, schemaBytes};
+                const auto schema = schemaRecord.as<NvtxSchema>();
+                if (schema.id != event.schema) continue;
+                const auto entries = schemaRecord.tail(schema.entries * sizeof(NvtxSchemaEntry));
+                for (std::size_t i = 0; i < schema.entries; ++i) {
+                    NvtxSchemaEntry entry;
+                    std::memcpy(&entry, entries.data() + i * sizeof entry, sizeof entry);
+                    if (spool.text(entry.name).find("Message size") == std::string::npos) continue;
+                    std::uint64_t size = 0;
+                    QVERIFY(entry.offset + sizeof size <= payload.size());
+                    std::memcpy(&size, payload.data() + entry.offset, sizeof size);
+                    QCOMPARE(size, std::uint64_t{4000});
+                    sized = true;
+                }
+            }
+            QVERIFY(sized);
+        }
+        QVERIFY(found);
+        QCOMPARE(spool.count(RecordKind::NvtxPop), spool.count(RecordKind::NvtxPush));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCollector)
+#include "tst_collector.moc"
