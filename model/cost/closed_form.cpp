@@ -124,7 +124,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         parts.addScaled(kind.recompute.parts, m);
         parts.addScaled(kind.backwardInput.parts, m);
         parts.addScaled(kind.backwardWeight.parts, m);
-        wire += m * (kind.wire.tensor + kind.wire.context + kind.wire.expert + kind.wire.parameter);
+        wire += m * kind.wireBytes();
         const auto at = static_cast<std::size_t>(position);
         if (at < cost.boundaries.size()) wire += m * cost.boundaries[at].bytes;
         if (at > 0) wire += m * cost.boundaries[at - 1].bytes;
@@ -143,10 +143,10 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
             result.peakStage = static_cast<int>(i);
         }
     }
-    parts[CostPart::GradientComm] += exposed;
+    parts[CostPart::GradientComm] += exposed + cost.agreementSeconds;
     parts[CostPart::Optimizer] += optimizer;
     parts[CostPart::Host] += cost.fixedSeconds;
-    result.wireBytes = wire + gradientWire;
+    result.wireBytes = wire + gradientWire + cost.agreementWireBytes;
     result.bubbleSeconds = fillAndDrain(cost, slowest, allForward, allBackward, transfers);
     result.seconds = parts.total() + result.bubbleSeconds;
 

@@ -175,6 +175,19 @@ double CollectiveTimes::pointToPoint(double bytes, bool sameNode) const
     return kBaseSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
 }
 
+double CollectiveTimes::smallReduceBytes(int numbers, int bytesEach, const GroupPlacement& group) const
+{
+    if (group.ranks <= 1) return 0;
+    if (m_cluster.fabric != NodeFabric::Shared || !group.insideNode())
+        return wireBytes(Collective::AllReduce, static_cast<double>(numbers) * bytesEach, group.ranks);
+    CollectiveShape shape;
+    shape.members = group.ranks;
+    shape.elements = numbers;
+    const CollectiveLinks links{{m_nodeRate, m_cluster.nodeLink.latencySeconds}, {}, true};
+    const CollectiveAlgorithm algorithm = chooseAlgorithm(shape, bytesEach, links);
+    return static_cast<double>(elementsSent(shape, algorithm, 0) * bytesEach);
+}
+
 double CollectiveTimes::wireBytes(Collective collective, double bytes, int ranks)
 {
     if (ranks <= 1) return 0;

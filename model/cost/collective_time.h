@@ -46,6 +46,10 @@ public:
     /// Bytes that a rank sends. As above; all-reduce 2(n-1)/n S, the others (n-1)/n S.
     static double wireBytes(Collective collective, double bytes, int ranks);
 
+    /// Bytes that the first rank of a group sends to sum up a few numbers. Where a node's devices share memory, in the
+    /// hops that the engine executes: there are fewer numbers than ranks, and their owners send more than the others.
+    double smallReduceBytes(int numbers, int bytesEach, const GroupPlacement& group) const;
+
     /// Whether nodes are connected at all.
     bool hasNetwork() const { return m_networkShare > 0; }
 

@@ -29,6 +29,7 @@ void add(PassCost& sum, const PassCost& part, double count = 1)
     sum.hidden.addScaled(part.hidden, count);
     sum.flops += count * part.flops;
     sum.modelFlops += count * part.modelFlops;
+    sum.wire.addScaled(part.wire, count);
 }
 
 /// Adds `count` equal layers to a position.
@@ -38,10 +39,6 @@ void add(ChunkCost& chunk, const LayerCost& layer, double count)
     add(chunk.recompute, layer.recompute, count);
     add(chunk.backwardInput, layer.backwardInput, count);
     add(chunk.backwardWeight, layer.backwardWeight, count);
-    chunk.wire.tensor += count * layer.wire.tensor;
-    chunk.wire.context += count * layer.wire.context;
-    chunk.wire.expert += count * layer.wire.expert;
-    chunk.wire.parameter += count * layer.wire.parameter;
     chunk.activationBytes += count * layer.savedBytes;
     chunk.weightGradientBytes += count * layer.savedForWeight;
     if (!(count > 0)) return;
@@ -62,6 +59,7 @@ void slow(ChunkCost& chunk, double factor)
 struct ChunkContents {
     std::int64_t dense = 0, mixture = 0;
     bool embedding = false, head = false;
+    bool tableBelow = false;    ///< a head whose table is the embedding's, on the same stage
     std::size_t firstBlock = 0; ///< of networks whose blocks differ
     friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
@@ -98,7 +96,9 @@ struct CostModel::State {
     Result<StepCost> build(const ParallelPlan& plan, std::int64_t batch);
     Status check(const ParallelPlan& plan);
     std::vector<ChunkContents> contents(const PipelineShape& shape) const;
-    LayerCost shardedLayer(const ParallelPlan& plan, LayerCost layer) const;
+    /// gathers: times that its weights are brought together for one micro-batch.
+    LayerCost shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const;
+    bool shardsPasses(const ParallelPlan& plan) const;
     LayerCost offloadedLayer(const ParallelPlan& plan, LayerCost layer) const;
     void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                StageContents& parameters);
@@ -161,6 +161,8 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.splitBackward = pipelineShape(plan).splitsBackward();
     s.recompute = plan.recompute;
     s.naturalRouting = plan.routing == MoeRouting::Natural;
+    if (framework.globalRouting && spec.model.transformer() && spec.model.transformer()->hasExperts())
+        s.balanced = plan.dp * plan.cp;
     s.collective = plan.collective;
     return s;
 }
@@ -213,17 +215,24 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
         }
         what.embedding = i == 0;
         what.head = i + 1 == result.size();
+        what.tableBelow = t && t->tiedEmbeddings && what.head && shape.stageOf(static_cast<int>(i)) == shape.stageOf(0);
         next += split[i];
     }
     return result;
 }
 
+bool CostModel::State::shardsPasses(const ParallelPlan& plan) const
+{
+    return plan.zero >= 3 && plan.dp * plan.cp > 1 && (plan.pp == 1 || framework.gathersEachPass);
+}
+
 // ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
-// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic).
-LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost layer) const
+// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic)
+// unless the framework says otherwise.
+LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const
 {
     const int shards = plan.dp * plan.cp;
-    if (plan.zero < 3 || plan.pp > 1 || shards <= 1) return layer;
+    if (!shardsPasses(plan)) return layer;
     const int perNode = spec.cluster.devicesPerNode;
     const GroupPlacement group = placeGroup(shards, plan.tp, perNode);
     const GroupPlacement experts = placeGroup(std::max(1, shards / plan.ep), plan.tp * plan.ep, perNode);
@@ -239,14 +248,16 @@ LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost lay
         pass.parts[CostPart::Contention] += hidden * calibration.contention;
         pass.parts[CostPart::ParameterComm] += seconds - hidden;
     };
-    beside(layer.forward, gather, layer.forward.seconds());
     const double backward = layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
-    beside(layer.backwardInput, gather + scatter, backward);
-    const auto wire = [&](double parameters, int ranks) {
-        return 2 * CollectiveTimes::wireBytes(Collective::AllGather, w * parameters, ranks) +
-               CollectiveTimes::wireBytes(Collective::ReduceScatter, g * parameters, ranks);
+    const int again = gathers - 1; // for the backward pass
+    beside(layer.forward, gather, layer.forward.seconds());
+    beside(layer.backwardInput, again * gather + scatter, backward);
+    const auto wire = [&](Collective kind, double bytes) {
+        return CollectiveTimes::wireBytes(kind, bytes * layer.parameters, group.ranks) +
+               CollectiveTimes::wireBytes(kind, bytes * layer.expertParameters, experts.ranks);
     };
-    layer.wire.parameter += wire(layer.parameters, group.ranks) + wire(layer.expertParameters, experts.ranks);
+    layer.forward.wire.parameter += wire(Collective::AllGather, w);
+    layer.backwardInput.wire.parameter += again * wire(Collective::AllGather, w) + wire(Collective::ReduceScatter, g);
     return layer;
 }
 
@@ -277,35 +288,48 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     chunk.layers = what.dense + what.mixture;
     chunk.holdsEmbedding = what.embedding;
     chunk.holdsHead = what.head;
-    const auto take = [&](const LayerCost& priced, double count) {
+    const int twice = plan.reshard ? 2 : 1; // dropped between forward and backward pass, or not
+    const auto take = [&](const LayerCost& priced, double count, int gathers) {
         if (!(count > 0)) return;
-        add(chunk, offloadedLayer(plan, shardedLayer(plan, priced)), count);
+        add(chunk, offloadedLayer(plan, shardedLayer(plan, priced, gathers)), count);
         parameters.parameters += count * priced.parameters;
+        parameters.partialParameters += count * priced.partialParameters;
         parameters.expertParameters += count * priced.expertParameters;
         parameters.largestLayer = std::max(parameters.largestLayer, priced.parameters + priced.expertParameters);
     };
     LayerSetting s = setting(plan, microBatch);
     if (const TransformerSpec* t = spec.model.transformer()) {
         const CostContext c = context();
-        if (what.dense > 0) take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.dense));
-        if (what.mixture > 0) {
-            s.mixture = true;
-            take(cached(layers, s, [&] { return layerCost(c, s); }), static_cast<double>(what.mixture));
-            s.mixture = false;
-        }
+        // What the forward pass ends with, the backward pass begins with: it stays. That is the head, unless it has
+        // nothing of its own; then it is the last layer.
+        const bool headIsLast = what.head && (!what.tableBelow || !t->postNorm);
+        const auto takeLayers = [&](std::int64_t count, bool last) {
+            if (count <= 0) return;
+            const LayerCost& priced = cached(layers, s, [&] { return layerCost(c, s); });
+            const bool stays = last && !headIsLast && shardsPasses(plan);
+            take(priced, static_cast<double>(count - (stays ? 1 : 0)), twice);
+            if (stays) take(priced, 1, 1);
+        };
+        takeLayers(what.dense, what.mixture == 0);
+        s.mixture = true;
+        takeLayers(what.mixture, true);
+        s.mixture = false;
         s.recompute = Recompute::None;
-        if (what.embedding) take(cached(embeddings, s, [&] { return embeddingCost(c, s); }), 1);
+        // The backward pass of a table reads nothing of it; that of a norm behind it does. A tied head reads it.
+        const int reads = 1 + (what.embedding && what.tableBelow && plan.reshard ? 1 : 0) +
+                          (t->embeddingNorm && (plan.reshard || what.tableBelow) ? 1 : 0);
+        if (what.embedding) take(cached(embeddings, s, [&] { return embeddingCost(c, s); }), 1, reads);
         if (what.head) {
             LayerCost head = cached(heads, s, [&] { return headCost(c, s); });
             // Tied to the embedding of the same rank: counted once.
-            if (t->tiedEmbeddings && what.embedding) head.parameters = 0;
+            if (what.tableBelow) head.parameters = 0;
             head.parameters += head.normParameters;
-            take(head, 1);
+            take(head, 1, 1);
         }
     } else {
         const PlainContext c{framework, calibration, rates, *collectives, spec.cluster.devicesPerNode, plan.fuse};
         if (const RecommendationSpec* r = spec.model.recommendation()) {
-            take(recommendationCost(c, *r, microBatch, plan.ep, 1), 1);
+            take(recommendationCost(c, *r, microBatch, plan.ep, 1), 1, twice);
         } else {
             auto found =
                 std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == microBatch; });
@@ -313,7 +337,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
                 found = blocks.insert(blocks.end(), {microBatch, resnetBlocks(c, *spec.model.resnet(), microBatch)});
             for (std::int64_t i = 0; i < what.dense; ++i) {
                 const std::size_t index = what.firstBlock + static_cast<std::size_t>(i);
-                if (index < found->second.size()) take(found->second[index], 1);
+                if (index < found->second.size()) take(found->second[index], 1, twice);
             }
         }
     }
@@ -357,6 +381,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
         StageContents& stage = ofStage[static_cast<std::size_t>(cost.shape.stageOf(static_cast<int>(i)))];
         stage.parameters += ofKind[kind].parameters;
         stage.expertParameters += ofKind[kind].expertParameters;
+        stage.partialParameters += ofKind[kind].partialParameters;
         stage.largestLayer = std::max(stage.largestLayer, ofKind[kind].largestLayer);
     }
     const TrafficContext traffic{spec, framework, calibration, rates, *collectives};
@@ -366,11 +391,14 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     for (std::size_t i = 0; i < ofStage.size(); ++i) {
         StageContents& stage = ofStage[i];
         stage.shards = plan.dp * plan.cp;
+        stage.gatheredBytes = std::min(weightBytes, rates.elementBytes);
         stage.expertShards = std::max(1, stage.shards / plan.ep);
         addStageTraffic(traffic, plan, static_cast<int>(i), stage, cost);
         cost.stages[i].inFlight = mostInFlight(cost.shape, static_cast<int>(i));
         cost.stages[i].memory = stageMemory(cost, static_cast<int>(i), stage, framework, plan, weightBytes);
     }
+    addAgreement(traffic, plan, cost);
+    cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;
     cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
     cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));

@@ -161,9 +161,9 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t la
     }
     cost.backwardInput = build(lists.backwardInput, backwardInputPass, GemmLayout::SecondTransposed);
     cost.backwardWeight = build(lists.backwardWeight, backwardWeightPass, GemmLayout::FirstTransposed);
-    shape.addWire(cost, c, s);
     shape.addMemory(cost, c, s);
     cost.parameters = shape.parameters;
+    cost.partialParameters = shape.partialParameters;
     cost.expertParameters = shape.expertParameters;
     return cost;
 }
@@ -179,16 +179,15 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     forward.memory("embedding", 2 * e * activations * (positions ? 1.5 : 1) / 1, positions ? 3 : 1);
     if (c.framework.dropout) forward.memory("dropout", (2 * e + 1) * activations);
     if (c.model.embeddingNorm) forward.memory("norm", 2 * e * activations);
-    if (s.tp > 1)
-        forward.communicate("embedding.all_reduce", CostPart::TensorComm,
-                            tensorCollective(c, s,
-                                             s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce,
-                                             e * activations),
-                            e * activations);
-    cost.wire.tensor =
-        CollectiveTimes::wireBytes(Collective::AllReduce, e * activations, s.tp) * (s.sequenceParallel ? 0.5 : 1);
+    const auto exchange = [&](PassBuilder& pass, const char* name, Collective kind) {
+        pass.communicate(name, CostPart::TensorComm, tensorCollective(c, s, kind, e * activations), e * activations,
+                         CollectiveTimes::wireBytes(kind, e * activations, s.tp));
+    };
+    exchange(forward, "embedding.all_reduce", s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce);
     cost.forward = forward.finish();
     PassBuilder backward(c.rates, c.framework, c.calibration, lists.backwardWeight);
+    // Every rank adds up its part of the table over all rows.
+    if (s.sequenceParallel) exchange(backward, "embedding.all_gather_gradient", Collective::AllGather);
     // Rows are sorted and added: read the gradient, read and write the rows that occur.
     backward.memory("embedding.weight_gradient", 4 * e * activations, 3);
     cost.backwardWeight = backward.finish();
@@ -196,6 +195,7 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     cost.parameters =
         l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0) +
                     static_cast<double>(c.model.tokenTypes) + (c.model.embeddingNorm ? l.normNumbers : 0));
+    if (s.sequenceParallel) cost.partialParameters = cost.parameters - l.hidden * vocabulary / s.tp;
     if (c.framework.dropout) cost.savedBytes = l.rowsSplit * l.hidden; // the mask
     return cost;
 }
@@ -222,15 +222,14 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4, CostPart::MemoryBound, loss);
     if (s.tp > 1)
         forward.communicate("loss.all_reduce", CostPart::TensorComm,
-                            3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows);
-
-    // The gradient's sum, and three numbers per token; with sequence parallelism also the input's gather.
-    cost.wire.tensor = CollectiveTimes::wireBytes(Collective::AllReduce, e * l.rows * l.hidden + 12 * l.rows, s.tp);
+                            3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows,
+                            CollectiveTimes::wireBytes(Collective::AllReduce, 12 * l.rows, s.tp));
 
     inputGradient.memory("loss.backward", c.framework.lossBytesPerLogit / 2 * logits, 3, CostPart::MemoryBound, loss);
     inputGradient.setLayout(GemmLayout::Plain);
     inputGradient.gemm("head.logits.input_gradient", {1, l.rows, l.hidden, vocabulary});
-    l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}));
+    l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}),
+                     !c.framework.lossWithForward);
     input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2, CostPart::MemoryBound,
                  l.normBackwardName);
 
@@ -242,6 +241,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     cost.backwardWeight = weight.finish();
     cost.parameters = vocabulary * l.hidden;
     cost.normParameters = c.model.postNorm ? 0 : l.normNumbers * l.hidden;
+    if (s.sequenceParallel) cost.partialParameters = cost.normParameters;
     cost.workingBytes = c.framework.logitBytes * logits;
     cost.savedBytes = e * l.rowsSplit * l.hidden * 2;
     cost.savedForWeight = cost.savedBytes;

@@ -18,7 +18,6 @@ struct LayerSetting {
     double microBatch = 1; ///< sequences
     double sequence = 0;   ///< [tokens], whole
     int tp = 1, cp = 1, ep = 1;
-    int stride = 1; ///< devices from one member of the expert or context group to the next
     bool sequenceParallel = false;
     bool fusedAttention = true;
     bool overlap = true;
@@ -26,6 +25,7 @@ struct LayerSetting {
     bool splitBackward = false; ///< weight gradients come later than the input's: what they need is not overwritten
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
+    int balanced = 1;     ///< ranks over which the router's balance is counted in every pass
     bool mixture = false; ///< the layer holds a mixture of experts
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
     friend bool operator==(const LayerSetting&, const LayerSetting&) = default;
@@ -44,8 +44,8 @@ struct CostContext {
 /// The four passes of a part of the network.
 struct LayerCost {
     PassCost forward, recompute, backwardInput, backwardWeight;
-    WireBytes wire;
     double parameters = 0;          ///< on this rank, experts left out
+    double partialParameters = 0;   ///< of them: whole on every rank of the tensor group, gradients from its own rows
     double expertParameters = 0;    ///< of experts, on this rank
     double normParameters = 0;      ///< of the norm before the head, which stays where the table is the embedding\'s
     double savedBytes = 0;          ///< from forward to backward

@@ -35,7 +35,8 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     queryWidth = heads * scoreWidth;
     keyWidth = isLatent ? heads * scoreWidth : kvHeads * width;
     valueWidth = heads * headValueWidth; // what attention returns
-    qkvWidth = queryWidth + keyWidth + (isLatent ? valueWidth : kvHeads * width);
+    keyValueWidth = keyWidth + (isLatent ? valueWidth : kvHeads * width);
+    qkvWidth = queryWidth + keyValueWidth;
     inner = static_cast<double>(m.ffnHidden) / t;
     normPasses = m.normalization == Normalization::RmsNorm && !c.framework.fusedNorm ? kEagerRmsNorm : 1;
     fusedAttention = s.fusedAttention && c.framework.flashAttention;
@@ -62,6 +63,7 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     }
     // Norms, and biases: those behind a sum over the ranks are whole on each.
     parameters += 2 * normNumbers * hidden;
+    if (s.sequenceParallel) partialParameters = (2 * normNumbers + (m.biases ? 2 : 0)) * hidden;
     if (m.biases) parameters += qkvWidth + 2 * hidden + (s.mixture ? 0 : gates * inner);
     if (s.mixture) {
         const ExpertSpec& x = m.mixture;
@@ -128,7 +130,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
         pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1,
                             m_causal ? "attention.fused" : "attention.fused.whole", keysAtOnce(s), scoreWidth);
-        exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
+        exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
         return;
     }
     const double scores = m_batch * heads * m_queries * m_keys;
@@ -143,7 +145,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         pass.launches(4);
     }
     pass.attentionGemm("attention.values", {m_batch * heads, m_queries, headValueWidth, m_keys}, align, half);
-    exchangeKeys(pass, c, s, 1, pass.computeSeconds() - before);
+    exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
     pass.memory("attention.transpose", 2 * e * rows * valueWidth);
 }
 
@@ -157,7 +159,7 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
         pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
                             2 / 2.5, m_causal ? "attention.fused.backward" : "attention.fused.whole.backward",
                             keysAtOnce(s), scoreWidth);
-        exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
+        exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
         return;
     }
     const double scores = m_batch * heads * m_queries * m_keys;
@@ -171,18 +173,20 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
                 c.framework.fusedSoftmax ? 1 : 4);
     pass.attentionGemm("attention.query_gradient", {batch, m_queries, scoreWidth, m_keys}, align, half);
     pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, half);
-    exchangeKeys(pass, c, s, 2, pass.computeSeconds() - before);
+    exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
 }
 
-void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
+void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
                               double window) const
 {
     if (s.cp <= 1) return;
-    // A ring: every rank passes the keys and values of every other one on.
-    const double piece = factor * e * rows * (qkvWidth - queryWidth > 0 ? qkvWidth - queryWidth : 2 * keyWidth);
+    // A ring: every rank passes the keys and values of every other one on, in the backward pass with their gradients,
+    // which come home after a whole turn.
+    const double own = e * rows * keyValueWidth, piece = backward ? 2 * own : own;
     const GroupPlacement group = placeGroup(s.cp, s.tp, c.devicesPerNode);
     const double seconds = (s.cp - 1) * c.collectives.pointToPoint(piece, group.insideNode());
-    pass.communicateBeside("attention.keys", CostPart::ContextComm, seconds, piece * (s.cp - 1),
+    const double wire = piece * (s.cp - 1) + (backward ? own : 0);
+    pass.communicateBeside("attention.keys", CostPart::ContextComm, seconds, wire, wire,
                            s.overlap ? window * (s.cp - 1) / s.cp : 0);
 }
 
@@ -231,17 +235,20 @@ void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const Laye
     const double bytes = e * rows * hidden;
     const double seconds = tensorCollective(c, s, Collective::AllGather, bytes);
     const double hidable = c.framework.asyncTensor && s.overlap ? window * (s.tp - 1) / s.tp : 0;
-    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, std::min(hidable, seconds * (s.tp - 1) / s.tp));
+    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes,
+                           CollectiveTimes::wireBytes(Collective::AllGather, bytes, s.tp),
+                           std::min(hidable, seconds * (s.tp - 1) / s.tp));
 }
 
 void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
 {
     if (s.tp <= 1) return;
     const double bytes = e * rows * hidden;
-    const double seconds =
-        tensorCollective(c, s, s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce, bytes);
+    const Collective kind = s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce;
+    const double seconds = tensorCollective(c, s, kind, bytes);
     const double hidable = c.framework.asyncTensor && s.sequenceParallel && s.overlap ? m_qkvSeconds / 3 : 0;
-    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, std::min(hidable, seconds * (s.tp - 1) / s.tp));
+    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, CollectiveTimes::wireBytes(kind, bytes, s.tp),
+                           std::min(hidable, seconds * (s.tp - 1) / s.tp));
 }
 
 void LayerShape::gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
@@ -250,22 +257,20 @@ void LayerShape::gatherGradient(PassBuilder& pass, const CostContext& c, const L
 }
 
 void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
-                                double window) const
+                                double window, bool gathersAgain) const
 {
     if (s.tp <= 1) return;
     const double bytes = e * rows * hidden;
     const bool beside = s.overlap && (c.framework.overlapTensorBackward || c.framework.asyncTensor);
     const double room = beside ? window : 0;
-    if (!s.sequenceParallel) {
-        pass.communicateBeside(name, CostPart::TensorComm, tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
-                               room);
-        return;
-    }
+    const auto exchange = [&](const char* what, Collective kind) {
+        pass.communicateBeside(what, CostPart::TensorComm, tensorCollective(c, s, kind, bytes), bytes,
+                               CollectiveTimes::wireBytes(kind, bytes, s.tp), room);
+    };
+    if (!s.sequenceParallel) return exchange(name, Collective::AllReduce);
     // The input is gathered again for the weight gradient, beside the input gradient's product.
-    pass.communicateBeside("gather_again", CostPart::TensorComm, tensorCollective(c, s, Collective::AllGather, bytes),
-                           bytes, room);
-    pass.communicateBeside(name, CostPart::TensorComm, tensorCollective(c, s, Collective::ReduceScatter, bytes), bytes,
-                           room);
+    if (gathersAgain) exchange("gather_again", Collective::AllGather);
+    exchange(name, Collective::ReduceScatter);
 }
 
 void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
@@ -286,7 +291,18 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
         seconds = c.collectives.seconds(Collective::AllToAll, bytes, group, s.collective);
     }
     const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
-    pass.communicateBeside(name, CostPart::ExpertComm, seconds, bytes, window);
+    pass.communicateBeside(name, CostPart::ExpertComm, seconds, bytes,
+                           CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep), window);
+}
+
+/// How many rows every expert gets from this rank (four bytes each), before the rows themselves.
+void LayerShape::exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    if (s.ep <= 1) return;
+    const double bytes = 4 * static_cast<double>(c.model.mixture.experts);
+    pass.communicate("moe.counts", CostPart::ExpertComm,
+                     c.collectives.seconds(Collective::AllToAll, bytes, placeGroup(s.ep, s.tp, c.devicesPerNode)),
+                     bytes, CollectiveTimes::wireBytes(Collective::AllToAll, bytes, s.ep));
 }
 
 void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
@@ -295,7 +311,15 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     gatherInput(pass, c, s, "moe.all_gather", 0);
     pass.gemm("moe.router", {1, rowsSplit, all, hidden});
     pass.memory("moe.top_k", 8 * rowsSplit * all, 6);
+    if (s.balanced > 1) { // choices and probabilities of every expert
+        const double bytes = 2 * 4 * all;
+        const GroupPlacement replicas = placeGroup(s.balanced, s.tp, c.devicesPerNode);
+        pass.communicate("moe.balance", CostPart::ParameterComm,
+                         c.collectives.seconds(Collective::AllReduce, bytes, replicas), bytes,
+                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced));
+    }
     pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
+    exchangeCounts(pass, c, s);
     allToAll(pass, c, s, "moe.dispatch");
     pass.gemm("moe.up", {experts, expertRows / experts, gates * expertInner, hidden});
     activationForward(pass, c, expertRows, expertInner);
@@ -316,6 +340,11 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
     gatherGradient(pass, c, s, "moe.all_gather_gradient");
     pass.memory("moe.unpermute.backward", 2 * e * m_routed * hidden, 4);
     allToAll(pass, c, s, "moe.combine.backward");
+    if (c.framework.globalRouting && s.tp > 1) { // every rank has seen its summands of the experts' results only
+        const double bytes = 4 * rows * m_topK;
+        pass.communicate("moe.gates", CostPart::TensorComm, tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
+                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.tp));
+    }
     pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});
     activationBackward(pass, c, expertRows, expertInner);
     pass.gemm("moe.up.input_gradient", {experts, expertRows / experts, hidden, gates * expertInner});
@@ -342,22 +371,6 @@ void LayerShape::mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, 
     }
 }
 
-void LayerShape::addWire(LayerCost& cost, const CostContext& c, const LayerSetting& s) const
-{
-    const double activation = e * rows * hidden;
-    // Two collectives each way, an all-reduce or a gather and a scatter; the gather again for the weight gradient.
-    const double each = CollectiveTimes::wireBytes(Collective::AllReduce, activation, s.tp);
-    double passes = 4 + (s.recompute == Recompute::Full ? 2 : 0);
-    if (s.sequenceParallel) passes += 1; // two more gathers, each half of that
-    cost.wire.tensor = passes * each;
-    // Keys and values go round forward and backward; their gradients come home after a whole turn.
-    if (s.cp > 1) cost.wire.context = e * rows * 2 * keyWidth * (3 * s.cp - 2);
-    if (s.mixture)
-        cost.wire.expert = (4 + (s.recompute == Recompute::Full ? 2 : 0)) *
-                           CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep);
-    (void)c;
-}
-
 double LayerShape::savedAttention(const CostContext& c, const LayerSetting&) const
 {
     if (fusedAttention) return 4 * m_batch * heads * m_queries; // the rows' sums
@@ -371,8 +384,7 @@ double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) con
 {
     double split = 2 * (2 * e) + (c.framework.dropout ? 2 : 0); // inputs of the norms and of the products, masks
     split *= rowsSplit * hidden;
-    double own = e * rows * (queryWidth + (qkvWidth > queryWidth ? qkvWidth - queryWidth : 2 * keyWidth)) +
-                 e * rows * valueWidth;
+    double own = e * rows * (queryWidth + keyValueWidth) + e * rows * valueWidth;
     if (s.mixture)
         own += e * expertRows * (hidden + (gates + 1) * expertInner) + e * rows * (gates + 1) * sharedInner;
     else
@@ -426,6 +438,11 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
     cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
     if (!c.framework.freesAtOnce) return;
     cost.savedBytes += 4 * rowsSplit * normStatistics;
+    // The results of the experts for the gradients of the gates; probabilities, choices, gates and places of the tokens.
+    if (s.mixture && s.recompute != Recompute::Full) {
+        const double routing = 4 * rows * (static_cast<double>(c.model.mixture.experts) + 3 * m_topK);
+        cost.savedBytes += e * expertRows * hidden + routing;
+    }
     cost.workingBytes = workingAtOnce(c, s);
     if (s.recompute == Recompute::Full) {
         cost.savedBytes = input;

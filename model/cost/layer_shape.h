@@ -16,6 +16,7 @@ struct LayerShape {
     double rowsSplit = 0; ///< of them in the parts that sequence parallelism cuts
     double hidden = 0;
     double qkvWidth = 0, keyWidth = 0, valueWidth = 0, queryWidth = 0;    ///< on this rank
+    double keyValueWidth = 0;                                             ///< keys and values of its heads
     double inner = 0;                                                     ///< feed-forward width on this rank
     double gates = 1;                                                     ///< 2 for gated feed-forward blocks
     double heads = 0, scoreWidth = 0, headValueWidth = 0;                 ///< heads on this rank, widths of one
@@ -28,7 +29,7 @@ struct LayerShape {
     double normStatistics = 4;     ///< numbers per token that the layer's norms keep
     const char* normName = "norm"; ///< of the kinds of normalisation in the measured operators
     const char* normBackwardName = "norm.backward";
-    double parameters = 0, expertParameters = 0;
+    double parameters = 0, expertParameters = 0, partialParameters = 0; ///< as in LayerCost
 
     double linearAlignment(double width) const;
     double gemmTime(const CostContext& c, const GemmShape& shape) const;
@@ -49,19 +50,19 @@ struct LayerShape {
                      double window) const;
     void reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
-    void reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
-                        double window) const;
+    void reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name, double window,
+                        bool gathersAgain = true) const;
 
     void mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, double outputBytes) const;
 
-    void addWire(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
     void addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
 
 private:
     void allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
-    void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double factor,
+    void exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
                       double window) const;
     double keysAtOnce(const LayerSetting& s) const;
     double attentionFlops(const LayerSetting& s) const;

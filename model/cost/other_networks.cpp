@@ -133,7 +133,8 @@ LayerCost recommendationCost(const PlainContext& c, const RecommendationSpec& mo
     const double exchanged = b.e * samples * tables * width;
     const GroupPlacement group = placeGroup(ep, stride, c.devicesPerNode);
     const double exchange = c.collectives.seconds(Collective::AllToAll, exchanged, group);
-    if (ep > 1) b.forward.communicate("embedding.all_to_all", CostPart::ExpertComm, exchange, exchanged);
+    const double sent = CollectiveTimes::wireBytes(Collective::AllToAll, exchanged, ep);
+    if (ep > 1) b.forward.communicate("embedding.all_to_all", CostPart::ExpertComm, exchange, exchanged, sent);
     auto in = static_cast<double>(model.denseFeatures);
     for (const std::int64_t out : model.bottomLayers) {
         b.linear(samples, in, static_cast<double>(out));
@@ -147,10 +148,9 @@ LayerCost recommendationCost(const PlainContext& c, const RecommendationSpec& mo
         b.linear(samples, in, static_cast<double>(out));
         in = static_cast<double>(out);
     }
-    if (ep > 1) b.input.communicate("embedding.all_to_all.backward", CostPart::ExpertComm, exchange, exchanged);
+    if (ep > 1) b.input.communicate("embedding.all_to_all.backward", CostPart::ExpertComm, exchange, exchanged, sent);
     b.weight.memory("embedding.weight_gradient", 3 * b.e * rows * width, static_cast<int>(tables));
     b.cost.expertParameters = tables * static_cast<double>(model.rowsPerTable) * width / ep;
-    b.cost.wire.expert = 2 * CollectiveTimes::wireBytes(Collective::AllToAll, exchanged, ep);
     b.cost.savedBytes += exchanged;
     return b.finish();
 }

@@ -76,26 +76,28 @@ public:
         work(name, part, rate ? bytes / *rate : bytes / m_rates.memoryBytes + kernels * m_rates.kernelSeconds, 0, 0,
              bytes);
     }
-    /// Communication that the pass waits for.
-    void communicate(const char* name, CostPart part, double seconds, double bytes)
+    /// Communication that the pass waits for. bytes: handed over; wire: sent by a rank.
+    void communicate(const char* name, CostPart part, double seconds, double bytes, double wire)
     {
         if (!(seconds > 0)) return;
+        send(part, wire);
         m_cost.parts[part] += seconds;
-        note(name, part, seconds, 0, bytes, true, false);
+        note(name, part, seconds, 0, bytes, wire, false);
     }
     /// Communication that runs beside `window` seconds of computation of this pass; what does not fit is waited for,
     /// and what does slows the computation.
-    void communicateBeside(const char* name, CostPart part, double seconds, double bytes, double window)
+    void communicateBeside(const char* name, CostPart part, double seconds, double bytes, double wire, double window)
     {
         if (!(seconds > 0)) return;
         const double hidden = std::min(seconds, std::max(0.0, window));
         m_cost.hidden[part] += hidden;
         m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
         if (seconds > hidden) {
-            communicate(name, part, seconds - hidden, bytes);
+            communicate(name, part, seconds - hidden, bytes, wire);
             if (m_list) m_list->back().hiddenSeconds = hidden;
         } else {
-            note(name, part, hidden, 0, bytes, true, true);
+            send(part, wire);
+            note(name, part, hidden, 0, bytes, wire, true);
         }
     }
 
@@ -122,13 +124,17 @@ private:
         m_cost.flops += flops;
         m_cost.modelFlops += modelFlops;
         ++m_kernels;
-        note(name, part, seconds, flops, bytes, false, false);
+        note(name, part, seconds, flops, bytes, -1, false);
     }
-    void note(const char* name, CostPart part, double seconds, double flops, double bytes, bool communication,
-              bool hidden)
+    void send(CostPart part, double wire)
+    {
+        if (double* bytes = m_cost.wire.of(part)) *bytes += wire;
+    }
+    /// wire: -1 unless it is communication.
+    void note(const char* name, CostPart part, double seconds, double flops, double bytes, double wire, bool hidden)
     {
         if (!m_list) return;
-        m_list->push_back({name, m_layer, part, communication, hidden, seconds, flops, bytes, 0});
+        m_list->push_back({name, m_layer, part, wire >= 0, hidden, seconds, flops, bytes, std::max(0.0, wire), 0});
     }
 
     const DeviceRates& m_rates;

@@ -22,7 +22,7 @@ PartSeconds meanParts(const StepCost& cost, const SimulatedStep& step)
             sum.addScaled(pass->parts, cost.shape.microbatches);
     }
     for (std::size_t s = 0; s < cost.stages.size(); ++s) {
-        sum[CostPart::GradientComm] += cost.stages[s].gradientCommExposed;
+        sum[CostPart::GradientComm] += cost.stages[s].gradientCommExposed + cost.agreementSeconds;
         sum[CostPart::Optimizer] += cost.stages[s].optimizerSeconds;
         sum[CostPart::PipelineComm] += step.stages[s].transfer;
         sum[CostPart::Host] += cost.fixedSeconds;
@@ -40,6 +40,7 @@ std::string largestTerm(const MemoryTerms& memory, const SimulatedStage& stage)
                                                     {"activations", stage.peakActivations},
                                                     {"temporaries and logits", stage.peakTransient},
                                                     {"communication buffers", memory.communication},
+                                                    {"buffers of the collective library", memory.library},
                                                     {"context and slack", memory.context + memory.slack}};
     const auto* largest = std::max_element(std::begin(terms), std::end(terms),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -249,11 +249,12 @@ void Simulation::finishStages()
         const StageCost& cost = m_cost.stages[static_cast<std::size_t>(s)];
         interval(s, allReduced - state.now, SimulatedPart::OptimizerWait, ofTheStep, -1);
         state.now = allReduced;
+        interval(s, m_cost.agreementSeconds, SimulatedPart::Agreement, ofTheStep, -1);
         interval(s, cost.optimizerSeconds, SimulatedPart::Optimizer, ofTheStep, -1);
         SimulatedStage& outcome = result(s);
         outcome.end = state.now;
         outcome.peakBytes = cost.memory.weights + cost.memory.gradients + cost.memory.optimizer +
-                            cost.memory.communication + cost.memory.context + cost.memory.slack +
+                            cost.memory.communication + cost.memory.library + cost.memory.context + cost.memory.slack +
                             outcome.peakActivations + outcome.peakTransient;
         m_step.seconds = std::max(m_step.seconds, outcome.end);
     }
@@ -315,6 +316,7 @@ Status checkCost(const StepCost& cost)
     for (const StageCost& stage : cost.stages)
         if (!isSane(stage.gradientCommExposed) || !isSane(stage.optimizerSeconds))
             return misfit("stage", "the work after the last backward has no sensible time");
+    if (!isSane(cost.agreementSeconds)) return misfit("agreement", "the agreement of all ranks has no sensible time");
     if (!isSane(cost.fixedSeconds)) return misfit("fixed", "the fixed part of a step has no sensible time");
     return {};
 }

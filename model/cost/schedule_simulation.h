@@ -28,6 +28,7 @@ enum class SimulatedPart : std::uint8_t {
     PipelineWait,  ///< waiting for a neighbour that is not ready
     GradientSync,  ///< exposed reduction of gradients after the last backward
     OptimizerWait, ///< waiting for the other stages before the optimizer's step
+    Agreement,     ///< of all ranks on the norm of the gradient
     Optimizer
 };
 

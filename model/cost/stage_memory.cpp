@@ -64,20 +64,23 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
     memory.transient = head > 0 ? 0 : working;
 
     // Gathered weights of the layer at work and the next, and their gradient before it is scattered.
-    if (plan.zero >= 3 && shape.stages == 1 && contents.shards > 1)
-        memory.communication +=
-            2 * std::min(weightBytes, 2.0) * contents.largestLayer + framework.reduceBytes * contents.largestLayer;
+    const bool perPass = shape.stages == 1 || framework.gathersEachPass;
+    const double all = contents.parameters + contents.expertParameters;
+    if (plan.zero >= 3 && perPass && contents.shards > 1)
+        memory.communication += contents.gatheredBytes * (plan.reshard ? 2 * contents.largestLayer : all) +
+                                framework.reduceBytes * contents.largestLayer;
     // With a pipeline the weights stay gathered and the gradients whole through the step (see step_traffic.h).
-    if (plan.zero >= 3 && shape.stages > 1 && contents.shards > 1)
-        memory.communication +=
-            (std::min(weightBytes, 2.0) + framework.reduceBytes) * (contents.parameters + contents.expertParameters);
+    if (plan.zero >= 3 && !perPass && contents.shards > 1)
+        memory.communication += (contents.gatheredBytes + framework.reduceBytes) * all;
     const double messages = framework.freesAtOnce ? 1 : 4; // at once on their way
     if (shape.stages > 1) memory.communication += messages * cost.boundaries.front().bytes;
     // Whole gradients of two buckets while they are reduced into shards.
     if (plan.zero == 2 && framework.freesAtOnce && contents.shards > 1) {
         constexpr double kBucketBytes = 4 << 20;
-        memory.communication += std::min(framework.gradientBytes * (contents.parameters + contents.expertParameters),
+        const double underWay = std::min(framework.gradientBytes * all,
                                          2 * std::max(kBucketBytes, framework.gradientBytes * contents.largestLayer));
+        // From the second micro-batch on a reduced share is added to what is there already.
+        memory.communication += underWay * (1 + (shape.microbatches > 1 ? 1.0 / contents.shards : 0));
     }
     memory.library = framework.libraryBytes;
     memory.context = framework.contextBytes;

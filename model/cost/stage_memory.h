@@ -10,11 +10,13 @@ namespace fourwalls::cost {
 
 /// What a stage holds, before sharding over data parallelism.
 struct StageContents {
-    double parameters = 0;       ///< on this rank, experts left out
-    double expertParameters = 0; ///< on this rank
-    double largestLayer = 0;     ///< parameters of the largest unit that ZeRO-3 gathers at once
-    int shards = 1;              ///< ranks that share the states of dense parameters
-    int expertShards = 1;        ///< likewise of experts
+    double parameters = 0;        ///< on this rank, experts left out
+    double expertParameters = 0;  ///< on this rank
+    double partialParameters = 0; ///< as in LayerCost
+    double largestLayer = 0;      ///< parameters of the largest unit that ZeRO-3 gathers at once
+    double gatheredBytes = 2;     ///< of a gathered weight
+    int shards = 1;               ///< ranks that share the states of dense parameters
+    int expertShards = 1;         ///< likewise of experts
 };
 
 /// The most (micro-batch, chunk) activations that a stage holds. Closed forms of the schedules in

@@ -86,22 +86,12 @@ constexpr CostPart kDrawnParts[] = {
     CostPart::Host,          CostPart::Contention,   CostPart::TensorComm, CostPart::ContextComm, CostPart::ExpertComm,
     CostPart::GradientComm,  CostPart::PipelineComm, CostPart::Copy};
 
-/// Bytes that a rank sends for one part in one pass: the share of the micro-batch's that the pass spends time on.
-double wireOfPass(const ChunkCost& chunk, const PassCost& pass, CostPart part)
+/// Bytes that a rank sends for one part in one pass, in whole bytes: while the pass waits, and beside computation.
+std::pair<double, double> wireOfPass(const PassCost& pass, CostPart part)
 {
-    double wire = 0;
-    switch (part) {
-    case CostPart::TensorComm: wire = chunk.wire.tensor; break;
-    case CostPart::ContextComm: wire = chunk.wire.context; break;
-    case CostPart::ExpertComm: wire = chunk.wire.expert; break;
-    case CostPart::ParameterComm:
-    case CostPart::GradientComm: wire = chunk.wire.parameter; break;
-    default: break;
-    }
-    const auto seconds = [part](const PassCost& cost) { return cost.parts[part] + cost.hidden[part]; };
-    const double all = seconds(chunk.forward) + seconds(chunk.recompute) + seconds(chunk.backwardInput) +
-                       seconds(chunk.backwardWeight);
-    return all > 0 ? wire * seconds(pass) / all : 0;
+    const double wire = std::round(pass.wire.of(part)), all = pass.parts[part] + pass.hidden[part];
+    const double waited = all > 0 ? std::round(wire * pass.parts[part] / all) : 0;
+    return {waited, wire - waited};
 }
 
 OpInfo opInfo(std::string name, SliceKind kind, Phase phase, Activity activity)
@@ -185,11 +175,15 @@ StageScribe::Exchange StageScribe::exchangeOf(CostPart part, double wireBytes) c
 
 CollectiveRecord StageScribe::recordOf(const Exchange& what)
 {
-    const auto members = static_cast<std::size_t>(m_layout.groupSize(what.group));
+    return recordOf(what, group(what.group), static_cast<std::size_t>(m_layout.groupSize(what.group)));
+}
+
+CollectiveRecord StageScribe::recordOf(const Exchange& what, GroupId group, std::size_t members) const
+{
     CollectiveRecord record;
     record.track = m_own.communication;
     record.operation = what.operation;
-    record.group = group(what.group);
+    record.group = group;
     record.wireBytes = std::llround(what.wireBytes);
     // What was handed over follows from what a bandwidth-optimal algorithm sends.
     const bool isExchange = what.operation == CollectiveOp::AllToAll && members > 1;
@@ -250,6 +244,7 @@ void StageScribe::writeStaticMemory()
     add("gradients", MemoryCategory::Gradients, memory.gradients);
     add("optimizer state", MemoryCategory::OptimizerState, memory.optimizer);
     add("communication buffers", MemoryCategory::CommBuffers, memory.communication);
+    add("buffers of the collective library", MemoryCategory::CommBuffers, memory.library);
     add("context of the device", MemoryCategory::Other, memory.context);
     add("slack of the allocator", MemoryCategory::Other, memory.slack);
     if (m_cost.usableMemoryBytes > 0 && m_stage.peakBytes > m_cost.usableMemoryBytes)
@@ -288,7 +283,7 @@ std::vector<StageScribe::Pass> StageScribe::passes() const
 }
 
 /// One slice per kind of work, one after the other.
-void StageScribe::addParts(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase)
+void StageScribe::addParts(Script& script, double length, const PassCost& cost, Phase phase)
 {
     const double bandwidth = m_spec.cluster.device.memoryBytesPerSecond;
     const double products = cost.parts[CostPart::Gemm] + cost.parts[CostPart::Attention];
@@ -298,9 +293,7 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         if (seconds <= 0) continue;
         const double end = at + seconds;
         if (isCommunication(part)) {
-            // With what is hidden, unless that has a slice of its own.
-            const double share = seconds / (seconds + cost.hidden[part]);
-            addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt, at, end);
+            addExchange(script, exchangeOf(part, wireOfPass(cost, part).first), phase, std::nullopt, at, end);
         } else {
             OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
@@ -315,26 +308,31 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
     for (const CostPart part : kDrawnParts) {
         const double seconds = cost.hidden[part];
         if (seconds <= 0) continue;
-        const double share = seconds / (seconds + cost.parts[part]);
         const double begin = std::max(0.0, std::min(at, length - seconds)); // in full, beside others if need be
-        addExchange(script, exchangeOf(part, share * wireOfPass(chunk, cost, part)), phase, std::nullopt, begin,
+        addExchange(script, exchangeOf(part, wireOfPass(cost, part).second), phase, std::nullopt, begin,
                     std::min(begin + seconds, length));
         at += seconds;
     }
 }
 
 /// Layers and operators of a pass, stretched to its simulated length.
-void StageScribe::addOperators(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase,
+void StageScribe::addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                                const std::vector<OperatorCost>& operators)
 {
-    double listed = 0;
-    std::array<double, kCostParts> payloads{};
+    double listed = 0, gathers = 0;
     for (const OperatorCost& op : operators) {
         if (!op.hidden) listed += op.seconds;
-        payloads[static_cast<std::size_t>(op.part)] += op.bytes;
+        if (op.part == CostPart::ParameterComm) gathers += op.wireBytes;
     }
-    if (listed <= 0) return addParts(script, length, cost, chunk, phase);
-    const double stretch = length / listed;
+    if (listed <= 0) return addParts(script, length, cost, phase);
+    // Weights and gradients of sharded parameters belong to whole layers: they are no operators of the list.
+    const double seconds = cost.parts[CostPart::ParameterComm] + cost.hidden[CostPart::ParameterComm];
+    const double wire = std::round(cost.wire.parameter) - gathers;
+    if (seconds > 0 && wire >= 1)
+        addExchange(script, exchangeOf(CostPart::ParameterComm, wire), phase, std::nullopt, 0,
+                    std::min(seconds, length));
+    const double copies = cost.parts[CostPart::Copy]; // nothing hides these: they come last
+    const double stretch = (length - copies) / listed;
     double at = 0, layerStart = 0;
     std::int64_t layer = -1;
     const auto closeLayer = [&] {
@@ -353,15 +351,13 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         const auto layerIndex =
             each.layer < 0 ? std::nullopt : std::optional(LayerIndex{static_cast<std::int32_t>(each.layer)});
         if (each.communication && isCommunication(each.part)) {
-            const double all = payloads[static_cast<std::size_t>(each.part)];
-            const double share = all > 0 ? each.bytes / all : 0;
-            Exchange what = exchangeOf(each.part, share * wireOfPass(chunk, cost, each.part));
+            Exchange what = exchangeOf(each.part, each.wireBytes);
             what.name = each.name.c_str();
             // One record for what is waited for and what goes on beside computation. At a pass's end that lies before
             // it rather than after, so that the bytes keep the whole of their time.
-            const double seconds = (each.seconds + each.hiddenSeconds) * stretch;
-            const double begin = std::max(0.0, std::min(at, length - seconds));
-            addExchange(script, what, phase, layerIndex, begin, std::min(begin + seconds, length));
+            const double whole = (each.seconds + each.hiddenSeconds) * stretch;
+            const double begin = std::max(0.0, std::min(at, length - whole));
+            addExchange(script, what, phase, layerIndex, begin, std::min(begin + whole, length));
         } else {
             OpInfo op = opInfo(each.name, SliceKind::Operator, phase, Activity::None);
             op.layer = layerIndex;
@@ -376,6 +372,10 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         if (!each.hidden) at = end;
     }
     closeLayer();
+    if (copies > 0) {
+        const OpInfo op = opInfo(nameOf(CostPart::Copy), SliceKind::Kernel, phase, activityOf(CostPart::Copy));
+        script.lines.push_back({m_own.copies, m_sink.defineOp(op), length - copies, length});
+    }
 }
 
 const StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
@@ -389,9 +389,9 @@ const StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interv
     script.emplace();
     const double length = interval.end - interval.start;
     if (operators)
-        addOperators(*script, length, costOf(chunk, phase), chunk, phase, operators(interval.position, phase));
+        addOperators(*script, length, costOf(chunk, phase), phase, operators(interval.position, phase));
     else
-        addParts(*script, length, costOf(chunk, phase), chunk, phase);
+        addParts(*script, length, costOf(chunk, phase), phase);
     return *script;
 }
 
@@ -444,6 +444,11 @@ void StageScribe::writeOutside(const SimulatedInterval& interval)
     case SimulatedPart::OptimizerWait:
         outside(m_own.communication, "wait for all stages", SliceKind::Wait, Activity::Synchronisation);
         break;
+    case SimulatedPart::Agreement:
+        writeOnce({CollectiveOp::AllReduce, GroupKind::World, m_cost.agreementWireBytes, "gradient norm"},
+                  group(GroupKind::World), static_cast<std::size_t>(m_layout.worldSize()), Phase::Optimizer,
+                  interval.start, interval.end);
+        break;
     case SimulatedPart::Optimizer: {
         outside(m_own.phases, "optimizer", SliceKind::Phase, Activity::None);
         OpInfo op = opInfo("optimizer", SliceKind::Kernel, Phase::Optimizer, Activity::Compute);
@@ -481,17 +486,64 @@ void StageScribe::writeTransfers()
         m_producer.flow({"message", m_own.communication, start,
                          m_tracks[static_cast<std::size_t>(transfer.what.toStage)].communication, end});
     }
-    // Reduction of gradients: what lies under the backward and what is left after it.
+    if (!m_cost.flushMessages) return;
+    constexpr double kWord = 4; // bytes
+    for (int other = 0; other < m_cost.shape.stages; ++other) {
+        if (other == m_index) continue;
+        CollectiveRecord record = recordOf({CollectiveOp::Send, GroupKind::Pipeline, kWord, ""});
+        record.start = record.lastArrival = instantOf(m_stage.lastBackward);
+        record.end = {record.start.ns + 1};
+        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_index;
+        record.peer = m_layout.onStage(m_rank, other);
+        m_producer.collective(record);
+    }
+}
+
+/// A collective that a step does once. It lasts a nanosecond at least, so that its bytes are not lost.
+void StageScribe::writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, double start,
+                            double end)
+{
+    CollectiveRecord record = recordOf(what, group, members);
+    record.start = record.lastArrival = instantOf(start);
+    record.end = {std::max(record.start.ns + 1, instantOf(end).ns)};
+    record.sequence = m_sequences[what.group]++;
+    slice(m_own.communication, plainOp(what.name, SliceKind::Collective, phase, Activity::Transfer), start, end, -1);
+    m_producer.collective(record);
+}
+
+/// Reduction of gradients: what lies under the backward and what is left after it, shared out by the bytes.
+void StageScribe::writeReduction()
+{
     const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_index)];
-    const double hidden = std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed);
     if (stage.gradientCommSeconds <= 0) return;
-    Script script;
-    SimulatedInterval interval;
-    interval.start = std::max(m_stage.firstForward, m_stage.lastBackward - hidden);
-    interval.end = m_stage.lastBackward + stage.gradientCommExposed;
-    addExchange(script, exchangeOf(CostPart::GradientComm, stage.gradientWireBytes), Phase::GradientSync, std::nullopt,
-                0, interval.end - interval.start);
-    play(script, interval);
+    const double hidden = std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed);
+    const double start = std::max(m_stage.firstForward, m_stage.lastBackward - hidden);
+    const double end = m_stage.lastBackward + stage.gradientCommExposed;
+    const double all = stage.gradientWireBytes;
+    const double special = stage.expertWireBytes + stage.tableWireBytes + stage.partialWireBytes;
+    double at = start;
+    const auto write = [&](Exchange what, GroupId group, std::size_t members) {
+        const double until = all > 0 ? std::min(end, at + (end - start) * what.wireBytes / all) : end;
+        writeOnce(what, group, members, Phase::GradientSync, at, until);
+        at = until;
+    };
+    const auto ofKind = [&](const Exchange& what) {
+        write(what, group(what.group), static_cast<std::size_t>(m_layout.groupSize(what.group)));
+    };
+    Exchange dense = exchangeOf(CostPart::GradientComm, all - special);
+    if (dense.wireBytes >= 1 || all <= 0) ofKind(dense);
+    dense.wireBytes = stage.expertWireBytes;
+    dense.group = GroupKind::ExpertData;
+    dense.name = "reduce gradients of experts";
+    if (dense.wireBytes > 0) ofKind(dense);
+    if (stage.partialWireBytes > 0)
+        ofKind({CollectiveOp::AllReduce, GroupKind::Tensor, stage.partialWireBytes, "reduce gradients of norms"});
+    if (stage.tableWireBytes > 0) {
+        std::vector<RankId> ends{m_layout.onStage(m_rank, 0), m_layout.onStage(m_rank, m_cost.shape.stages - 1)};
+        const GroupId table = m_sink.defineGroup({"embedding", std::move(ends), "modelled"});
+        write({CollectiveOp::AllReduce, GroupKind::Pipeline, stage.tableWireBytes, "reduce gradients of the table"},
+              table, 2);
+    }
 }
 
 void StageScribe::write(const OperatorsOfPass& operators)
@@ -520,6 +572,7 @@ void StageScribe::write(const OperatorsOfPass& operators)
             release(isSplit ? chunk->weightGradientBytes : chunk->activationBytes);
     }
     writeTransfers();
+    writeReduction();
 }
 
 } // namespace fourwalls::cost

@@ -71,14 +71,16 @@ private:
     void writePass(const Pass& pass, const OperatorsOfPass& operators);
     const Script& scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
                            const OperatorsOfPass& operators);
-    void addParts(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase);
-    void addOperators(Script& script, double length, const PassCost& cost, const ChunkCost& chunk, Phase phase,
+    void addParts(Script& script, double length, const PassCost& cost, Phase phase);
+    void addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                       const std::vector<OperatorCost>& operators);
     void addExchange(Script& script, const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double begin,
                      double end);
     void play(const Script& script, const SimulatedInterval& interval);
     void writeOutside(const SimulatedInterval& interval);
     void writeTransfers();
+    void writeReduction();
+    void writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, double start, double end);
     void writeStaticMemory();
     void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from, double until,
                   std::int32_t microbatch);
@@ -87,6 +89,7 @@ private:
     OpId plainOp(const char* name, SliceKind kind, Phase phase, Activity activity);
     /// A collective's record, but for its times and number.
     CollectiveRecord recordOf(const Exchange& what);
+    CollectiveRecord recordOf(const Exchange& what, GroupId group, std::size_t members) const;
     Exchange exchangeOf(CostPart part, double wireBytes) const;
     GroupId group(GroupKind kind);
 

@@ -58,18 +58,45 @@ struct PartSeconds {
     }
 };
 
+/// Bytes that a rank sends for one micro-batch, per kind of communication.
+struct WireBytes {
+    double tensor = 0, context = 0, expert = 0, parameter = 0;
+
+    WireBytes& addScaled(const WireBytes& other, double factor)
+    {
+        tensor += factor * other.tensor;
+        context += factor * other.context;
+        expert += factor * other.expert;
+        parameter += factor * other.parameter;
+        return *this;
+    }
+    double total() const { return tensor + context + expert + parameter; }
+    /// Those of one part of the cost; the others send nothing inside a pass.
+    double* of(CostPart part)
+    {
+        switch (part) {
+        case CostPart::TensorComm: return &tensor;
+        case CostPart::ContextComm: return &context;
+        case CostPart::ExpertComm: return &expert;
+        case CostPart::ParameterComm: return &parameter;
+        default: return nullptr;
+        }
+    }
+    double of(CostPart part) const
+    {
+        const double* bytes = const_cast<WireBytes*>(this)->of(part);
+        return bytes ? *bytes : 0;
+    }
+};
+
 /// One pass of one micro-batch through one position of the pipeline.
 struct PassCost {
     PartSeconds parts;     ///< adds up to the time that the stage is occupied
     PartSeconds hidden;    ///< communication that runs beside computation (not in parts)
     double flops = 0;      ///< matrix products and convolutions on this rank, as executed
     double modelFlops = 0; ///< of them, what the model needs (causal attention half, no recomputation)
+    WireBytes wire;        ///< sent by a rank, hidden or not
     double seconds() const { return parts.total(); }
-};
-
-/// Bytes that a rank sends for one micro-batch, per kind of communication.
-struct WireBytes {
-    double tensor = 0, context = 0, expert = 0, parameter = 0;
 };
 
 /// A position of the pipeline (a stage's chunk). Positions that hold the same kinds of layers share one.
@@ -80,12 +107,16 @@ struct ChunkCost {
     PassCost recompute;         ///< before the backward, on the same stage; zero without recomputation
     PassCost backwardInput;     ///< gradient of the inputs
     PassCost backwardWeight;    ///< gradient of the weights
-    WireBytes wire;             ///< of forward, recomputation and backward together
     double activationBytes = 0; ///< kept from forward to backward, per micro-batch
     double transientForwardBytes = 0, transientBackwardBytes = 0; ///< on top of that while a pass runs
     double weightGradientBytes = 0; ///< of activationBytes: still held between backwardInput and backwardWeight
 
     double backwardSeconds() const { return backwardInput.seconds() + backwardWeight.seconds(); }
+    /// Of forward, recomputation and backward together.
+    double wireBytes() const
+    {
+        return forward.wire.total() + recompute.wire.total() + backwardInput.wire.total() + backwardWeight.wire.total();
+    }
 };
 
 /// Peak bytes of a rank of a stage, by term; they add up to the peak.
@@ -115,7 +146,10 @@ struct StageCost {
     double parameters = 0;          ///< on a rank of this stage, before sharding over data parallelism
     double gradientCommSeconds = 0; ///< the whole reduction of gradients (and gathering of parameters) of the step
     double gradientCommExposed = 0; ///< of it, after the stage's last backward
-    double gradientWireBytes = 0;   ///< sent by a rank
+    double gradientWireBytes = 0;   ///< sent by a rank in all of that
+    double expertWireBytes = 0;     ///< of them: gradients of experts
+    double tableWireBytes = 0;      ///< of them: the table that the first and the last stage share
+    double partialWireBytes = 0;    ///< of them: over the tensor group, of what each of its ranks holds whole
     double optimizerSeconds = 0;    ///< gradient norm and update, after the reduction of every stage
     int inFlight = 1;               ///< (micro-batch, chunk) activations held at once
     MemoryTerms memory;
@@ -135,6 +169,9 @@ struct StepCost {
     std::vector<BoundaryCost> boundaries;      ///< by position; one fewer than positions (same stage: 0 seconds)
     bool blockingTransfers = false;            ///< sender and receiver both wait for a transfer (else it runs beside)
     std::vector<StageCost> stages;             ///< by stage
+    double agreementSeconds = 0;               ///< once per step all ranks agree on the gradient's norm and the loss
+    double agreementWireBytes = 0;             ///< sent by a rank for that
+    bool flushMessages = false;                ///< stages tell each other with a word each that their passes are over
     double fixedSeconds = 0;                   ///< once per step outside of all of these (engine, data, logging)
     double modelFlopsPerStep = 0;              ///< of the whole job
     double tokensPerStep = 0;                  ///< or samples, for models without a sequence
@@ -155,7 +192,8 @@ struct OperatorCost {
     bool hidden = false;        ///< beside computation: does not add to the pass
     double seconds = 0;
     double flops = 0;
-    double bytes = 0; ///< moved in memory, or payload of a collective
+    double bytes = 0;     ///< moved in memory, or payload of a collective
+    double wireBytes = 0; ///< of a collective: sent by a rank
     /// Of a collective that the pass waits for: what follows `seconds` of it beside computation, not in them.
     double hiddenSeconds = 0;
 };

@@ -13,23 +13,24 @@ struct GroupTraffic {
     double gradients = 0, weights = 0, wire = 0;
 };
 
+/// reductions: of the gradients in one step.
 GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, double parameters,
-                            const GroupPlacement& group)
+                            const GroupPlacement& group, double reductions)
 {
     GroupTraffic traffic;
     if (group.ranks <= 1 || !(parameters > 0)) return traffic;
     const FrameworkPreset& f = c.framework;
     const double reduce = f.reduceBytes * parameters, weights = f.weightBytes * parameters;
     const bool sharded = plan.zero >= 1 || f.shardOptimizer;
-    const auto seconds = [&](Collective kind, double bytes) {
-        traffic.wire += CollectiveTimes::wireBytes(kind, bytes, group.ranks);
-        return c.collectives.seconds(kind, bytes, group, plan.collective);
+    const auto seconds = [&](Collective kind, double bytes, double times) {
+        traffic.wire += times * CollectiveTimes::wireBytes(kind, bytes, group.ranks);
+        return times * c.collectives.seconds(kind, bytes, group, plan.collective);
     };
     if (!sharded || (plan.zero <= 1 && f.reduceWhole))
-        traffic.gradients = seconds(Collective::AllReduce, reduce);
+        traffic.gradients = seconds(Collective::AllReduce, reduce, reductions);
     else
-        traffic.gradients = seconds(Collective::ReduceScatter, reduce);
-    if (sharded) traffic.weights = seconds(Collective::AllGather, weights);
+        traffic.gradients = seconds(Collective::ReduceScatter, reduce, reductions);
+    if (sharded) traffic.weights = seconds(Collective::AllGather, weights, 1);
     return traffic;
 }
 
@@ -136,7 +137,9 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     StageCost& result = cost.stages[static_cast<std::size_t>(stage)];
     result.parameters = contents.parameters + contents.expertParameters;
     const int perNode = c.spec.cluster.devicesPerNode;
-    const bool perLayer = plan.zero >= 3 && plan.pp == 1;
+    const bool perLayer = plan.zero >= 3 && (plan.pp == 1 || c.framework.gathersEachPass);
+    // Who keeps a share of the gradients reduces them before the next micro-batch.
+    const double reductions = plan.zero >= 2 && (plan.zero == 2 || perLayer) ? cost.shape.microbatches : 1;
     if (plan.parameterServer != ParameterServer::None) {
         const double seconds = serverSeconds(c, plan, result.parameters);
         const double step = (lastBackward(cost, stage) + forwardSeconds(cost, stage)) * cost.shape.microbatches;
@@ -147,11 +150,12 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     } else if (!perLayer) {
         const GroupPlacement group = placeGroup(contents.shards, plan.tp, perNode);
         const GroupPlacement experts = placeGroup(contents.expertShards, plan.tp * plan.ep, perNode);
-        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, group);
-        const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, experts);
+        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, group, reductions);
+        const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, experts, reductions);
         traffic.gradients += more.gradients;
         traffic.weights += more.weights;
         result.gradientWireBytes = traffic.wire + more.wire;
+        if (c.spec.model.transformer()) result.expertWireBytes = more.wire;
         result.gradientCommSeconds = traffic.gradients + traffic.weights;
         const GradientOverlap when = c.framework.gradientOverlap;
         const bool beside = plan.overlap && (when == GradientOverlap::Always ||
@@ -159,9 +163,10 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
         if (!beside) {
             result.gradientCommExposed = result.gradientCommSeconds;
         } else {
-            // The last bucket has nothing to hide behind; the rest hides behind the last micro-batch's backward.
-            const double bucket = traffic.gradients / static_cast<double>(layersOf(cost, stage));
-            const double hidden = std::min(traffic.gradients - bucket, lastBackward(cost, stage));
+            // The last bucket has nothing to hide behind; the rest hides behind the last micro-batch's backward (each
+            // one's, if each is reduced).
+            const double bucket = traffic.gradients / reductions / static_cast<double>(layersOf(cost, stage));
+            const double hidden = std::min(traffic.gradients - bucket, reductions * lastBackward(cost, stage));
             const double gather = c.framework.overlapParameterGather
                                       ? std::max(traffic.weights / static_cast<double>(layersOf(cost, stage)),
                                                  traffic.weights - forwardSeconds(cost, stage))
@@ -177,18 +182,35 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
             c.collectives.seconds(Collective::ReduceScatter, c.framework.reduceBytes * contents.largestLayer, group);
         result.gradientCommSeconds = result.gradientCommExposed;
     }
-    // The two ends of a pipeline add up the gradients of the embedding they share.
-    const TransformerSpec* t = c.spec.model.transformer();
-    if (t && t->tiedEmbeddings && plan.pp > 1 && (stage == 0 || stage == plan.pp - 1)) {
-        const double bytes =
-            c.framework.reduceBytes * static_cast<double>(t->vocabulary) * static_cast<double>(t->hidden) / plan.tp;
-        const double seconds =
-            c.collectives.seconds(Collective::AllReduce, bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode));
+    const auto addReduction = [&](double bytes, const GroupPlacement& group, double times, double& wire) {
+        const double seconds = times * c.collectives.seconds(Collective::AllReduce, bytes, group);
         result.gradientCommSeconds += seconds;
         result.gradientCommExposed += seconds;
-        result.gradientWireBytes += bytes;
+        wire = times * CollectiveTimes::wireBytes(Collective::AllReduce, bytes, group.ranks);
+        result.gradientWireBytes += wire;
+    };
+    // The two ends of a pipeline add up the gradients of the embedding they share, unless they are one stage.
+    const TransformerSpec* t = c.spec.model.transformer();
+    const int first = cost.shape.stageOf(0), last = cost.shape.stageOf(cost.shape.positions() - 1);
+    if (t && t->tiedEmbeddings && first != last && (stage == first || stage == last)) {
+        const bool shards = c.framework.sumsTableShards && (plan.zero >= 1 || c.framework.shardOptimizer);
+        const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary) *
+                             static_cast<double>(t->hidden) / plan.tp / (shards ? contents.shards : 1);
+        addReduction(bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode), 1, result.tableWireBytes);
     }
+    if (plan.tp > 1 && contents.partialParameters > 0)
+        addReduction(c.framework.reduceBytes * contents.partialParameters, placeGroup(plan.tp, 1, perNode), reductions,
+                     result.partialWireBytes);
     addOptimizer(c, plan, contents, layersOf(cost, stage), result);
+}
+
+void addAgreement(const TrafficContext& c, const ParallelPlan& plan, StepCost& cost)
+{
+    if (plan.parameterServer != ParameterServer::None) return; // the servers know all of it
+    const GroupPlacement all = placeGroup(plan.worldSize(), 1, c.spec.cluster.devicesPerNode);
+    constexpr int kNumbers = 2, kBytes = 8; // in double precision
+    cost.agreementSeconds = c.collectives.seconds(Collective::AllReduce, kNumbers * kBytes, all);
+    cost.agreementWireBytes = c.collectives.smallReduceBytes(kNumbers, kBytes, all);
 }
 
 } // namespace fourwalls::cost

@@ -46,6 +46,10 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"dispatch_once_per_node", &FrameworkPreset::dispatchOncePerNode},
     {"grouped_experts", &FrameworkPreset::groupedExperts},
     {"overlap_experts", &FrameworkPreset::overlapExperts},
+    {"global_routing", &FrameworkPreset::globalRouting},
+    {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
+    {"sums_table_shards", &FrameworkPreset::sumsTableShards},
+    {"flush_messages", &FrameworkPreset::flushMessages},
     {"microbatches_are_stages", &FrameworkPreset::microbatchesAreStages},
 };
 
@@ -65,7 +69,6 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     for (const auto& [key, flag] : kFlags) fields.flag(key, p.*flag);
     fields.number("attention_copies", p.attentionCopies, 0, 100);
     fields.number("loss_bytes_per_logit", p.lossBytesPerLogit, 0, kMostBytes);
-    fields.number("eager_factor", p.eagerFactor, 1, 100);
     fields.number("launch_seconds", p.launchSeconds, 0, kMostSeconds);
     fields.number("step_seconds", p.stepSeconds, 0, kMostSeconds);
     fields.number("microbatch_seconds", p.microbatchSeconds, 0, kMostSeconds);

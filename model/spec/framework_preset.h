@@ -46,7 +46,6 @@ struct FrameworkPreset {
     bool dropout = false;           ///< trains with dropout: masks are written and kept
     double attentionCopies = 0;     ///< elements moved around fused attention, per element of its result
     double lossBytesPerLogit = 16;  ///< moved by loss and its gradient, per logit
-    double eagerFactor = 1;         ///< bytes of unfused element-wise work against the fused ones, for what has no flag
 
     // Execution.
     double launchSeconds = 5e-6;      ///< of the host per kernel, which limits small kernels
@@ -76,6 +75,10 @@ struct FrameworkPreset {
     bool dispatchOncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
     bool groupedExperts = true;          ///< the products of all experts of a rank in one kernel
     bool overlapExperts = false;         ///< all-to-all of experts beside other computation
+    bool globalRouting = false;          ///< the balance of experts is counted over all replicas in every pass
+    bool gathersEachPass = false;        ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
+    bool sumsTableShards = false; ///< the ends of a pipeline add up their shards of the shared table, not all of it
+    bool flushMessages = false;   ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
     bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;

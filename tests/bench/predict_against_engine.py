@@ -116,7 +116,7 @@ def groups_per_stage(plan, group):
     degrees = {key: int(value) for key, value in (word.split("=") for word in plan.split()) if key in ("dp", "tp", "cp")}
     dp, tp, cp = (degrees.get(key, 1) for key in ("dp", "tp", "cp"))
     ranks = {"tp": dp * cp, "cp": dp * tp * cp, "dp": tp * cp, "dp_cp": tp, "pp": dp * tp * cp,
-             "embedding": dp * tp * cp / 2}  # of its two members the prediction counts both
+             "embedding": dp * tp * cp}
     return ranks.get(group, 1)
 
 

@@ -47,7 +47,9 @@ StepCost costOf(const RunSpec& spec, double transfer)
     chunk.recompute = passOf(0.005, 0.001, 0.001, 0.5e12);
     chunk.backwardInput = passOf(0.011, 0.003, 0.002, 1e12);
     chunk.backwardWeight = passOf(0.009, 0.002, 0, 1e12);
-    chunk.wire.tensor = 5e6;
+    chunk.forward.wire.tensor = 1e6;
+    chunk.recompute.wire.tensor = 1e6;
+    chunk.backwardInput.wire.tensor = 3e6;
     chunk.activationBytes = 1e9;
     chunk.weightGradientBytes = 0.4e9;
     chunk.transientForwardBytes = 1e7;
