@@ -234,4 +234,105 @@ inline std::int64_t addStep(SpoolSample& spool, std::int64_t begin, bool withRan
     return device + 300;
 }
 
+/// Every kind of record once.
+inline void addEveryKind(SpoolSample& spool)
+{
+    spool.thread(1, "python3");
+    spool.thread(2, "pt_autograd_0");
+    spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{1, spool.text("mine")});
+    spool.add(collect::RecordKind::NvtxCategory, collect::NvtxCategory{1, 1, spool.text("loop"), 0});
+    spool.add(collect::RecordKind::Stream, collect::Stream{1, 7, 0, 1});
+    spool.communicator(1, 0xabcd, 2, 0);
+    std::int64_t now = 100;
+    for (int step = 0; step < 4; ++step) now = addStep(spool, now, true, step, 1);
+    collect::Memcpy copy{};
+    copy.start = spool.at(now);
+    copy.end = spool.at(now + 5);
+    copy.size = 4096;
+    copy.context = 1;
+    copy.stream = 7;
+    copy.correlation = spool.nextCorrelation();
+    copy.copyKind = 1;
+    copy.sourceKind = 2;
+    copy.destinationKind = 3;
+    spool.call(now - 1, copy.correlation, 1, "cudaMemcpyAsync_v3020");
+    spool.add(collect::RecordKind::Memcpy, copy);
+    collect::Memset set{};
+    set.start = spool.at(now + 6);
+    set.end = spool.at(now + 7);
+    set.size = 64;
+    set.context = 1;
+    set.stream = 7;
+    spool.add(collect::RecordKind::Memset, set);
+    collect::GraphTrace graph{};
+    graph.start = spool.at(now + 8);
+    graph.end = spool.at(now + 20);
+    graph.graph = 3;
+    graph.context = 1;
+    graph.stream = 7;
+    spool.add(collect::RecordKind::GraphTrace, graph);
+    collect::Synchronization wait{};
+    wait.start = spool.at(now);
+    wait.end = spool.at(now + 9);
+    wait.type = 3;
+    wait.context = 1;
+    wait.stream = 7;
+    spool.add(collect::RecordKind::Synchronization, wait);
+    collect::Overhead overhead{};
+    overhead.start = spool.at(now);
+    overhead.end = spool.at(now + 2);
+    overhead.kind = 2;
+    spool.add(collect::RecordKind::Overhead, overhead);
+    spool.memory(10, 0x1000, 1'000'000, true);
+    spool.memory(20, 0x2000, 500'000, true);
+    spool.memory(now, 0x2000, 500'000, false);
+    spool.memory(now + 1, 0x9000, 250'000, false);                    // was there before
+    collect::VirtualMemory physical{};
+    physical.time = spool.at(30);
+    physical.handle = 5;
+    physical.size = 2'000'000;
+    physical.operation = 1;
+    spool.add(collect::RecordKind::VirtualMemory, physical);
+    spool.add(collect::RecordKind::MemoryPool, collect::MemoryPool{});
+    collect::MemoryInfo info{};
+    info.time = spool.at(50);
+    info.totalBytes = 80'000'000'000;
+    info.freeBytes = 79'990'000'000;
+    info.ownBytes = 3'000'000;
+    spool.add(collect::RecordKind::MemoryInfo, info);
+    collect::NvmlSample sample{};
+    sample.time = spool.at(60);
+    sample.memoryUsed = 12'000'000;
+    sample.memoryTotal = 80'000'000'000;
+    sample.valid = 0x3f;
+    sample.smClockMhz = 1980;
+    sample.powerMilliwatt = 650'000;
+    sample.temperatureC = 61;
+    sample.throttleReasons = 0x4;
+    spool.add(collect::RecordKind::NvmlSample, sample);
+    collect::NvtxEvent mark{};
+    mark.time = spool.at(now);
+    mark.name = spool.text("a mark");
+    mark.thread = 1;
+    spool.add(collect::RecordKind::NvtxMark, mark);
+    collect::NvtxEvent started{};
+    started.time = spool.at(200);
+    started.range = 9;
+    started.name = spool.text("started");
+    spool.add(collect::RecordKind::NvtxRangeStart, started);
+    spool.add(collect::RecordKind::NvtxRangeEnd, collect::NvtxEnd{spool.at(400), 9, 0, 1});
+    spool.push("open", 300);
+    spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(0), 1000, 0, 10});
+    spool.add(collect::RecordKind::Window, collect::Window{spool.at(0), 1, 0});
+    const std::string words = "another profiler holds CUPTI";
+    spool.add(collect::RecordKind::Message, collect::Message{spool.at(1), 39, 2, 2, static_cast<std::uint32_t>(words.size()), 0}, words.data(), words.size());
+    spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(2), 5, 0, 1, 0});
+    collect::OwnCost cost{};
+    cost.callbackNs = 10'000;
+    cost.writerCpuNs = 10'000;
+    spool.add(collect::RecordKind::OwnCost, cost);
+    spool.add(static_cast<collect::RecordKind>(4000), collect::Window{});
+    spool.end(now + 30);
+}
+
 } // namespace fourwalls::importers::test

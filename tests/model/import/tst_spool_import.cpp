@@ -4,8 +4,11 @@
 
 #ifndef Q_MOC_RUN
 #include "model/import/demangled_name.h"
+#include "model/import/memory_categories.h"
+#include "model/import/merge_traces.h"
 #include "model/import/spool_beside.h"
 #include "model/import/step_periodicity.h"
+#include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
@@ -35,107 +38,6 @@ const AuditRecord* audit(const Imported& imported, const std::string& name)
     return nullptr;
 }
 
-/// Every kind of record once.
-void addEverything(SpoolSample& spool)
-{
-    spool.thread(1, "python3");
-    spool.thread(2, "pt_autograd_0");
-    spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{1, spool.text("mine")});
-    spool.add(collect::RecordKind::NvtxCategory, collect::NvtxCategory{1, 1, spool.text("loop"), 0});
-    spool.add(collect::RecordKind::Stream, collect::Stream{1, 7, 0, 1});
-    spool.communicator(1, 0xabcd, 2, 0);
-    std::int64_t now = 100;
-    for (int step = 0; step < 4; ++step) now = addStep(spool, now, true, step, 1);
-    collect::Memcpy copy{};
-    copy.start = spool.at(now);
-    copy.end = spool.at(now + 5);
-    copy.size = 4096;
-    copy.context = 1;
-    copy.stream = 7;
-    copy.correlation = spool.nextCorrelation();
-    copy.copyKind = 1;
-    copy.sourceKind = 2;
-    copy.destinationKind = 3;
-    spool.call(now - 1, copy.correlation, 1, "cudaMemcpyAsync_v3020");
-    spool.add(collect::RecordKind::Memcpy, copy);
-    collect::Memset set{};
-    set.start = spool.at(now + 6);
-    set.end = spool.at(now + 7);
-    set.size = 64;
-    set.context = 1;
-    set.stream = 7;
-    spool.add(collect::RecordKind::Memset, set);
-    collect::GraphTrace graph{};
-    graph.start = spool.at(now + 8);
-    graph.end = spool.at(now + 20);
-    graph.graph = 3;
-    graph.context = 1;
-    graph.stream = 7;
-    spool.add(collect::RecordKind::GraphTrace, graph);
-    collect::Synchronization wait{};
-    wait.start = spool.at(now);
-    wait.end = spool.at(now + 9);
-    wait.type = 3;
-    wait.context = 1;
-    wait.stream = 7;
-    spool.add(collect::RecordKind::Synchronization, wait);
-    collect::Overhead overhead{};
-    overhead.start = spool.at(now);
-    overhead.end = spool.at(now + 2);
-    overhead.kind = 2;
-    spool.add(collect::RecordKind::Overhead, overhead);
-    spool.memory(10, 0x1000, 1'000'000, true);
-    spool.memory(20, 0x2000, 500'000, true);
-    spool.memory(now, 0x2000, 500'000, false);
-    spool.memory(now + 1, 0x9000, 250'000, false);                    // was there before
-    collect::VirtualMemory physical{};
-    physical.time = spool.at(30);
-    physical.handle = 5;
-    physical.size = 2'000'000;
-    physical.operation = 1;
-    spool.add(collect::RecordKind::VirtualMemory, physical);
-    spool.add(collect::RecordKind::MemoryPool, collect::MemoryPool{});
-    collect::MemoryInfo info{};
-    info.time = spool.at(50);
-    info.totalBytes = 80'000'000'000;
-    info.freeBytes = 79'990'000'000;
-    info.ownBytes = 3'000'000;
-    spool.add(collect::RecordKind::MemoryInfo, info);
-    collect::NvmlSample sample{};
-    sample.time = spool.at(60);
-    sample.memoryUsed = 12'000'000;
-    sample.memoryTotal = 80'000'000'000;
-    sample.valid = 0x3f;
-    sample.smClockMhz = 1980;
-    sample.powerMilliwatt = 650'000;
-    sample.temperatureC = 61;
-    sample.throttleReasons = 0x4;
-    spool.add(collect::RecordKind::NvmlSample, sample);
-    collect::NvtxEvent mark{};
-    mark.time = spool.at(now);
-    mark.name = spool.text("a mark");
-    mark.thread = 1;
-    spool.add(collect::RecordKind::NvtxMark, mark);
-    collect::NvtxEvent started{};
-    started.time = spool.at(200);
-    started.range = 9;
-    started.name = spool.text("started");
-    spool.add(collect::RecordKind::NvtxRangeStart, started);
-    spool.add(collect::RecordKind::NvtxRangeEnd, collect::NvtxEnd{spool.at(400), 9, 0, 1});
-    spool.push("open", 300);
-    spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(0), 1000, 0, 10});
-    spool.add(collect::RecordKind::Window, collect::Window{spool.at(0), 1, 0});
-    const std::string words = "another profiler holds CUPTI";
-    spool.add(collect::RecordKind::Message, collect::Message{spool.at(1), 39, 2, 2, static_cast<std::uint32_t>(words.size()), 0}, words.data(), words.size());
-    spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(2), 5, 0, 1, 0});
-    collect::OwnCost cost{};
-    cost.callbackNs = 10'000;
-    cost.writerCpuNs = 10'000;
-    spool.add(collect::RecordKind::OwnCost, cost);
-    spool.add(static_cast<collect::RecordKind>(4000), collect::Window{});
-    spool.end(now + 30);
-}
-
 } // namespace
 
 class SpoolImportTest : public QObject {
@@ -149,7 +51,7 @@ private slots:
         {
             SpoolSample spool(in(folder, "node0-100-rank0.fwspool"), 0, 2);
             QVERIFY(spool.created());
-            addEverything(spool);
+            addEveryKind(spool);
             path = spool.path();
         }
         const Imported imported = importPaths({path});
@@ -358,7 +260,7 @@ private slots:
         const std::string path = in(folder, "whole.fwspool");
         {
             SpoolSample spool(path, 0, 2);
-            addEverything(spool);
+            addEveryKind(spool);
         }
         std::ifstream file(path, std::ios::binary);
         const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -388,7 +290,7 @@ private slots:
             const std::string path = in(folder, "random.fwspool");
             {
                 SpoolSample spool(path, static_cast<int>(random() % 3) - 1, 2, 1, 1, round % 3 == 0 ? 4 << 20 : 0);
-                addEverything(spool);
+                addEveryKind(spool);
                 for (int i = 0; i < 300; ++i) {
                     struct {
                         std::uint64_t words[14];
@@ -444,6 +346,86 @@ private slots:
         once.push_back({5000, 5001, 6});
         QVERIFY(!findPeriod(once, std::vector<bool>(10, false)));
         QVERIFY(!findPeriod({}, {}));
+    }
+
+    /// Ranks that were converted one by one, merged: the same waits as of both files at once.
+    void mergedAfterwards()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::unique_ptr<InMemoryTraceQuery>> queries;
+        std::vector<MergeInput> inputs;
+        for (int rank = 0; rank < 2; ++rank) {
+            const std::string path = in(folder, rank == 0 ? "a-1-rank0.fwspool" : "b-1-rank1.fwspool");
+            {
+                SpoolSample spool(path, rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
+                spool.communicator(1, 0x77, 2, rank);
+                for (int i = 0; i < 5; ++i) {
+                    const std::int64_t end = 1000 + i * 700, length = rank == 0 ? 80 : 50;
+                    spool.collective("ReduceScatter", 1, static_cast<std::uint64_t>(i + 7), 1000, end - 200, end - length, length);
+                }
+                spool.end(9000);
+            }
+            const Imported imported = importPaths({path});
+            QVERIFY(imported.data);
+            queries.push_back(std::make_unique<InMemoryTraceQuery>(imported.data));
+            inputs.push_back({path, queries.back().get()});
+        }
+        const auto merge = TraceMerge::create(std::move(inputs));
+        QVERIFY2(merge.ok(), merge.ok() ? "" : merge.error().message().c_str());
+        InMemoryTrace merged((*merge)->header());
+        QVERIFY((*merge)->write(merged, {}, {}).ok());
+        QVERIFY(merged.finish((*merge)->closing()).ok());
+        QCOMPARE(merged.data()->collectives.size(), std::size_t{10});
+        for (const CollectiveView& view : merged.data()->collectives) {
+            QCOMPARE((view.record.lastArrival - view.record.start).ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
+            QCOMPARE(view.record.payloadBytes, std::int64_t{8000});      // per rank 1000 floats, of two ranks
+            QVERIFY(view.record.sequence >= 7);
+        }
+    }
+
+    void snapshotBesideTheSpool()
+    {
+        const QTemporaryDir folder;
+        const std::string stem = in(folder, "node0-100-rank0");
+        {
+            SpoolSample spool(stem + ".fwspool", 0, 1);
+            addEveryKind(spool);
+        }
+        const char* const snapshot = FOURWALLS_SOURCE_DIR "/tests/data/import/MAGMA27__assignment2-systems/memory_snapshot.pickle";
+        std::filesystem::copy_file(snapshot, stem + ".memory.pickle");
+        const Imported imported = importPaths({stem + ".fwspool"});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        // The framework's buffers stand in for CUDA's; the sum of those is still there.
+        QVERIFY(imported.data->allocations.at(RankId{0}).size() > 1000);
+        const auto& counters = imported.data->info.counters;
+        QVERIFY(std::any_of(counters.begin(), counters.end(), [](const CounterInfo& counter) { return counter.name == "cuda_allocated_bytes"; }));
+        QVERIFY(imported.data->info.header.producer.find("PyTorch memory snapshot") != std::string::npos);
+        // A broken one does no harm.
+        std::ofstream(stem + ".memory.pickle") << "";
+        QVERIFY(importPaths({stem + ".fwspool"}).data);
+    }
+
+    void purposeOfBuffers()
+    {
+        const auto at = [](std::int64_t ns) { return Instant{ns}; };
+        const std::vector<TimeRange> optimizer{{at(80), at(100)}, {at(180), at(200)}};
+        const std::vector<BufferLife> buffers{
+            {at(0), {}, 100, 0x1000},          // a weight and, behind it, Adam's two states
+            {at(0), {}, 100, 0x2000},
+            {at(0), {}, 100, 0x3000},
+            {at(10), at(60), 40, 0},           // made forward, freed backward
+            {at(20), at(55), 40, 0},
+            {at(30), at(32), 5, 0},
+            {at(50), at(110), 100, 0},         // a gradient
+            {at(85), at(95), 7, 0},            // of the optimizer's own
+        };
+        using enum MemoryCategory;
+        const std::vector<MemoryCategory> expected{Weights, OptimizerState, OptimizerState, Activations, Activations, Activations, Gradients, Temporaries};
+        QVERIFY(inferCategories(buffers, optimizer, true) == expected);
+        QVERIFY(inferCategories(buffers, {}, true) == std::vector<MemoryCategory>(buffers.size(), Other));
+        // State that the optimizer is seen to make, and a temporary beside the peak.
+        const std::vector<BufferLife> first{{at(0), {}, 100, 0}, {at(90), {}, 100, 0}, {at(110), at(120), 5, 0}, {at(130), at(170), 50, 0}};
+        QVERIFY((inferCategories(first, optimizer, true) == std::vector<MemoryCategory>{Weights, OptimizerState, Temporaries, Activations}));
     }
 
     void namesThatExplode()
