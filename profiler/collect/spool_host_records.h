@@ -34,7 +34,7 @@ struct NvtxSchema {
 static_assert(sizeof(NvtxSchema) == 24);
 
 struct NvtxSchemaEntry {
-    std::uint64_t type;   ///< NVTX's payload entry type; see decodePayload() in spool_payload.h
+    std::uint64_t type;   ///< as NVTX numbers the types of payload entries (NVTX_PAYLOAD_ENTRY_TYPE_…)
     std::uint64_t offset; ///< in the payload [bytes]
     std::uint64_t count;  ///< array or text length, 0: one value
     std::uint32_t flags;  ///< NVTX's

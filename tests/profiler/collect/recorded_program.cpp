@@ -12,6 +12,8 @@
 
 #include "profiler/collect/module/nccl_interface.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 namespace {
 
 namespace nccl = fourwalls::collect::module::nccl;
@@ -150,6 +152,34 @@ void realNccl()
     find<AllReduce>(library, "ncclAllReduce")(nullptr, nullptr, 1000, 7, 0, nullptr, nullptr); // 7: float
 }
 
+/// What a program with NVTX in it does: ranges, marks, names, payloads, and steps among them.
+void nvtx()
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("model");
+    nvtxStringHandle_t forward = nvtxDomainRegisterStringA(domain, "forward");
+    nvtxNameOsThreadA(static_cast<std::uint32_t>(gettid()), "trainer");
+    for (int n = 5; n < 8; ++n) {
+        nvtxRangePushA(("iteration " + std::to_string(n)).c_str());
+        nvtxEventAttributes_t attributes{};
+        attributes.version = NVTX_VERSION;
+        attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+        attributes.category = 3;
+        attributes.colorType = NVTX_COLOR_ARGB;
+        attributes.color = 0xff00ff00;
+        attributes.payloadType = NVTX_PAYLOAD_TYPE_INT32;
+        attributes.payload.iValue = -n;
+        attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+        attributes.message.registered = forward;
+        nvtxDomainRangePushEx(domain, &attributes);
+        nvtxDomainRangePop(domain);
+        const nvtxRangeId_t range = nvtxRangeStartW(L"r\u00fcckw\u00e4rts");
+        nvtxMarkA("loss");
+        nvtxRangeEnd(range);
+        nvtxRangePop();
+    }
+    nvtxDomainNameCategoryA(domain, 3, "compute");
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -159,6 +189,7 @@ int main(int argc, char** argv)
         realNccl();
         return 0;
     }
+    if (what == "nvtx") return nvtx(), 0;
     loadCupti();
     loadModule();
     if (what == "nccl") return nccl5(), 0;
@@ -191,6 +222,19 @@ int main(int argc, char** argv)
         std::puts("ready");
         std::fflush(stdout);
         for (;;) pause();
+    } else if (what == "signal") {
+        launch(10);
+        for (const char* word : {"off", "on"}) { // what FOURWALLS_SIGNAL has switched when the next line is read
+            std::puts(word);
+            std::fflush(stdout);
+            if (std::fgetc(stdin) == EOF) break;
+            launch(word[1] == 'f' ? 20 : 40);
+        }
+    } else if (what == "sampled") {
+        for (const char* path : {"FAKE_CUDA", "FAKE_NVML"}) dlopen(std::getenv(path), RTLD_NOW | RTLD_GLOBAL);
+        std::puts("ready");
+        std::fflush(stdout);
+        std::fgetc(stdin);
     } else if (what == "fork") {
         launch(10);
         const pid_t child = fork();

@@ -311,6 +311,60 @@ private slots:
         QCOMPARE(spool.count(RecordKind::Window), std::size_t{3});
     }
 
+    void windowBySignal()
+    {
+        begin({"signal"}, {{kEnvCapture, "signal"}});
+        const auto switchAndGoOn = [this](const char* seconds) {
+            QVERIFY(m_process.waitForReadyRead(10'000));
+            m_process.readAll();
+            kill(static_cast<pid_t>(m_process.processId()), SIGUSR2);
+            // The file says when the signal was acted on.
+            const std::size_t windows = *seconds == 'f' ? 2 : 3;
+            QTRY_VERIFY_WITH_TIMEOUT(readSpool(spools().at(0)).count(RecordKind::Window) >= windows, 10'000);
+            m_process.write("x");
+        };
+        switchAndGoOn("first");
+        switchAndGoOn("second");
+        end();
+        const Spool spool = readSpool(spools().at(0));
+        auto windows = spool.all<Window>(RecordKind::Window); // of several threads: sorted by nobody yet
+        std::sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) { return a.time < b.time; });
+        QCOMPARE(windows.size(), std::size_t{3});
+        QVERIFY(windows[0].on == 0 && windows[1].on == 1 && windows[2].on == 0);
+        QCOMPARE(windows[1].reason, static_cast<std::uint32_t>(WindowReason::Signal));
+        std::size_t inside = 0;
+        for (const Kernel& kernel : spool.all<Kernel>(RecordKind::Kernel))
+            inside += kernel.start - 3000 < windows[2].time ? 1 : 0;
+        QCOMPARE(inside, std::size_t{20});
+    }
+
+    void devicesAreSampled()
+    {
+        const QString fakes = QString::fromStdString(kBuild + "/lib/fake/");
+        begin(
+            {"sampled"},
+            {{"FAKE_CUDA", fakes + "libcuda.so.1"}, {"FAKE_NVML", fakes + "libnvidia-ml.so.1"}, {kEnvSampleMs, "10"}});
+        QVERIFY(m_process.waitForReadyRead(10'000));
+        QTRY_VERIFY_WITH_TIMEOUT(readSpool(spools().at(0)).count(RecordKind::NvmlSample) >= 2, 10'000);
+        m_process.write("x");
+        end();
+        const Spool spool = readSpool(spools().at(0));
+        const auto sample = spool.all<NvmlSample>(RecordKind::NvmlSample).at(0);
+        QCOMPARE(sample.valid, static_cast<std::uint32_t>(kNvmlSmClock | kNvmlMemoryClock | kNvmlPower | kNvmlThrottle |
+                                                          kNvmlMemory | kNvmlProcessMemory));
+        QCOMPARE(sample.smClockMhz, 1980U);
+        QCOMPARE(sample.memoryClockMhz, 2619U);
+        QCOMPARE(sample.powerMilliwatt, 650'000U);
+        QCOMPARE(sample.throttleReasons, std::uint64_t{4});
+        QCOMPARE(sample.memoryUsed, std::uint64_t{30});
+        QCOMPARE(sample.processMemory, std::uint64_t{25});
+        QCOMPARE(sample.uuid[15], std::uint8_t{15});
+        const auto memory = spool.all<MemoryInfo>(RecordKind::MemoryInfo).at(0);
+        QCOMPARE(memory.freeBytes, std::uint64_t{70});
+        QCOMPARE(memory.totalBytes, std::uint64_t{100});
+        QVERIFY(spool.message(MessageCode::Versions).find("CUDA driver 13000, CUPTI 130001") != std::string::npos);
+    }
+
     void badSettingsAreSaid()
     {
         const Spool spool = record({"launch", "5"}, {{kEnvSteps, "3-1"}, {kEnvPoolLimit, "many"}});
@@ -436,6 +490,40 @@ private slots:
         const auto coll = four.all<NcclColl>(RecordKind::NcclColl).at(0);
         QCOMPARE(four.text(coll.algorithm), std::string("TREE"));
         QVERIFY(four.message(MessageCode::NcclPlugin).find("interface 4") != std::string::npos);
+    }
+
+    void nvtxOfTheProgram()
+    {
+        const QString module = QString::fromStdString(kModule);
+        const Spool spool = record({"nvtx"}, {{kEnvNvtxInjection, module}});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::NvtxPush), std::size_t{6});
+        QCOMPARE(spool.count(RecordKind::NvtxPop), std::size_t{6});
+        QCOMPARE(spool.count(RecordKind::NvtxRangeStart), std::size_t{3});
+        QCOMPARE(spool.count(RecordKind::NvtxMark), std::size_t{3});
+        const auto pushes = spool.all<NvtxEvent>(RecordKind::NvtxPush);
+        QCOMPARE(spool.text(pushes[0].name), std::string("iteration 5"));
+        QCOMPARE(pushes[0].domain, 0U);
+        QCOMPARE(spool.text(pushes[1].name), std::string("forward"));
+        QCOMPARE(pushes[1].color, 0xff00ff00U);
+        QCOMPARE(static_cast<std::int64_t>(pushes[1].payload), std::int64_t{-5});
+        const auto domain = spool.all<NvtxDomain>(RecordKind::NvtxDomain).at(0);
+        QCOMPARE(domain.id, pushes[1].domain);
+        QCOMPARE(spool.text(domain.name), std::string("model"));
+        QCOMPARE(spool.text(spool.all<NvtxCategory>(RecordKind::NvtxCategory).at(0).name), std::string("compute"));
+        QCOMPARE(spool.text(spool.all<Thread>(RecordKind::Thread).at(0).name), std::string("trainer"));
+        const auto started = spool.all<NvtxEvent>(RecordKind::NvtxRangeStart).at(0);
+        QCOMPARE(spool.text(started.name), std::string("r\u00fcckw\u00e4rts"));
+        QCOMPARE(spool.all<NvtxEnd>(RecordKind::NvtxRangeEnd).at(0).range, started.range);
+        std::vector<std::int64_t> steps;
+        for (const StepMark& mark : spool.all<StepMark>(RecordKind::StepMark)) steps.push_back(mark.step);
+        QCOMPARE(steps, (std::vector<std::int64_t>{5, 6, 7}));
+
+        const Spool window = record({"nvtx"}, {{kEnvNvtxInjection, module}, {kEnvSteps, "6"}});
+        QCOMPARE(window.count(RecordKind::NvtxPush), std::size_t{2});
+        QCOMPARE(window.count(RecordKind::StepMark), std::size_t{3});
+        QCOMPARE(record({"nvtx"}, {{kEnvNvtxInjection, module}, {kEnvWithout, "nvtx"}}).count(RecordKind::NvtxPush),
+                 std::size_t{0});
     }
 
     void nvtxOfTheTrueNccl()
