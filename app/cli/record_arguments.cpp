@@ -137,7 +137,7 @@ void RecordArguments::declare(CLI::App& app)
                    "seconds after which a rank of --transport gloo that shows no sign of life counts as lost")
         ->capture_default_str();
     app.add_option("--cluster", cluster, "preset or JSON file of the machines")->capture_default_str();
-    app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "bf16"}))->capture_default_str();
+    app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "tf32", "bf16"}))->capture_default_str();
     app.add_option("--seed", seed, "equal seeds give equal runs")->capture_default_str();
     app.add_option("--data", data, "text file to train on (default: the text that ships with the program)");
     app.add_option("--eval-every", evaluateEvery, "steps between evaluations on batches that training does not see");
@@ -173,12 +173,15 @@ Result<RunSpec> RecordArguments::resolveRun() const
 
     FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
-    if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
+    if (spec.cluster.name == "this-machine") {
+        describeThisMachine(spec.cluster);
+        if (training.device == DeviceKind::Cuda) FOURWALLS_TRY(describeThisGpu(spec.cluster));
+    }
     FOURWALLS_TRY(resolve(spec));
 
     if (transport == "nccl")
-        return Error{ErrorCode::Unsupported, "NCCL needs GPUs, and this build computes on the CPU", "--transport nccl",
-                     "--transport local, or gloo between processes"};
+        return Error{ErrorCode::Unsupported, "the engine's ranks on a GPU share it, which NCCL refuses",
+                     "--transport nccl", "--transport local, or gloo between processes on CPUs"};
     if (transport == "gloo" && !engine::hasGloo())
         return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
                      "--transport local, or a build with Debian's libgloo-dev installed"};

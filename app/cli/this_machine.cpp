@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc.
+// Reads /proc, and asks the engine for the GPU.
 #include "app/cli/this_machine.h"
+
+#include "profiler/engine/run.h"
 
 #include <fstream>
 #include <sstream>
@@ -27,6 +29,18 @@ void describeThisMachine(ClusterSpec& cluster)
     }
     if (const unsigned threads = std::thread::hardware_concurrency(); threads > 0)
         cluster.devicesPerNode = static_cast<int>(threads); // one rank per hardware thread
+}
+
+Status describeThisGpu(ClusterSpec& cluster)
+{
+    FOURWALLS_TRY_ASSIGN(const engine::GpuDescription gpu, engine::describeGpu());
+    cluster.device = {};
+    cluster.device.name = gpu.name;
+    cluster.device.family = gpu.family;
+    cluster.device.memoryBytes = gpu.memoryBytes;
+    cluster.device.multiprocessors = gpu.multiprocessors;
+    cluster.devicesPerNode = 1; // ranks share it
+    return {};
 }
 
 } // namespace fourwalls::cli

@@ -8,6 +8,7 @@
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/machine_peak.h"
+#include "profiler/engine/gpu/gpu_run.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/plan_check.h"
 #include "profiler/engine/train/parameter_server.h"
@@ -52,9 +53,15 @@ std::int64_t capacityOf(const RunSpec& spec)
     return spec.cluster.device.memoryBytes > 0 ? spec.cluster.device.memoryBytes : machineMemoryBytes();
 }
 
+bool onGpu(const RunSpec& spec)
+{
+    return spec.training.device == DeviceKind::Cuda;
+}
+
 // What the engine may take: the device's capacity, but no more than the machine has.
 std::int64_t memoryLimit(const RunSpec& spec)
 {
+    if (onGpu(spec)) return spec.cluster.device.memoryBytes; // useGpu() knows what there is
     const std::int64_t machine = machineMemoryBytes();
     return machine > 0 ? std::min(machine, capacityOf(spec)) : capacityOf(spec);
 }
@@ -97,6 +104,15 @@ double leastMemory(const RunSpec& spec)
 Status checkMemory(const RunSpec& spec, bool processes)
 {
     const double needed = leastMemory(spec);
+    if (onGpu(spec)) {
+        const auto gpu = describeGpu();
+        if (!gpu || needed <= static_cast<double>(gpu->memoryBytes)) return {};
+        char sentence[160];
+        std::snprintf(sentence, sizeof sentence, "the run needs at least %.1f GB of memory, and the GPU has %.1f GB",
+                      needed * 1e-9, static_cast<double>(gpu->memoryBytes) * 1e-9);
+        return Error{ErrorCode::InvalidArgument, sentence, spec.model.name,
+                     "a smaller model, batch or sequence, or more micro-batches"};
+    }
     const auto machine = static_cast<double>(machineMemoryBytes());
     double capacity = static_cast<double>(capacityOf(spec)) * spec.plan.worldSize();
     const ParallelPlan& plan = spec.plan;
@@ -159,6 +175,7 @@ public:
             world.links = clusterLinks(m_spec.cluster, m_options.linkFaults);
             world.collectiveLinks = collectiveLinks(m_spec.cluster);
         }
+        if (onGpu(m_spec)) useGpu(world, m_spec.training.precision == Precision::Tf32);
         world.onFailure = [this] { m_failed = true; };
         world.processes = m_options.processes;
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
@@ -175,19 +192,27 @@ private:
     {
         ProcessWorld* const processes = m_options.processes;
         const bool measures = m_options.measurePeak && (!processes || processes->rank().value == 0);
-        if (measures) tell(m_callbacks, "measuring the peak of one core");
+        const bool gpu = onGpu(m_spec), tf32 = m_spec.training.precision == Precision::Tf32;
+        if (measures) tell(m_callbacks, gpu ? "measuring the peak of the GPU" : "measuring the peak of one core");
         Status waited;
         std::thread([&] {
             useSingleThread();
             const auto lost = [processes] { return processes && processes->meeting().lost().has_value(); };
             try {
-                if (measures) m_peak = measureMachinePeak(format.compute, lost);
+                if (measures)
+                    m_peak = gpu ? measureGpuPeak(format.compute, tf32) : measureMachinePeak(format.compute, lost);
             } catch (const EngineError&) {
                 // No memory for it: the peak stays unknown.
             }
             if (processes)
                 if (const auto all = processes->meeting().gather("probe", ""); !all) waited = all.error();
-            if (m_options.sink && waited.ok()) m_eventCostNs = Recorder::calibrateEventCost();
+            if (!m_options.sink || !waited.ok()) return;
+            m_eventCostNs = Recorder::calibrateEventCost();
+            try {
+                if (gpu) m_eventCostNs += gpuMarkCost();
+            } catch (const EngineError&) {
+                // The run itself will say what is wrong with the GPU.
+            }
         }).join();
         return waited;
     }
@@ -504,8 +529,10 @@ Status checkRunnable(const RunSpec& spec, const RunOptions& options)
     FOURWALLS_TRY(checkPlan(spec));
     FOURWALLS_TRY(checkNetwork(spec));
     FOURWALLS_TRY(checkOptions(spec, options));
-    if (spec.training.device != DeviceKind::Cpu)
-        return unsupported("device", "this build of the engine computes on the CPU", "--device cpu");
+    if (onGpu(spec)) {
+        FOURWALLS_TRY(checkGpu(spec, options));
+        return checkMemory(spec, options.separateProcesses);
+    }
     if (spec.training.precision == Precision::Bf16 && !OneDnnMatmul::supportsBf16())
         return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)",
                            "--precision f32");
@@ -525,10 +552,13 @@ TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKin
     header.communicationLabel = ranksOf(spec.plan) == 1 ? "none" : clock == ClockKind::Device ? "modelled" : "measured";
     header.originUnixNs = origin.unixNs;
     const RankLayout layout(spec.plan);
+    std::string gpuName = "CUDA GPU";
+    if (onGpu(spec))
+        if (const auto gpu = describeGpu()) gpuName = gpu->name;
     for (int r = 0; r < ranksOf(spec.plan); ++r) {
         RankInfo rank;
         rank.rank = RankId{r};
-        rank.device = CpuDevice::processorName() + ", one core";
+        rank.device = onGpu(spec) ? gpuName : CpuDevice::processorName() + ", one core";
         rank.host = hostName();
         if (!isServer(spec.plan, rank.rank)) rank.pipelineStage = layout.coordinates(rank.rank).stage;
         rank.memoryBytes = capacityOf(spec);

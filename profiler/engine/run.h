@@ -103,6 +103,15 @@ struct RunReport {
 /// Errors: Unsupported (plan, precision, device, model kind), InvalidArgument (sizes, what the options name).
 Status checkRunnable(const RunSpec& spec, const RunOptions& options = {});
 
+/// The GPU that --device cuda runs on.
+struct GpuDescription {
+    std::string name, family; ///< "NVIDIA H100 80GB HBM3", "hopper"
+    std::int64_t memoryBytes = 0;
+    int multiprocessors = 0;
+};
+/// Errors: Unsupported, one sentence on what is missing: the CUDA part of the build, driver, library or GPU.
+Result<GpuDescription> describeGpu();
+
 /// The header for the sink that will record this run. spec: resolved. Opens nothing.
 TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKind clock = ClockKind::Wall);
 

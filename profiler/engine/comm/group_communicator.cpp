@@ -19,12 +19,18 @@ Tensor flat(const Tensor& tensor)
     return tensor.reshaped({tensor.elements()});
 }
 
-void copyElements(const Tensor& from, std::int64_t fromFirst, const Tensor& to, std::int64_t toFirst,
-                  std::int64_t elements)
+// memory: of the calling thread, see CommContext; the copy is there when the call returns.
+void copyElements(RankMemory* memory, const Tensor& from, std::int64_t fromFirst, const Tensor& to,
+                  std::int64_t toFirst, std::int64_t elements)
 {
     const std::int64_t width = bytesOf(to.type());
     const char* source = static_cast<const char*>(from.data()) + fromFirst * width;
     char* target = static_cast<char*>(to.data()) + toFirst * width;
+    if (memory && source != target && elements > 0) {
+        memory->copy(target, source, elements * width);
+        memory->settle();
+        return;
+    }
     if (source != target && elements > 0) std::memmove(target, source, static_cast<std::size_t>(elements * width));
 }
 
@@ -122,10 +128,13 @@ CommRequest GroupCommunicator::start(Operation operation)
 {
     Recorder& own = m_context.recorder;
     auto task = m_context.thread.start(
-        [this, operation = std::move(operation), place = own.place(), begun = own.now()](Recorder& recorder) {
+        [this, operation = std::move(operation), place = own.place(), begun = own.now(),
+         ready = m_context.threadMemory ? m_context.allocator.memory()->fence() : nullptr](Recorder& recorder) {
             recorder.setPlace(place);
             recorder.advanceTo(begun);
-            carryOut(operation, recorder);
+            RankMemory* const memory = m_context.threadMemory.get();
+            if (memory) memory->await(ready); // what the operation works on is computed
+            carryOut(operation, recorder, memory);
             return recorder.now();
         });
     m_lastStarted = task;
@@ -137,7 +146,9 @@ void GroupCommunicator::runNow(Operation operation)
     // Behind what was started: both ends of a group keep the order of the calls.
     if (m_lastStarted && !m_lastStarted->finished()) return start(std::move(operation)).wait();
     m_lastStarted.reset();
-    carryOut(operation, m_context.recorder);
+    RankMemory* const memory = m_context.allocator.memory();
+    if (memory) memory->settle();
+    carryOut(operation, m_context.recorder, memory);
 }
 
 void GroupCommunicator::allReduce(const Tensor& buffer, ReduceOp op)
@@ -171,7 +182,7 @@ void GroupCommunicator::reduceScatter(const Tensor& in, const Tensor& out)
     if (size() > 1)
         runNow(describeScatter(in, out));
     else
-        copyElements(in, 0, out, 0, in.elements());
+        copyElements(m_context.allocator.memory(), in, 0, out, 0, in.elements());
 }
 
 void GroupCommunicator::allGather(const Tensor& in, const Tensor& out)
@@ -179,20 +190,20 @@ void GroupCommunicator::allGather(const Tensor& in, const Tensor& out)
     if (size() > 1)
         runNow(describeGather(in, out));
     else
-        copyElements(in, 0, out, 0, in.elements());
+        copyElements(m_context.allocator.memory(), in, 0, out, 0, in.elements());
 }
 
 CommRequest GroupCommunicator::startReduceScatter(const Tensor& in, const Tensor& out)
 {
     if (size() > 1) return start(describeScatter(in, out));
-    copyElements(in, 0, out, 0, in.elements());
+    copyElements(m_context.allocator.memory(), in, 0, out, 0, in.elements());
     return {};
 }
 
 CommRequest GroupCommunicator::startAllGather(const Tensor& in, const Tensor& out)
 {
     if (size() > 1) return start(describeGather(in, out));
-    copyElements(in, 0, out, 0, in.elements());
+    copyElements(m_context.allocator.memory(), in, 0, out, 0, in.elements());
     return {};
 }
 
@@ -210,7 +221,7 @@ void GroupCommunicator::allToAll(const Tensor& in, std::span<const std::int64_t>
         sendFirst += sendElements[i];
         receiveFirst += receiveElements[i];
     }
-    copyElements(in, sendFirst, out, receiveFirst, receiveElements[own]);
+    copyElements(m_context.allocator.memory(), in, sendFirst, out, receiveFirst, receiveElements[own]);
     if (size() < 2) return;
     Operation operation;
     operation.kind = CollectiveOp::AllToAll;
@@ -231,9 +242,9 @@ void GroupCommunicator::barrier()
     runNow(describe(CollectiveOp::Barrier, token, ReduceOp::Max, 0));
 }
 
-void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder)
+void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder, RankMemory* memory)
 {
-    OperationRun run(*m_transport, recorder, m_context.links, m_group.ranks);
+    OperationRun run(*m_transport, recorder, m_context.links, m_group.ranks, memory);
     // Operations of unequal parts are not compared by size.
     m_transport->arrive(operation.sequence, {run.arrival, operation.buffer.defined() ? operation.buffer.bytes() : 0,
                                              static_cast<std::uint8_t>(operation.kind)});
@@ -241,10 +252,10 @@ void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder)
         run.exchange(operation.in, operation.sendElements, operation.out, operation.receiveElements);
     } else {
         if (operation.in.defined())
-            copyElements(operation.in, 0, operation.buffer, operation.inFirst, operation.in.elements());
+            copyElements(memory, operation.in, 0, operation.buffer, operation.inFirst, operation.in.elements());
         run.carryOut(*operation.hops, operation.buffer, operation.op);
         if (operation.out.defined())
-            copyElements(operation.buffer, operation.outFirst, operation.out, 0, operation.out.elements());
+            copyElements(memory, operation.buffer, operation.outFirst, operation.out, 0, operation.out.elements());
     }
     run.finish(operation.sequence);
 

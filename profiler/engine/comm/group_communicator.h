@@ -25,6 +25,8 @@ struct CommContext {
     CommThread& thread;
     LinkTable links;       ///< empty: links take no time on the device clock
     TrafficLedger traffic; ///< what this rank sent
+    /// The thread's access to the rank's memory, where that is not the processor's; else null.
+    std::unique_ptr<RankMemory> threadMemory = {};
 };
 
 struct GroupDescription {
@@ -88,7 +90,7 @@ private:
     const Hops& hopsOf(const CollectiveShape& shape, CollectiveAlgorithm algorithm);
     void runNow(Operation operation);
     CommRequest start(Operation operation);
-    void carryOut(const Operation& operation, Recorder& recorder);
+    void carryOut(const Operation& operation, Recorder& recorder, RankMemory* memory);
     void recordLetter(CollectiveRecord record, std::int64_t bytes, int from, int to, std::int64_t count,
                       const char* name);
 

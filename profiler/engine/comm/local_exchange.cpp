@@ -182,7 +182,12 @@ void LocalTransport::sendLetter(int to, const Tensor& tensor, const HopStamp& st
     reclaimLetters();
     auto letter = std::make_shared<LocalExchange::Letter>();
     letter->copy = Tensor::make(allocator, tensor.shape(), tensor.type(), MemoryCategory::CommBuffers, tensor.layout());
-    std::memcpy(letter->copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    if (RankMemory* memory = allocator.memory()) {
+        memory->copy(letter->copy.data(), tensor.data(), tensor.bytes());
+        memory->settle();
+    } else {
+        std::memcpy(letter->copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    }
     letter->stamp = stamp;
     m_sent.push_back(letter);
     auto& box = *m_exchange->m_mailboxes[m_exchange->pair(m_index, to)];
@@ -237,7 +242,12 @@ HopStamp LocalTransport::receiveLetter(int from, const Tensor& tensor)
                               " bytes and " + rankName(m_exchange->rankAt(m_index)) + " expected " +
                               std::to_string(tensor.bytes()),
                           "communication", "");
-    std::memcpy(tensor.data(), letter->copy.data(), static_cast<std::size_t>(tensor.bytes()));
+    if (RankMemory* memory = tensor.deviceMemory()) {
+        memory->copy(tensor.data(), letter->copy.data(), tensor.bytes());
+        memory->settle();
+    } else {
+        std::memcpy(tensor.data(), letter->copy.data(), static_cast<std::size_t>(tensor.bytes()));
+    }
     const HopStamp stamp = letter->stamp;
     box.letters.pop_front();
     box.waiting.fetch_sub(1, std::memory_order_relaxed);

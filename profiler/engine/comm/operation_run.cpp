@@ -56,7 +56,7 @@ LinkTimes linkBetween(const LinkTable& links, RankId from, RankId to)
 }
 
 OperationRun::OperationRun(Transport& transport, Recorder& recorder, const LinkTable& links,
-                           std::span<const RankId> ranks)
+                           std::span<const RankId> ranks, RankMemory* memory)
     : arrival(recorder.now())
     , sentBytes(ranks.size(), 0)
     , sentMessages(ranks.size(), 0)
@@ -64,6 +64,7 @@ OperationRun::OperationRun(Transport& transport, Recorder& recorder, const LinkT
     , m_recorder(recorder)
     , m_links(links)
     , m_ranks(ranks)
+    , m_memory(memory)
     , m_latest(arrival)
     , m_end(arrival)
 {}
@@ -139,7 +140,15 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
         std::vector<Message> sources;
         for (std::size_t k = i; k < end; ++k) sources.push_back(await(own[k].from, hop.count * width, into));
         const Instant begin = m_recorder.now();
-        if (hop.reduce) {
+        if (m_memory) {
+            for (const Message& source : sources) {
+                if (hop.reduce)
+                    m_memory->reduce(at(buffer, hop.first), source.data, hop.count, buffer.type(), op == ReduceOp::Max);
+                else if (source.data != into)
+                    m_memory->copy(into, source.data, hop.count * width);
+            }
+            m_memory->settle(); // its sender may write again
+        } else if (hop.reduce) {
             const std::int64_t block = kBlockBytes / width;
             for (std::int64_t done = 0; done < hop.count; done += block)
                 for (const Message& source : sources)
@@ -178,7 +187,12 @@ void OperationRun::exchange(const Tensor& in, std::span<const std::int64_t> send
         char* const into = at(out, firstOf(receiveElements, from));
         const Message message = await(from, count * width, into);
         const Instant begin = m_recorder.now();
-        if (message.data != into) std::memcpy(into, message.data, static_cast<std::size_t>(message.bytes));
+        if (m_memory) {
+            m_memory->copy(into, message.data, message.bytes);
+            m_memory->settle();
+        } else if (message.data != into) {
+            std::memcpy(into, message.data, static_cast<std::size_t>(message.bytes));
+        }
         m_transport.release(from);
         arrived(from, message, begin);
     }

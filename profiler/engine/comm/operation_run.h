@@ -24,7 +24,9 @@ LinkTimes linkBetween(const LinkTable& links, RankId from, RankId to);
 class OperationRun {
 public:
     /// recorder: of the thread that carries the operation out; the member arrives now.
-    OperationRun(Transport& transport, Recorder& recorder, const LinkTable& links, std::span<const RankId> ranks);
+    /// memory: that copies and adds for this thread where the ranks' memory is not the processor's; else null.
+    OperationRun(Transport& transport, Recorder& recorder, const LinkTable& links, std::span<const RankId> ranks,
+                 RankMemory* memory = nullptr);
 
     /// own: this member's hops by round, sends before receives; they refer to elements of the buffer.
     void carryOut(std::span<const CollectiveHop> own, const Tensor& buffer, ReduceOp op);
@@ -64,6 +66,7 @@ private:
     Recorder& m_recorder;
     const LinkTable& m_links;
     std::span<const RankId> m_ranks;
+    RankMemory* m_memory;
     LinkClock m_clock;
     Instant m_latest, m_end;
     std::vector<Hop> m_hops;

@@ -142,7 +142,10 @@ RankSlot::RankSlot(const WorldOptions& options, RankId rank)
     const ClockOrigin origin = options.sink ? options.origin : ClockOrigin::now();
     recorder = std::make_unique<Recorder>(options.sink, rank, origin);
     if (options.deviceClock) recorder->startVirtualClock();
-    allocator = std::make_unique<Allocator>(*recorder, options.memoryLimit);
+    if (options.makeMemory) memory = options.makeMemory(rank);
+    recorder->followDevice(memory.get());
+    allocator =
+        std::make_unique<Allocator>(*recorder, options.memoryLimit, Allocator::Pool::Device, memory.get());
     device = options.makeDevice ? options.makeDevice(*recorder, *allocator)
                                 : std::make_unique<CpuDevice>(*recorder, *allocator);
     context = std::make_unique<RankContext>(RankContext{*recorder, *allocator, *device, options.format});
@@ -166,8 +169,12 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
             if (world > 1) {
                 slot->commThread =
                     std::make_unique<CommThread>(options.sink, rank, options.origin, options.deviceClock);
-                slot->comm.reset(
-                    new CommContext{*slot->recorder, *slot->allocator, *slot->commThread, options.links, {}});
+                slot->comm.reset(new CommContext{*slot->recorder,
+                                                 *slot->allocator,
+                                                 *slot->commThread,
+                                                 options.links,
+                                                 {},
+                                                 slot->memory ? slot->memory->beside() : nullptr});
                 slot->groups = groups.groupsOf(*slot->comm, rank);
                 slot->context->groups = slot->groups.get();
             }
@@ -202,6 +209,7 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
         // Connections stay until everybody has what was sent.
         if (!failure.happened())
             if (const auto all = processes->meeting().gather("work", ""); !all) failure.report(RankId{}, all.error());
+        if (failure.happened()) processes->giveUp(); // nobody waits for what is under way
         slots.clear();
         processes->watch(nullptr);
     }

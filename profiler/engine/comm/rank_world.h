@@ -26,6 +26,8 @@ struct WorldOptions {
     ParallelPlan plan;
     NumberFormat format;
     DeviceFactory makeDevice;     ///< empty: the CPU
+    /// The memory of a device that is not the processor; empty: the processor's.
+    std::function<std::unique_ptr<RankMemory>(RankId)> makeMemory;
     TraceSink* sink = nullptr;    ///< null: nothing is recorded
     ClockOrigin origin;           ///< used with a sink
     std::int64_t memoryLimit = 0; ///< per rank [bytes]; 0: the machine's
@@ -43,6 +45,7 @@ struct WorldOptions {
 struct RankSlot {
     RankSlot(const WorldOptions& options, RankId rank);
 
+    std::unique_ptr<RankMemory> memory; ///< null on the CPU
     std::unique_ptr<Recorder> recorder;
     std::unique_ptr<Allocator> allocator;
     std::unique_ptr<Device> device;

@@ -19,12 +19,16 @@ struct Allocator::Block {
     Block* previous = nullptr;
     Block* next = nullptr;
     bool used = false;
-    bool small = false;
+    std::size_t sizeClass = 0;
+    RankMemory* device = nullptr; // whose memory only the device reads
     MemoryCategory category = MemoryCategory::Other;
     AllocationId id;
 };
 
 namespace {
+
+// What matrix products on a GPU want of their operands' addresses.
+constexpr std::int64_t kDeviceAlignment = 256;
 
 std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
 {
@@ -39,10 +43,11 @@ bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) co
     return std::less<const char*>{}(a->data, b->data);
 }
 
-Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool)
+Allocator::Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool, RankMemory* memory)
     : m_recorder(recorder)
     , m_limit(limitBytes)
     , m_pool(pool)
+    , m_memory(memory)
     , m_counter(
           recorder.defineCounter(pool == Pool::Device ? "reserved_bytes" : "host_bytes", CounterUnit::Bytes, true))
 {}
@@ -61,7 +66,7 @@ void Allocator::reportHost()
 Allocator::~Allocator()
 {
     for (Block* first : m_segments) {
-        std::free(first->data);
+        giveSegment(first);
         while (first) {
             Block* next = first->next;
             delete first;
@@ -75,11 +80,33 @@ void* Allocator::address(const Block* block)
     return block->data;
 }
 
-Allocator::Block* Allocator::takeFree(std::int64_t size, bool small)
+RankMemory* Allocator::deviceMemory(const Block* block)
+{
+    return block->device;
+}
+
+void* Allocator::takeSegment(std::int64_t bytes, bool onHost)
+{
+    if (m_memory) return m_memory->take(bytes, onHost ? RankMemory::Place::Host : RankMemory::Place::Device);
+    // Segments start on huge-page boundaries, so that the system can back them with huge pages.
+    void* data = std::aligned_alloc(2 << 20, static_cast<std::size_t>(bytes));
+    if (data) madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE); // fewer page faults; a hint, it may fail
+    return data;
+}
+
+void Allocator::giveSegment(Block* first)
+{
+    if (m_memory)
+        m_memory->give(first->data, first->device ? RankMemory::Place::Device : RankMemory::Place::Host);
+    else
+        std::free(first->data);
+}
+
+Allocator::Block* Allocator::takeFree(std::int64_t size, std::size_t sizeClass)
 {
     Block probe;
     probe.size = size;
-    FreeSet& set = m_free[small];
+    FreeSet& set = m_free[sizeClass];
     const auto found = set.lower_bound(&probe);
     if (found == set.end()) return nullptr;
     Block* block = *found;
@@ -87,22 +114,23 @@ Allocator::Block* Allocator::takeFree(std::int64_t size, bool small)
     return block;
 }
 
-Allocator::Block* Allocator::newSegment(std::int64_t size, bool small)
+Allocator::Block* Allocator::newSegment(std::int64_t size, std::size_t sizeClass)
 {
+    const bool small = sizeClass & 1, onHost = m_memory && (sizeClass & 2);
     const std::int64_t bytes = small ? kSmallSegment : std::max(roundUp(size, kSmallSegment), kLargeSegment);
-    if (m_limit > 0 && m_statistics.reserved + bytes > m_limit) return nullptr;
-    // Segments start on huge-page boundaries, so that the system can back them with huge pages.
-    char* data = static_cast<char*>(std::aligned_alloc(2 << 20, static_cast<std::size_t>(bytes)));
+    if (!onHost && m_limit > 0 && m_statistics.reserved + bytes > m_limit) return nullptr;
+    char* data = static_cast<char*>(takeSegment(bytes, onHost));
     if (!data) return nullptr;
-    madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE); // fewer page faults; a hint, so it may fail
     auto* block = new Block;
     block->data = data;
     block->size = bytes;
-    block->small = small;
+    block->sizeClass = sizeClass;
+    block->device = m_memory && !onHost ? m_memory : nullptr;
     m_segments.push_back(block);
+    ++m_statistics.systemAllocations;
+    if (onHost) return block;
     m_statistics.reserved += bytes;
     m_statistics.peakReserved = std::max(m_statistics.peakReserved, m_statistics.reserved);
-    ++m_statistics.systemAllocations;
     reportReserved();
     return block;
 }
@@ -111,28 +139,32 @@ void Allocator::split(Block* block, std::int64_t size)
 {
     // A remainder that nobody of this size class would ask for stays with the block.
     const std::int64_t rest = block->size - size;
-    if (rest < (block->small ? kAlignment : kSmallLimit)) return;
+    if (rest < (block->sizeClass & 1 ? kAlignment : kSmallLimit)) return;
     auto* tail = new Block;
     tail->data = block->data + size;
     tail->size = rest;
-    tail->small = block->small;
+    tail->sizeClass = block->sizeClass;
+    tail->device = block->device;
     tail->previous = block;
     tail->next = block->next;
     if (tail->next) tail->next->previous = tail;
     block->next = tail;
     block->size = size;
-    m_free[block->small].insert(tail);
+    m_free[block->sizeClass].insert(tail);
 }
 
-Allocator::Block* Allocator::allocate(std::int64_t bytes, MemoryCategory category)
+Allocator::Block* Allocator::allocate(std::int64_t bytes, MemoryCategory category, bool hostReads)
 {
-    const std::int64_t size = std::max(roundUp(bytes, kAlignment), kAlignment);
+    const std::int64_t alignment = m_memory ? kDeviceAlignment : kAlignment;
+    const std::int64_t size = std::max(roundUp(bytes, alignment), alignment);
     const bool small = size <= kSmallLimit;
-    Block* block = takeFree(size, small);
-    if (!block) block = newSegment(size, small);
+    const std::size_t sizeClass = classOf(small, m_memory && (hostReads || m_pool == Pool::Host));
+    reclaimPassed();
+    Block* block = takeFree(size, sizeClass);
+    if (!block) block = newSegment(size, sizeClass);
     if (!block) {
         trim();
-        block = newSegment(size, small);
+        block = newSegment(size, sizeClass);
     }
     if (!block) {
         throw EngineError(ErrorCode::Internal,
@@ -170,8 +202,24 @@ void Allocator::free(Block* block)
     --m_statistics.liveBuffers;
     if (m_pool == Pool::Host) reportHost();
 
+    if (m_memory && !block->device) // the host may write it at once when it gets it again
+        m_leaving.emplace_back(m_memory->fence(), block);
+    else
+        putBack(block);
+}
+
+void Allocator::reclaimPassed()
+{
+    while (!m_leaving.empty() && m_memory->passed(m_leaving.front().first)) {
+        putBack(m_leaving.front().second);
+        m_leaving.pop_front();
+    }
+}
+
+void Allocator::putBack(Block* block)
+{
     block->used = false;
-    FreeSet& set = m_free[block->small];
+    FreeSet& set = m_free[block->sizeClass];
     if (Block* next = block->next; next && !next->used) {
         set.erase(next);
         block->size += next->size;
@@ -192,11 +240,13 @@ void Allocator::free(Block* block)
 
 void Allocator::trim()
 {
+    if (m_memory) m_memory->settle(); // what is given back is no longer in use
+    reclaimPassed();
     const std::size_t released = std::erase_if(m_segments, [this](Block* first) {
         if (first->used || first->next) return false;
-        m_free[first->small].erase(first);
-        m_statistics.reserved -= first->size;
-        std::free(first->data);
+        m_free[first->sizeClass].erase(first);
+        if (!m_memory || first->device) m_statistics.reserved -= first->size;
+        giveSegment(first);
         delete first;
         return true;
     });

@@ -5,12 +5,15 @@
 #pragma once
 
 #include "model/trace/vocabulary.h"
+#include "profiler/engine/core/rank_memory.h"
 #include "profiler/engine/core/recorder.h"
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -39,8 +42,10 @@ public:
     /// Device: buffers are allocations of the rank. Host: a second pool; only its size is told, as a counter.
     enum class Pool { Device, Host };
 
-    /// limitBytes: capacity; exceeding it throws EngineError. 0: no limit but the machine's.
-    Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool = Pool::Device);
+    /// limitBytes: capacity; exceeding it throws EngineError. 0: no limit but the machine's. memory: of a rank whose
+    /// device has memory of its own, else null. Then buffers that the host reads and writes, and all of a host pool, lie
+    /// where both can; they are used again only when the device is done with them, and do not count as reserved.
+    Allocator(Recorder& recorder, std::int64_t limitBytes, Pool pool = Pool::Device, RankMemory* memory = nullptr);
     ~Allocator();
     Allocator(const Allocator&) = delete;
     Allocator& operator=(const Allocator&) = delete;
@@ -49,9 +54,15 @@ public:
 
     /// bytes >= 0; a buffer of 0 bytes has an address of its own. Contents are undefined.
     /// Throws EngineError naming category and sizes if the memory runs out.
-    Block* allocate(std::int64_t bytes, MemoryCategory category);
+    /// hostReads: the host reads or writes it, too.
+    Block* allocate(std::int64_t bytes, MemoryCategory category, bool hostReads = false);
     void free(Block* block);
     static void* address(const Block* block);
+    /// The memory that a buffer lies in if the host cannot touch it; else null.
+    static RankMemory* deviceMemory(const Block* block);
+
+    /// Of the rank; null on the CPU.
+    RankMemory* memory() const { return m_memory; }
 
     /// Returns segments without live buffers to the system.
     void trim();
@@ -66,8 +77,13 @@ private:
     };
     using FreeSet = std::set<Block*, BySizeThenAddress>;
 
-    Block* takeFree(std::int64_t size, bool small);
-    Block* newSegment(std::int64_t size, bool small);
+    std::size_t classOf(bool small, bool onHost) const { return (small ? 1u : 0u) + (onHost ? 2u : 0u); }
+    Block* takeFree(std::int64_t size, std::size_t sizeClass);
+    Block* newSegment(std::int64_t size, std::size_t sizeClass);
+    void* takeSegment(std::int64_t bytes, bool onHost);
+    void giveSegment(Block* first);
+    void putBack(Block* block);
+    void reclaimPassed();
     void split(Block* block, std::int64_t size);
     void reportReserved();
     void reportHost();
@@ -75,8 +91,10 @@ private:
     Recorder& m_recorder;
     std::int64_t m_limit;
     Pool m_pool;
+    RankMemory* m_memory;
     CounterId m_counter;            // "reserved_bytes", or "host_bytes" (allocated); one sample per change
-    std::array<FreeSet, 2> m_free;  // large, small
+    std::array<FreeSet, 4> m_free;  // by classOf
+    std::deque<std::pair<RankMemory::Fence, Block*>> m_leaving; // freed host buffers that the device may still use
     std::vector<Block*> m_segments; // first block of each
     std::int64_t m_nextId = 0;
     MemoryStatistics m_statistics;

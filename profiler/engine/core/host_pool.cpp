@@ -10,8 +10,9 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::string labelOf(const Recorder& recorder, double bytesPerSecond)
+std::string labelOf(const Recorder& recorder, double bytesPerSecond, bool onDevice)
 {
+    if (onDevice) return "measured: a copy between the GPU's memory and the host's";
     if (!recorder.virtualClock()) return "measured: a copy in this machine's memory";
     if (bytesPerSecond <= 0) return "modelled: a link without limit";
     char text[64];
@@ -24,10 +25,10 @@ std::string labelOf(const Recorder& recorder, double bytesPerSecond)
 HostPool::HostPool(Recorder& recorder, Allocator& device, double bytesPerSecond, bool overlap)
     : m_recorder(recorder)
     , m_device(device)
-    , m_allocator(recorder, 0, Allocator::Pool::Host)
+    , m_allocator(recorder, 0, Allocator::Pool::Host, device.memory())
     , m_bytesPerSecond(bytesPerSecond)
     , m_overlap(overlap)
-    , m_label(labelOf(recorder, bytesPerSecond))
+    , m_label(labelOf(recorder, bytesPerSecond, device.memory() != nullptr))
 {}
 
 Tensor HostPool::make(const Shape& shape, DType type, MemoryCategory category, Layout layout)
@@ -53,8 +54,15 @@ Instant HostPool::toDevice(const Tensor& from, const Tensor& to, Instant ready)
 Instant HostPool::copy(const char* name, const Tensor& from, const Tensor& to, Instant ready, Instant& portFree)
 {
     const std::int64_t bytes = to.bytes();
+    RankMemory* const memory = m_device.memory();
+    if (memory) memory->settle(); // so that the slice is the copy's own time
     Instant begin = m_recorder.now();
-    std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
+    if (memory) {
+        memory->copy(to.data(), from.data(), bytes);
+        memory->settle();
+    } else {
+        std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
+    }
     Instant end = m_recorder.now();
     if (m_recorder.virtualClock()) {
         begin = std::max({begin, ready, portFree});

@@ -166,6 +166,12 @@ void Recorder::slice(SliceKind kind, OpId op, Instant start, Instant end)
 void Recorder::counter(CounterId id, Instant at, double value)
 {
     if (!on()) return;
+    if (m_device && !m_pending.empty()) { // keeps its place among what waits
+        Pending& p = pend(Pending::What::Counter);
+        p.counter = id;
+        p.flops = value;
+        return;
+    }
     m_producer->counter({id, at, value});
     ++m_events;
 }
@@ -185,7 +191,7 @@ void Recorder::step(const StepRecord& record)
 
 void Recorder::forwardToBackward(Instant forward)
 {
-    if (!on()) return;
+    if (!on() || m_device) return; // the moment inside the forward slice is not one of the device's
     m_producer->flow({"forward_backward", m_operators, forward, m_operators, now()});
     ++m_events;
 }
@@ -241,6 +247,11 @@ void Recorder::event(EventKind kind, std::string text)
 void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category)
 {
     if (!on()) return;
+    if (m_device) {
+        pend(Pending::What::Allocated).allocation = {
+            id, {}, bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch};
+        return;
+    }
     m_producer->allocated(m_rank,
                           {id, now(), bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch});
     ++m_events;
@@ -249,6 +260,10 @@ void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* addres
 void Recorder::freed(AllocationId id)
 {
     if (!on()) return;
+    if (m_device) {
+        pend(Pending::What::Freed).allocation.id = id;
+        return;
+    }
     m_producer->freed(m_rank, id, now());
     ++m_events;
 }
@@ -262,6 +277,10 @@ void Scope::begin(const OpKey& key)
         m_op = m_recorder.intern(key);
         m_savedOp = m_recorder.m_current;
         m_recorder.m_current = m_op;
+    }
+    if (m_recorder.m_device) {
+        m_mark = m_recorder.m_device->mark(key.kind == SliceKind::Kernel);
+        return;
     }
     if (m_recorder.m_timesKernels && key.kind == SliceKind::Kernel) beginKernel(key);
     m_start = m_recorder.now();
@@ -292,12 +311,66 @@ void Scope::endKernel()
 
 void Scope::end()
 {
+    if (m_recorder.m_device) {
+        if (m_recorder.on()) {
+            auto& p = m_recorder.pend(Recorder::Pending::What::Slice, m_kind == SliceKind::Kernel);
+            p.from = m_mark;
+            p.kind = m_kind;
+            p.op = m_op;
+            p.flops = m_flops;
+            m_recorder.m_current = m_savedOp;
+        }
+        return;
+    }
     if (m_cpuStart >= 0) endKernel();
     const Instant now = m_recorder.now();
     if (m_recorder.on()) m_recorder.slice(m_kind, m_op, m_start, now);
     if (m_flops >= kTimeableFlops && now > m_start)
         m_recorder.m_fastest = std::max(m_recorder.m_fastest, m_flops / (now - m_start).seconds());
     if (m_savedOp || m_recorder.on()) m_recorder.m_current = m_savedOp;
+}
+
+Recorder::Pending& Recorder::pend(Pending::What what, bool fresh)
+{
+    ++m_events;
+    Pending& p = m_pending.emplace_back();
+    p.what = what;
+    p.microbatch = m_microbatch;
+    p.from = p.to = m_device->mark(fresh);
+    return p;
+}
+
+void Recorder::handOver(const Pending& p, Instant from, Instant to)
+{
+    switch (p.what) {
+    case Pending::What::Slice:
+        m_producer->slice({trackOf(p.kind), p.op, from, to - from, p.microbatch, std::nullopt});
+        if (p.flops >= kTimeableFlops && to > from) m_fastest = std::max(m_fastest, p.flops / (to - from).seconds());
+        break;
+    case Pending::What::Allocated: {
+        AllocationRecord record = p.allocation;
+        record.at = to;
+        m_producer->allocated(m_rank, record);
+        break;
+    }
+    case Pending::What::Freed: m_producer->freed(m_rank, p.allocation.id, to); break;
+    case Pending::What::Counter: m_producer->counter({p.counter, to, p.flops}); break;
+    }
+}
+
+void Recorder::settle()
+{
+    if (!m_device) return;
+    if (!on() || m_pending.empty()) return m_device->settle();
+    m_device->resolveMarks(m_marks);
+    if (m_marks.empty()) return m_pending.clear();
+    // Two readings of the two clocks differ by microseconds; time never goes back.
+    const auto at = [this](std::uint32_t mark) {
+        return std::max(m_resolved, Instant{m_marks[std::min<std::size_t>(mark, m_marks.size() - 1)] - m_originNs});
+    };
+    for (const Pending& p : m_pending) handOver(p, at(p.from), at(p.to));
+    m_resolved = at(static_cast<std::uint32_t>(m_marks.size() - 1));
+    m_pending.clear();
 }
 
 double Recorder::calibrateEventCost()

@@ -6,6 +6,7 @@
 #include "model/trace/records.h"
 #include "model/trace/trace_sink.h"
 #include "profiler/engine/core/kernel_times.h"
+#include "profiler/engine/core/rank_memory.h"
 #include "profiler/engine/run.h"
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace fourwalls::engine {
 
@@ -97,6 +99,13 @@ public:
         if (m_virtual && at > m_virtualNow) m_virtualNow = at;
     }
 
+    /// From here on the rank's work happens on a device of its own: slices and memory events are put where the device
+    /// was at that point of its work, which is known at settle(). Communication and events stay on the host's clock.
+    void followDevice(RankMemory* device) { m_device = device; }
+    /// Waits until the device is done, and hands over what has waited for its times. Nothing to do on the CPU. Throws
+    /// EngineError if something failed on the device.
+    void settle();
+
     /// What is done right now and for what; the communication thread takes it over with a started operation.
     struct Place {
         Phase phase = Phase::None;
@@ -128,7 +137,11 @@ public:
     void setMicrobatch(std::optional<Microbatch> microbatch) { m_microbatch = microbatch; }
 
     /// Ends the recording: later calls do nothing.
-    void close() { m_producer.reset(); }
+    void close()
+    {
+        settle();
+        m_producer.reset();
+    }
 
     /// Highest rate among the recorded kernels that were long enough to time [FLOP/s]; 0 if there was none.
     double fastestKernel() const { return m_fastest; }
@@ -148,6 +161,20 @@ private:
     };
     TrackId trackOf(SliceKind kind) const;
 
+    // What waits for the device's times.
+    struct Pending {
+        enum class What : std::uint8_t { Slice, Allocated, Freed, Counter } what = What::Slice;
+        std::uint32_t from = 0, to = 0; // marks
+        SliceKind kind{};
+        OpId op;
+        std::optional<Microbatch> microbatch;
+        double flops = 0; // of a slice; a counter's value
+        AllocationRecord allocation;
+        CounterId counter;
+    };
+    Pending& pend(Pending::What what, bool fresh = false);
+    void handOver(const Pending& pending, Instant from, Instant to);
+
     TraceSink* m_sink = nullptr;
     Role m_role;
     std::unique_ptr<TraceProducer> m_producer;
@@ -157,6 +184,10 @@ private:
     double m_slowness = 1;
     KernelTimes m_kernelTimes;
     Instant m_virtualNow;
+    RankMemory* m_device = nullptr;
+    std::vector<Pending> m_pending;
+    std::vector<std::int64_t> m_marks;
+    Instant m_resolved; // nothing of the device's is before it
     std::optional<TrackId> m_communication, m_copies;
     RankId m_rank;
     std::int64_t m_originNs = 0;
@@ -230,6 +261,7 @@ private:
     Phase m_savedPhase;
     std::int32_t m_savedLayer;
     Instant m_start;
+    std::uint32_t m_mark = 0; // in place of it, on a device of its own
 };
 
 /// Changes the phase of what is recorded inside, without a slice of its own (weight gradients inside backward).

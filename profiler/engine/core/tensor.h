@@ -58,7 +58,9 @@ public:
         t.m_shape = shape;
         t.m_type = type;
         t.m_layout = layout;
-        Allocator::Block* block = allocator.allocate(shape.elements() * bytesOf(type), category);
+        // Tokens, choices and control messages are integers or doubles, and the host reads and writes them as it likes.
+        Allocator::Block* block = allocator.allocate(shape.elements() * bytesOf(type), category,
+                                                     type == DType::I32 || type == DType::F64);
         t.m_storage =
             std::shared_ptr<Allocator::Block>(block, [&allocator](Allocator::Block* b) { allocator.free(b); });
         t.m_data = Allocator::address(block);
@@ -76,6 +78,8 @@ public:
     std::int64_t rows() const { return m_shape.last() ? elements() / m_shape.last() : 0; }
 
     void* data() const { return m_data; }
+    /// The memory of the rank's device, if the host cannot touch the elements; else null. See host_access.h.
+    RankMemory* deviceMemory() const { return m_storage ? Allocator::deviceMemory(m_storage.get()) : nullptr; }
     /// The buffer itself, to tell later whether another tensor still lies in it.
     std::weak_ptr<const void> buffer() const { return m_storage; }
     template <class T>

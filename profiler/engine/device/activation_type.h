@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the element type of a tensor to the CPU kernels for it.
+// From the element type of a tensor to the kernels for it.
 #pragma once
 
 #include "profiler/engine/core/engine_error.h"
@@ -9,7 +9,7 @@
 
 namespace fourwalls::engine {
 
-/// Calls f with a value of the activation type of t. Throws EngineError for types that the CPU device has no kernels for.
+/// Calls f with a value of the activation type of t. Throws EngineError for types that there are no kernels for.
 template <class F>
 void dispatchActivation(const Tensor& t, F f)
 {
@@ -18,7 +18,7 @@ void dispatchActivation(const Tensor& t, F f)
     else if (t.type() == DType::Bf16)
         f(Bf16{});
     else
-        throw EngineError(ErrorCode::Internal, "the CPU device has no kernels for " + std::string(name(t.type())),
+        throw EngineError(ErrorCode::Internal, "the device has no kernels for " + std::string(name(t.type())),
                           "device");
 }
 

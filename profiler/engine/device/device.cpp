@@ -4,6 +4,8 @@
 // Elementwise work counts no FLOPs, as in model FLOPs.
 #include "profiler/engine/device/device.h"
 
+#include "profiler/engine/core/host_access.h"
+
 namespace fourwalls::engine {
 
 namespace {
@@ -276,6 +278,19 @@ double Device::sum(const Tensor& x)
 {
     const Scope scope(m_recorder, "sum", 0, x.bytes(), shapeOf(x));
     return doSum(x);
+}
+
+double Device::sumOfSquares(std::span<const Tensor> all)
+{
+    double squares = 0;
+    for (const Tensor& x : all) squares += sumOfSquares(x);
+    return squares;
+}
+
+void Device::blend(const Tensor& to, double keep, const Tensor& from, double share)
+{
+    const HostAccess target(to, HostAccess::Mode::ReadWrite), source(from, HostAccess::Mode::Read);
+    for (std::int64_t i = 0; i < to.elements(); ++i) target.set(i, keep * target.get(i) + share * source.get(i));
 }
 
 void Device::adamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v,

@@ -79,6 +79,8 @@ struct UpdateTensors {
     double weightDecay = 0; ///< in place of the step's
 };
 
+class GpuDevice; // gpu/gpu_device.h
+
 class Device {
 public:
     Device(Recorder& recorder, Allocator& allocator) : m_recorder(recorder), m_allocator(allocator) {}
@@ -92,6 +94,10 @@ public:
 
     Recorder& recorder() { return m_recorder; }
     Allocator& allocator() { return m_allocator; }
+    /// This device if it is a GPU, for operators that are not functions of this class; else null.
+    virtual GpuDevice* asGpu() { return nullptr; }
+    /// Logits that are worth holding at a time when the loss is computed in chunks.
+    virtual std::int64_t chunkLogits() const { return 4 << 20; }
 
     /// c = a b (+ bias, + residual, + c). a: [m, k], b: [k, n], c: [m, n]; a and b of one type.
     void matmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options = {});
@@ -186,7 +192,11 @@ public:
     /// Copies, converting the element type.
     void convert(const Tensor& from, const Tensor& to);
     double sumOfSquares(const Tensor& x);
+    /// Of all of them together: a device that works beside the host is waited for once.
+    virtual double sumOfSquares(std::span<const Tensor> all);
     double sum(const Tensor& x);
+    /// to = keep to + share from, of a few numbers in the master type; not recorded.
+    virtual void blend(const Tensor& to, double keep, const Tensor& from, double share);
 
     /// One update in place. compute: the copy of the weights in the compute type that is refreshed, or undefined.
     void adamw(const Tensor& weight, const Tensor& gradient, const Tensor& m, const Tensor& v, const Tensor& compute,

@@ -5,6 +5,7 @@
 
 #include "profiler/engine/device/image_onednn.h"
 #include "profiler/engine/device/image_reference.h"
+#include "profiler/engine/gpu/gpu_images.h"
 
 #include <cassert>
 
@@ -194,6 +195,7 @@ void ImageOperators::addReluGradient(const Tensor& y, const Tensor& dy, const Te
 std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
                                                    ConvolutionAlgorithm algorithm)
 {
+    if (GpuDevice* gpu = device.asGpu()) return std::make_unique<GpuImageOperators>(*gpu);
     if (format.compute == DType::F64) return std::make_unique<ReferenceImageOperators>(device);
     return std::make_unique<OneDnnImageOperators>(device, algorithm);
 }

@@ -3,6 +3,7 @@
 #include "profiler/engine/device/routing_operators.h"
 
 #include "profiler/engine/device/element_access.h"
+#include "profiler/engine/gpu/gpu_device.h"
 
 #include <algorithm>
 #include <cstring>
@@ -89,6 +90,7 @@ double RoutingOperators::choose(const Tensor& probabilities, bool forced, const 
 {
     const Scope scope(m_device.recorder(), "top-k routing", 0, probabilities.bytes() + choices.bytes() + gates.bytes(),
                       {extent(probabilities.rows()), extent(probabilities.columns()), extent(choices.columns()), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->choose(probabilities, forced, choices, gates);
     return probabilities.type() == DType::F64 ? chooseRows<double>(probabilities, forced, choices, gates)
                                               : chooseRows<float>(probabilities, forced, choices, gates);
 }
@@ -97,6 +99,7 @@ void RoutingOperators::gatherRows(const Tensor& x, const Tensor& rows, const Ten
 {
     const Scope scope(m_device.recorder(), "gather rows", 0, 2 * y.bytes() + rows.bytes(),
                       {extent(y.rows()), extent(y.columns()), 0, 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->gatherRows(x, rows, y);
     const auto width = static_cast<std::size_t>(y.columns() * bytesOf(y.type()));
     const char* from = static_cast<const char*>(x.data());
     char* to = static_cast<char*>(y.data());
@@ -116,6 +119,7 @@ void RoutingOperators::combineRows(const Tensor& x, const Tensor& spots, const T
     const Scope scope(m_device.recorder(), "combine rows", 0,
                       n * k * c * bytesOf(x.type()) + y.bytes() + (residual.defined() ? residual.bytes() : 0),
                       {extent(n), extent(k), extent(c), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->combineRows(x, spots, gates, residual, y);
     dispatchElements(y, [&]<class T, class S>(T, S) {
         std::vector<S> sum(static_cast<std::size_t>(c));
         for (std::int64_t t = 0; t < n; ++t) {
@@ -139,6 +143,7 @@ void RoutingOperators::combineGradient(const Tensor& x, const Tensor& spots, con
     const Scope scope(m_device.recorder(), "combine rows gradient", 0,
                       2 * n * k * c * bytesOf(x.type()) + dy.bytes() + dGates.bytes(),
                       {extent(n), extent(k), extent(c), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->combineGradient(x, spots, gates, dy, dx, dGates);
     dispatchElements(dy, [&]<class T, class S>(T, S) {
         for (std::int64_t t = 0; t < n; ++t) {
             const T* up = dy.as<T>() + t * c;
@@ -164,6 +169,8 @@ void RoutingOperators::routerGradient(const Tensor& probabilities, const Tensor&
 {
     const Scope scope(m_device.recorder(), "router gradient", 0, 2 * probabilities.bytes() + 3 * gates.bytes(),
                       {extent(probabilities.rows()), extent(probabilities.columns()), extent(choices.columns()), 0});
+    if (GpuDevice* gpu = m_device.asGpu())
+        return gpu->routerGradient(probabilities, choices, gates, dGates, expertTerm);
     if (probabilities.type() == DType::F64)
         routerGradientRows<double>(probabilities, choices, gates, dGates, expertTerm);
     else

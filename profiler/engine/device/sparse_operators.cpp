@@ -3,6 +3,7 @@
 #include "profiler/engine/device/sparse_operators.h"
 
 #include "profiler/engine/device/element_access.h"
+#include "profiler/engine/gpu/gpu_device.h"
 
 #include <cmath>
 #include <cstring>
@@ -40,6 +41,7 @@ void SparseOperators::sumRows(const Tensor& table, const Tensor& rows, std::int6
     const Scope scope(m_device.recorder(), "embedding bag", 0,
                       n * lookups * (w * bytesOf(table.type()) + 4) + n * w * bytesOf(out.type()),
                       {extent(n), extent(lookups), extent(w), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->sumRows(table, rows, rowColumn, lookups, out, outColumn);
     dispatchElements(out, [&]<class T, class S>(T, S) {
         std::vector<S> sum(static_cast<std::size_t>(w));
         for (std::int64_t i = 0; i < n; ++i) {
@@ -62,6 +64,7 @@ void SparseOperators::sumRowsGradient(const Tensor& rows, std::int64_t rowColumn
     const Scope scope(m_device.recorder(), "embedding bag gradient", 0,
                       n * lookups * (2 * w * bytesOf(dTable.type()) + 4) + n * w * bytesOf(dOut.type()),
                       {extent(n), extent(lookups), extent(w), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->sumRowsGradient(rows, rowColumn, lookups, dOut, outColumn, dTable);
     dispatchElements(dOut, [&]<class T, class S>(T, S) {
         for (std::int64_t i = 0; i < n; ++i) {
             const std::int32_t* row = rows.as<std::int32_t>() + i * rows.columns() + rowColumn;
@@ -79,6 +82,7 @@ void SparseOperators::interact(const Tensor& features, std::int64_t width, const
     const std::int64_t n = features.rows(), f = features.columns() / width, pairs = f * (f - 1) / 2;
     const Scope scope(m_device.recorder(), "interaction", 2.0 * static_cast<double>(n * pairs * width),
                       features.bytes() + out.bytes(), {extent(n), extent(f), extent(width), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->interact(features, width, out);
     dispatchElements(out, [&]<class T, class S>(T, S) {
         for (std::int64_t i = 0; i < n; ++i) {
             const T* x = features.as<T>() + i * f * width;
@@ -101,6 +105,7 @@ void SparseOperators::interactGradient(const Tensor& features, std::int64_t widt
     const std::int64_t n = features.rows(), f = features.columns() / width, pairs = f * (f - 1) / 2;
     const Scope scope(m_device.recorder(), "interaction gradient", 4.0 * static_cast<double>(n * pairs * width),
                       features.bytes() + dOut.bytes() + dFeatures.bytes(), {extent(n), extent(f), extent(width), 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->interactGradient(features, width, dOut, dFeatures);
     dispatchElements(dOut, [&]<class T, class S>(T, S) {
         std::vector<S> sum(static_cast<std::size_t>(f * width));
         for (std::int64_t i = 0; i < n; ++i) {
@@ -128,6 +133,7 @@ void SparseOperators::interactGradient(const Tensor& features, std::int64_t widt
 void SparseOperators::relu(const Tensor& y)
 {
     const Scope scope(m_device.recorder(), "relu", 0, 2 * y.bytes(), {extent(y.rows()), extent(y.columns()), 0, 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->relu(y);
     dispatchElements(y, [&]<class T, class S>(T, S) {
         for (std::int64_t i = 0; i < y.elements(); ++i)
             if (load(y.as<T>()[i]) < S{0}) store(y.as<T>()[i], S{0});
@@ -138,6 +144,7 @@ void SparseOperators::reluGradient(const Tensor& y, const Tensor& dy)
 {
     const Scope scope(m_device.recorder(), "relu gradient", 0, 2 * y.bytes() + dy.bytes(),
                       {extent(y.rows()), extent(y.columns()), 0, 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->reluGradient(y, dy);
     dispatchElements(y, [&]<class T, class S>(T, S) {
         for (std::int64_t i = 0; i < y.elements(); ++i)
             if (!(load(y.as<T>()[i]) > S{0})) store(dy.as<T>()[i], S{0});
@@ -149,6 +156,7 @@ void SparseOperators::binaryCrossEntropy(const Tensor& logits, const Tensor& lab
 {
     const Scope scope(m_device.recorder(), "binary cross entropy", 0, 2 * logits.bytes() + losses.bytes(),
                       {extent(logits.elements()), 0, 0, 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->binaryCrossEntropy(logits, labels, losses, gradientScale);
     if (logits.type() == DType::F64)
         binaryCrossEntropyRows<double>(logits, labels, losses, gradientScale);
     else
@@ -159,6 +167,7 @@ void SparseOperators::scatterRows(const Tensor& from, const Tensor& rows, const 
 {
     const Scope scope(m_device.recorder(), "scatter rows", 0, 2 * from.bytes() + rows.bytes(),
                       {extent(from.rows()), extent(from.columns()), 0, 0});
+    if (GpuDevice* gpu = m_device.asGpu()) return gpu->scatterRows(from, rows, to);
     const auto width = static_cast<std::size_t>(from.columns() * bytesOf(from.type()));
     const char* source = static_cast<const char*>(from.data());
     char* target = static_cast<char*>(to.data());

@@ -29,9 +29,8 @@ Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved&
     const std::int64_t channels = x.shape()[1];
     const auto count = static_cast<double>(x.elements() / channels);
     const double unbiased = count > 1 ? count / (count - 1) : 1.0;
-    const auto blend = [channels](const Tensor& running, const Tensor& now, double factor) {
-        for (std::int64_t c = 0; c < channels; ++c)
-            setElement(running, c, (1 - kMomentum) * element(running, c) + kMomentum * factor * element(now, c));
+    const auto blend = [&device = context.rank.device](const Tensor& running, const Tensor& now, double factor) {
+        device.blend(running, 1 - kMomentum, now, kMomentum * factor);
     };
     blend(runningMean->weight, saved.mean, 1.0);
     blend(runningVariance->weight, saved.variance, unbiased);

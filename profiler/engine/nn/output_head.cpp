@@ -10,9 +10,7 @@ namespace fourwalls::engine {
 
 namespace {
 
-// Logits held at a time when the loss is computed in chunks, and the least rows of a chunk: below, the weight
-// gradient of the head would be read and written too often.
-constexpr std::int64_t kChunkLogits = 4 << 20;
+// The least rows of a chunk: below, the weight gradient of the head would be read and written too often.
 constexpr std::int64_t kChunkRows = 256;
 
 } // namespace
@@ -78,7 +76,7 @@ double OutputHead::loss(RankContext& rank, const Tensor& normed, const Tensor& t
     // The same chunks on all ranks, also where their parts of the vocabulary differ.
     const std::int64_t vocabulary = m_weight->shard.whole ? m_weight->shape[0] : m_weight->shard.fullRows;
     const std::int64_t logits = (vocabulary + tensorRanks(rank) - 1) / tensorRanks(rank);
-    if (m_fuse) chunk = std::min(n, std::max(kChunkRows, kChunkLogits / logits / 16 * 16));
+    if (m_fuse) chunk = std::min(n, std::max(kChunkRows, rank.device.chunkLogits() / logits / 16 * 16));
     const Tensor column = targets.reshaped({n, 1});
     const Tensor all = gatherRows(rank, normed);
     Tensor dAll = dNormed;

@@ -2,27 +2,22 @@
 // See parameter.h.
 #include "profiler/engine/nn/parameter.h"
 
+#include "profiler/engine/core/host_access.h"
+
 namespace fourwalls::engine {
 
 double element(const Tensor& tensor, std::int64_t index)
 {
-    switch (tensor.type()) {
-    case DType::F32: return static_cast<double>(tensor.as<float>()[index]);
-    case DType::Bf16: return static_cast<double>(tensor.as<Bf16>()[index].toFloat());
-    case DType::F64: return tensor.as<double>()[index];
-    case DType::I32: return tensor.as<std::int32_t>()[index];
-    }
-    return 0;
+    if (!tensor.deviceMemory()) return HostAccess::elementAt(tensor.data(), tensor.type(), index);
+    const Tensor one = tensor.part(index, {1});
+    return HostAccess(one, HostAccess::Mode::Read).get(0);
 }
 
 void setElement(const Tensor& tensor, std::int64_t index, double value)
 {
-    switch (tensor.type()) {
-    case DType::F32: tensor.as<float>()[index] = static_cast<float>(value); break;
-    case DType::Bf16: tensor.as<Bf16>()[index] = Bf16::fromFloat(static_cast<float>(value)); break;
-    case DType::F64: tensor.as<double>()[index] = value; break;
-    case DType::I32: tensor.as<std::int32_t>()[index] = static_cast<std::int32_t>(value); break;
-    }
+    if (!tensor.deviceMemory()) return HostAccess::setElementAt(tensor.data(), tensor.type(), index, value);
+    const Tensor one = tensor.part(index, {1});
+    HostAccess(one, HostAccess::Mode::Write).set(0, value);
 }
 
 void allocate(const RankContext& rank, Parameter& p)
@@ -30,7 +25,7 @@ void allocate(const RankContext& rank, Parameter& p)
     p.weight = Tensor::make(rank.allocator, p.shape, rank.format.master, MemoryCategory::Weights);
     p.compute = p.weight;
     p.gradient = Tensor::make(rank.allocator, p.shape, rank.format.master, MemoryCategory::Gradients);
-    for (std::int64_t i = 0; i < p.weight.elements(); ++i) setElement(p.weight, i, p.initial(i));
+    fillElements(p.weight, p.initial);
     if (p.computeType == rank.format.master) return;
     p.compute = Tensor::make(rank.allocator, p.shape, p.computeType, MemoryCategory::Weights);
     rank.device.convert(p.weight, p.compute);
@@ -108,7 +103,7 @@ Parameter& ParameterList::addBuffer(const RankContext& rank, std::string name, s
     buffer->weight = Tensor::make(rank.allocator, {size}, rank.format.master, MemoryCategory::Weights);
     buffer->compute = buffer->weight;
     buffer->pieces.push_back({buffer->name, 0, size, false});
-    for (std::int64_t i = 0; i < size; ++i) setElement(buffer->weight, i, value);
+    fillElements(buffer->weight, [value](std::int64_t) { return value; });
     m_buffers.push_back(std::move(buffer));
     return *m_buffers.back();
 }

@@ -2,6 +2,7 @@
 // See self_attention.h. n = all rows; W = (heads + 2 kvHeads) headDim of this rank.
 #include "profiler/engine/nn/self_attention.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/nn/sequence_split.h"
 
 #include <cmath>
@@ -15,13 +16,12 @@ RotaryTables RotaryTables::make(const RankContext& rank, std::int64_t sequence, 
     RotaryTables tables;
     tables.cosines = Tensor::make(rank.allocator, {split.length(), half}, rank.format.master, MemoryCategory::Other);
     tables.sines = Tensor::make(rank.allocator, {split.length(), half}, rank.format.master, MemoryCategory::Other);
-    for (std::int64_t p = 0; p < split.length(); ++p)
-        for (std::int64_t i = 0; i < half; ++i) {
-            const double angle = static_cast<double>(split.position(p)) *
-                                 std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(headDim));
-            setElement(tables.cosines, p * half + i, std::cos(angle));
-            setElement(tables.sines, p * half + i, std::sin(angle));
-        }
+    const auto angle = [&](std::int64_t at) {
+        return static_cast<double>(split.position(at / half)) *
+               std::pow(10000.0, -2.0 * static_cast<double>(at % half) / static_cast<double>(headDim));
+    };
+    fillElements(tables.cosines, [&](std::int64_t at) { return std::cos(angle(at)); });
+    fillElements(tables.sines, [&](std::int64_t at) { return std::sin(angle(at)); });
     return tables;
 }
 

@@ -2,6 +2,7 @@
 // See checkpoint.h.
 #include "profiler/engine/train/checkpoint.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/safetensors.h"
 
@@ -46,8 +47,9 @@ Status saveCheckpoint(RankContext& rank, const RunSpec& spec, const std::string&
         const auto [begin, end] = own.equal_range(p->name);
         for (auto at = begin; at != end; ++at) {
             const ParameterPiece& piece = *at->second;
+            const HostAccess from(piece.weight, HostAccess::Mode::Read), to(values, HostAccess::Mode::ReadWrite);
             for (std::int64_t i = 0; i < piece.weight.elements(); ++i)
-                setElement(values, piece.parameter->shard.fullIndex(piece.first + i), element(piece.weight, i));
+                to.set(piece.parameter->shard.fullIndex(piece.first + i), from.get(i));
         }
         rank.groups->world->allReduce(values);
         if (writes) p->weight = values;

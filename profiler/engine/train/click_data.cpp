@@ -2,6 +2,7 @@
 // See click_data.h.
 #include "profiler/engine/train/click_data.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/core/random.h"
 
 #include <cmath>
@@ -57,9 +58,10 @@ Batch ClickData::batch(RankContext& rank, std::int64_t step, std::int64_t global
     batch.targets = Tensor::make(rank.allocator, {count}, DType::I32, MemoryCategory::Other);
     batch.rows = Tensor::make(rank.allocator, {count, lookups}, DType::I32, MemoryCategory::Other);
     const RandomStream coin = RandomStream::named(m_seed, "clicks");
+    const HostAccess inputs(batch.inputs, HostAccess::Mode::Write);
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t sample = step * globalBatch + first + i;
-        for (std::int64_t d = 0; d < features; ++d) setElement(batch.inputs, i * features + d, dense(sample, d));
+        for (std::int64_t d = 0; d < features; ++d) inputs.set(i * features + d, dense(sample, d));
         std::int32_t* row = batch.rows.as<std::int32_t>() + i * lookups;
         for (std::int64_t t = 0; t < m_spec.tables; ++t)
             for (std::int64_t l = 0; l < m_spec.lookupsPerTable; ++l)

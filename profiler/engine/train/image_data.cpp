@@ -2,6 +2,7 @@
 // See image_data.h.
 #include "profiler/engine/train/image_data.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/core/random.h"
 
 #include <cmath>
@@ -73,6 +74,7 @@ Batch ImageData::batch(RankContext& rank, std::int64_t step, std::int64_t global
     batch.targets = Tensor::make(rank.allocator, {count}, DType::I32, MemoryCategory::Other);
     const RandomStream labels = RandomStream::named(m_seed, "image labels");
     std::vector<float> pixels(static_cast<std::size_t>(kChannels * m_size * m_size));
+    const HostAccess inputs(batch.inputs, HostAccess::Mode::Write);
     const auto size = static_cast<std::int64_t>(pixels.size());
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t sample = step * globalBatch + first + i;
@@ -81,10 +83,10 @@ Batch ImageData::batch(RankContext& rank, std::int64_t step, std::int64_t global
         batch.targets.as<std::int32_t>()[i] = static_cast<std::int32_t>(label);
         paint(sample, label, pixels);
         if (batch.inputs.type() == DType::F32) {
-            std::memcpy(batch.inputs.as<float>() + i * size, pixels.data(), pixels.size() * sizeof(float));
+            std::memcpy(static_cast<float*>(inputs.data()) + i * size, pixels.data(), pixels.size() * sizeof(float));
         } else {
             for (std::int64_t j = 0; j < size; ++j)
-                setElement(batch.inputs, i * size + j, static_cast<double>(pixels[static_cast<std::size_t>(j)]));
+                inputs.set(i * size + j, static_cast<double>(pixels[static_cast<std::size_t>(j)]));
         }
     }
     return batch;

@@ -65,10 +65,10 @@ void ParameterOptimizer::weightsChanged(RankContext& rank)
 
 double ParameterOptimizer::gradientSquares(RankContext& rank) const
 {
-    double squares = 0;
+    std::vector<Tensor> gradients;
     for (const ParameterPiece& piece : m_pieces)
-        if (piece.counts && !piece.parameter->gradientEmpty) squares += rank.device.sumOfSquares(piece.gradient);
-    return squares;
+        if (piece.counts && !piece.parameter->gradientEmpty) gradients.push_back(piece.gradient);
+    return rank.device.sumOfSquares(gradients);
 }
 
 double ParameterOptimizer::gradientNorm(RankContext& rank) const

@@ -2,6 +2,7 @@
 // See parameter_server.h.
 #include "profiler/engine/train/parameter_server.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/nn/recommendation.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/safetensors.h"
@@ -76,7 +77,7 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
         p.decays = s.parameter->decays;
         p.weight = p.compute = stretch(m_weights, s.place, s.count);
         p.gradient = stretch(m_gradients, s.place, s.count);
-        for (std::int64_t i = 0; i < s.count; ++i) setElement(p.weight, i, value(*s.parameter, s.first + i));
+        fillElements(p.weight, [&](std::int64_t i) { return value(*s.parameter, s.first + i); });
         pieces.push_back({&p, 0, p.weight, {}, p.gradient, true, -1});
     }
     if (const RecommendationSpec* spec = m_spec.model.recommendation()) {
@@ -93,10 +94,10 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
             for (const auto& candidate : whole.all())
                 if (!alone.describeOnly && candidate->name == p.name) loaded = candidate.get();
             const std::int64_t before = rows.first * spec->embeddingWidth;
-            for (std::int64_t i = 0; i < p.weight.elements(); ++i)
-                setElement(p.weight, i,
-                           loaded ? element(loaded->weight, before + i)
-                                  : tableEntry(*spec, m_spec.training.seed, t, before + i));
+            fillElements(p.weight, [&](std::int64_t i) {
+                return loaded ? element(loaded->weight, before + i)
+                              : tableEntry(*spec, m_spec.training.seed, t, before + i);
+            });
             m_rank.device.zero(p.gradient);
             m_tables.push_back(&p);
             pieces.push_back({&p, 0, p.weight, {}, p.gradient, true, -1});
@@ -135,6 +136,7 @@ void ParameterServerRank::closeStep()
     if (!m_step) return;
     m_step.reset();
     Recorder& r = m_rank.recorder;
+    r.settle();
     StepRecord record;
     record.step = StepIndex{static_cast<std::int32_t>(m_closedSteps)};
     record.range = {m_stepStart, r.now()};

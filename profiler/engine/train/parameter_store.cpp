@@ -8,6 +8,8 @@
 // because only the update reads them. Whole tensors that come and go are communication buffers.
 #include "profiler/engine/train/parameter_store.h"
 
+#include "profiler/engine/core/host_access.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -78,7 +80,7 @@ void ParameterStore::allocateAlone()
                 continue;
             }
             allocateOnHost(*p);
-            for (std::int64_t i = 0; i < p->hostWeight.elements(); ++i) setElement(p->hostWeight, i, p->initial(i));
+            fillElements(p->hostWeight, p->initial);
             if (p->hostCompute.defined()) m_rank.device.convert(p->hostWeight, p->hostCompute);
             p->gradient = Tensor::make(m_rank.allocator, p->shape, m_rank.format.master, MemoryCategory::Gradients);
         }
@@ -184,7 +186,7 @@ void ParameterStore::fillWeights(const ParameterBucket& b)
         const auto fill = [&](const Tensor& to, std::int64_t toFirst) { // `to` holds elements of the bucket from there
             if (!to.defined()) return;
             const std::int64_t from = std::max(offset, toFirst), end = std::min(offset + n, toFirst + to.elements());
-            for (std::int64_t i = from; i < end; ++i) setElement(to, i - toFirst, p.initial(i - offset));
+            fillElements(to, from - toFirst, end - from, [&](std::int64_t i) { return p.initial(from + i - offset); });
         };
         if (stageOf(b) == 0) {
             const Tensor& weight = m_host ? p.hostWeight : p.weight;

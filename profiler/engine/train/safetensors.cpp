@@ -2,6 +2,8 @@
 // See safetensors.h.
 #include "profiler/engine/train/safetensors.h"
 
+#include "profiler/engine/core/host_access.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -204,7 +206,8 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
     for (Parameter* p : storedIn(parameters)) {
         const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
         const std::size_t width = static_cast<std::size_t>(bytesOf(p->weight.type()));
-        const char* source = static_cast<const char*>(p->weight.data());
+        const HostAccess weight(p->weight, HostAccess::Mode::Read);
+        const char* source = static_cast<const char*>(weight.data());
         for (const auto& piece : p->pieces) {
             buffer.resize(static_cast<std::size_t>(rows * piece.columns) * width);
             for (std::int64_t i = 0; i < rows; ++i)
@@ -264,6 +267,8 @@ Status loadPieces(RankContext& rank, const std::string& directory, const std::ve
     for (const ParameterPiece& part : all) {
         const Parameter& p = *part.parameter;
         const std::int64_t rows = wholeRows(p), columns = wholeColumns(p);
+        std::optional<HostAccess> weight;
+        weight.emplace(part.weight, HostAccess::Mode::ReadWrite);
         for (const auto& piece : p.pieces) {
             const StoredTensor& t = header->tensors.at(piece.name);
             bytes.resize(t.end - t.begin);
@@ -275,9 +280,10 @@ Status loadPieces(RankContext& rank, const std::string& directory, const std::ve
                 const std::int64_t row = place / columns, column = place % columns - piece.firstColumn;
                 if (column < 0 || column >= piece.columns) continue;
                 const std::int64_t stored = piece.transposed ? column * rows + row : row * piece.columns + column;
-                setElement(part.weight, i, storedElement(t.type, bytes.data(), stored));
+                weight->set(i, storedElement(t.type, bytes.data(), stored));
             }
         }
+        weight.reset();
         if (part.compute.defined()) rank.device.convert(part.weight, part.compute);
     }
     return {};

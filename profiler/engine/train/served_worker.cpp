@@ -259,6 +259,7 @@ StepProgress ServedWorker::step(std::int64_t index)
         r.setMicrobatch(std::nullopt);
         pushGradients(progress);
     }
+    r.settle();
     const Instant end = r.now();
     progress.duration = end - start;
     r.counter(m_staleness, end, progress.staleness);

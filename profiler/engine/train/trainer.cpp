@@ -172,6 +172,7 @@ StepProgress Trainer::step(std::int64_t index)
                             [this](std::size_t piece) { m_store->pieceUpdated(piece); });
         m_store->finishUpdate();
     }
+    r.settle();
     const Instant end = r.now();
     progress.duration = end - start;
     m_steps.record(progress, start, end);

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// See gpu_stream.h.
+#include "profiler/engine/gpu/gpu_stream.h"
+
+#include "profiler/engine/core/engine_error.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace fourwalls::engine {
+
+namespace {
+
+std::int64_t monotonicNow()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
+}
+
+// Readings of the two clocks side by side; the quickest one counts.
+constexpr int kAnchors = 3;
+
+} // namespace
+
+GpuStream::EventPool::~EventPool()
+{
+    for (void* event : free) module.destroyEvent(nullptr, event);
+}
+
+GpuStream::GpuStream(const gpu::Module& module, int device)
+    : m_module(module)
+    , m_device(device)
+{
+    char why[256] = {};
+    m_stream = module.openStream(device, why, sizeof why);
+    if (!m_stream) throw EngineError(ErrorCode::Unsupported, why, "device", "--device cpu");
+    if (!module.facts(device, &m_facts)) m_facts = {};
+    m_events = std::make_shared<EventPool>(module);
+}
+
+GpuStream::~GpuStream()
+{
+    for (void* event : m_marks) m_module.destroyEvent(m_stream, event);
+    m_module.closeStream(m_stream);
+}
+
+void GpuStream::check() const
+{
+    if (!m_stream->failed) return;
+    throw EngineError(ErrorCode::Internal, m_stream->message, "GPU " + std::to_string(m_device), "");
+}
+
+void* GpuStream::take(std::int64_t bytes, Place place)
+{
+    void* const memory = m_module.allocate(
+        m_stream, bytes, place == Place::Device ? gpu::MemoryPlace::Device : gpu::MemoryPlace::PinnedHost);
+    check();
+    return memory;
+}
+
+void GpuStream::give(void* memory, Place place)
+{
+    m_module.release(m_stream, memory,
+                     place == Place::Device ? gpu::MemoryPlace::Device : gpu::MemoryPlace::PinnedHost);
+}
+
+void GpuStream::copy(void* to, const void* from, std::int64_t bytes)
+{
+    if (bytes <= 0) return;
+    m_module.copy(m_stream, to, from, bytes);
+    asked();
+}
+
+void GpuStream::clear(void* memory, std::int64_t bytes)
+{
+    if (bytes <= 0) return;
+    m_module.clear(m_stream, memory, bytes);
+    asked();
+}
+
+void GpuStream::settle()
+{
+    m_module.synchronize(m_stream);
+    check();
+}
+
+void GpuStream::reduce(void* into, const void* from, std::int64_t count, DType type, bool maximum)
+{
+    const auto run = [&]<class T>(T) {
+        elements(gpu::Reduce<T>{static_cast<T*>(into), static_cast<const T*>(from), maximum}, count);
+    };
+    switch (type) {
+    case DType::F32: return run(float{});
+    case DType::Bf16: return run(Bf16{});
+    case DType::F64: return run(double{});
+    case DType::I32: return run(std::int32_t{});
+    }
+}
+
+RankMemory::Fence GpuStream::fence()
+{
+    void* event = nullptr;
+    {
+        const std::lock_guard lock(m_events->mutex);
+        if (!m_events->free.empty()) {
+            event = m_events->free.back();
+            m_events->free.pop_back();
+        }
+    }
+    if (!event) event = m_module.createEvent(m_stream, false);
+    if (!event) return {};
+    m_module.record(m_stream, event);
+    return Fence(event, [pool = m_events](void* e) {
+        const std::lock_guard lock(pool->mutex);
+        pool->free.push_back(e);
+    });
+}
+
+bool GpuStream::passed(const Fence& fence)
+{
+    return !fence || m_stream->failed || m_module.passed(m_stream, fence.get());
+}
+
+void GpuStream::await(const Fence& fence)
+{
+    if (fence) m_module.waitFor(m_stream, fence.get());
+    check();
+}
+
+std::uint32_t GpuStream::mark(bool fresh)
+{
+    if (!fresh && !m_dirty && m_marked > 0) return m_marked - 1;
+    if (m_marked == m_marks.size()) {
+        void* const event = m_module.createEvent(m_stream, true);
+        if (!event) return m_marked > 0 ? m_marked - 1 : 0; // the failure shows at the next settle()
+        m_marks.push_back(event);
+    }
+    m_module.record(m_stream, m_marks[m_marked]);
+    m_dirty = false;
+    return m_marked++;
+}
+
+void GpuStream::resolveMarks(std::vector<std::int64_t>& times)
+{
+    times.clear();
+    settle();
+    if (m_marked == 0) return;
+    const std::uint32_t count = m_marked;
+    // The stream is idle: an event recorded now happens between the two readings of the host's clock around it.
+    std::int64_t width = INT64_MAX, anchorTime = 0;
+    std::uint32_t anchor = 0;
+    for (int i = 0; i < kAnchors; ++i) {
+        const std::int64_t before = monotonicNow();
+        const std::uint32_t reading = mark(true);
+        m_module.waitFor(m_stream, m_marks[reading]);
+        const std::int64_t after = monotonicNow();
+        if (after - before >= width) continue;
+        width = after - before;
+        anchorTime = before + width / 2;
+        anchor = reading;
+    }
+    times.reserve(count);
+    std::int64_t latest = INT64_MIN;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const double until = m_module.nanosecondsBetween(m_stream, m_marks[i], m_marks[anchor]);
+        latest = std::max(latest, anchorTime - static_cast<std::int64_t>(until));
+        times.push_back(latest);
+    }
+    check();
+    m_marked = 0;
+    m_dirty = true;
+}
+
+double GpuStream::markCost()
+{
+    constexpr std::uint32_t kMarks = 200;
+    for (std::uint32_t i = 0; i < kMarks; ++i) mark(true); // makes the events
+    settle();
+    m_marked = 0;
+    const std::int64_t begin = monotonicNow();
+    for (std::uint32_t i = 0; i < kMarks; ++i) mark(true);
+    const std::int64_t end = monotonicNow();
+    settle();
+    m_marked = 0;
+    m_dirty = true;
+    return static_cast<double>(end - begin) / kMarks;
+}
+
+void GpuStream::product(const gpu::Product& product)
+{
+    m_module.product(m_stream, &product);
+    asked();
+}
+
+std::int64_t GpuStream::convolutionWorkspace(const gpu::Convolution& convolution, std::int64_t limit)
+{
+    const std::int64_t bytes = m_module.convolutionWorkspace(m_stream, &convolution, limit);
+    check();
+    return bytes;
+}
+
+void GpuStream::convolve(const gpu::Convolution& convolution)
+{
+    m_module.convolve(m_stream, &convolution);
+    asked();
+}
+
+} // namespace fourwalls::engine

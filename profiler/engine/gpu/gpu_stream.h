@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's stream on a GPU: memory, order, time, and the launching of kernels.
+#pragma once
+
+#include "profiler/engine/core/rank_memory.h"
+#include "profiler/engine/gpu/gpu_module.h"
+#include "profiler/engine/gpu/kernel_list.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace fourwalls::engine {
+
+class GpuStream final : public RankMemory {
+public:
+    /// Throws EngineError if the GPU refuses.
+    GpuStream(const gpu::Module& module, int device);
+    ~GpuStream() override;
+    GpuStream(const GpuStream&) = delete;
+    GpuStream& operator=(const GpuStream&) = delete;
+
+    const gpu::DeviceFacts& facts() const { return m_facts; }
+    int device() const { return m_device; }
+    const gpu::Module& module() const { return m_module; }
+
+    void* take(std::int64_t bytes, Place place) override;
+    void give(void* memory, Place place) override;
+    std::int64_t capacity() const override { return m_facts.memoryBytes; }
+    void copy(void* to, const void* from, std::int64_t bytes) override;
+    void settle() override;
+    void reduce(void* into, const void* from, std::int64_t elements, DType type, bool maximum) override;
+    std::unique_ptr<RankMemory> beside() override { return std::make_unique<GpuStream>(m_module, m_device); }
+    Fence fence() override;
+    bool passed(const Fence& fence) override;
+    void await(const Fence& fence) override;
+    std::uint32_t mark(bool fresh) override;
+    void resolveMarks(std::vector<std::int64_t>& times) override;
+    double markCost() override;
+
+    void clear(void* memory, std::int64_t bytes);
+    /// Runs the kernel for elements 0 .. count - 1.
+    template <class Kernel>
+    void elements(const Kernel& kernel, std::int64_t count)
+    {
+        static_assert(gpu::kElementKernel<Kernel> >= 0, "add it to kernel_list.h");
+        if (count <= 0) return;
+        m_module.elements(m_stream, gpu::kElementKernel<Kernel>, &kernel, count);
+        asked();
+    }
+    /// Runs the kernel for rows 0 .. rows - 1. columns: how long they are, which decides how many threads share one.
+    template <class Kernel>
+    void rows(const Kernel& kernel, std::int64_t rows, std::int64_t columns)
+    {
+        static_assert(gpu::kRowKernel<Kernel> >= 0, "add it to kernel_list.h");
+        if (rows <= 0) return;
+        m_module.rows(m_stream, gpu::kRowKernel<Kernel>, &kernel, rows, columns);
+        asked();
+    }
+    void product(const gpu::Product& product);
+    std::int64_t convolutionWorkspace(const gpu::Convolution& convolution, std::int64_t limit);
+    void convolve(const gpu::Convolution& convolution);
+
+private:
+    // Events without times, used again; the fences that have them may outlive the stream's use by its thread.
+    struct EventPool {
+        const gpu::Module& module;
+        std::mutex mutex;
+        std::vector<void*> free;
+        explicit EventPool(const gpu::Module& m) : module(m) {}
+        ~EventPool();
+    };
+
+    void check() const;
+    void asked()
+    {
+        m_dirty = true;
+        if (m_stream->failed) check();
+    }
+
+    const gpu::Module& m_module;
+    int m_device;
+    gpu::Stream* m_stream = nullptr;
+    gpu::DeviceFacts m_facts{};
+    std::shared_ptr<EventPool> m_events;
+    std::vector<void*> m_marks; // timed events
+    std::uint32_t m_marked = 0;
+    bool m_dirty = true; // something was asked for since the last mark
+};
+
+} // namespace fourwalls::engine

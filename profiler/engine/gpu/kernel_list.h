@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// All own kernels with their numbers: what crosses the border to the CUDA module is a kernel's number and its function
+// object, so a new kernel is one line here.
+#pragma once
+
+#include "profiler/engine/gpu/element_kernels.h"
+#include "profiler/engine/gpu/image_kernels.h"
+#include "profiler/engine/gpu/lookup_kernels.h"
+#include "profiler/engine/gpu/row_kernels.h"
+
+#include <cstdint>
+#include <type_traits>
+
+// X(kernel) for every kernel that is called per element, in groups that are compiled apart.
+#define FOURWALLS_ELEMENT_KERNELS_1(X) \
+    X(Gelu<float>) X(Gelu<Bf16>) X(GeluGradient<float>) X(GeluGradient<Bf16>) X(Swiglu<float>) X(Swiglu<Bf16>) \
+    X(SwigluGradient<float>) X(SwigluGradient<Bf16>) X(Add<float>) X(Add<Bf16>) X(AddBias<float>) X(AddBias<Bf16>) \
+    X(Convert<float, Bf16>) X(Convert<Bf16, float>) X(CopyColumns<float, float>) X(CopyColumns<Bf16, Bf16>) \
+    X(CopyColumns<float, Bf16>) X(CopyColumns<double, double>) X(CopyColumns<Bf16, float>) X(Rotary<float>) \
+    X(Rotary<Bf16>) X(Adamw) X(Sgd) X(Mix) X(SecondMoment) X(RootPass) X(QuotientStep) X(Reduce<float>) \
+    X(Reduce<Bf16>) X(Reduce<double>) X(Reduce<std::int32_t>) X(ColumnPart<float>) X(ColumnPart<Bf16>) X(ColumnSum) \
+    X(NormParameterPart<float>) X(NormParameterPart<Bf16>)
+#define FOURWALLS_ELEMENT_KERNELS_2(X) \
+    X(Embedding<float>) X(Embedding<Bf16>) X(AddTableRows<float>) X(AddTableRows<Bf16>) X(PieceSum<float>) \
+    X(PieceSum<Bf16>) X(AddPieces) X(PositionGradient<float>) X(PositionGradient<Bf16>) X(GatherRows<std::uint16_t>) \
+    X(GatherRows<std::uint32_t>) X(GatherRows<std::uint64_t>) X(ScatterRows<std::uint16_t>) \
+    X(ScatterRows<std::uint32_t>) X(ScatterRows<std::uint64_t>) X(Choose) X(CombineRows<float>) X(CombineRows<Bf16>) \
+    X(RouterGradient) X(BagSum<float>) X(BagSum<Bf16>) X(Interact<float>) X(Interact<Bf16>) \
+    X(InteractGradient<float>) X(InteractGradient<Bf16>) X(BinaryCrossEntropy)
+#define FOURWALLS_ELEMENT_KERNELS_3(X) \
+    X(ReorderImages<float>) X(ReorderImages<Bf16>) X(PackWeights<float>) X(PackWeights<Bf16>) \
+    X(UnpackGradient<float>) X(UnpackGradient<Bf16>) X(MomentsPart<float>) X(MomentsPart<Bf16>) X(Moments) \
+    X(BatchNormApply<float>) X(BatchNormApply<Bf16>) X(BatchNormGradientPart<float>) X(BatchNormGradientPart<Bf16>) \
+    X(BatchNormGradient<float>) X(BatchNormGradient<Bf16>) X(MaxPool<float>) X(MaxPool<Bf16>) \
+    X(MaxPoolGradient<float>) X(MaxPoolGradient<Bf16>) X(AveragePool<float>) X(AveragePool<Bf16>) \
+    X(AveragePoolGradient<float>) X(AveragePoolGradient<Bf16>) X(AddRelu<float>) X(AddRelu<Bf16>) \
+    X(AddReluGradient<float>) X(AddReluGradient<Bf16>)
+#define FOURWALLS_ELEMENT_KERNELS(X) \
+    FOURWALLS_ELEMENT_KERNELS_1(X) FOURWALLS_ELEMENT_KERNELS_2(X) FOURWALLS_ELEMENT_KERNELS_3(X)
+
+// X(kernel) for every kernel that is called per row.
+#define FOURWALLS_ROW_KERNELS(X) \
+    X(NormRow<float>) X(NormRow<Bf16>) X(NormGradientRow<float>) X(NormGradientRow<Bf16>) X(SoftmaxRow<float>) \
+    X(SoftmaxRow<Bf16>) X(SoftmaxGradientRow<float>) X(SoftmaxGradientRow<Bf16>) X(AttentionRow<float>) \
+    X(AttentionRow<Bf16>) X(AttentionGradientRow<float>) X(AttentionGradientRow<Bf16>) X(HeadDots<float>) \
+    X(HeadDots<Bf16>) X(MergeAttentionRow) X(CrossEntropyRow) X(RowMaximum) X(ShardExponentialRow) \
+    X(ShardCrossEntropyRow) X(SumPart) X(SumOfParts) X(Least) X(CombineGradientRow<float>) X(CombineGradientRow<Bf16>)
+
+namespace fourwalls::engine::gpu {
+
+namespace detail {
+template <class... Kernels>
+struct KernelNumbers {
+    template <class Kernel>
+    static constexpr int of()
+    {
+        int number = 0, found = -1;
+        ((std::is_same_v<Kernel, Kernels> ? void(found = number++) : void(number++)), ...);
+        return found;
+    }
+    static constexpr std::uint64_t mark()
+    {
+        std::uint64_t mark = 1; // format of the table
+        ((mark = mark * 31 + sizeof(Kernels)), ...);
+        return mark;
+    }
+    static constexpr int count = sizeof...(Kernels) - 1;
+};
+struct End {};
+#define FOURWALLS_KERNEL_NAME(...) __VA_ARGS__,
+using ElementNumbers = KernelNumbers<FOURWALLS_ELEMENT_KERNELS(FOURWALLS_KERNEL_NAME) End>;
+using RowNumbers = KernelNumbers<FOURWALLS_ROW_KERNELS(FOURWALLS_KERNEL_NAME) End>;
+#undef FOURWALLS_KERNEL_NAME
+} // namespace detail
+
+/// The kernel's number among those called per element, or per row; -1: it is not one of them.
+template <class Kernel>
+inline constexpr int kElementKernel = detail::ElementNumbers::of<Kernel>();
+template <class Kernel>
+inline constexpr int kRowKernel = detail::RowNumbers::of<Kernel>();
+
+/// Changes with what the two sides must agree on.
+inline constexpr std::uint64_t kKernelListMark = detail::ElementNumbers::mark() * 1'000'003 + detail::RowNumbers::mark();
+
+} // namespace fourwalls::engine::gpu

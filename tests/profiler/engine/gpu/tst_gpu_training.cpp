@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole trainings on the CUDA device against the CPU: with the processor in place of the GPU, which is as lazy as one, and
+// on a GPU where there is one. Every kind of network, plans with several ranks, what is recorded, memory, and what is said
+// when something is missing.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/metrics.h"
+#include "profiler/engine/nn/resnet.h"
+#include "profiler/engine/run.h"
+#include "profiler/engine/train/image_data.h"
+#include "tests/profiler/engine/gpu/gpu_fixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace fourwalls;
+using namespace fourwalls::engine;
+using namespace fourwalls::engine::testing;
+
+namespace {
+
+enum class Net { Decoder, Llama, Experts, Clicks };
+
+RunSpec specOf(Net net, const char* plan, std::int64_t steps, Precision precision = Precision::F32)
+{
+    RunSpec spec;
+    if (net == Net::Clicks) {
+        RecommendationSpec r;
+        r.tables = 3;
+        r.rowsPerTable = 40;
+        r.embeddingWidth = 4;
+        r.lookupsPerTable = 2;
+        r.denseFeatures = 3;
+        r.bottomLayers = {6, 4};
+        r.topLayers = {8, 1};
+        spec.model = {"clicks", r};
+    } else {
+        TransformerSpec t;
+        t.layers = 2;
+        t.hidden = 16;
+        t.heads = 4;
+        t.kvHeads = 4;
+        t.ffnHidden = 24;
+        t.vocabulary = 256;
+        t.sequence = 8;
+        if (net == Net::Llama) {
+            t.kvHeads = 2;
+            t.normalization = Normalization::RmsNorm;
+            t.activation = Activation::SwiGlu;
+            t.positions = Positions::Rotary;
+        }
+        if (net == Net::Experts) t.mixture = {4, 2, 24, 0};
+        spec.model = {"small", t};
+    }
+    spec.plan = *parsePlan(plan);
+    spec.training.steps = steps;
+    spec.training.batch = 8;
+    spec.training.optimizer = Optimizer::Sgd;
+    spec.training.learningRate = 0.05;
+    spec.training.clipNorm = 1.0;
+    spec.training.precision = precision;
+    spec.cluster.name = "this-machine";
+    return spec;
+}
+
+Result<RunReport> train(RunSpec spec, DeviceKind device, TraceSink* sink = nullptr, ClockOrigin origin = {})
+{
+    spec.training.device = device;
+    FOURWALLS_TRY(resolve(spec));
+    RunOptions options;
+    options.measurePeak = false;
+    options.sink = sink;
+    options.origin = origin;
+    return runTraining(spec, options);
+}
+
+std::string refusal(RunSpec spec, const RunOptions& options = {})
+{
+    spec.training.device = DeviceKind::Cuda;
+    if (const Status status = resolve(spec); !status.ok()) return status.error().what;
+    const Status status = checkRunnable(spec, options);
+    return status.ok() ? "" : status.error().what;
+}
+
+} // namespace
+
+class GpuTraining : public QObject {
+    Q_OBJECT
+
+private:
+    // Skips the row where its GPU is missing.
+    static bool choose(bool real)
+    {
+        gpu::useModule(real ? nullptr : &gpu::testing::hostModule());
+        std::string why;
+        if (moduleFor(real, why)) return true;
+        QTest::qSkip(why.c_str(), __FILE__, __LINE__);
+        return false;
+    }
+
+private slots:
+    void init() { gpu::testing::HostModuleState::get().failAfter = -1; }
+    void cleanup() { gpu::useModule(nullptr); }
+
+    void likeTheCpu_data()
+    {
+        QTest::addColumn<bool>("real");
+        QTest::addColumn<int>("net");
+        QTest::addColumn<QByteArray>("plan");
+        QTest::addColumn<int>("steps");
+        const auto row = [](Net net, const char* plan, int steps) {
+            for (const bool real : {false, true})
+                QTest::addRow("%s, net %d: %s", real ? "GPU" : "processor", static_cast<int>(net), plan)
+                    << real << static_cast<int>(net) << QByteArray(plan) << steps;
+        };
+        row(Net::Decoder, "", 20);
+        row(Net::Decoder, "attention=unfused fuse=0 inplace=0 microbatches=2", 3);
+        row(Net::Llama, "recompute=full", 3);
+        row(Net::Llama, "recompute=selective attention=unfused", 3);
+        row(Net::Experts, "", 3);
+        row(Net::Clicks, "", 3);
+        row(Net::Decoder, "offload=optimizer,activations", 3);
+        row(Net::Decoder, "offload=parameters", 3);
+        row(Net::Decoder, "dp=2", 3);
+        row(Net::Decoder, "dp=2 zero=3", 3);
+        row(Net::Decoder, "dp=2 zero=1 collective=ring overlap=0", 3);
+        row(Net::Decoder, "tp=2 sp=1", 3);
+        row(Net::Llama, "cp=2", 3);
+        row(Net::Decoder, "pp=2 microbatches=2", 3);
+        row(Net::Experts, "dp=2 ep=2", 3);
+        row(Net::Clicks, "dp=2 ps=sync servers=1", 3);
+    }
+    void likeTheCpu()
+    {
+        QFETCH(bool, real);
+        QFETCH(int, net);
+        QFETCH(QByteArray, plan);
+        QFETCH(int, steps);
+        if (!choose(real)) return;
+        const RunSpec spec = specOf(static_cast<Net>(net), plan.constData(), steps);
+        const auto cpu = train(spec, DeviceKind::Cpu), gpu = train(spec, DeviceKind::Cuda);
+        QVERIFY2(cpu.ok(), cpu.ok() ? "" : cpu.error().message().c_str());
+        QVERIFY2(gpu.ok(), gpu.ok() ? "" : gpu.error().message().c_str());
+        QCOMPARE(gpu->steps.size(), cpu->steps.size());
+        for (std::size_t i = 0; i < cpu->steps.size(); ++i) {
+            // f32 sums in another order; training amplifies what differs.
+            QVERIFY2(std::abs(gpu->steps[i].loss - cpu->steps[i].loss) < 2e-5 * cpu->steps[i].loss,
+                     qPrintable(QString("loss of step %1: %2 against %3")
+                                    .arg(i).arg(gpu->steps[i].loss, 0, 'g', 9).arg(cpu->steps[i].loss, 0, 'g', 9)));
+            QVERIFY(std::abs(gpu->steps[i].gradientNorm - cpu->steps[i].gradientNorm) <
+                    1e-3 * cpu->steps[i].gradientNorm);
+        }
+    }
+
+    void bf16FollowsF32_data()
+    {
+        QTest::addColumn<bool>("real");
+        QTest::newRow("processor") << false;
+        QTest::newRow("GPU") << true;
+    }
+    void bf16FollowsF32()
+    {
+        QFETCH(bool, real);
+        if (!choose(real)) return;
+        const auto wide = train(specOf(Net::Llama, "", 10), DeviceKind::Cuda);
+        const auto narrow = train(specOf(Net::Llama, "", 10, Precision::Bf16), DeviceKind::Cuda);
+        const auto again = train(specOf(Net::Llama, "", 10, Precision::Bf16), DeviceKind::Cuda);
+        QVERIFY(wide.ok() && narrow.ok() && again.ok());
+        for (std::size_t i = 0; i < 10; ++i) {
+            QVERIFY(std::abs(narrow->steps[i].loss - wide->steps[i].loss) < 0.02 * wide->steps[i].loss);
+            QCOMPARE(again->steps[i].loss, narrow->steps[i].loss); // the same bits
+        }
+        const auto tf32 = train(specOf(Net::Llama, "", 3, Precision::Tf32), DeviceKind::Cuda);
+        QVERIFY(tf32.ok());
+        QVERIFY(std::abs(tf32->steps[2].loss - wide->steps[2].loss) < 0.02 * wide->steps[2].loss);
+    }
+
+    // A network with every kind of layer of a ResNet, small enough for plain loops.
+    void residualNetwork_data() { bf16FollowsF32_data(); }
+    void residualNetwork()
+    {
+        QFETCH(bool, real);
+        if (!choose(real)) return;
+        std::string why;
+        const gpu::Module* module = moduleFor(real, why);
+        const ResNetShape shape{{1, 2, 1, 1}, 8, 32, 5};
+        const auto run = [&](RankContext& rank, bool fuse) {
+            ResNet model(rank, shape, 1, fuse);
+            for (const auto& p : model.parameters().all()) p->gradientEmpty = true;
+            const ImageData data(shape.imageSize, shape.classes, 1);
+            const Batch batch = data.batch(rank, 0, 2, 0, 2);
+            const auto state = model.forward(rank, batch, {});
+            std::vector<double> values{model.loss(rank, batch, *state, 1.0)};
+            model.backward(rank, batch, *state, {});
+            for (const auto& p : model.parameters().all()) {
+                const HostAccess host(p->gradient, HostAccess::Mode::Read);
+                double squares = 0;
+                for (std::int64_t i = 0; i < p->gradient.elements(); ++i) squares += std::pow(host.get(i), 2);
+                values.push_back(std::sqrt(squares));
+            }
+            return values;
+        };
+        for (const bool fuse : {true, false}) {
+            TestRank cpu(DType::F32);
+            GpuRank gpu(*module, DType::F32);
+            const auto expected = run(*cpu.context, fuse), actual = run(gpu.context, fuse);
+            QCOMPARE(actual.size(), expected.size());
+            QVERIFY(std::abs(actual[0] - expected[0]) < 1e-4 * expected[0]);
+            for (std::size_t i = 1; i < expected.size(); ++i)
+                QVERIFY2(std::abs(actual[i] - expected[i]) < 2e-2 * expected[i] + 1e-5,
+                         qPrintable(QString("gradient %1: %2 against %3").arg(i).arg(actual[i]).arg(expected[i])));
+        }
+    }
+
+    // Twenty steps of a whole ResNet-50: only where it does not take minutes.
+    void resnet50OnTheGpu()
+    {
+        if (!choose(true)) return;
+        RunSpec spec;
+        spec.model = {"resnet50", ResNetSpec{50, 64, 10}};
+        spec.training.steps = 20;
+        spec.training.batch = 8;
+        spec.training.optimizer = Optimizer::Sgd;
+        spec.training.learningRate = 0.01;
+        spec.cluster.name = "this-machine";
+        const auto cpu = train(spec, DeviceKind::Cpu), gpu = train(spec, DeviceKind::Cuda);
+        QVERIFY(cpu.ok() && gpu.ok());
+        for (std::size_t i = 0; i < 20; ++i) // rounding grows from step to step in a network this deep
+            QVERIFY(std::abs(gpu->steps[i].loss - cpu->steps[i].loss) < (i < 3 ? 1e-3 : 0.1) * cpu->steps[i].loss);
+    }
+
+    // Slices lie where the device was, inside each other and in order; memory adds up.
+    void recordsItself_data() { bf16FollowsF32_data(); }
+    void recordsItself()
+    {
+        QFETCH(bool, real);
+        if (!choose(real)) return;
+        RunSpec spec = specOf(Net::Decoder, "microbatches=2", 3);
+        spec.training.device = DeviceKind::Cuda;
+        QVERIFY(resolve(spec).ok());
+        const ClockOrigin origin = ClockOrigin::now();
+        InMemoryTrace trace(describeRun(spec, origin));
+        const auto report = train(spec, DeviceKind::Cuda, &trace, origin);
+        QVERIFY2(report.ok(), report.ok() ? "" : report.error().message().c_str());
+        QVERIFY(trace.finish(report->closing).ok());
+        InMemoryTraceQuery query(trace.data());
+        for (const auto& audit : query.info().audit)
+            QVERIFY2(audit.severity == AuditSeverity::Info, audit.name.c_str());
+        std::map<SliceKind, std::vector<std::pair<std::int64_t, std::int64_t>>> slices;
+        QVERIFY(query.scanSlices([&](const SliceView& s) {
+                         slices[(**query.op(s.op)).kind].emplace_back(s.start.ns, s.end().ns);
+                         return true;
+                     })
+                    .ok());
+        QCOMPARE(slices[SliceKind::Step].size(), std::size_t{3});
+        QVERIFY(slices[SliceKind::Kernel].size() > 3 * 2 * 30);
+        auto& kernels = slices[SliceKind::Kernel];
+        std::sort(kernels.begin(), kernels.end());
+        for (std::size_t i = 1; i < kernels.size(); ++i) QVERIFY(kernels[i - 1].second <= kernels[i].first);
+        const auto inside = [&](SliceKind inner, SliceKind outer, std::int64_t from) {
+            return std::all_of(slices[inner].begin(), slices[inner].end(), [&](const auto& i) {
+                return i.first < from || std::any_of(slices[outer].begin(), slices[outer].end(), [&](const auto& o) {
+                           return o.first <= i.first && i.second <= o.second;
+                       });
+            });
+        };
+        const std::int64_t firstStep = slices[SliceKind::Step].front().first;
+        QVERIFY(inside(SliceKind::Layer, SliceKind::Step, firstStep));
+        QVERIFY(inside(SliceKind::Kernel, SliceKind::Step, firstStep));
+        const auto summaries = query.memorySummaries();
+        QVERIFY(summaries.ok());
+        std::int64_t peak = 0;
+        for (const auto& m : *summaries) peak = std::max(peak, m.peakBytes);
+        QCOMPARE(peak, report->peakBytes);
+        QVERIFY(report->peakBytes <= report->peakReservedBytes + (64 << 10)); // tokens are the host's
+        const std::string device = query.info().header.ranks.at(0).device;
+        QVERIFY2(real ? device.find("NVIDIA") != std::string::npos : device == "the processor as a GPU", device.c_str());
+    }
+
+    // What the allocator says it reserved is what the GPU no longer has.
+    void memoryIsTheDevices_data() { bf16FollowsF32_data(); }
+    void memoryIsTheDevices()
+    {
+        QFETCH(bool, real);
+        if (!choose(real)) return;
+        std::string why;
+        const gpu::Module* module = moduleFor(real, why);
+        GpuRank rank(*module, DType::F32);
+        gpu::Stream* const stream = module->openStream(0, nullptr, 0);
+        std::int64_t before = 0, after = 0, total = 0;
+        {
+            const Tensor warm = rank.tensor({1 << 20}, DType::F32); // the context is there
+            rank.device.zero(warm);
+        }
+        rank.allocator.trim();
+        module->freeMemory(stream, &before, &total);
+        std::vector<Tensor> held;
+        for (int i = 1; i < 20; ++i) {
+            held.push_back(rank.tensor({i * 500'000}, DType::F32));
+            rank.device.zero(held.back());
+        }
+        module->freeMemory(stream, &after, &total);
+        const auto taken = static_cast<double>(before - after);
+        const auto reserved = static_cast<double>(rank.allocator.statistics().reserved);
+        QVERIFY2(std::abs(taken - reserved) <= 0.01 * reserved, qPrintable(QString("%1 %2").arg(taken).arg(reserved)));
+        held.clear();
+        rank.allocator.trim();
+        QCOMPARE(rank.allocator.statistics().reserved, std::int64_t{0});
+        module->closeStream(stream);
+    }
+
+    void saysWhatIsMissing()
+    {
+        gpu::useModule(&gpu::testing::hostModule());
+        auto& state = gpu::testing::HostModuleState::get();
+        state.hasDriver = false;
+        QCOMPARE(refusal(specOf(Net::Decoder, "", 3)), std::string("there is no NVIDIA driver on this machine"));
+        state.hasDriver = true;
+        QCOMPARE(refusal(specOf(Net::Decoder, "", 3)), std::string());
+        RunOptions options;
+        options.clock = ClockKind::Device;
+        QVERIFY(!refusal(specOf(Net::Decoder, "", 3), options).empty());
+        options = {};
+        options.slowRanks = {{RankId{0}, 2.0}};
+        QVERIFY(!refusal(specOf(Net::Decoder, "", 3), options).empty());
+        QVERIFY(!refusal(specOf(Net::Decoder, "", 3, Precision::Fp8)).empty());
+        // A GPU that breaks in the middle.
+        state.failAfter = 400;
+        const auto broken = train(specOf(Net::Decoder, "", 3), DeviceKind::Cuda);
+        QVERIFY(!broken.ok());
+        QVERIFY2(broken.error().what.find("illegal memory access") != std::string::npos, broken.error().what.c_str());
+        state.failAfter = -1;
+        // A GPU that is too small.
+        const std::int64_t capacity = std::exchange(state.capacity, 1 << 20);
+        const auto full = train(specOf(Net::Decoder, "", 3), DeviceKind::Cuda);
+        state.capacity = capacity;
+        QVERIFY(!full.ok());
+        QVERIFY2(full.error().what.find("out of memory") != std::string::npos, full.error().what.c_str());
+    }
+
+    // This machine's own module, whatever it finds: it says one sentence or there is a GPU.
+    void theRealModule()
+    {
+        const auto loaded = gpu::loadModule();
+        if (loaded)
+            QVERIFY(loaded->devices > 0);
+        else
+            QVERIFY2(loaded.error().what.size() > 20 && loaded.error().what.find('\n') == std::string::npos,
+                     loaded.error().what.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(GpuTraining)
+#include "tst_gpu_training.moc"
