@@ -78,10 +78,7 @@ void GlooWorld::connect()
     }
     m_meeting->set(name(rank().value), addresses.text());
     // A connection that is closed here ends the wait for it below.
-    m_meeting->onLost([context = m_context](const LostRank&) {
-        for (int peer = 0; peer < context->size; ++peer)
-            if (peer != context->rank) context->getPair(peer)->close();
-    });
+    m_meeting->onLost([this](const LostRank&) { giveUp(); });
     struct Quiet {
         MeetingPoint& meeting;
         ~Quiet() { meeting.onLost({}); }
@@ -123,6 +120,12 @@ void GlooWorld::watch(Failure* failure)
     if (!failure) return m_meeting->onLost({});
     failure->addWaker([this] { abortWaits(); });
     m_meeting->onLost([failure](const LostRank& lost) { failure->report(lost.rank, lost.error); });
+}
+
+void GlooWorld::giveUp()
+{
+    for (int peer = 0; peer < m_context->size; ++peer)
+        if (peer != m_context->rank) m_context->getPair(peer)->close();
 }
 
 void GlooWorld::abortWaits()

@@ -49,6 +49,7 @@ public:
     MeetingPoint& meeting() override { return *m_meeting; }
     std::unique_ptr<Transport> transport(int group, std::vector<RankId> ranks, int index) override;
     void watch(Failure* failure) override;
+    void giveUp() override;
 
     std::unique_ptr<UnboundBuffer> buffer(void* memory, std::int64_t bytes)
     {

@@ -33,6 +33,9 @@ public:
     /// From here on the loss of another rank is reported to `failure`, and a failure ends every wait here. null: to
     /// nobody; returns when nobody uses the old one any more. The transports must be gone before the failure is.
     virtual void watch(Failure* failure) = 0;
+
+    /// After a failure: closes all connections, so that nothing is sent from or received into memory that goes now.
+    virtual void giveUp() = 0;
 };
 
 /// Whether this build has Gloo.
