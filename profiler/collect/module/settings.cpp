@@ -193,7 +193,8 @@ Settings readSettings()
 {
     Settings settings;
     Reader reader(&settings);
-    if (const char* folder = reader.text(kEnvSpoolFolder)) copyText(settings.folder, sizeof settings.folder, folder);
+    const char* folder = std::getenv(kEnvSpoolFolder); // not noted in the file: a path says more than it needs
+    if (folder != nullptr && *folder != '\0') copyText(settings.folder, sizeof settings.folder, folder);
     if (const char* mark = reader.text(kEnvStepMark)) copyText(settings.stepMark, sizeof settings.stepMark, mark);
     readCapture(reader, &settings);
     readSteps(reader, &settings);
