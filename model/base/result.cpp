@@ -8,6 +8,9 @@ std::string Error::message() const
 {
     std::string line = where.empty() ? what : where + ": " + what;
     if (!hint.empty()) line += " (try: " + hint + ")";
+    // Names of files may hold anything.
+    for (char& c : line)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
     return line;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -146,29 +147,35 @@ private:
     std::unique_ptr<ByteSource> m_rest;
 };
 
-bool isGzip(const unsigned char* bytes, std::size_t size) { return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
+bool isGzip(std::string_view first) { return first.substr(0, 2) == "\x1f\x8b"; }
 
-} // namespace
-
-namespace {
+/// Unpacks what is packed, also what a web server packed once more.
+Result<std::unique_ptr<ByteSource>> unpacked(std::unique_ptr<ByteSource> source)
+{
+    constexpr int kMostLayers = 2;
+    for (int layer = 0; layer <= kMostLayers; ++layer) {
+        std::string first(2, '\0');
+        std::size_t size = 0;
+        while (size < first.size()) {
+            FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(first.data() + size, first.size() - size));
+            if (got == 0) break;
+            size += got;
+        }
+        first.resize(size);
+        const bool packed = isGzip(first) && layer < kMostLayers;
+        source = std::make_unique<PeekedSource>(std::move(first), std::move(source));
+        if (!packed) break;
+        source = std::make_unique<GzipSource>(std::move(source));
+    }
+    return source;
+}
 
 /// A file in an archive, which may be packed itself.
 Result<std::unique_ptr<ByteSource>> openMember(const std::string& archive, const std::string& member, const std::string& path)
 {
     FOURWALLS_TRY_ASSIGN(auto bytes, openByteSource(archive));
     FOURWALLS_TRY_ASSIGN(auto source, openTarMember(std::move(bytes), member, path));
-    std::string first(2, '\0');
-    std::size_t size = 0;
-    while (size < first.size()) {
-        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(first.data() + size, first.size() - size));
-        if (got == 0) break;
-        size += got;
-    }
-    first.resize(size);
-    const bool packed = isGzip(reinterpret_cast<const unsigned char*>(first.data()), first.size());
-    source = std::make_unique<PeekedSource>(std::move(first), std::move(source));
-    if (packed) source = std::make_unique<GzipSource>(std::move(source));
-    return source;
+    return unpacked(std::move(source));
 }
 
 } // namespace
@@ -190,19 +197,13 @@ Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
         ::close(file);
         return Error{ErrorCode::Io, "not a regular file", path, "give the profile's own file"};
     }
-    unsigned char first[2]{};
-    const ssize_t got = ::pread(file, first, sizeof first, 0);
-    std::unique_ptr<ByteSource> source = std::make_unique<PlainSource>(file, path);
-    if (got == 2 && isGzip(first, 2)) source = std::make_unique<GzipSource>(std::move(source));
-    return source;
+    return unpacked(std::make_unique<PlainSource>(file, path));
 }
 
 std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece)
 {
-    const bool packed = isGzip(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    std::unique_ptr<ByteSource> source = std::make_unique<MemorySource>(std::move(bytes), piece);
-    if (packed) source = std::make_unique<GzipSource>(std::move(source));
-    return source;
+    // Memory never fails to be read.
+    return std::move(*unpacked(std::make_unique<MemorySource>(std::move(bytes), piece)));
 }
 
 std::int64_t fileBytes(const std::string& path)

@@ -26,7 +26,7 @@ public:
 /// Opens a regular file, or a file in a tar archive (see tar_archive.h). Errors: NotFound, Io (directory, device, no permission).
 Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path);
 
-/// The same bytes from memory, at most `piece` per read: for tests.
+/// The same from bytes in memory, at most `piece` per read.
 std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece);
 
 /// Size of a file (of the archive, for a file in one) [bytes]; 0 if it cannot be read.

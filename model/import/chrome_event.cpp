@@ -131,6 +131,7 @@ Scan ChromeEvent::read(const char*& at, const char* end)
         JsonToken& token = m_keys[static_cast<std::size_t>(known)];
         if (token) m_duplicates = true;
         if (known != EventKey::Args || *value != '{') return scanValue(value, end, token);
+        m_argsPresent = 0; // of args that came before: the last one counts
         const char* const begin = value;
         const Scan scan = readArgs(value, end);
         token = {{begin, static_cast<std::size_t>(value - begin)}, JsonToken::Kind::Object};

@@ -6,41 +6,58 @@
 
 namespace fourwalls::importers {
 
-void BusyTime::add(std::int64_t begin, std::int64_t end)
+namespace {
+
+/// Sorts intervals and joins those that overlap or touch.
+template <class Time>
+void compact(std::vector<std::pair<Time, Time>>& intervals)
 {
-    if (!m_intervals.empty()) {
-        auto& last = m_intervals.back();
-        if (begin >= last.first && begin <= last.second) {
+    std::sort(intervals.begin(), intervals.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < intervals.size(); ++i) {
+        if (!(intervals[kept].second < intervals[i].first))
+            intervals[kept].second = std::max(intervals[kept].second, intervals[i].second);
+        else
+            intervals[++kept] = intervals[i];
+    }
+    if (!intervals.empty()) intervals.resize(kept + 1);
+}
+
+} // namespace
+
+template <class Time>
+void BusyTime::add(Intervals<Time>& intervals, Time begin, Time end)
+{
+    if (!intervals.empty()) {
+        auto& last = intervals.back();
+        if (!(begin < last.first) && !(last.second < begin)) {
             last.second = std::max(last.second, end);
             return;
         }
     }
-    m_intervals.emplace_back(begin, end);
-    if (m_intervals.size() >= m_compactAt) {
-        compact();
-        m_compactAt = std::max<std::size_t>(4096, m_intervals.size() * 2);
+    intervals.emplace_back(begin, end);
+    if (intervals.size() >= m_compactAt) {
+        compact(intervals);
+        m_compactAt = std::max<std::size_t>(4096, intervals.size() * 2);
     }
 }
 
-void BusyTime::compact()
+void BusyTime::add(FineTime begin, FineTime end)
 {
-    std::sort(m_intervals.begin(), m_intervals.end());
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < m_intervals.size(); ++i) {
-        if (m_intervals[i].first <= m_intervals[kept].second)
-            m_intervals[kept].second = std::max(m_intervals[kept].second, m_intervals[i].second);
-        else
-            m_intervals[++kept] = m_intervals[i];
-    }
-    if (!m_intervals.empty()) m_intervals.resize(kept + 1);
+    if (m_fine.empty() && begin.ps == 0 && end.ps == 0) return add(m_plain, begin.ns, end.ns);
+    for (const auto& [from, to] : m_plain) m_fine.emplace_back(FineTime{from, 0}, FineTime{to, 0});
+    m_plain = {};
+    add(m_fine, begin, end);
 }
 
 std::int64_t BusyTime::total()
 {
-    compact();
-    std::int64_t sum = 0;
-    for (const auto& [begin, end] : m_intervals) sum += end - begin;
-    return sum;
+    compact(m_plain);
+    compact(m_fine);
+    DurationSum sum;
+    for (const auto& [begin, end] : m_plain) sum.add(FineTime{end - begin, 0});
+    for (const auto& [begin, end] : m_fine) sum.add(end - begin);
+    return sum.rounded();
 }
 
 bool isNcclName(std::string_view name)
@@ -54,8 +71,7 @@ bool isNcclName(std::string_view name)
     return false;
 }
 
-void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional<std::int64_t> ts,
-                      std::optional<std::int64_t> dur)
+void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional<FineTime> ts, std::optional<FineTime> dur)
 {
     const char phase = event.phase();
     if (phase > 0) ++m_phases[static_cast<std::size_t>(phase)];
@@ -64,22 +80,21 @@ void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional
     const std::string_view name = event[EventKey::Name].text;
     if (name == "[memory]") ++m_memory;
     if (name.substr(0, 12) == "ProfilerStep" && m_steps.size() < 100000) m_steps.emplace(name);
-    if (phase != 'X') return;
-    if (ts) addSlice(event, category, *ts, dur.value_or(0));
+    if (phase == 'X') addSlice(event, category, ts, dur.value_or(FineTime{}));
 }
 
-void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::int64_t ts, std::int64_t dur)
+void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::optional<FineTime> ts, FineTime dur)
 {
-    if (category != Category::Span) m_span.add(ts, ts + dur);
-    if (isGpuWork(category)) m_gpuSpan.add(ts, ts + dur);
+    if (ts && category != Category::Span) m_span.add(*ts, *ts + dur);
+    if (ts && isGpuWork(category)) m_gpuSpan.add(*ts, *ts + dur);
     switch (category) {
     case Category::Kernel: {
         ++m_kernels;
-        m_kernelTime += static_cast<std::uint64_t>(dur);
-        m_busy.add(ts, ts + dur);
+        m_kernelTime.add(dur);
+        if (ts) m_busy.add(*ts, *ts + dur);
         if (isNcclName(event[EventKey::Name].text)) {
             ++m_nccl;
-            m_ncclTime += static_cast<std::uint64_t>(dur);
+            m_ncclTime.add(dur);
         }
         const std::string_view device = event[ArgKey::Device].text, stream = event[ArgKey::Stream].text;
         if (!event[ArgKey::Device] || !event[ArgKey::Stream]) break;
@@ -91,7 +106,7 @@ void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::int
     }
     case Category::Memcpy:
         ++m_copies;
-        m_copyTime += static_cast<std::uint64_t>(dur);
+        m_copyTime.add(dur);
         break;
     case Category::Memset: ++m_sets; break;
     case Category::CpuOp:
@@ -112,16 +127,16 @@ TraceFacts ChromeFacts::finish(std::int64_t baseNs, std::int64_t entries)
     TraceFacts facts;
     facts.eventsTotal = entries;
     facts.gpuKernelEvents = m_kernels;
-    facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
+    facts.gpuKernelTimeNs = m_kernelTime.rounded();
     facts.gpuKernelBusyNs = m_busy.total();
     facts.ncclKernels = m_nccl;
-    facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
+    facts.ncclTimeNs = m_ncclTime.rounded();
     facts.memcpyEvents = m_copies;
-    facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
+    facts.memcpyTimeNs = m_copyTime.rounded();
     facts.memsetEvents = m_sets;
     facts.spanNs = m_span.length();
     facts.gpuSpanNs = m_gpuSpan.length();
-    if (m_span.begin) facts.firstEventNs = *m_span.begin + baseNs;
+    if (m_span.begin) facts.firstEventNs = m_span.begin->rounded() + baseNs;
     facts.streams = static_cast<std::int64_t>(m_streams.size());
     facts.cpuOpEvents = m_cpuOps;
     facts.runtimeEvents = m_runtime;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/import/chrome_event.h"
+#include "model/import/decimal_time.h"
 #include "model/import/trace_categories.h"
 #include "model/import/trace_facts.h"
 
@@ -16,44 +17,66 @@
 
 namespace fourwalls::importers {
 
-/// Intervals whose union is asked for at the end. Memory: 16 bytes per interval that touches no earlier one.
+/// Intervals whose union is asked for at the end. Memory: 16 bytes per interval that touches no earlier one; 32 from
+/// the first time on that is finer than a nanosecond.
 class BusyTime {
 public:
-    void add(std::int64_t begin, std::int64_t end);
+    void add(std::int64_t begin, std::int64_t end)
+    {
+        if (m_fine.empty()) add(m_plain, begin, end);
+        else add(m_fine, FineTime{begin, 0}, FineTime{end, 0});
+    }
+    void add(FineTime begin, FineTime end);
+    /// Length of the union [ns], rounded.
     std::int64_t total();
 
 private:
-    void compact();
-    std::vector<std::pair<std::int64_t, std::int64_t>> m_intervals;
+    template <class Time>
+    using Intervals = std::vector<std::pair<Time, Time>>;
+    template <class Time>
+    void add(Intervals<Time>& intervals, Time begin, Time end);
+    Intervals<std::int64_t> m_plain;
+    Intervals<FineTime> m_fine;        ///< instead of m_plain, once it is needed
     std::size_t m_compactAt = 4096;
 };
 
 /// Smallest begin and largest end.
 struct Hull {
-    std::optional<std::int64_t> begin, end;
-    void add(std::int64_t from, std::int64_t to)
+    std::optional<FineTime> begin, end;
+    void add(FineTime from, FineTime to)
     {
         if (!begin || from < *begin) begin = from;
-        if (!end || to > *end) end = to;
+        if (!end || *end < to) end = to;
     }
-    std::optional<std::int64_t> length() const { return begin ? std::optional(*end - *begin) : std::nullopt; }
+    std::optional<std::int64_t> length() const { return begin ? std::optional((*end - *begin).rounded()) : std::nullopt; }
+};
+
+/// A sum of durations: of a hostile file it may wrap.
+struct DurationSum {
+    std::uint64_t ns = 0;
+    std::int64_t ps = 0;
+    void add(FineTime duration)
+    {
+        ns += static_cast<std::uint64_t>(duration.ns);
+        ps += duration.ps;
+    }
+    std::int64_t rounded() const { return static_cast<std::int64_t>(ns + static_cast<std::uint64_t>((ps + 500) / 1000)); }
 };
 
 class ChromeFacts {
 public:
-    /// ts, dur: in nanoseconds; absent if the event has none that can be read.
-    void add(const ChromeEvent& event, Category category, std::optional<std::int64_t> ts,
-             std::optional<std::int64_t> dur);
+    /// ts, dur: absent if the event has none that can be read.
+    void add(const ChromeEvent& event, Category category, std::optional<FineTime> ts, std::optional<FineTime> dur);
     /// baseNs: the file's base time; entries: complete events and others of the event array.
     TraceFacts finish(std::int64_t baseNs, std::int64_t entries);
 
 private:
-    void addSlice(const ChromeEvent& event, Category category, std::int64_t ts, std::int64_t dur);
+    void addSlice(const ChromeEvent& event, Category category, std::optional<FineTime> ts, FineTime dur);
 
     std::array<std::int64_t, 128> m_phases{};
     std::map<std::string, std::int64_t> m_oddPhases;
     std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0;
-    std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;   ///< unsigned: a hostile file's sums may wrap
+    DurationSum m_kernelTime, m_ncclTime, m_copyTime;
     std::int64_t m_cpuOps = 0, m_runtime = 0, m_python = 0, m_memory = 0;
     Hull m_span, m_gpuSpan;
     BusyTime m_busy;

@@ -70,8 +70,8 @@ void ChromeHeader::take(std::string_view key, const JsonToken& value)
         devices.clear();
         readDevices(value, devices);
     } else if (key == "baseTimeNanoseconds") {
-        const auto base = integerFromText(value.text);
-        if (base && *base >= 0 && *base <= kLargestTimeNs) baseNs = base;
+        // Files that other tools rewrote have it as 1.7e18.
+        if (const auto base = roundedFromText(value.text)) baseNs = base;
     } else if (key == "cuda_runtime_version" || key == "hip_runtime_version") {
         const auto version = integerFromText(value.text);
         if (version && *version > 0) runtime = (key[0] == 'c' ? "CUDA " : "HIP ") + std::to_string(*version);

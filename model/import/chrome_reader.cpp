@@ -59,20 +59,28 @@ private:
     }
 
     /// Runs scan(at) on ever more text until it does not ask for more; `at` begins at m_at, which is then behind
-    /// what was scanned. NeedMore: the file ended.
+    /// what was scanned. NeedMore: the file ended. Broken also for what is longer than m_longest.
     template <class ScanAt>
     Scan scanWhole(ScanAt&& scan)
     {
         for (;;) {
             const char* at = m_at;
-            const Scan result = scan(at, m_window.end());
+            const bool toEnd = static_cast<std::size_t>(m_window.end() - m_at) <= m_longest;
+            const Scan result = scan(at, toEnd ? m_window.end() : m_at + m_longest);
             if (result != Scan::NeedMore) {
                 if (result == Scan::Ok) m_at = at;
                 return result;
             }
-            if (!more(m_at)) return m_window.tooLarge() ? Scan::Broken : Scan::NeedMore;
+            if (toEnd && more(m_at)) continue;
+            if (toEnd && !m_window.tooLarge()) return Scan::NeedMore;
+            trustLess();
+            return Scan::Broken;
         }
     }
+
+    /// A bracket that is never closed swallows everything behind it. In a file with many of them, each would cost a walk
+    /// to the end: after every one, entries are believed to be shorter.
+    void trustLess() { m_longest = std::max(m_longest / 2, kShortestLimit); }
 
     /// The members of the top-level object.
     void members()
@@ -179,7 +187,7 @@ private:
                 if (scan == Scan::Ok) {
                     ++m_report.events;
                     m_visitor.event(event);
-                } else if (!(scan == Scan::NeedMore ? atEnd() : findEvent())) {
+                } else if (!(scan == Scan::NeedMore ? insideUnfinished() || atEnd() : findEvent())) {
                     return;
                 }
             } else if (!nonEvent(c)) {
@@ -203,6 +211,28 @@ private:
         if (scan == Scan::Broken) return findEvent();
         ++m_report.nonEvents;
         return true;
+    }
+
+    /// An entry that the file's end cut, or that has lost a bracket and swallowed the entries behind it: moves to the
+    /// first of those. False if there is none.
+    bool insideUnfinished()
+    {
+        ChromeEvent probe;
+        int probes = 0;
+        for (const char* at = m_at + 1; at < m_window.end() && probes < 64; ++at) {
+            if (*at != '{' || looksLikeEvent(at + 1) != Scan::Ok || !beginsEntry(at)) continue;
+            // Objects among the arguments of a cut entry are none.
+            ++probes;
+            const char* end = at;
+            if (probe.read(end, m_window.end()) != Scan::Ok || !probe[EventKey::Ph]) continue;
+            ++m_report.recoveries;
+            if (m_report.firstBrokenAt < 0) m_report.firstBrokenAt = m_window.offsetOf(m_at);
+            m_report.lostBytes += at - m_at;
+            m_at = at;
+            trustLess();
+            return true;
+        }
+        return false;
     }
 
     bool atEnd()
@@ -244,7 +274,7 @@ private:
                 }
             }
             // A little of what stands before stays, to see what is before a brace.
-            const std::ptrdiff_t before = std::min<std::ptrdiff_t>(resume - m_window.begin(), 256);
+            const std::ptrdiff_t before = std::min<std::ptrdiff_t>(resume - m_window.begin(), kBefore);
             if (!more(resume - before)) {
                 m_report.lostBytes += m_window.offsetOf(m_window.end()) - from;
                 m_at = m_window.end();
@@ -258,8 +288,9 @@ private:
     Scan looksLikeEvent(const char* at) const
     {
         const char* const end = m_window.end();
-        at = skipSpace(at, end);
-        if (at >= end) return Scan::NeedMore;
+        const char* const near = end - at > kBefore ? at + kBefore : end;
+        at = skipSpace(at, near);
+        if (at >= near) return near == end ? Scan::NeedMore : Scan::Broken;
         if (*at != '"') return Scan::Broken;
         const char* const begin = ++at;
         while (at < end && *at != '"' && at - begin < 6) ++at;
@@ -274,6 +305,10 @@ private:
         while (at > m_window.begin() && static_cast<unsigned char>(at[-1]) <= ' ') --at;
         return at == m_window.begin() || at[-1] != ':';
     }
+
+    static constexpr std::ptrdiff_t kBefore = 256;                                  ///< white space that is looked over
+    static constexpr std::size_t kShortestLimit = std::size_t{1} << 14;
+    std::size_t m_longest = TextWindow::kLargestWindow + (std::size_t{1} << 21);   ///< of an entry [bytes]
 
     TextWindow& m_window;
     ChromeVisitor& m_visitor;

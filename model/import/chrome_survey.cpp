@@ -60,14 +60,15 @@ public:
             metadata(event);
             return;
         }
-        const std::optional<std::int64_t> ts = timeOf(event, EventKey::Ts);
-        if (!ts) return;
+        const std::optional<FineTime> fine = timeOf(event, EventKey::Ts);
+        if (!fine) return;
+        const std::int64_t ts = fine->rounded();
         const Category category = categoryOf(event[EventKey::Cat].text);
         if (category != Category::Span && category != Category::LaunchFlow && category != Category::BackwardFlow) {
-            if (!m_survey.firstNs || *ts < *m_survey.firstNs) m_survey.firstNs = *ts;
-            m_survey.lastNs = std::max(m_survey.lastNs, *ts);
+            if (!m_survey.firstNs || ts < *m_survey.firstNs) m_survey.firstNs = ts;
+            m_survey.lastNs = std::max(m_survey.lastNs, ts);
         }
-        if (phase == 'X') slice(event, category, *ts);
+        if (phase == 'X') slice(event, category, *fine);
         else if (phase == 'B') laneOf(m_survey.lanes, category, event);
         else if (phase == 'b' || phase == 'S')
             m_survey.lanes.find(LaneRole::Async, event[EventKey::Pid].text, event[EventKey::Cat].text);
@@ -85,9 +86,9 @@ private:
                                       decoded(event[ArgKey::Name]).substr(0, 200));
     }
 
-    void slice(const ChromeEvent& event, Category category, std::int64_t ts)
+    void slice(const ChromeEvent& event, Category category, FineTime begin)
     {
-        const std::int64_t dur = timeOf(event, EventKey::Dur).value_or(0);
+        const std::int64_t ts = begin.rounded(), dur = roundedLength(begin, timeOf(event, EventKey::Dur).value_or(FineTime{}));
         if (dur < 0) return;
         if (category != Category::Span) m_survey.lastNs = std::max(m_survey.lastNs, ts + dur);
         const int lane = laneOf(m_survey.lanes, category, event);
@@ -215,10 +216,10 @@ int laneOf(LaneIndex& lanes, Category category, const ChromeEvent& event)
     }
 }
 
-std::optional<std::int64_t> timeOf(const ChromeEvent& event, EventKey key)
+std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key)
 {
     const JsonToken& token = event[key];
-    return token ? nanosecondsFromMicroseconds(token.text) : std::nullopt;
+    return token ? fineTimeFromMicroseconds(token.text) : std::nullopt;
 }
 
 bool ChromeSurvey::wallClock() const

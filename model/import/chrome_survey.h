@@ -6,6 +6,7 @@
 #include "model/import/chrome_header.h"
 #include "model/import/chrome_reader.h"
 #include "model/import/collective_detail.h"
+#include "model/import/decimal_time.h"
 #include "model/import/lane_index.h"
 #include "model/import/launch_links.h"
 #include "model/import/trace_categories.h"
@@ -64,7 +65,10 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
 bool isStreamWork(Category category, const ChromeEvent& event);
 /// The lane of a slice, the same in both walks.
 int laneOf(LaneIndex& lanes, Category category, const ChromeEvent& event);
-/// Event times in nanoseconds. dur: absent if there is none; negative ones are told by the value.
-std::optional<std::int64_t> timeOf(const ChromeEvent& event, EventKey key);
+/// An event's ts or dur; absent if there is none that can be read.
+std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key);
+/// Whole nanoseconds of a duration that begins at `ts`: both ends are rounded, so that slices which nest or touch in a
+/// file with finer times still do.
+inline std::int64_t roundedLength(FineTime ts, FineTime dur) { return (ts + dur).rounded() - ts.rounded(); }
 
 } // namespace fourwalls::importers

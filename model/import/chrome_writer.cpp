@@ -61,9 +61,9 @@ void ChromeWriter::progress(std::int64_t read)
 
 bool ChromeWriter::inRange(std::int64_t ts, std::int64_t dur) const
 {
-    // All three are at most kLargestTimeNs in magnitude, a quarter of the type's range.
+    // ts and dur are at most kLargestTimeNs, a quarter of the type's range, and the shift at most twice and a half that.
     const std::int64_t begin = ts + m_placement.shiftNs;
-    return begin >= -kLargestTimeNs && begin + dur <= kLargestTimeNs;
+    return begin >= -kLargestTimeNs && begin <= kLargestTimeNs && dur <= kLargestTimeNs && begin + dur <= kLargestTimeNs;
 }
 
 TrackId ChromeWriter::track(int lane)
@@ -89,47 +89,47 @@ void ChromeWriter::emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, st
 void ChromeWriter::event(const ChromeEvent& event)
 {
     const Category category = categoryOf(event[EventKey::Cat].text);
-    const std::optional<std::int64_t> ts = timeOf(event, EventKey::Ts);
-    const std::optional<std::int64_t> dur = timeOf(event, EventKey::Dur);
-    m_facts.add(event, category, ts, dur);
+    const std::optional<FineTime> fine = timeOf(event, EventKey::Ts), dur = timeOf(event, EventKey::Dur);
+    m_facts.add(event, category, fine, dur);
     if (event.hasDuplicateKeys()) ++m_duplicateKeys;
     const char phase = event.phase();
     if (phase == 'M') {
         ++m_metadata;
         return;
     }
-    if (!ts) {
+    if (!fine) {
         ++m_noTime;
         return;
     }
-    if (!inRange(*ts, 0)) {
+    const std::int64_t ts = fine->rounded();
+    if (!inRange(ts, 0)) {
         ++m_outOfRange;
         return;
     }
     switch (phase) {
-    case 'X': slice(event, category, *ts, dur); break;
+    case 'X': slice(event, category, ts, dur ? std::optional(roundedLength(*fine, *dur)) : std::nullopt); break;
     case 'i':
     case 'I':
     case 'R':
     case 'P':
-    case 'n': instant(event, *ts); break;
-    case 'C': counters(event, *ts); break;
+    case 'n': instant(event, ts); break;
+    case 'C': counters(event, ts); break;
     case 's':
     case 't':
-    case 'f': flow(event, category, *ts); break;
+    case 'f': flow(event, category, ts); break;
     case 'B':
         m_pairs.begin(static_cast<std::uint64_t>(laneOf(m_survey.lanes, category, event)),
-                      laneOf(m_survey.lanes, category, event), *ts, opOf(event, category));
+                      laneOf(m_survey.lanes, category, event), ts, opOf(event, category));
         break;
     case 'E':
-        m_pairs.end(static_cast<std::uint64_t>(laneOf(m_survey.lanes, category, event)), *ts);
+        m_pairs.end(static_cast<std::uint64_t>(laneOf(m_survey.lanes, category, event)), ts);
         break;
     case 'b':
-    case 'S': async(event, category, *ts, true); break;
+    case 'S': async(event, category, ts, true); break;
     case 'e':
-    case 'F': async(event, category, *ts, false); break;
+    case 'F': async(event, category, ts, false); break;
     case 'T':
-    case 'p': instant(event, *ts); break;
+    case 'p': instant(event, ts); break;
     default: ++m_unsupported; break;
     }
 }

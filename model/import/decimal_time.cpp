@@ -11,26 +11,37 @@ namespace {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The general form: digits, point and exponent. exponent is added to the one in the text.
-std::optional<std::int64_t> scaledDecimal(std::string_view text, int exponent)
-{
-    std::size_t at = 0;
-    bool negative = false;
-    if (at < text.size() && (text[at] == '-' || text[at] == '+')) negative = text[at++] == '-';
+/// A decimal number's digits without leading zeros; its value is 0.DIGITS times ten to the power of `point`.
+struct Decimal {
     std::string digits;
+    int point = 0;
+    bool negative = false;
+
+    int digitAt(int place) const
+    {
+        return place >= 0 && place < static_cast<int>(digits.size()) ? digits[static_cast<std::size_t>(place)] - '0' : 0;
+    }
+};
+
+std::optional<Decimal> decimalOf(std::string_view text)
+{
+    Decimal decimal;
+    std::size_t at = 0;
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) decimal.negative = text[at++] == '-';
+    int exponent = 0;
     bool any = false, point = false;
     for (; at < text.size(); ++at) {
         if (text[at] == '.' && !point) {
             point = true;
         } else if (isDigit(text[at])) {
             any = true;
-            if (digits.size() < 400 && !(digits.empty() && text[at] == '0')) digits += text[at];
+            if (decimal.digits.size() < 400 && !(decimal.digits.empty() && text[at] == '0')) decimal.digits += text[at];
             if (point) --exponent;
         } else {
             break;
         }
     }
-    if (!any || digits.size() >= 400) return std::nullopt;
+    if (!any || decimal.digits.size() >= 400) return std::nullopt;
     if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
         ++at;
         bool down = false;
@@ -41,50 +52,84 @@ std::optional<std::int64_t> scaledDecimal(std::string_view text, int exponent)
         exponent += down ? -written : written;
     }
     if (at != text.size()) return std::nullopt;
+    decimal.point = static_cast<int>(decimal.digits.size()) + exponent;
+    return decimal;
+}
 
-    bool roundUp = false;
-    while (exponent < 0 && !digits.empty()) {
-        roundUp = digits.back() >= '5';
-        digits.pop_back();
-        ++exponent;
+/// |decimal| times ten to the power of `shift`: the whole part, and the next `places` digits rounded. Absent beyond
+/// kLargestTimeNs.
+struct Split {
+    std::int64_t whole = 0;
+    int rest = 0;
+};
+std::optional<Split> split(const Decimal& decimal, int shift, int places)
+{
+    if (decimal.digits.empty()) return Split{};
+    const int point = decimal.point + shift;
+    if (point > 19) return std::nullopt;
+    Split parts;
+    for (int place = 0; place < point; ++place) {
+        const int digit = decimal.digitAt(place);
+        if (parts.whole > (kLargestTimeNs - digit) / 10) return std::nullopt;
+        parts.whole = parts.whole * 10 + digit;
     }
-    if (exponent < 0) roundUp = false; // below half of the last place
-    if (digits.empty()) return roundUp ? (negative ? -1 : 1) : 0;
-    if (static_cast<int>(digits.size()) + exponent > 19) return std::nullopt;
-    std::int64_t value = 0;
-    for (int i = 0; i < static_cast<int>(digits.size()) + exponent; ++i) {
-        const int digit = i < static_cast<int>(digits.size()) ? digits[static_cast<std::size_t>(i)] - '0' : 0;
-        if (value > (kLargestTimeNs - digit) / 10) return std::nullopt;
-        value = value * 10 + digit;
+    int modulus = 1;
+    for (int place = point; place < point + places; ++place, modulus *= 10) parts.rest = parts.rest * 10 + decimal.digitAt(place);
+    if (decimal.digitAt(point + places) >= 5) ++parts.rest;
+    if (parts.rest >= modulus) {
+        parts.rest -= modulus;
+        ++parts.whole;
     }
-    if (roundUp) ++value;
-    return negative ? -value : value;
+    if (parts.whole > kLargestTimeNs) return std::nullopt;
+    return parts;
+}
+
+std::optional<std::int64_t> scaledDecimal(std::string_view text, int shift)
+{
+    const auto decimal = decimalOf(text);
+    const auto parts = decimal ? split(*decimal, shift, 0) : std::nullopt;
+    if (!parts) return std::nullopt;
+    return decimal->negative ? -parts->whole : parts->whole;
+}
+
+/// The usual form: up to 15 digits, and a point with up to 3 decimals.
+std::optional<std::int64_t> usualMicroseconds(std::string_view text)
+{
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    std::int64_t whole = 0;
+    const char* const begin = at;
+    while (at < end && isDigit(*at) && at - begin < 16) whole = whole * 10 + (*at++ - '0');
+    if (at == begin || at - begin > 15) return std::nullopt;
+    if (at == end) return whole * 1000;
+    if (*at != '.' || end - at > 4) return std::nullopt;
+    std::int64_t thousandths = 0;
+    int places = 0;
+    for (++at; at < end && isDigit(*at); ++at, ++places) thousandths = thousandths * 10 + (*at - '0');
+    if (at != end) return std::nullopt;
+    for (; places < 3; ++places) thousandths *= 10;
+    return whole * 1000 + thousandths;
 }
 
 } // namespace
 
 std::optional<std::int64_t> nanosecondsFromMicroseconds(std::string_view text)
 {
-    // The usual form first: up to 15 digits, a point, up to 3 decimals.
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    std::int64_t whole = 0;
-    const char* const begin = at;
-    while (at < end && isDigit(*at) && at - begin < 16) whole = whole * 10 + (*at++ - '0');
-    if (at > begin && at - begin <= 15) {
-        if (at == end) return whole * 1000;
-        if (*at == '.' && end - at <= 4) {
-            std::int64_t thousandths = 0;
-            int places = 0;
-            for (++at; at < end && isDigit(*at); ++at, ++places) thousandths = thousandths * 10 + (*at - '0');
-            if (at == end) {
-                for (; places < 3; ++places) thousandths *= 10;
-                return whole * 1000 + thousandths;
-            }
-        }
-    }
+    if (const auto usual = usualMicroseconds(text)) return usual;
     return scaledDecimal(text, 3);
 }
+
+std::optional<FineTime> fineTimeFromMicroseconds(std::string_view text)
+{
+    if (const auto usual = usualMicroseconds(text)) return FineTime{*usual, 0};
+    const auto decimal = decimalOf(text);
+    const auto parts = decimal ? split(*decimal, 3, 3) : std::nullopt;
+    if (!parts) return std::nullopt;
+    const FineTime magnitude{parts->whole, parts->rest};
+    return decimal->negative ? FineTime{} - magnitude : magnitude;
+}
+
+std::optional<std::int64_t> roundedFromText(std::string_view text) { return scaledDecimal(text, 0); }
 
 std::optional<std::int64_t> integerFromText(std::string_view text)
 {

@@ -25,7 +25,8 @@ std::string_view withoutSpace(std::string_view text)
 bool isJson(std::string_view beginning)
 {
     const std::string_view text = withoutSpace(beginning);
-    return !text.empty() && (text[0] == '{' || text[0] == '[');
+    const bool wide = beginning.size() > 1 && (beginning[0] == '\0' || beginning[1] == '\0');
+    return !text.empty() && (text[0] == '{' || text[0] == '[') && !wide;
 }
 
 /// The first key of our own export.
@@ -39,13 +40,12 @@ bool isPickle(std::string_view beginning)
     return beginning.size() > 2 && beginning[0] == '\x80' && beginning[1] >= 2 && beginning[1] <= 5;
 }
 
-Result<std::string> beginningOf(const std::string& path)
+Result<std::string> beginningOf(ByteSource& source)
 {
-    FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(path));
     std::string bytes(kBeginning, '\0');
     std::size_t size = 0;
     while (size < bytes.size()) {
-        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(bytes.data() + size, bytes.size() - size));
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source.read(bytes.data() + size, bytes.size() - size));
         if (got == 0) break;
         size += got;
     }
@@ -53,9 +53,24 @@ Result<std::string> beginningOf(const std::string& path)
     return bytes;
 }
 
+Result<std::string> beginningOf(const std::string& path)
+{
+    FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(path));
+    return beginningOf(*source);
+}
+
+/// Protocol buffers whose first field is a message, as those of Perfetto and XLA: no text, though it begins with a line
+/// break.
+bool looksLikeProtobuf(std::string_view beginning)
+{
+    if (beginning.empty() || beginning[0] != '\n') return false;
+    return std::any_of(beginning.begin() + 1, beginning.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; });
+}
+
 /// What a file is that no importer takes.
 Error refusal(const std::string& path, std::string_view beginning)
 {
+    using namespace std::string_view_literals;
     const auto begins = [&](std::string_view with) { return beginning.substr(0, with.size()) == with; };
     Error error{ErrorCode::Unsupported, "none of the formats that can be imported", path,
                 "give a PyTorch or Chrome trace, a PyTorch memory snapshot or an Nsight Systems SQLite export"};
@@ -65,8 +80,16 @@ Error refusal(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Unsupported, "a Git LFS pointer, not the file itself", path, "fetch it with: git lfs pull"};
     } else if (begins("QDSTRM") || begins("NVPROF") || path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
         error = {ErrorCode::Unsupported, "an Nsight Systems report", path, "export it with: nsys export --type sqlite"};
-    } else if (path.ends_with(".xplane.pb") || path.ends_with(".pftrace") || path.ends_with(".perfetto-trace")) {
-        error = {ErrorCode::Unsupported, "a protobuf trace", path, "export it as Chrome JSON"};
+    } else if (path.ends_with(".xplane.pb") || path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
+        error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
+    } else if (begins("PK\x03\x04") || begins("\xfd" "7zXZ") || begins("BZh") || begins("\x28\xb5\x2f\xfd") || begins("7z\xbc\xaf")) {
+        error = {ErrorCode::Unsupported, "packed in a way that is not read here (only gzip and tar are)", path, "unpack it first"};
+    } else if (begins("\x1f\x8b")) {
+        error = {ErrorCode::Unsupported, "packed more than twice", path, "unpack it first"};
+    } else if (begins("\xff\xfe") || begins("\xfe\xff") || begins("{\0"sv) || begins("\0{"sv) || begins("[\0"sv) || begins("\0["sv)) {
+        error = {ErrorCode::Unsupported, "text in UTF-16", path, "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
+    } else if (withoutSpace(beginning).substr(0, 1) == "<") {
+        error = {ErrorCode::Unsupported, "a web page", path, "give the profile or the memory snapshot that it shows"};
     }
     return error;
 }
@@ -108,12 +131,13 @@ Result<std::vector<std::string>> withoutArchives(const std::vector<std::string>&
             files.push_back(path);
             continue;
         }
-        FOURWALLS_TRY_ASSIGN(const std::vector<std::string> members, tarMembers(path));
+        FOURWALLS_TRY_ASSIGN(std::vector<TarMember> members, tarMembers(path, kBeginning));
         const std::size_t before = files.size();
-        for (const std::string& member : members) {
-            FOURWALLS_TRY_ASSIGN(const std::string first, beginningOf(member));
-            if (isSqlite(first)) return Error{ErrorCode::Unsupported, "a database in an archive", member, "unpack the archive and import the files"};
-            if (formatOf(first)) files.push_back(member);
+        for (TarMember& member : members) {
+            const auto source = memorySource(std::move(member.beginning), kBeginning);
+            FOURWALLS_TRY_ASSIGN(const std::string first, beginningOf(*source));
+            if (isSqlite(first)) return Error{ErrorCode::Unsupported, "a database in an archive", member.path, "unpack the archive and import the files"};
+            if (formatOf(first)) files.push_back(member.path);
         }
         if (files.size() == before) return Error{ErrorCode::Unsupported, "an archive without profiles that can be imported", path, "unpack it and look inside"};
     }

@@ -48,7 +48,7 @@ public:
         if (pickle.get(item, "state").kind == Kind::Text) return block(pickle, item);
     }
 
-    std::vector<SnapshotEntry> entries;
+    std::deque<SnapshotEntry> entries;
 
 private:
     void entry(Pickle& pickle, PickleValue& item, const PickleValue& action)
@@ -59,15 +59,14 @@ private:
             if (text == name) made.action = value;
         if (m_snapshot.actions.size() < 100 || m_snapshot.actions.count(std::string(name)) > 0)
             ++m_snapshot.actions[std::string(name.substr(0, 64))];
-        made.address = integerOr(pickle.get(item, "addr"), 0);
-        made.deviceFree = integerOr(pickle.get(item, "device_free"), -1);
+        made.address = made.action == SnapshotAction::OutOfMemory ? integerOr(pickle.get(item, "device_free"), -1)
+                                                                  : integerOr(pickle.get(item, "addr"), 0);
         made.size = bytesOf(pickle.get(item, "size"));
         made.stream = integerOr(pickle.get(item, "stream"), 0);
         const std::int64_t time = integerOr(pickle.get(item, "time_us"), -1);
         made.timeUs = time >= 0 && time <= kLastTimeUs ? time : -1;
         made.frame = frame(pickle, pickle.get(item, "frames"));
-        pickle.replace(item, {});
-        item = {Kind::Int, kEntryMark, static_cast<std::int64_t>(entries.size())};
+        replace(pickle, item, {Kind::Int, kEntryMark, static_cast<std::int64_t>(entries.size())});
         entries.push_back(made);
     }
 
@@ -79,8 +78,7 @@ private:
         made.requested = pickle.get(item, "requested_size").kind == Kind::Int ? bytesOf(pickle.get(item, "requested_size")) : made.size;
         made.inactive = pickle.text(pickle.get(item, "state")) == "inactive";
         made.frame = frame(pickle, pickle.get(item, "frames"));
-        pickle.replace(item, {});
-        item = {Kind::Int, kBlockMark, static_cast<std::int64_t>(m_blocks.size())};
+        replace(pickle, item, {Kind::Int, kBlockMark, static_cast<std::int64_t>(m_blocks.size())});
         m_blocks.push_back(made);
     }
 
@@ -109,22 +107,25 @@ private:
             address = each.address + each.size;
             made.blocks.push_back(each);
         }
-        if (blocks.kind == Kind::List) pickle.replace(blocks, {});
-        pickle.replace(item, {});
-        item = {};
+        pickle.release(blocks);
+        replace(pickle, item, {});
         m_snapshot.segments.push_back(std::move(made));
+    }
+
+    static void replace(Pickle& pickle, PickleValue& item, PickleValue by)
+    {
+        pickle.release(item, by);
+        item = by;
     }
 
     /// The caller nearest to the user: the first Python frame outside of PyTorch, else the first Python frame. The list
     /// is replaced by the answer, for the records that share it.
-    std::int32_t frame(Pickle& pickle, const PickleValue& frames)
+    std::int32_t frame(Pickle& pickle, const PickleValue& given)
     {
-        if (frames.kind != Kind::List) return -1;
-        const std::vector<PickleValue>& list = pickle.list(frames);
-        if (list.empty()) return -1;
-        if (list.size() == 1 && list[0].kind == Kind::Int && list[0].index == kFrameMark) return static_cast<std::int32_t>(list[0].integer);
+        const PickleValue frames = pickle.resolve(given);
+        if (frames.kind == Kind::Int && frames.index == kFrameMark) return static_cast<std::int32_t>(frames.integer);
         std::int32_t best = -1;
-        for (const PickleValue& value : list) {
+        for (const PickleValue& value : pickle.list(frames)) {
             if (value.kind != Kind::Dict) continue;
             const std::string_view file = pickle.text(pickle.get(value, "filename"));
             if (file.empty() || file == "??") continue;
@@ -135,7 +136,7 @@ private:
                            std::to_string(integerOr(pickle.get(value, "line"), 0)) + ")");
             if (!library) break;
         }
-        pickle.replace(frames, {{Kind::Int, kFrameMark, best}});
+        pickle.release(frames, {Kind::Int, kFrameMark, best});
         return best;
     }
 
@@ -168,13 +169,26 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     if (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List)
         return Error{ErrorCode::Unsupported, "a Python pickle, but no memory snapshot", path,
                      "give the file that torch.cuda.memory._dump_snapshot wrote"};
+    // The usual file has the whole history in one list, which need not be copied.
+    const auto isWhole = [&](const std::vector<PickleValue>& list) {
+        std::int64_t next = 0;
+        for (const PickleValue& value : list)
+            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || value.integer != next++) return false;
+        return !list.empty() && list.size() == reducer.entries.size();
+    };
     std::vector<bool> used(reducer.entries.size());
     for (const PickleValue& device : pickle.list(traces)) {
         if (snapshot.history.size() >= 4096) break;
         auto& history = snapshot.history.emplace_back();
+        if (isWhole(pickle.list(device))) {
+            history = std::move(reducer.entries);
+            reducer.entries.clear();
+            used.clear();
+            continue;
+        }
         for (const PickleValue& value : pickle.list(device)) {
             const auto index = static_cast<std::size_t>(value.integer);
-            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || used[index]) {
+            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || index >= used.size() || used[index]) {
                 ++snapshot.unreadable;
                 continue;
             }

@@ -7,6 +7,7 @@
 #include "model/import/trace_facts.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,9 +22,9 @@ enum class SnapshotAction : std::uint8_t {
 };
 
 struct SnapshotEntry {
-    std::int64_t address = 0, size = 0, stream = 0;
+    std::int64_t address = 0;          ///< of an out-of-memory entry: bytes free on the device, -1 if not said
+    std::int64_t size = 0, stream = 0;
     std::int64_t timeUs = -1;          ///< since 1970; -1: the file has no times
-    std::int64_t deviceFree = -1;      ///< of an out-of-memory entry
     std::int32_t frame = -1;           ///< index into frames; -1: none
     SnapshotAction action = SnapshotAction::Other;
 };
@@ -48,7 +49,7 @@ struct SnapshotAnnotation {
 
 struct MemorySnapshot {
     std::vector<SnapshotSegment> segments;
-    std::vector<std::vector<SnapshotEntry>> history;   ///< by device, oldest first
+    std::vector<std::deque<SnapshotEntry>> history;   ///< by device, oldest first
     std::vector<SnapshotAnnotation> annotations;
     std::vector<std::string> frames;                   ///< "function (file:line)" of the caller nearest to the user
     std::map<std::string, std::int64_t> actions;

@@ -28,52 +28,52 @@ public:
     {
         using Kind = NsightWork::Kind;
         if (work.kind != Kind::Kernel && work.kind != Kind::Copy && work.kind != Kind::Set) return;
-        const std::int64_t length = work.end - work.start;
-        m_span.add(work.start, work.end);
-        m_gpuSpan.add(work.start, work.end);
+        const FineTime length{work.end - work.start, 0};
+        m_span.add({work.start, 0}, {work.end, 0});
+        m_gpuSpan.add({work.start, 0}, {work.end, 0});
         if (work.kind == Kind::Copy) {
             ++m_copies;
-            m_copyTime += static_cast<std::uint64_t>(length);
+            m_copyTime.add(length);
         } else if (work.kind == Kind::Set) {
             ++m_sets;
         } else {
             ++m_kernels;
-            m_kernelTime += static_cast<std::uint64_t>(length);
+            m_kernelTime.add(length);
             m_busy[work.device].add(work.start, work.end);
             m_streams.insert({work.device, work.stream});
             if (isNcclName(tables.string(work.name)) || isNcclName(tables.string(work.shortName))) {
                 ++m_nccl;
-                m_ncclTime += static_cast<std::uint64_t>(length);
+                m_ncclTime.add(length);
             }
         }
     }
     void add(const NsightCall& call)
     {
         ++m_calls;
-        m_span.add(call.start, call.end);
+        m_span.add({call.start, 0}, {call.end, 0});
     }
     void add(const NsightRange& range)
     {
         if (!isNvtxRange(range.type) || !range.end) return;
         ++m_ranges;
-        m_span.add(range.start, *range.end);
+        m_span.add({range.start, 0}, {*range.end, 0});
     }
 
     TraceFacts finish()
     {
         TraceFacts facts;
         facts.gpuKernelEvents = m_kernels;
-        facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
+        facts.gpuKernelTimeNs = m_kernelTime.rounded();
         facts.gpuKernelBusyNs = 0;
         for (auto& [device, busy] : m_busy) *facts.gpuKernelBusyNs += busy.total();
         facts.ncclKernels = m_nccl;
-        facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
+        facts.ncclTimeNs = m_ncclTime.rounded();
         facts.memcpyEvents = m_copies;
-        facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
+        facts.memcpyTimeNs = m_copyTime.rounded();
         facts.memsetEvents = m_sets;
         facts.spanNs = m_span.length();
         facts.gpuSpanNs = m_gpuSpan.length();
-        facts.firstEventNs = m_span.begin;
+        if (m_span.begin) facts.firstEventNs = m_span.begin->ns;
         facts.streams = static_cast<std::int64_t>(m_streams.size());
         facts.runtimeEvents = m_calls;
         facts.nvtxRanges = m_ranges;
@@ -82,7 +82,7 @@ public:
 
 private:
     std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0, m_ranges = 0;
-    std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;
+    DurationSum m_kernelTime, m_ncclTime, m_copyTime;
     Hull m_span, m_gpuSpan;
     std::map<std::int64_t, BusyTime> m_busy;
     std::set<std::pair<std::int64_t, std::int64_t>> m_streams;
@@ -359,7 +359,7 @@ private:
         const auto emit = [&](const ProcessRank& rank, int lane, OpId op, std::int64_t start, std::int64_t end,
                               std::optional<std::int64_t> correlation) {
             const auto index = static_cast<std::size_t>(lane);
-            if (index >= rank.tracks.size() || start + shift < -kLargestTimeNs || end + shift > kLargestTimeNs) {
+            if (index >= rank.tracks.size() || start + shift < -kLargestTimeNs || end + shift > kLargestTimeNs || end - start > kLargestTimeNs) {
                 ++lost;
                 return false;
             }
@@ -418,7 +418,10 @@ private:
         FOURWALLS_TRY(file.tables.eachRange([&](const NsightRange& range) {
             facts.add(range);
             ProcessRank& rank = rankOf(file, processOf(range.thread));
-            if (range.type == 34) {
+            const bool inRange = range.start + shift >= -kLargestTimeNs && range.start + shift <= kLargestTimeNs;
+            if (range.type == 34 && !inRange) {
+                ++lost;
+            } else if (range.type == 34) {
                 producer->event({EventKind::Annotation, rank.rank, Instant{range.start + shift}, std::string(range.text.substr(0, 1000))});
                 ++marks;
             }
@@ -428,8 +431,10 @@ private:
             emit(rank, rangeLane(rank, range), names.id(names.find(Category::UserAnnotation, nameOf(name), {})), range.start,
                  range.end.value_or(std::max(range.start, file.lastNs)), {});
         }, options.stop));
-        for (auto& [process, rank] : file.ranks)
+        for (auto& [process, rank] : file.ranks) {
+            std::erase_if(rank.steps, [shift](const StepMark& mark) { return mark.begin + shift < -kLargestTimeNs || mark.end + shift > kLargestTimeNs; });
             for (const StepRecord& step : stepsFromMarks(rank.steps, shift)) producer->step(rank.rank, step);
+        }
         producer.reset();
         audit(sink, "import_rows", AuditSeverity::Info, file.tables.rows(), "rows read");
         audit(sink, "import_slices", AuditSeverity::Info, slices, "slices kept");

@@ -13,7 +13,7 @@ constexpr std::size_t kMostStrings = 200'000;   ///< kept in memory; beyond, str
 
 bool soundTimes(std::int64_t start, std::int64_t end)
 {
-    return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end;
+    return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end && end - start <= kLargestTimeNs;
 }
 
 std::int64_t integerOr(const sqlite::Statement& row, int column, std::int64_t fallback)
@@ -39,6 +39,9 @@ Result<NsightTables> NsightTables::open(const std::string& path)
             return Error{ErrorCode::Unsupported, "a rocprof database", path, "give a PyTorch or Chrome trace"};
     if (tables.has("slice") && tables.has("track"))
         return Error{ErrorCode::Unsupported, "a Fourwalls trace already", path, "open it as it is"};
+    if (tables.has("device_traces") && tables.has("segments"))
+        return Error{ErrorCode::Unsupported, "a memory snapshot in a database", path,
+                     "give the file that torch.cuda.memory._dump_snapshot writes"};
     if (!tables.has("StringIds"))
         return Error{ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
                      "export it with: nsys export --type sqlite"};

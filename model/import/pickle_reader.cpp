@@ -5,6 +5,7 @@
 #include "model/import/byte_source.h"
 #include "model/import/text_window.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,8 @@ using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMostValues = std::size_t{1} << 28;
 constexpr std::uint64_t kLongestText = std::uint64_t{8} << 20;
+
+bool isContainer(const PickleValue& value) { return value.kind == Kind::List || value.kind == Kind::Dict; }
 
 } // namespace
 
@@ -34,7 +37,7 @@ public:
         m_pickle = &pickle;
         while (m_problem.empty()) {
             if ((++m_steps & 0xffff) == 0 && m_stop.stop_requested()) return "cancelled";
-            if (m_stack.size() + m_used > kMostValues) return "more values than a snapshot can have";
+            if (m_stack.size() + m_pickle->m_held + m_pickle->m_places.size() > kMostValues) return "more values than a snapshot can have";
             const int opcode = byte();
             if (opcode < 0) return "the file is cut";
             if (opcode == '.') {
@@ -92,14 +95,9 @@ private:
     }
     void pushContainer(Kind kind, std::size_t from)
     {
-        push2(kind, std::vector<PickleValue>(m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end()), from);
-    }
-    void push2(Kind kind, std::vector<PickleValue> items, std::size_t from)
-    {
+        std::vector<PickleValue> items(m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end());
         m_stack.resize(from);
-        m_used += items.size() + 1;
-        m_pickle->m_lists.push_back(std::move(items));
-        push({kind, static_cast<std::uint32_t>(m_pickle->m_lists.size() - 1), 0});
+        push(m_pickle->make(kind, std::move(items)));
     }
     void pushTuple(std::size_t size)
     {
@@ -124,34 +122,46 @@ private:
         if (from == 0 || from > m_stack.size() || m_stack[from - 1].kind != kind ||
             (kind == Kind::Dict && (m_stack.size() - from) % 2 != 0))
             return fail("damaged: nothing to add to");
+        const PickleValue target = m_stack[from - 1];
         for (std::size_t i = from; i < m_stack.size(); ++i) {
-            const bool container = m_stack[i].kind == Kind::List || m_stack[i].kind == Kind::Dict;
-            if (container && m_stack[i].index == m_stack[from - 1].index) return fail("a container that holds itself");
+            if (isContainer(m_stack[i]) && m_stack[i].index == target.index) return fail("a container that holds itself");
             if (kind == Kind::List && m_stack[i].kind == Kind::Dict && m_reduce) m_reduce(*m_pickle, m_stack[i]);
         }
-        auto& items = m_pickle->m_lists[m_stack[from - 1].index];
+        m_pickle->m_replaced.clear();
+        // Reducing an item may have released the very list that it is put into.
+        if (!m_pickle->isLive(target)) return fail("damaged: a record that holds the list it is in");
+        auto& items = m_pickle->m_places[target.index].items;
         items.insert(items.end(), m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end());
-        m_used += m_stack.size() - from;
+        m_pickle->m_held += m_stack.size() - from;
         m_stack.resize(from);
     }
     void memoGet(std::uint64_t id)
     {
+        const auto& memo = m_pickle->m_memo;
         const auto found = m_sparse.find(id);
-        if (id < m_memo.size() && m_memo[id].second) push(m_memo[id].first);
+        if (id < memo.size()) push(memo[id]);
         else if (found != m_sparse.end()) push(found->second);
         else fail("damaged: a memo entry that does not exist");
     }
     void memoPut(std::uint64_t id)
     {
         if (m_stack.empty()) return fail("damaged: nothing to remember");
-        if (id == m_memo.size()) m_memo.emplace_back(m_stack.back(), true);
-        else if (id < m_memo.size()) m_memo[id] = {m_stack.back(), true};
-        else m_sparse[id] = m_stack.back();
+        auto& memo = m_pickle->m_memo;
+        const PickleValue value = m_stack.back();
+        if (id > memo.size()) {
+            m_sparse[id] = value;
+            return;
+        }
+        if (id == memo.size()) memo.push_back(value);
+        else memo[id] = value;
+        if (isContainer(value) && m_pickle->isLive(value)) m_pickle->m_places[value.index].memo = static_cast<std::int64_t>(id);
     }
     void longInteger(std::uint64_t length)
     {
-        if (length > 8) return fail("a number of " + std::to_string(length) + " bytes");
-        std::uint64_t value = number(length);
+        // Addresses beyond 2^63 have a ninth byte.
+        if (length > 9) return fail("a number of " + std::to_string(length) + " bytes");
+        std::uint64_t value = number(std::min<std::uint64_t>(length, 8));
+        if (length == 9) number(1);
         if (length > 0 && length < 8 && (value >> (8 * length - 1) & 1)) value |= ~std::uint64_t{0} << (8 * length);
         pushInteger(static_cast<std::int64_t>(value));
     }
@@ -161,9 +171,9 @@ private:
         switch (opcode) {
         case 0x80: number(1); break;                                              // PROTO
         case 0x95: number(8); break;                                              // FRAME
-        case '}': push2(Kind::Dict, {}, m_stack.size()); break;                   // EMPTY_DICT
-        case ']': push2(Kind::List, {}, m_stack.size()); break;                   // EMPTY_LIST
-        case ')': push2(Kind::List, {}, m_stack.size()); break;                   // EMPTY_TUPLE
+        case '}': pushContainer(Kind::Dict, m_stack.size()); break;               // EMPTY_DICT
+        case ']': pushContainer(Kind::List, m_stack.size()); break;               // EMPTY_LIST
+        case ')': pushContainer(Kind::List, m_stack.size()); break;               // EMPTY_TUPLE
         case '(': m_marks.push_back(m_stack.size()); break;                       // MARK
         case 't': {                                                               // TUPLE
             const std::size_t mark = popMark();
@@ -188,7 +198,7 @@ private:
         case 'U': case 'C': pushText(number(1)); break;                           // SHORT_BINSTRING, SHORT_BINBYTES
         case 'T': case 'B': pushText(number(4)); break;                           // BINSTRING, BINBYTES
         case 0x8e: case 0x96: pushText(number(8)); break;                         // BINBYTES8, BYTEARRAY8
-        case 0x94: memoPut(m_memo.size()); break;                                 // MEMOIZE
+        case 0x94: memoPut(m_pickle->m_memo.size()); break;                       // MEMOIZE
         case 'q': memoPut(number(1)); break;
         case 'r': memoPut(number(4)); break;
         case 'h': memoGet(number(1)); break;
@@ -221,10 +231,9 @@ private:
     Pickle* m_pickle = nullptr;
     std::vector<PickleValue> m_stack;
     std::vector<std::size_t> m_marks;
-    std::vector<std::pair<PickleValue, bool>> m_memo;
     std::unordered_map<std::uint64_t, PickleValue> m_sparse;
     std::unordered_map<std::string, std::uint32_t> m_textIds;
-    std::size_t m_steps = 0, m_used = 0;
+    std::size_t m_steps = 0;
     std::string m_problem;
 };
 
@@ -233,10 +242,57 @@ std::string_view Pickle::text(const PickleValue& value) const
     return value.kind == Kind::Text ? std::string_view(m_texts[value.index]) : std::string_view();
 }
 
+const std::vector<PickleValue>& Pickle::items(const PickleValue& container) const
+{
+    static const std::vector<PickleValue> kEmpty;
+    return isLive(container) ? m_places[container.index].items : kEmpty;
+}
+
 const std::vector<PickleValue>& Pickle::list(const PickleValue& value) const
 {
     static const std::vector<PickleValue> kEmpty;
-    return value.kind == Kind::List ? m_lists[value.index] : kEmpty;
+    return value.kind == Kind::List ? items(value) : kEmpty;
+}
+
+PickleValue Pickle::make(Kind kind, std::vector<PickleValue> with)
+{
+    std::uint32_t index = 0;
+    if (m_free.empty()) {
+        index = static_cast<std::uint32_t>(m_places.size());
+        m_places.emplace_back();
+    } else {
+        index = m_free.back();
+        m_free.pop_back();
+    }
+    Place& place = m_places[index];
+    place.use = ++m_uses;
+    place.memo = -1;
+    m_held += with.size();
+    place.items = std::move(with);
+    return {kind, index, place.use};
+}
+
+void Pickle::release(const PickleValue& container, const PickleValue& replacement)
+{
+    if (!isContainer(container) || !isLive(container)) return;
+    Place& place = m_places[container.index];
+    // The memo entry may have been given to another value since.
+    if (place.memo >= 0) {
+        PickleValue& entry = m_memo[static_cast<std::size_t>(place.memo)];
+        if (entry.kind == container.kind && entry.integer == container.integer) entry = replacement;
+    }
+    m_replaced[container.integer] = replacement;
+    m_held -= place.items.size();
+    place.items = {};
+    place.use = 0;
+    m_free.push_back(container.index);
+}
+
+PickleValue Pickle::resolve(const PickleValue& value) const
+{
+    if (!isContainer(value) || isLive(value)) return value;
+    const auto found = m_replaced.find(value.integer);
+    return found == m_replaced.end() ? PickleValue{} : found->second;
 }
 
 PickleValue Pickle::get(const PickleValue& dict, std::string_view key) const

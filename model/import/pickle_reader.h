@@ -6,10 +6,12 @@
 #include "model/base/result.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -19,7 +21,7 @@ struct PickleValue {
     enum class Kind : std::uint8_t { None, Bool, Int, Real, Text, List, Dict };
     Kind kind = Kind::None;
     std::uint32_t index = 0;        ///< of text, list and dict; 0 or 1 of bool
-    std::int64_t integer = 0;       ///< of Int; bits of a double of Real
+    std::int64_t integer = 0;       ///< of Int; bits of a double of Real; which use of its place of a list or dict
 };
 
 /// A whole pickle in memory. Lists also stand for tuples; dict entries keep their order.
@@ -35,26 +37,39 @@ public:
     void forEachEntry(const PickleValue& dict, Visit&& visit) const
     {
         if (dict.kind != PickleValue::Kind::Dict) return;
-        const auto& entries = m_lists[dict.index];
+        const auto& entries = items(dict);
         for (std::size_t i = 0; i + 1 < entries.size(); i += 2)
             if (entries[i].kind == PickleValue::Kind::Text) visit(text(entries[i]), entries[i + 1]);
     }
-    /// Replaces what a list or dict holds, for everybody who shares it.
-    void replace(const PickleValue& container, std::vector<PickleValue> with)
-    {
-        m_lists[container.index] = std::move(with);
-        m_lists[container.index].shrink_to_fit();
-    }
+    /// Gives up a list or dict: its place is used again, and who refers to it meets `replacement` (no container) instead:
+    /// later through the memo, within the same batch of list items through resolve(). Other references become empty.
+    void release(const PickleValue& container, const PickleValue& replacement = {});
+    /// What a released container was replaced by; any other value itself.
+    PickleValue resolve(const PickleValue& value) const;
 
 private:
     friend class PickleMachine;
+    struct Place {
+        std::vector<PickleValue> items;         ///< of dicts: key, value, key, value
+        std::int64_t use = 0;                   ///< 0: free
+        std::int64_t memo = -1;                 ///< the memo entry that refers to it
+    };
+    PickleValue make(PickleValue::Kind kind, std::vector<PickleValue> with);
+    bool isLive(const PickleValue& container) const { return m_places[container.index].use == container.integer; }
+    const std::vector<PickleValue>& items(const PickleValue& container) const;
+
     PickleValue m_root;
     std::vector<std::string> m_texts;
-    std::vector<std::vector<PickleValue>> m_lists;   ///< of lists; of dicts: key, value, key, value
+    std::deque<Place> m_places;
+    std::vector<std::uint32_t> m_free;
+    std::int64_t m_uses = 0;
+    std::size_t m_held = 0;                                         ///< values in lists and dicts
+    std::deque<PickleValue> m_memo;
+    std::unordered_map<std::int64_t, PickleValue> m_replaced;       ///< by use, of the present batch
 };
 
 /// Told of every dict that is put into a list, when it is complete: may replace the value by a smaller one and release
-/// what it held, so that a pickle of a million records need not be held whole.
+/// the dict and what it held, so that a pickle of millions of records need not be held whole.
 using PickleReduce = std::function<void(Pickle& pickle, PickleValue& item)>;
 
 /// Reads a file. Errors: Io; Format for anything that is no pickle of plain values, naming what was met; Cancelled.

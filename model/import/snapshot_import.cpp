@@ -125,7 +125,7 @@ private:
             event.rank = m_rank;
             event.at = when;
             event.text = "out of memory: " + std::to_string(each.size) + " bytes wanted";
-            if (each.deviceFree >= 0) event.text += ", " + std::to_string(each.deviceFree) + " bytes free on the device";
+            if (each.address >= 0) event.text += ", " + std::to_string(each.address) + " bytes free on the device";
             m_producer->event(event);
             break;
         }
@@ -174,7 +174,7 @@ private:
     TraceSink& m_sink;
     std::unique_ptr<TraceProducer> m_producer;
     CounterId m_reserved;
-    const std::vector<SnapshotEntry>* m_history = nullptr;
+    const std::deque<SnapshotEntry>* m_history = nullptr;
     std::unordered_map<std::int64_t, Live> m_live;
     std::int64_t m_reservedNow = 0, m_nextId = 1, m_unmatched = 0;
 };

@@ -84,6 +84,16 @@ public:
         return false;
     }
 
+    /// The next bytes of the member's data; fewer at the archive's end.
+    Result<std::string> take(std::size_t bytes)
+    {
+        std::string data(bytes, '\0');
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, fill(data.data(), bytes));
+        data.resize(got);
+        m_left -= static_cast<std::int64_t>(got);
+        return data;
+    }
+
 private:
     Result<std::size_t> fill(char* to, std::size_t size)
     {
@@ -155,11 +165,11 @@ std::optional<std::pair<std::string, std::string>> splitMemberPath(const std::st
     return std::pair{path.substr(0, at), path.substr(at + 2)};
 }
 
-Result<std::vector<std::string>> tarMembers(const std::string& archive)
+Result<std::vector<TarMember>> tarMembers(const std::string& archive, std::size_t bytes)
 {
     FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(archive));
     TarWalk walk(*source);
-    std::vector<std::string> members;
+    std::vector<TarMember> members;
     std::string name;
     std::int64_t size = 0;
     for (;;) {
@@ -167,7 +177,9 @@ Result<std::vector<std::string>> tarMembers(const std::string& archive)
         if (!found || members.size() >= kMostMembers) return members;
         const std::size_t slash = name.rfind('/');
         const std::string file = slash == std::string::npos ? name : name.substr(slash + 1);
-        if (!file.empty() && file[0] != '.' && size > 0) members.push_back(archive + "//" + name);
+        if (file.empty() || file[0] == '.' || size == 0) continue;
+        FOURWALLS_TRY_ASSIGN(std::string beginning, walk.take(std::min(static_cast<std::size_t>(size), bytes)));
+        members.push_back({archive + "//" + name, std::move(beginning)});
     }
 }
 

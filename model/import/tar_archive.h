@@ -17,9 +17,15 @@ namespace fourwalls::importers {
 /// Whether bytes are the first ones (at least 512, unpacked) of a tar archive.
 bool isTar(std::string_view beginning);
 
-/// Paths of the regular files in an archive, in its order; hidden ones (names that begin with a dot) are left out.
-/// A damaged archive gives what stands before the damage. Errors: those of openByteSource; Cancelled is not asked for.
-Result<std::vector<std::string>> tarMembers(const std::string& archive);
+struct TarMember {
+    std::string path;         ///< ARCHIVE//MEMBER
+    std::string beginning;    ///< its first bytes, as they are in the archive
+};
+
+/// The regular files in an archive, in its order, each with its first `bytes` bytes; hidden ones (names that begin with
+/// a dot) and empty ones are left out. A damaged archive gives what stands before the damage. Errors: those of
+/// openByteSource; Cancelled is not asked for.
+Result<std::vector<TarMember>> tarMembers(const std::string& archive, std::size_t bytes);
 
 /// ARCHIVE and MEMBER of such a path; absent for others.
 std::optional<std::pair<std::string, std::string>> splitMemberPath(const std::string& path);

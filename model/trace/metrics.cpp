@@ -285,11 +285,12 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;
-        TraceMetrics::IdleParts& idle = metrics.idleParts.emplace();
+        TraceMetrics::IdleParts idle;
         idle.dataLoading = sums.idleDataLoading / sums.total;
         idle.launch = sums.idleLaunch / sums.total;
         idle.synchronisation = sums.idleSynchronisation / sums.total;
         idle.other = *metrics.idleFraction - idle.dataLoading - idle.launch - idle.synchronisation;
+        metrics.idleParts = idle;
         addFlops(metrics, info, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);

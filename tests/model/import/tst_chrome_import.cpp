@@ -200,6 +200,24 @@ private slots:
         QCOMPARE(trace.data->tracks[0].lanes, 2);
     }
 
+    /// Ends are rounded, not lengths: what nests or touches in picoseconds needs no lane of its own.
+    void finerThanNanoseconds()
+    {
+        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0.0004,'dur':2.0003,'name':'outer'},{'ph':'X','pid':1,'tid':1,'ts':1.0006,'dur':1.0001,'name':'inner'},"
+                                             "{'ph':'X','pid':1,'tid':1,'ts':2.0007,'dur':1.0004,'name':'next'}]"));
+        QCOMPARE(trace.slice("outer")->duration, Duration{2001});
+        QCOMPARE(trace.slice("inner")->end(), trace.slice("outer")->end());
+        QCOMPARE(trace.slice("next")->start, trace.slice("outer")->end());
+        QCOMPARE(trace.data->tracks[0].lanes, 2);
+    }
+
+    /// Other tools rewrite the base as a floating-point number; its digits still count.
+    void baseAsAFraction()
+    {
+        const Imported trace = importText(js("{'baseTimeNanoseconds':1.7e18,'traceEvents':[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]}"));
+        QCOMPARE(trace.data->info.header.originUnixNs, std::int64_t{1700000000000005000});
+    }
+
     void lookAlikes_data()
     {
         QTest::addColumn<QString>("text");
@@ -212,6 +230,15 @@ private slots:
         QTest::newRow("rocprofiler") << "{'rocprofiler-sdk-tool':[{}]}" << "rocprofiler";
         QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}" << "V8";
         QTest::newRow("other json") << "{'a':1}" << "traceEvents";
+        QTest::newRow("zip") << "PK\x03\x04 trace.json" << "unpack";
+        QTest::newRow("bzip2") << "BZh91AY" << "unpack";
+        QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>" << "web page";
+        QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto" << "protobuf";
+    }
+    void utf16IsNamed()
+    {
+        const Imported trace = importText(std::string("\xff\xfe[\0]\0", 6));
+        QVERIFY2(trace.error.find("UTF-16") != std::string::npos, trace.error.c_str());
     }
     void lookAlikes()
     {

@@ -123,6 +123,8 @@ private slots:
         row("missing comma", "[" + kA + kB + "]", 2, 0);
         row("header never closed", js("{'deviceProperties':[{'a':1},'traceEvents':[") + kA + "," + kB + "]}", 2, 1);
         row("wanted header never closed", js("{'keep':[{'a':1},'traceEvents':[") + kA + "," + kB + "]}", 2, 1);
+        row("brackets never closed", js("[{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1}},") + kA + "," + kB + "]", 2, 1);
+        row("brackets never closed, and cut", "[" + kA + js(",{'ph':'X','args':{'a':[[[[[1,{'name':'no entry'},{'id':2"), 1, 0, true);
         row("bracket in between", "[" + kA + "]" + kB + "]", 1, 0);
         row("object closed too early", js("{'traceEvents':[") + kA + js("],}],'z':[") + kB + "]}", 1, 0);
     }
@@ -177,6 +179,26 @@ private slots:
 
         const Outcome members = read(packed + gzipped("   "), 777);
         QCOMPARE(members.report.events, std::int64_t{10001});
+    }
+
+    /// Every entry loses a bracket: none may swallow all the others, and none may cost a walk to the end.
+    void manySwallowers()
+    {
+        const std::string broken = js("{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1,'b':'") + std::string(100, 'y') + js("'}},\n");
+        std::string text = "[";
+        constexpr int kCount = 3000;
+        for (int i = 0; i < kCount; ++i) text += broken + kA + ",\n";
+        const Outcome outcome = read(text + "{}]");
+        QCOMPARE(outcome.report.events, std::int64_t{kCount + 1});
+        QCOMPARE(outcome.report.recoveries, std::int64_t{kCount});
+    }
+
+    /// A web server may have packed the packed file once more.
+    void packedTwice()
+    {
+        const Outcome outcome = read(gzipped(gzipped("[" + kA + "," + kB + "]")), 5);
+        QCOMPARE(outcome.report.events, std::int64_t{2});
+        QVERIFY(!read(gzipped(gzipped(gzipped("[" + kA + "]")))).error.empty());
     }
 
     void notJson()

@@ -46,6 +46,30 @@ private slots:
         if (valid) QCOMPARE(static_cast<qint64>(*got), ns);
     }
 
+    void finerThanNanoseconds()
+    {
+        const auto fine = [](const char* text) { return fineTimeFromMicroseconds(text).value(); };
+        QVERIFY((fine("12.5") == FineTime{12500, 0}));
+        QVERIFY((fine("1712170998123456.7891234") == FineTime{1712170998123456789, 123}));
+        QVERIFY((fine("0.0000005") == FineTime{0, 1}));
+        QVERIFY((fine("0.00000049") == FineTime{0, 0}));
+        QVERIFY((fine("0.9999999") == FineTime{1000, 0}));
+        QVERIFY((fine("-0.0004") == FineTime{-1, 600}));
+        QVERIFY((fine("1e-6") == FineTime{0, 1}));
+        QVERIFY(!fineTimeFromMicroseconds("1e30") && !fineTimeFromMicroseconds("x"));
+        QCOMPARE((fine("0.0006") + fine("0.0006")).rounded(), std::int64_t{1});
+        QVERIFY((fine("5.0001") - fine("0.0002") == FineTime{4999, 900}));
+        QVERIFY(fine("-3") < fine("-2.9999") && fine("1.0001") < fine("1.0002"));
+    }
+
+    void roundedNumbers()
+    {
+        QCOMPARE(roundedFromText("1.719853254e18").value(), std::int64_t{1719853254000000000});
+        QCOMPARE(roundedFromText("1719853254000000001").value(), std::int64_t{1719853254000000001});
+        QCOMPARE(roundedFromText("-12.5").value(), std::int64_t{-13});
+        QVERIFY(!roundedFromText("") && !roundedFromText("1e19"));
+    }
+
     void integers()
     {
         QCOMPARE(integerFromText("10159970886766084423").value(), static_cast<std::int64_t>(10159970886766084423ULL));

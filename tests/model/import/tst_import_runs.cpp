@@ -207,6 +207,9 @@ private slots:
         const Imported cut = importPaths({writeFile(folder, "cut.tar", archive.substr(0, 512 + 512 + 512 + 60))});
         QVERIFY(cut.data);
         QCOMPARE(cut.audit("event_array_not_closed"), std::int64_t{1});
+        // Found by fuzzing: a name with a line break in a message, which is one line.
+        const std::string odd = importPaths({writeFile(folder, "odd.tar", member("a\nb.sqlite", "SQLite format 3"))}).error;
+        QVERIFY(!odd.empty() && odd.find('\n') == std::string::npos);
         QVERIFY(!importPaths({folder.path().toStdString() + "/job.tar//nothing.json"}).data);
         QVERIFY(factsOfFile(folder.path().toStdString() + "/job.tar//job/rank2.json").ok());
     }

@@ -95,6 +95,43 @@ private slots:
         QCOMPARE(factsFromAudit(trace.data->info.audit)->memPeakReservedBytes.value(), std::int64_t{4096 + 2048});
     }
 
+    /// One list of frames that three entries share: two of one batch, and one that comes after its places were used again.
+    void sharedFrames()
+    {
+        Pickler out;
+        const auto entry = [&out](std::int64_t address, const std::string& frames) {
+            out.raw("}(").text("action").text("alloc").text("addr").number(address).text("size").number(64).text("frames").raw(frames).raw("u");
+        };
+        Pickler list;
+        list.raw("](}(").text("name").text("train").text("filename").text("/home/me/model.py").text("line").number(7).raw("ue\x94");
+        const std::string frames = list.bytes().substr(2, list.bytes().size() - 3), again("h\0", 2);
+        out.raw("}(").text("device_traces").raw("](](");
+        entry(0x10, frames);
+        entry(0x20, again);
+        out.raw("e(");
+        entry(0x30, "](}(\x8c\x04name\x8c\x05other\x8c\x08" "filename\x8c\x04x.pyue");
+        entry(0x40, again);
+        out.raw("ee").text("segments").raw("]u");
+        const Imported trace = importText(out.bytes(), "x.pickle");
+        QCOMPARE(trace.error, std::string());
+        std::vector<std::string> callers;
+        for (const AllocationView& view : trace.data->allocations.begin()->second)
+            callers.push_back(view.op ? trace.data->ops[static_cast<std::size_t>(view.op->value)]->name : "none");
+        std::sort(callers.begin(), callers.end());
+        QCOMPARE(callers, (std::vector<std::string>{"other (x.py:0)", "train (model.py:7)", "train (model.py:7)", "train (model.py:7)"}));
+    }
+
+    /// Addresses beyond 2^63 are numbers of nine bytes.
+    void addressesOfNineBytes()
+    {
+        Pickler out;
+        out.raw("}(").text("device_traces").raw("](](}(").text("action").text("alloc").text("size").number(64).text("addr");
+        out.raw(std::string("\x8a\x09\0\0\0\0\0\0\0\xff\0", 11)).raw("uee").text("segments").raw("]u");
+        const Imported trace = importText(out.bytes(), "x.pickle");
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->info.counts.allocations, std::int64_t{1});
+    }
+
     void realFilesMeetTheirFinalState_data()
     {
         QTest::addColumn<QString>("path");

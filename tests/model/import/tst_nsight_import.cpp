@@ -103,6 +103,22 @@ private slots:
             QCOMPARE((view.record.lastArrival - view.record.start).ns, view.rank.value == 0 ? std::int64_t{250'000} : std::int64_t{0});
     }
 
+    /// Found by fuzzing: ends within what an instant can hold, and a length beyond it.
+    void longestRows()
+    {
+        const QTemporaryDir folder;
+        const std::string large = std::to_string(std::int64_t{1} << 61);
+        const Imported trace = importPaths({database(folder, "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+            "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER);"
+            "INSERT INTO NVTX_EVENTS VALUES(-" + large + "," + large + ",59,'whole',1),(-" + large + ",NULL,59,'open',1),(0," + large + ",59,'half',1),(" + large + ",NULL,34,'mark',1);")});
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.audit("invalid_records"), std::int64_t{0});
+        QCOMPARE(trace.audit("unreadable_rows"), std::int64_t{1});
+        QCOMPARE(trace.audit("time_out_of_range"), std::int64_t{1});
+        QCOMPARE(trace.data->slices.size(), std::size_t{1});
+        QCOMPARE(trace.data->events.size(), std::size_t{1});
+    }
+
     void processesAreRanks()
     {
         const QTemporaryDir folder;
@@ -179,6 +195,7 @@ private slots:
         QTest::addColumn<QString>("says");
         QTest::newRow("nvprof") << "CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(a)" << "nvprof";
         QTest::newRow("rocprof") << "CREATE TABLE rocpd_kernelapi(a)" << "rocprof";
+        QTest::newRow("memory snapshot") << "CREATE TABLE device_traces(a); CREATE TABLE segments(a)" << "memory snapshot in a database";
         QTest::newRow("our own") << "CREATE TABLE slice(id); CREATE TABLE track(id)" << "Fourwalls trace already";
         QTest::newRow("a schema that repeats the file's bytes")
             << "PRAGMA writable_schema=ON; CREATE TABLE a(b); UPDATE sqlite_master SET sql='CREATE TABLE a([' || char(10) || 'x'" << "damaged";
