@@ -134,14 +134,18 @@ void RecordArguments::declare(CLI::App& app)
         ->check(CLI::IsMember({"local", "gloo", "nccl"}))
         ->capture_default_str();
     app.add_option("--rank-timeout", rankTimeout,
-                   "seconds after which a rank of --transport gloo that shows no sign of life counts as lost")
-        ->capture_default_str();
+                   "seconds after which a rank of --transport gloo that shows no sign of life counts as lost [30]");
     app.add_option("--cluster", cluster, "preset or JSON file of the machines")->capture_default_str();
     app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "tf32", "bf16"}))->capture_default_str();
     app.add_option("--seed", seed, "equal seeds give equal runs")->capture_default_str();
     app.add_option("--data", data, "text file to train on (default: the text that ships with the program)");
-    app.add_option("--eval-every", evaluateEvery, "steps between evaluations on batches that training does not see");
-    app.add_option("--eval-steps", evaluateBatches, "global batches of one evaluation")->capture_default_str();
+    CLI::Option* const every =
+        app.add_option("--eval-every", evaluateEvery, "steps between evaluations on batches that training does not see")
+            ->check(CLI::PositiveNumber);
+    app.add_option("--eval-steps", evaluateBatches, "global batches of one evaluation")
+        ->check(CLI::PositiveNumber)
+        ->needs(every)
+        ->capture_default_str();
     app.add_option("--save-weights", saveWeights, "folder for the trained weights (safetensors)");
     app.add_option("--load-weights", loadWeights, "folder with the weights to begin with (safetensors)");
     app.add_option("--slow-rank", slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)");
@@ -185,7 +189,9 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (transport == "gloo" && !engine::hasGloo())
         return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
                      "--transport local, or a build with Debian's libgloo-dev installed"};
-    if (!(rankTimeout >= 0.1 && rankTimeout <= 86400))
+    if (rankTimeout && transport != "gloo")
+        return usage("--rank-timeout", "is for ranks that are processes", "--transport gloo");
+    if (rankTimeout && !(*rankTimeout >= 0.1 && *rankTimeout <= 86400))
         return usage("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
@@ -203,8 +209,6 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.separateProcesses = transport == "gloo";
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
-    if (evaluateEvery < 0) return usage("--eval-every", "must be at least 1", "--eval-every 10");
-    if (evaluateBatches < 1) return usage("--eval-steps", "must be at least 1", "--eval-steps 1");
     options.evaluateEvery = evaluateEvery;
     options.evaluateBatches = evaluateBatches;
     for (const std::string& text : slowRanks) {

@@ -14,6 +14,8 @@
 
 namespace fourwalls::cli {
 
+constexpr double kRankTimeout = 30; ///< [s]
+
 struct RecordArguments {
     std::string output;
     std::string model = "gpt-tiny";
@@ -25,7 +27,7 @@ struct RecordArguments {
     std::optional<double> learningRate;
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
     std::string cluster = "this-machine";
-    double rankTimeout = 30; ///< [s], of the transport gloo
+    std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
     std::int64_t evaluateEvery = 0, evaluateBatches = 1;
     std::string data, saveWeights, loadWeights;

@@ -5,9 +5,11 @@
 #include "app/cli/merge_files.h"
 #include "app/cli/output_file.h"
 #include "app/cli/rank_launcher.h"
+#include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "profiler/engine/comm/process_world.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -34,6 +36,26 @@ Status join(const std::vector<std::string>& files, const std::string& output)
     FOURWALLS_TRY(pending.commit());
     for (const std::string& file : files) removeTrace(file);
     return {};
+}
+
+bool hasStep(const std::string& file)
+{
+    const auto trace = store::openTrace(file);
+    return trace.ok() && (*trace)->info().stepCount > 0;
+}
+
+/// What was recorded until a rank was lost becomes one trace all the same; but an older one of that name is not given up
+/// for a recording without a step.
+void salvage(Console& console, const std::vector<std::string>& files, const std::string& output)
+{
+    if (files.empty()) return;
+    if (fs::exists(output) && std::none_of(files.begin(), files.end(), hasStep)) {
+        for (const std::string& file : files) removeTrace(file);
+        return console.message("no step was recorded; " + output + " is still the older trace");
+    }
+    const Status joined = join(files, output);
+    console.message(joined.ok() ? "what was recorded until then is in " + output
+                                : "the ranks' files are left as they are: " + joined.error().message());
 }
 
 /// One specification for all: rank 0's, because descriptions of "this machine" differ.
@@ -169,12 +191,7 @@ private:
             meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank});
             if (fs::exists(file)) files.push_back(file);
         }
-        const Status joined = join(files, m_run.output);
-        if (joined.ok()) {
-            m_console.message("what was recorded until then is in " + m_run.output);
-            return trained;
-        }
-        m_console.message("the ranks' files are left as they are: " + joined.error().message());
+        salvage(m_console, files, m_run.output);
         return trained;
     }
 
@@ -209,8 +226,7 @@ int launchRecording(Console& console, const std::string& output, int world, std:
     for (int rank = 0; rank < world && !output.empty(); ++rank)
         if (fs::exists(rankFile(output, rank))) files.push_back(rankFile(output, rank));
     console.message(ended->complaint.empty() ? "fourwalls-cli record: rank 0 was killed" : ended->complaint);
-    const bool joined = !files.empty() && join(files, output).ok();
-    if (joined) console.message("what was recorded until then is in " + output);
+    salvage(console, files, output);
     return kExitCouldNot;
 }
 

@@ -65,7 +65,7 @@ public:
                "  fourwalls-cli record -o run.fourwalls --model resnet50 --batch 32 --steps 2 --optimizer sgd\n"
                "  fourwalls-cli record --no-trace --model gpt-small --steps 10 --json\n"
                "  fourwalls-cli record -o run.fourwalls --transport gloo --plan \"dp=2\"\n"
-               "  torchrun --nproc-per-node 2 --no-python fourwalls-cli record -o run.fourwalls --transport gloo "
+               "  torchrun --nproc_per_node 2 --no_python fourwalls-cli record -o run.fourwalls --transport gloo "
                "--plan \"dp=2\"\n"
                "Ctrl-C ends the recording after the running step; the file is finished.";
     }
@@ -122,7 +122,7 @@ private:
         if (!self) return refuse(console, self.error());
         const std::string output = m_arguments.noTrace ? "" : m_arguments.output;
         const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
-        const std::chrono::milliseconds timeout(std::llround(m_arguments.rankTimeout * 1000));
+        const std::chrono::milliseconds timeout(std::llround(m_arguments.rankTimeout.value_or(kRankTimeout) * 1000));
         if (!*self) return launchRecording(console, output, world, timeout, options.stop);
         if ((*self)->world != world)
             return console.wrongUsage({ErrorCode::InvalidArgument,

@@ -97,6 +97,11 @@ constexpr Limit kLimits[] = {
     {"offload", [](const RunSpec& s) { return s.plan.offloadParameters && (s.plan.zero == 1 || s.plan.zero == 2); },
      "these stages gather all weights on every rank after each update, so none could stay on the host",
      "zero=3, or zero=0"},
+    {"device",
+     [](const RunSpec& s) {
+         return s.training.device == DeviceKind::Cuda && transformer(s) && transformer(s)->latent.keyValueRank > 0;
+     },
+     "latent attention is computed on the CPU only", "--device cpu"},
 };
 
 } // namespace
