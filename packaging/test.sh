@@ -37,8 +37,8 @@ if [ "${1:-}" = --all ]; then
     echo "== tsan: build"
     cmake --preset tsan
     cmake --build --preset tsan -j "$jobs"
-    echo "== tsan: tests of the engine"
-    ctest --test-dir build/tsan --output-on-failure -j "$jobs" -R "profiler/engine|slow/.*parity"
+    echo "== tsan: tests of the engine, its ranks as threads and as processes"
+    ctest --test-dir build/tsan --output-on-failure -j "$jobs" -R "profiler/engine|app/cli/gloo|slow/.*parity"
 fi
 build_and_test core -DFOURWALLS_WERROR="${CI:+ON}"
 build_and_test release -DFOURWALLS_WERROR="${CI:+ON}"
