@@ -79,6 +79,12 @@ double replayedBubble(const PipelineShape& shape, const std::vector<std::vector<
     return bubble;
 }
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr double kBesidePasses = 0.06;
+#else
+constexpr double kBesidePasses = 0.02;
+#endif
+
 } // namespace
 
 class PipelineBubbles : public QObject {
@@ -177,7 +183,8 @@ private slots:
         qInfo("%s: measured %.4f, replayed %.4f, with equal stages %.4f, closed form %.4f", qPrintable(plan),
               *metrics->bubbleFraction, expected, even, closed.value_or(NAN));
         QVERIFY2(!closed || std::abs(even - *closed) < 1e-9, qPrintable(QString("%1 %2").arg(even).arg(*closed)));
-        QVERIFY2(std::abs(*metrics->bubbleFraction - expected) < 0.02,
+        // What is beside the passes (norm of the gradients, tokens of the flush) is small, unless a sanitizer makes it dear.
+        QVERIFY2(std::abs(*metrics->bubbleFraction - expected) < kBesidePasses,
                  qPrintable(QString("measured %1, replayed %2").arg(*metrics->bubbleFraction).arg(expected)));
     }
 };
