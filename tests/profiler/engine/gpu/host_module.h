@@ -58,6 +58,7 @@ struct HostStream : Stream {
     {
         auto& state = HostModuleState::get();
         const std::lock_guard lock(state.mutex);
+        if (failed) work.clear(); // nothing happens on a GPU that is broken
         if (work.empty()) return;
         state.protect(false);
         while (!work.empty() && !(done && *done)) {
@@ -210,7 +211,8 @@ inline const Module& hostModule()
             }
             return memory;
         };
-        m.release = [](Stream*, void* memory, MemoryPlace place) {
+        m.release = [](Stream* s, void* memory, MemoryPlace place) {
+            own(s)->run(); // freeing waits
             auto& state = HostModuleState::get();
             const std::lock_guard lock(state.mutex);
             if (place != MemoryPlace::Device) return; // its size is not known; tests are short
