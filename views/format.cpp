@@ -104,6 +104,12 @@ QString formatPercent(double fraction, int decimals)
     return trimmed(fraction * 100.0, decimals) + kThinSpace + QLatin1Char('%');
 }
 
+QString formatChange(double fraction, int decimals)
+{
+    const QString text = formatPercent(fraction, decimals);
+    return fraction > 0 ? QLatin1Char('+') + text : text;
+}
+
 QString formatRate(double value, const QString& unit, int digits)
 {
     static constexpr std::array<Scale, 6> kPrefixes{{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};

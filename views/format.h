@@ -26,6 +26,8 @@ QString formatAxisTime(Instant instant, Duration spacing);
 QString formatBytes(double bytes, ByteUnit unit, int digits = 3);
 /// "4.1 %" from 0.041.
 QString formatPercent(double fraction, int decimals = 1);
+/// "+4.1 %" from 0.041, with a true minus sign.
+QString formatChange(double fraction, int decimals = 1);
 /// "989 TFLOP/s", "47.9 k": engineering prefix and unit.
 QString formatRate(double value, const QString& unit, int digits = 3);
 /// "3.2178" - plain figure with `digits` significant digits, exponent only when needed.

@@ -12,7 +12,9 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 class QDockWidget;
 class QStackedWidget;
@@ -33,6 +35,7 @@ namespace fourwalls::gui {
 
 class CommandPalette;
 class DemoPlayer;
+struct MachineFile;
 struct OpenPlan;
 class RecordDialog;
 class TraceDocument;
@@ -66,6 +69,8 @@ public:
     bool showsWhatIf() const;
     /// Null before the dock was first shown.
     views::WhatIfPanel* whatIfPanel() const { return m_whatIf; }
+    /// Reads a cluster file (of `calibrate`, or of one's own) on another thread and sets the sliders to it.
+    void useMachines(const QString& path) { takeMachines(path); }
     /// Hides everything around the view.
     void setViewOnly(bool viewOnly);
     /// All actions of the window and of the current view, for the palette and the shortcut editor.
@@ -100,6 +105,10 @@ private:
     void updateRecordable();
     void recordPlan();
     void copyPlanCommand(bool record);
+    void chooseMachines();
+    void readMachines();
+    void takeMachines(const QString& path);
+    void offerMachines(const MachineFile& machines);
     void buildDemos(QWidget* centre);
     void chooseDemo();
     /// Supplies a comparison with its second trace.
@@ -144,10 +153,12 @@ private:
     QMainWindow* m_dockHost = nullptr;     ///< around the pages, so that docks stand between header and status bar
     QDockWidget* m_whatIfDock = nullptr;
     views::WhatIfPanel* m_whatIf = nullptr;
+    std::vector<std::shared_ptr<const MachineFile>> m_machines; ///< from files, for the sliders of all traces
     QWidget* m_frame;                      ///< gives the documents their margins
     QStackedWidget* m_documents;
     CommandPalette* m_palette = nullptr;   ///< made at its first use
     QPointer<RecordDialog> m_record;
+    std::optional<Duration> m_forecast; ///< of the plan that the Record dialog was opened for
     std::map<int, TraceDocument*> m_byKey;
     std::map<QString, QAction*> m_actions;
     QStringList m_order;                   ///< of the actions

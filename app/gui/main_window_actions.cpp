@@ -18,6 +18,7 @@
 #include "views/chrome/welcome_page.h"
 #include "views/demos/demo_panel.h"
 #include "views/view_registry.h"
+#include "views/whatif/what_if.h"
 
 #include <QClipboard>
 #include <QFileDialog>
@@ -26,6 +27,8 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QPushButton>
+
+#include <utility>
 
 namespace fourwalls::gui {
 
@@ -276,7 +279,13 @@ void MainWindow::openRecordDialog()
     if (!m_record) {
         m_record = new RecordDialog(this);
         m_record->setAttribute(Qt::WA_DeleteOnClose);
-        connect(m_record, &RecordDialog::recorded, this, &MainWindow::openFile);
+        connect(m_record, &RecordDialog::recorded, this, [this, dialog = m_record.data()](const QString& path) {
+            // Only the plan that was predicted: a person may have changed it in the dialog.
+            const bool isForecast = m_forecast && dialog->isAsRequested();
+            const std::optional<Duration> forecast = std::exchange(m_forecast, std::nullopt);
+            if (TraceDocument* document = openFile(path); document && isForecast) document->whatIf()->setForecast(forecast);
+        });
+        m_forecast.reset();
     }
     m_record->show();
     m_record->raise();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's What-if dock: where it stands, whose sliders it shows, and what its buttons do.
 #include "app/gui/image_export.h"
+#include "app/gui/machine_file.h"
 #include "app/gui/main_window.h"
 #include "app/gui/plan_request.h"
 #include "app/gui/record_dialog.h"
@@ -12,10 +13,13 @@
 #include <QClipboard>
 #include <QDir>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QGuiApplication>
 #include <QStackedWidget>
 #include <QStandardPaths>
 #include <QUndoStack>
+
+#include <algorithm>
 
 namespace fourwalls::gui {
 
@@ -71,8 +75,50 @@ void MainWindow::makeWhatIfPanel()
     m_whatIfDock->setWidget(m_whatIf);
     connect(m_whatIf, &views::WhatIfPanel::closeRequested, this, [this] { showWhatIf(false); });
     connect(m_whatIf, &views::WhatIfPanel::recordRequested, this, &MainWindow::recordPlan);
+    connect(m_whatIf, &views::WhatIfPanel::machinesRequested, this, &MainWindow::chooseMachines);
+    readMachines();
     connect(m_whatIf, &views::WhatIfPanel::copyPredictRequested, this, [this] { copyPlanCommand(false); });
     connect(m_whatIf, &views::WhatIfPanel::copyRecordRequested, this, [this] { copyPlanCommand(true); });
+}
+
+void MainWindow::readMachines()
+{
+    if (m_settings.isForgetful()) return;
+    // Looking into a folder is quick; reading what lies there happens on another thread. One that cannot be read any
+    // more is not offered.
+    for (const QString& path : knownMachineFiles(m_settings.machineFiles())) {
+        readMachineFileLater(path, this, [this](const Result<MachineFile>& machines) {
+            if (machines.ok()) offerMachines(*machines);
+        });
+    }
+}
+
+void MainWindow::offerMachines(const MachineFile& machines)
+{
+    std::erase_if(m_machines, [&](const auto& each) { return each->cluster.name == machines.cluster.name; });
+    m_machines.push_back(std::make_shared<const MachineFile>(machines));
+    for (const auto& [key, document] : m_byKey)
+        if (document->isOpen()) document->whatIf()->addMachine(machines.cluster, machines.calibration);
+}
+
+void MainWindow::chooseMachines()
+{
+    auto* dialog = new QFileDialog(this, tr("Machines from a file"), m_settings.lastFolder(),
+                                   tr("Clusters and calibrations (*.json);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::takeMachines);
+    dialog->open();
+}
+
+void MainWindow::takeMachines(const QString& path)
+{
+    readMachineFileLater(path, this, [this, path](const Result<MachineFile>& machines) {
+        if (!machines.ok()) return say(QString::fromStdString(machines.error().message()));
+        m_settings.addMachineFile(path);
+        offerMachines(*machines);
+        if (m_whatIf) m_whatIf->chooseMachines(QString::fromStdString(machines->cluster.name));
+    });
 }
 
 bool MainWindow::showsWhatIf() const
@@ -121,6 +167,9 @@ void MainWindow::watchWhatIf(TraceDocument* document)
 {
     views::WhatIf* whatIf = document->whatIf();
     const auto isCurrent = [this, document] { return document == currentDocument(); };
+    connect(document, &TraceDocument::opened, this, [this, whatIf] {
+        for (const auto& each : m_machines) whatIf->addMachine(each->cluster, each->calibration);
+    });
     connect(whatIf, &views::WhatIf::recordedChanged, this, [this, isCurrent] {
         if (isCurrent()) updateWhatIf();
     });
@@ -167,11 +216,17 @@ void MainWindow::recordPlan()
     QList<NeededFile> files;
     const RecordRequest request = recordRequestOf(*document->whatIf()->spec(), document->session()->info().header.clock,
                                                   planFolder(), files);
+    std::optional<Duration> forecast;
+    constexpr double kLongest = 1e9; // of a step that anybody waits for [s]
+    const auto step = document->whatIf()->step();
+    if (step && !document->whatIf()->isStepOutstanding() && step->step.seconds < kLongest)
+        forecast = Duration::fromSeconds(step->step.seconds);
     QDir().mkpath(planFolder());
-    writeAll(files, this, [this, request](const Status& status) {
+    writeAll(files, this, [this, request, forecast](const Status& status) {
         if (!status.ok()) return say(QString::fromStdString(status.error().message()));
         openRecordDialog();
         m_record->setRequest(request);
+        m_forecast = forecast;
     });
 }
 
@@ -189,6 +244,18 @@ void MainWindow::copyPlanCommand(bool record)
         arguments.removeAll(QStringLiteral("--json"));
     } else {
         arguments = predictArguments(spec, planFolder(), files);
+        // The file itself also says what was measured on the machines.
+        const auto isTheirs = [&](const auto& each) {
+            RunSpec own = spec;
+            own.cluster = each->cluster;
+            return views::isSameSpec(own, spec);
+        };
+        const auto machines = std::find_if(m_machines.begin(), m_machines.end(), isTheirs);
+        if (machines != m_machines.end()) {
+            QString& word = arguments[arguments.indexOf(QStringLiteral("--cluster")) + 1];
+            if (!files.isEmpty() && files.constLast().first == word) files.removeLast();
+            word = (*machines)->path;
+        }
     }
     QDir().mkpath(planFolder());
     writeAll(files, this, [this, arguments](const Status& status) {

@@ -232,6 +232,7 @@ RecordRequest RecordDialog::request() const
 
 void RecordDialog::setRequest(const RecordRequest& request)
 {
+    m_asked = request;
     m_outputTouched = !request.output.isEmpty();
     m_model->setCurrentText(request.model);
     m_steps->setValue(request.steps);
@@ -246,6 +247,15 @@ void RecordDialog::setRequest(const RecordRequest& request)
     m_data->setText(request.data);
     m_output->setText(request.output.isEmpty() ? proposedOutput(request.model) : request.output);
     updateCommand();
+}
+
+bool RecordDialog::isAsRequested() const
+{
+    RecordRequest asked = m_asked;
+    const RecordRequest now = request();
+    asked.steps = now.steps;
+    asked.output = now.output;
+    return asked.arguments() == now.arguments();
 }
 
 void RecordDialog::updateCommand()

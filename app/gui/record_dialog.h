@@ -29,6 +29,8 @@ public:
 
     RecordRequest request() const;
     void setRequest(const RecordRequest& request);
+    /// Whether what will be, or was, recorded is what the last setRequest asked for, apart from how many steps and where to.
+    bool isAsRequested() const;
     /// Starts the recording as if the button had been pressed.
     void start();
     bool isRunning() const { return m_job.isRunning(); }
@@ -71,6 +73,7 @@ private:
     QPushButton* m_start;
     QPushButton* m_cancel;
     QPushButton* m_copy;
+    RecordRequest m_asked; ///< by setRequest
     int m_stepsDone = 0;
     bool m_outputTouched = false;
 };

@@ -7,7 +7,7 @@
 namespace fourwalls::gui {
 
 namespace {
-constexpr int kRecentFiles = 12;
+constexpr int kRecentFiles = 12, kMachineFiles = 8;
 
 QVariant read(const std::unique_ptr<QSettings>& store, const char* key, const QVariant& otherwise = {})
 {
@@ -93,6 +93,18 @@ void Settings::setShortcut(const QString& action, const std::optional<QKeySequen
     } else {
         m_store->remove(key);
     }
+}
+
+QStringList Settings::machineFiles() const { return read(m_store, "files/machines").toStringList(); }
+
+bool Settings::isForgetful() const { return m_store == nullptr; }
+
+void Settings::addMachineFile(const QString& path)
+{
+    QStringList files = machineFiles();
+    files.removeAll(path);
+    files.prepend(path);
+    write(m_store, "files/machines", files.mid(0, kMachineFiles));
 }
 
 QString Settings::lastFolder() const { return read(m_store, "files/folder").toString(); }

@@ -56,6 +56,12 @@ public:
     std::optional<QKeySequence> shortcut(const QString& action) const;
     void setShortcut(const QString& action, const std::optional<QKeySequence>& keys);
 
+    /// Files with machines that were chosen for the sliders, last one first.
+    QStringList machineFiles() const;
+    /// Whether this is a forgetful one: what the user keeps on his disk is not to be looked at either.
+    bool isForgetful() const;
+    void addMachineFile(const QString& path);
+
     QString lastFolder() const;
     void setLastFolder(const QString& folder);
 

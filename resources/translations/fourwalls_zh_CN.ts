@@ -172,6 +172,61 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
 </context>
 <context>
+    <name>ClaimUnits</name>
+    <message>
+        <source>billion</source>
+        <translation>十亿</translation>
+    </message>
+    <message>
+        <source>devices</source>
+        <translation>个设备</translation>
+    </message>
+    <message>
+        <source>samples</source>
+        <translation>个样本</translation>
+    </message>
+    <message>
+        <source>days</source>
+        <translation>天</translation>
+    </message>
+    <message>
+        <source>months</source>
+        <translation>个月</translation>
+    </message>
+    <message>
+        <source>hours</source>
+        <translation>小时</translation>
+    </message>
+    <message>
+        <source>switches</source>
+        <translation>台交换机</translation>
+    </message>
+    <message>
+        <source>ports</source>
+        <translation>个端口</translation>
+    </message>
+    <message>
+        <source>groups</source>
+        <translation>个组</translation>
+    </message>
+    <message>
+        <source>buffers</source>
+        <translation>个缓冲区</translation>
+    </message>
+    <message>
+        <source>parameters</source>
+        <translation>个参数</translation>
+    </message>
+    <message>
+        <source>states</source>
+        <translation>个状态</translation>
+    </message>
+    <message>
+        <source>GPU-hours</source>
+        <translation>GPU 小时</translation>
+    </message>
+</context>
+<context>
     <name>ClaimsModel</name>
     <message>
         <source>memory</source>
@@ -903,7 +958,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>%1 of %2</source>
-        <translation>%1 / %2</translation>
+        <translation>%2占 %1</translation>
     </message>
     <message>
         <source>A rank needs %1, with %2. How much the device has is not known.</source>
@@ -1412,6 +1467,14 @@ a message between two, or more members than can be drawn.</source>
         <source>Keep this while other sliders move</source>
         <translation>移动其他滑块时保持此值</translation>
     </message>
+    <message>
+        <source>%1: type a value</source>
+        <translation>%1：输入数值</translation>
+    </message>
+    <message>
+        <source>Click, or type a number over the slider; the nearest value that fits is taken</source>
+        <translation>单击，或在滑块上直接输入数字；取最接近的可行值</translation>
+    </message>
 </context>
 <context>
     <name>LaunchesPage</name>
@@ -1885,6 +1948,14 @@ a message between two, or more members than can be drawn.</source>
         <source>The command is on the clipboard.</source>
         <translation>命令已复制到剪贴板。</translation>
     </message>
+    <message>
+        <source>Machines from a file</source>
+        <translation>从文件读取机器</translation>
+    </message>
+    <message>
+        <source>Clusters and calibrations (*.json);;All files (*)</source>
+        <translation>集群与校准 (*.json);;所有文件 (*)</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -2153,6 +2224,22 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>peak %1</source>
         <translation>峰值 %1</translation>
+    </message>
+    <message>
+        <source>Prediction and sliders</source>
+        <translation>预测与滑块</translation>
+    </message>
+    <message>
+        <source>this trace</source>
+        <translation>本轨迹</translation>
+    </message>
+    <message>
+        <source>The predicted peak of this rank</source>
+        <translation>本 rank 的预测峰值</translation>
+    </message>
+    <message>
+        <source>the sliders say what this trace predicts</source>
+        <translation>滑块与本轨迹的预测一致</translation>
     </message>
 </context>
 <context>
@@ -2656,10 +2743,6 @@ Kernels of imported traces rarely do; operators recorded with shapes and FLOPs (
         <translation>实际达到 [FLOP/s]</translation>
     </message>
     <message>
-        <source>%1 of compute time lies under the memory roof, %2 under the compute roof</source>
-        <translation>%1 的计算时间位于内存屋顶下，%2 位于计算屋顶下</translation>
-    </message>
-    <message>
         <source>the device&apos;s peak is not known, so neither is what is possible</source>
         <translation>设备峰值未知，因此可达上限也未知</translation>
     </message>
@@ -2764,6 +2847,14 @@ MFU %4，HFU %5</translation>
     <message>
         <source>no compute operators</source>
         <translation>没有计算算子</translation>
+    </message>
+    <message>
+        <source>the %1 longest of %2</source>
+        <translation>%2 个中最长的 %1 个</translation>
+    </message>
+    <message>
+        <source>%1 of the time under the memory roof, %2 under the compute roof</source>
+        <translation>%1 的时间在内存屋顶下，%2 在计算屋顶下</translation>
     </message>
 </context>
 <context>
@@ -3024,10 +3115,6 @@ MFU %4，HFU %5</translation>
         <translation>%1 个集合通信的总线带宽随消息大小的变化</translation>
     </message>
     <message>
-        <source>No operator of this trace says both its FLOPs and its bytes: without them there is no roofline.</source>
-        <translation>此轨迹没有算子同时给出 FLOPs 和字节数：没有它们就没有屋顶线。</translation>
-    </message>
-    <message>
         <source>FLOP/byte</source>
         <translation>FLOP/字节</translation>
     </message>
@@ -3208,10 +3295,6 @@ MFU %4，HFU %5</translation>
         <translation>此轨迹没有所有 rank 都参与的测量步</translation>
     </message>
     <message>
-        <source>binds: %1</source>
-        <translation>起限制作用：%1</translation>
-    </message>
-    <message>
         <source>%1 (%2)</source>
         <translation>%1（%2）</translation>
     </message>
@@ -3262,6 +3345,30 @@ MFU %4，HFU %5</translation>
     <message>
         <source>The figures of this trace could not be read. %1</source>
         <translation>无法读取此轨迹的数据。%1</translation>
+    </message>
+    <message>
+        <source>%1 changes of one decision were predicted: no other makes the step shorter by 1 % or more.</source>
+        <translation>预测了 %1 个单项改变：没有其他改变能让一步缩短 1 % 以上。</translation>
+    </message>
+    <message>
+        <source>%1 changes of one decision were predicted: these help most.</source>
+        <translation>预测了 %1 个单项改变：这些最有帮助。</translation>
+    </message>
+    <message>
+        <source>Several decisions together: the tuning wall&apos;s search has %1 plans.</source>
+        <translation>同时改变多项：调优墙的搜索有 %1 个计划。</translation>
+    </message>
+    <message>
+        <source>No operator of this trace says how much it computes: without FLOPs there is no roofline.</source>
+        <translation>此轨迹中没有算子说明其计算量：没有 FLOPs 就没有屋顶线。</translation>
+    </message>
+    <message>
+        <source>operators by time, bytes unknown</source>
+        <translation>按时间排列的算子，字节未知</translation>
+    </message>
+    <message>
+        <source>%1 operators by time, bytes unknown</source>
+        <translation>按时间排列的 %1 个算子，字节未知</translation>
     </message>
 </context>
 <context>
@@ -3591,10 +3698,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>(p − 1) / (v m + p − 1)，每级 v 块</translation>
     </message>
     <message>
-        <source>(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W)), with the mean forward, input-gradient and weight-gradient times of this step</source>
-        <translation>(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W))，取此步前向、输入梯度和权重梯度的平均时间</translation>
-    </message>
-    <message>
         <source>Step</source>
         <translation>步</translation>
     </message>
@@ -3858,6 +3961,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>ideal of %1 equal stages, %2 micro-batches</source>
         <translation>%1 个相同流水级、%2 个微批次的理想值</translation>
     </message>
+    <message>
+        <source>(p − 1)(F + B − S) / (m (F + B + W) + (p − 1)(F + B − S)), with the mean forward, input-gradient and weight-gradient times F, B and W of this step and S, the shortest of the three</source>
+        <translation>(p − 1)(F + B − S) / (m (F + B + W) + (p − 1)(F + B − S))，F、B、W 为此步前向、输入梯度与权重梯度的平均时间，S 为三者中最短的</translation>
+    </message>
 </context>
 <context>
     <name>PlanLines</name>
@@ -4048,12 +4155,101 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>Between %1 and %2; most of it goes to %3.</source>
         <translation>介于 %1 与 %2 之间；大部分用于%3。</translation>
     </message>
+    <message>
+        <source>Predicted before it was recorded: %1 (%2).</source>
+        <translation>录制之前的预测：%1（%2）。</translation>
+    </message>
+    <message>
+        <source>sliders</source>
+        <translation>滑块</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionStrip</name>
+    <message>
+        <source>outside of the network</source>
+        <translation>网络之外</translation>
+    </message>
+    <message>
+        <source>sending</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>receiving</source>
+        <translation>接收</translation>
+    </message>
+    <message>
+        <source>waiting for a neighbour</source>
+        <translation>等待相邻阶段</translation>
+    </message>
+    <message>
+        <source>waiting for the other stages</source>
+        <translation>等待其他阶段</translation>
+    </message>
 </context>
 <context>
     <name>QObject</name>
     <message>
         <source>choose a folder that can be written to</source>
         <translation>请选择可写入的文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>QueryPanel</name>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Ask</source>
+        <translation>查询</translation>
+    </message>
+    <message>
+        <source>Examples</source>
+        <translation>示例</translation>
+    </message>
+    <message>
+        <source>operators that take most time</source>
+        <translation>最耗时的算子</translation>
+    </message>
+    <message>
+        <source>where each rank&apos;s steps went</source>
+        <translation>各 rank 的步时间花在哪里</translation>
+    </message>
+    <message>
+        <source>time by layer and phase</source>
+        <translation>按层和阶段统计时间</translation>
+    </message>
+    <message>
+        <source>who waits in which collective</source>
+        <translation>谁在哪个集合通信中等待</translation>
+    </message>
+    <message>
+        <source>largest buffers</source>
+        <translation>最大的缓冲区</translation>
+    </message>
+    <message>
+        <source>Insert a table</source>
+        <translation>插入表名</translation>
+    </message>
+    <message>
+        <source>Asks the trace&apos;s file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes.</source>
+        <translation>查询跟踪文件，只读（Ctrl+回车）。时间单位为纳秒，大小单位为字节。</translation>
+    </message>
+    <message>
+        <source>SQL query</source>
+        <translation>SQL 查询</translation>
+    </message>
+    <message>
+        <source>One SELECT over the tables and views of the trace file; the manual lists their columns</source>
+        <translation>对跟踪文件的表和视图执行一条 SELECT；各列见手册</translation>
+    </message>
+</context>
+<context>
+    <name>QueryTableModel</name>
+    <message>
+        <source>(packed, %1)</source>
+        <translation>（压缩数据，%1）</translation>
     </message>
 </context>
 <context>
@@ -4777,6 +4973,10 @@ Traces recorded by Fourwalls have them; in PyTorch, call the profiler&apos;s ste
         <translation>此跟踪在 rank %1 上没有标记训练步。
 Fourwalls 录制的跟踪都有标记；在 PyTorch 中，请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
+    <message>
+        <source>predicted: %1</source>
+        <translation>预测：%1</translation>
+    </message>
 </context>
 <context>
     <name>StragglersPage</name>
@@ -4960,6 +5160,34 @@ arrivals: %3</source>
     <message>
         <source>Next table</source>
         <translation>下一个表</translation>
+    </message>
+    <message>
+        <source>asking…</source>
+        <translation>正在查询…</translation>
+    </message>
+    <message>
+        <source>SQL over the tables of the trace file; nothing can be changed</source>
+        <translation>用 SQL 查询跟踪文件的表；不会改动任何内容</translation>
+    </message>
+    <message>
+        <source>the first %1 rows; there are more (%2)</source>
+        <translation>前 %1 行，还有更多（%2）</translation>
+    </message>
+    <message>
+        <source>%1 rows (%2)</source>
+        <translation>%1 行（%2）</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>SQL</source>
+        <translation>SQL</translation>
+    </message>
+    <message>
+        <source>SQL query</source>
+        <translation>SQL 查询</translation>
     </message>
 </context>
 <context>
@@ -5755,10 +5983,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>没有计划能把此网络和批量分到这么多设备上</translation>
     </message>
     <message>
-        <source>no plan</source>
-        <translation>没有计划</translation>
-    </message>
-    <message>
         <source>this run (predicted)</source>
         <translation>本次运行（预测）</translation>
     </message>
@@ -5891,6 +6115,14 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>Tuning: the chosen plan into the sliders</source>
         <translation>调优：将所选计划载入滑块</translation>
+    </message>
+    <message>
+        <source>no plan that fits lies inside all brushes</source>
+        <translation>放得下的计划都在所选范围之外</translation>
+    </message>
+    <message>
+        <source>no plan fits among those searched so far</source>
+        <translation>目前搜索过的计划都放不下</translation>
     </message>
 </context>
 <context>
@@ -6249,6 +6481,17 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>backward</source>
         <translation>反向</translation>
+    </message>
+</context>
+<context>
+    <name>WallCard</name>
+    <message>
+        <source>binds</source>
+        <translation>起限制作用</translation>
+    </message>
+    <message>
+        <source>binds: %1</source>
+        <translation>起限制作用：%1</translation>
     </message>
 </context>
 <context>
@@ -6665,10 +6908,6 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <translation>网络架构（预设）</translation>
     </message>
     <message>
-        <source>Devices, nodes and links, as a preset</source>
-        <translation>设备、节点与链路（预设）</translation>
-    </message>
-    <message>
         <source>What fuses, overlaps and keeps what: a named, versioned preset</source>
         <translation>融合、重叠与保留的方式：具名且带版本的预设</translation>
     </message>
@@ -6735,6 +6974,14 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>Start from these</source>
         <translation>由此开始</translation>
+    </message>
+    <message>
+        <source>From a file…</source>
+        <translation>来自文件…</translation>
+    </message>
+    <message>
+        <source>Devices, nodes and links: a preset, or a file such as &apos;fourwalls-cli calibrate&apos; writes</source>
+        <translation>设备、节点和链路：预设，或“fourwalls-cli calibrate”写出的文件</translation>
     </message>
 </context>
 <context>

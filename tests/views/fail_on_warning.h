@@ -36,7 +36,7 @@ private:
 
     static void handle(QtMsgType type, const QMessageLogContext&, const QString& message)
     {
-        const bool aboutDisplay = message.contains(QLatin1String("propagateSizeHints")) ||
+        const bool aboutDisplay = message.startsWith(QLatin1String("This plugin does not support")) ||
                                   message.contains(QLatin1String("XDG_RUNTIME_DIR"));
         if (type != QtDebugMsg && type != QtInfoMsg && !aboutDisplay) collected().append(message);
     }

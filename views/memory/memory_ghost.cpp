@@ -33,7 +33,7 @@ std::vector<MemorySample> predictedCurve(const cost::PredictedStep& predicted, i
     bytesOf(still, MemoryCategory::Weights) = rounded(terms.weights);
     bytesOf(still, MemoryCategory::Gradients) = rounded(terms.gradients);
     bytesOf(still, MemoryCategory::OptimizerState) = rounded(terms.optimizer);
-    bytesOf(still, MemoryCategory::CommBuffers) = rounded(terms.communication);
+    bytesOf(still, MemoryCategory::CommBuffers) = rounded(terms.communication) + rounded(terms.library);
     bytesOf(still, MemoryCategory::Other) = rounded(terms.context) + rounded(terms.slack);
     curve.reserve(stages[index].memory.size() + 1);
     curve.push_back(still);

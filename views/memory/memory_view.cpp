@@ -356,12 +356,14 @@ void MemoryView::askFit()
                                                                : whatIf()->recorded();
     if (!session() || !spec)
         return m_fitCard->setFit(nullptr, tr("The trace does not say what ran; open the What-if sliders and choose it."));
+    const auto calibration = whatIf()->calibrationOf(*spec);
     std::string key = toJson(*spec);
-    if (key == m_fitKey) return;
+    if (key == m_fitKey && calibration == m_fitCalibration) return;
     m_fitKey = std::move(key);
+    m_fitCalibration = calibration;
     session()->ask<MemoryFit>(
         this, "fit",
-        [spec = *spec, calibration = whatIf()->calibration()](TraceQuery&, std::stop_token stop) {
+        [spec = *spec, calibration](TraceQuery&, std::stop_token stop) {
             return computeMemoryFit(spec, calibration, stop);
         },
         [this, asked = session()](const Answer<MemoryFit>& answer) {

@@ -2,6 +2,7 @@
 // The memory wall of one rank: the curve under the capacity, what the peak is made of, and every buffer.
 #pragma once
 
+#include "model/spec/calibration.h"
 #include "views/memory/memory_questions.h"
 #include "views/view.h"
 
@@ -124,6 +125,7 @@ private:
     MemoryFitCard* m_fitCard = nullptr;
     QSplitter* m_tables = nullptr;
     std::string m_fitKey; ///< the spec that was asked for or is shown
+    std::shared_ptr<const Calibration> m_fitCalibration; ///< and the rates that it was asked for with
 
     std::shared_ptr<const MemoryFacts> m_facts;
     std::shared_ptr<const MemoryPicture> m_picture;

@@ -158,8 +158,31 @@ void StepsPlot::rebuild()
         else
             fit();
         showCursor();
+        showPrediction();
     }
     draw();
+}
+
+void StepsPlot::setPrediction(std::optional<Duration> time)
+{
+    if (time == m_prediction) return;
+    m_prediction = time;
+    showPrediction();
+    draw();
+}
+
+void StepsPlot::showPrediction()
+{
+    for (Series& series : m_series) {
+        if (!series.predicted) continue;
+        series.predicted->setVisible(m_prediction.has_value());
+        if (m_prediction) {
+            const double value = static_cast<double>(m_prediction->ns) / series.unit;
+            series.predicted->point1->setCoords(0, value);
+            series.predicted->point2->setCoords(1, value);
+        }
+        fitValues(series);
+    }
 }
 
 void StepsPlot::addSeries(Series series, int place)
@@ -190,7 +213,19 @@ void StepsPlot::addSeries(Series series, int place)
 
     addWarmupBands(series);
     addData(series);
-    if (series.unit != 1) addMedian(series);
+    if (series.unit != 1) {
+        addMedian(series);
+        auto* line = new QCPItemStraightLine(m_plot);
+        for (QCPItemPosition* position : {line->point1, line->point2}) {
+            position->setAxes(x, y);
+            position->setAxisRect(series.rect);
+        }
+        line->setClipAxisRect(series.rect);
+        QPen pen(t.prediction, 2);
+        pen.setDashPattern({5, 3});
+        line->setPen(pen);
+        series.predicted = line;
+    }
     const auto marker = [&](const QPen& pen) {
         auto* line = new QCPItemLine(m_plot);
         for (QCPItemPosition* position : {line->start, line->end}) {
@@ -237,12 +272,18 @@ void StepsPlot::addData(Series& series)
         hollow->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(t.text, 1.4), QBrush(t.card), 6));
         hollow->setData(warmSteps, warmValues, true);
     }
+    fitValues(series);
+}
+
+void StepsPlot::fitValues(const Series& series)
+{
     bool found = false;
     QCPRange range = series.line->getValueRange(found);
     if (!found) range = QCPRange(0, 1);
+    if (series.predicted && m_prediction) range.expand(static_cast<double>(m_prediction->ns) / series.unit);
     const double room =
         range.size() > 0 ? range.size() * kAxisRoom : std::max(std::abs(range.center()) * kAxisRoom, 1e-12);
-    y->setRange(range.lower - room, range.upper + room);
+    series.rect->axis(QCPAxis::atLeft)->setRange(range.lower - room, range.upper + room);
 }
 
 void StepsPlot::addWarmupBands(const Series& series)

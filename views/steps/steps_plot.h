@@ -15,6 +15,7 @@
 class QCPAxisRect;
 class QCPGraph;
 class QCPItemLine;
+class QCPItemStraightLine;
 class QCPMarginGroup;
 class QCPTextElement;
 class QCustomPlot;
@@ -29,6 +30,9 @@ public:
     /// Null or empty: nothing is drawn. Series without any value get no plot.
     void setTable(std::shared_ptr<const StepTable> table);
     void setSelected(std::optional<StepIndex> step);
+    /// The predicted time of a step, as a dashed line over the recorded times; absent: none.
+    void setPrediction(std::optional<Duration> time);
+    std::optional<Duration> prediction() const { return m_prediction; }
     /// The step under the pointer here or in another view.
     void setHovered(std::optional<StepIndex> step);
     void retranslate();
@@ -65,6 +69,7 @@ private:
         QCPTextElement* heading = nullptr;
         QCPGraph* line = nullptr;
         QCPItemLine *cursor = nullptr, *selected = nullptr;
+        QCPItemStraightLine* predicted = nullptr; ///< of step times only
     };
 
     void rebuild();
@@ -74,6 +79,8 @@ private:
     void addData(Series& series);
     void addWarmupBands(const Series& series);
     void addMedian(const Series& series);
+    void showPrediction();
+    void fitValues(const Series& series);
     void showCursor();
     void showRange(double low, double high);
     std::optional<StepIndex> stepAt(QPointF where) const;
@@ -84,6 +91,7 @@ private:
     std::vector<Series> m_series;
     std::array<QCPMarginGroup*, 2> m_margins{}; ///< of the two columns
     std::optional<StepIndex> m_selected, m_hovered;
+    std::optional<Duration> m_prediction;
     QPointF m_pressed;
     bool m_dragged = false;
 };

@@ -5,6 +5,8 @@
 #include "views/plot_card.h"
 #include "views/plot_table.h"
 #include "views/steps/steps_plot.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/what_if.h"
 
 #include <QAction>
 #include <QHeaderView>
@@ -173,6 +175,35 @@ void StepsView::showTable()
     update();
 }
 
+void StepsView::predictionChanged()
+{
+    showPrediction();
+}
+
+void StepsView::stepChanged()
+{
+    showPrediction();
+}
+
+void StepsView::showPrediction()
+{
+    const auto step = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    constexpr double kLongest = 1e9; // that a duration is drawn for [s]
+    std::optional<Duration> predicted;
+    if (step && step->step.seconds < kLongest) predicted = Duration::fromSeconds(step->step.seconds);
+    m_plot->setPrediction(m_data ? predicted : std::nullopt);
+    std::vector<PlotLegend::Entry> marks{{PlotLegend::Mark::Area, currentTheme().raised, tr("warm-up, not measured")},
+                                         {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}};
+    if (predicted) {
+        QString text = tr("predicted: %1").arg(formatDuration(*predicted, 3));
+        const std::optional<Duration> median = m_data ? m_data->medianTime() : std::nullopt;
+        if (median && median->ns > 0)
+            text += QStringLiteral(" (%1)").arg(formatChange(static_cast<double>(predicted->ns) / static_cast<double>(median->ns) - 1));
+        marks.insert(marks.begin(), {PlotLegend::Mark::Dashed, currentTheme().prediction, text + guessedNote(whatIf())});
+    }
+    m_marks->setEntries(std::move(marks));
+}
+
 void StepsView::hideEmptyColumns()
 {
     // A column of dashes or of nothing but zeros says nothing. Compute and idle stay: they are the answer.
@@ -195,8 +226,7 @@ void StepsView::showFigures()
     }
     legend.push_back({PlotLegend::Mark::Hatch, {}, tr("bubble and idle")});
     m_legend->setEntries(std::move(legend));
-    m_marks->setEntries({{PlotLegend::Mark::Area, currentTheme().raised, tr("warm-up, not measured")},
-                         {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}});
+    showPrediction();
     if (!m_data || m_data->rows.empty()) return m_figures->setFigures({});
 
     const auto& rows = m_data->rows;

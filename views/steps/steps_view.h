@@ -38,6 +38,8 @@ protected:
     void traceChanged() override;
     void themeChanged() override;
     void languageChanged() override;
+    void predictionChanged() override;
+    void stepChanged() override;
     void paintEvent(QPaintEvent* event) override;
 
 private:
@@ -47,6 +49,7 @@ private:
     void askTable();
     void showTable();
     void showFigures();
+    void showPrediction();
     void hideEmptyColumns();
     void chooseStep(StepIndex step);
     void openOnTimeline(StepIndex step);

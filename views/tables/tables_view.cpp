@@ -4,6 +4,7 @@
 
 #include "views/plot_card.h"
 #include "views/plot_table.h"
+#include "views/tables/query_panel.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -27,8 +28,9 @@ constexpr int kRowsMeasured = 60;   ///< that decide a column's width
 
 TablesView::TablesView(QWidget* parent)
     : View(parent), m_model(new TraceTableModel(this)), m_sorted(new QSortFilterProxyModel(this)),
-      m_card(new PlotCard(this)), m_kinds(new QComboBox(m_card)), m_filter(new QLineEdit(m_card)),
-      m_table(new QTableView(m_card)), m_settle(new QTimer(this)), m_next(new QAction(this))
+      m_answer(new QueryTableModel(this)), m_card(new PlotCard(this)), m_query(new QueryPanel(m_card)),
+      m_kinds(new QComboBox(m_card)), m_filter(new QLineEdit(m_card)), m_table(new QTableView(m_card)),
+      m_settle(new QTimer(this)), m_next(new QAction(this)), m_sql(new QAction(this))
 {
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(kExactRole);
@@ -38,11 +40,14 @@ TablesView::TablesView(QWidget* parent)
     prepareTable(*m_table);
     m_table->sortByColumn(-1, Qt::AscendingOrder);
     m_table->horizontalHeader()->setStretchLastSection(true);
-    m_kinds->setMaxVisibleItems(kTableKindCount);
+    m_kinds->setMaxVisibleItems(kTableKindCount + 1);
     m_filter->setClearButtonEnabled(true);
     m_filter->setMaximumWidth(260);
     m_card->addControl(m_kinds);
     m_card->addControl(m_filter);
+    m_card->addContent(m_query);
+    m_query->setFixedHeight(m_query->sizeHint().height());
+    m_query->hide();
     m_card->addContent(m_table, 1);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kGap, kGap, kGap, kGap);
@@ -52,7 +57,14 @@ TablesView::TablesView(QWidget* parent)
     m_settle->setInterval(kSettleMs);
 
     connect(m_settle, &QTimer::timeout, this, &TablesView::ask);
-    connect(m_kinds, &QComboBox::activated, this, [this](int index) { showTable(static_cast<TableKind>(index)); });
+    connect(m_kinds, &QComboBox::activated, this, [this](int index) {
+        if (index == kTableKindCount)
+            showQuery();
+        else
+            showTable(static_cast<TableKind>(index));
+    });
+    connect(m_query, &QueryPanel::askRequested, this, &TablesView::askQuery);
+    connect(m_query, &QueryPanel::stopRequested, this, &TablesView::stopQuery);
     connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
         m_sorted->setFilterFixedString(text);
         describe();
@@ -61,7 +73,7 @@ TablesView::TablesView(QWidget* parent)
     connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
         const TraceTable* table = m_model->table();
         const QModelIndex source = m_sorted->mapToSource(index);
-        if (!table || !selection() || !source.isValid()) return;
+        if (m_isQuery || !table || !selection() || !source.isValid()) return;
         const auto& row = table->rows[static_cast<std::size_t>(source.row())];
         std::optional<qlonglong> begin, length;
         for (std::size_t i = 0; i < table->columns.size(); ++i) {
@@ -80,6 +92,14 @@ TablesView::TablesView(QWidget* parent)
     connect(m_next, &QAction::triggered, this,
             [this] { showTable(static_cast<TableKind>((static_cast<int>(m_kind) + 1) % kTableKindCount)); });
     addAction(m_next);
+    m_sql->setObjectName(QStringLiteral("tables.sql"));
+    m_sql->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Up));
+    m_sql->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(m_sql, &QAction::triggered, this, [this] {
+        showQuery();
+        m_query->edit().setFocus();
+    });
+    addAction(m_sql);
     retranslate();
 }
 
@@ -87,6 +107,10 @@ void TablesView::traceChanged()
 {
     m_failed = false;
     m_problem.clear();
+    m_queryProblem.clear();
+    m_asking = false;
+    m_query->setRunning(false);
+    m_answer->setRows(nullptr);
     m_model->setTable(nullptr);
     if (session()) {
         connect(session(), &TraceSession::failed, this, [this](const Error& error) {
@@ -100,10 +124,10 @@ void TablesView::traceChanged()
         m_model->setByteUnit(selection()->byteUnit());
         connect(selection(), &Selection::byteUnitChanged, this, [this] { m_model->setByteUnit(selection()->byteUnit()); });
         connect(selection(), &Selection::rangeChanged, this, [this] {
-            if (followsRange(m_kind)) m_settle->start();
+            if (!m_isQuery && followsRange(m_kind)) m_settle->start();
         });
         connect(selection(), &Selection::rankChanged, this, [this] {
-            if (followsRank(m_kind)) ask();
+            if (!m_isQuery && followsRank(m_kind)) ask();
         });
     }
     ask();
@@ -113,7 +137,83 @@ void TablesView::showTable(TableKind kind)
 {
     m_kind = kind;
     m_kinds->setCurrentIndex(static_cast<int>(kind));
+    setQuery(false);
     ask();
+}
+
+void TablesView::setQuery(bool shown)
+{
+    if (m_isQuery == shown) return;
+    m_isQuery = shown;
+    m_query->setVisible(shown);
+    // Rows of an answer come in the order that was asked for.
+    m_table->sortByColumn(-1, Qt::AscendingOrder);
+    m_sorted->setSourceModel(shown ? static_cast<QAbstractItemModel*>(m_answer) : m_model);
+    m_table->setToolTip(shown ? QString() : tr("Double click: show it in the timeline"));
+    widen();
+}
+
+void TablesView::showQuery(const QString& sql)
+{
+    m_kinds->setCurrentIndex(kTableKindCount);
+    setQuery(true);
+    if (!sql.isEmpty()) {
+        m_query->setText(sql);
+        askQuery(sql);
+    }
+    describe();
+}
+
+void TablesView::askQuery(const QString& sql)
+{
+    if (!session() || !session()->isOpen()) return describe();
+    UserQuery query;
+    query.text = sql.toStdString();
+    m_asking = true;
+    m_queryProblem.clear();
+    m_query->setRunning(true);
+    session()->ask<UserRows>(
+        this, "sql", [query](TraceQuery& trace, std::stop_token stop) { return trace.userQuery(query, stop); },
+        [this](const Answer<UserRows>& answer) {
+            m_asking = false;
+            m_query->setRunning(false);
+            m_queryProblem = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            // What is wrong with a query says nothing against the last answer: it stays until there is another.
+            if (answer.ok()) {
+                m_answer->setRows(answer.value);
+                if (m_isQuery) {
+                    m_table->sortByColumn(-1, Qt::AscendingOrder);
+                    widen();
+                }
+            }
+            describe();
+            update();
+        },
+        Urgency::Background);
+    describe();
+}
+
+void TablesView::stopQuery()
+{
+    if (!m_asking || !session()) return;
+    session()->cancel(this, "sql");
+    m_asking = false;
+    m_query->setRunning(false);
+    m_queryProblem = tr("stopped");
+    describe();
+}
+
+QString TablesView::queryState() const
+{
+    if (m_asking) return tr("asking…");
+    if (!m_queryProblem.isEmpty()) return m_queryProblem;
+    const UserRows* rows = m_answer->rows();
+    if (!rows) return tr("SQL over the tables of the trace file; nothing can be changed");
+    const QString time = formatDuration(Duration::fromSeconds(rows->seconds), 2);
+    if (m_sorted->rowCount() < m_answer->rowCount())
+        return tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_answer->rowCount()));
+    if (rows->limited) return tr("the first %1 rows; there are more (%2)").arg(formatCount(m_answer->rowCount()), time);
+    return tr("%1 rows (%2)").arg(formatCount(m_answer->rowCount()), time);
 }
 
 void TablesView::ask()
@@ -132,7 +232,7 @@ void TablesView::ask()
             const bool other = !m_model->table() || !answer.ok() || m_model->table()->kind != answer->kind;
             m_problem = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
             m_model->setTable(answer.value);
-            if (other) {
+            if (other && !m_isQuery) {
                 m_table->sortByColumn(-1, Qt::AscendingOrder);
                 widen();
             }
@@ -157,6 +257,11 @@ void TablesView::widen()
 
 void TablesView::describe()
 {
+    if (m_isQuery) {
+        m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
+        m_card->finding().setText(queryState());
+        return;
+    }
     const TraceTable* table = m_model->table();
     QString text;
     if (!m_problem.isEmpty()) text = m_problem;
@@ -179,7 +284,7 @@ void TablesView::describe()
 bool TablesView::showsFinalData() const
 {
     if (!session() || m_failed) return true;
-    return session()->isOpen() && !m_waiting && !m_settle->isActive();
+    return session()->isOpen() && !m_waiting && !m_asking && !m_settle->isActive();
 }
 
 QString TablesView::emptyReason() const
@@ -188,7 +293,10 @@ QString TablesView::emptyReason() const
     return m_failed ? m_problem : QString();
 }
 
-QString TablesView::tableAsCsv() const { return m_model->table() ? csvOf(*m_sorted) : QString(); }
+QString TablesView::tableAsCsv() const
+{
+    return (m_isQuery ? m_answer->rows() != nullptr : m_model->table() != nullptr) ? csvOf(*m_sorted) : QString();
+}
 
 void TablesView::languageChanged() { retranslate(); }
 
@@ -197,12 +305,15 @@ void TablesView::retranslate()
     m_card->title().setText(tr("Tables"));
     m_kinds->clear();
     for (int kind = 0; kind < kTableKindCount; ++kind) m_kinds->addItem(tableTitle(static_cast<TableKind>(kind)));
-    m_kinds->setCurrentIndex(static_cast<int>(m_kind));
+    m_kinds->addItem(tr("SQL"));
+    m_kinds->setCurrentIndex(m_isQuery ? kTableKindCount : static_cast<int>(m_kind));
+    m_query->retranslate();
+    m_sql->setText(tr("SQL query"));
     m_kinds->setAccessibleName(tr("Table"));
     m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Filter the rows"));
     m_table->setAccessibleName(tr("Rows"));
-    m_table->setToolTip(tr("Double click: show it in the timeline"));
+    m_table->setToolTip(m_isQuery ? QString() : tr("Double click: show it in the timeline"));
     m_next->setText(tr("Next table"));
     m_model->retranslate();
     if (m_model->table()) widen();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every table of the trace: sort, filter, copy, export. Rows of slices, collectives, allocations, counters and events
-// are those of the visible range.
+// are those of the visible range. And a box for SQL of one's own.
 #pragma once
 
+#include "views/tables/query_table.h"
 #include "views/tables/trace_table_model.h"
 #include "views/view.h"
 
@@ -16,6 +17,7 @@ class QTimer;
 namespace fourwalls::views {
 
 class PlotCard;
+class QueryPanel;
 
 class TablesView : public View {
     Q_OBJECT
@@ -30,6 +32,11 @@ public:
 
     TableKind kind() const { return m_kind; }
     void showTable(TableKind kind);
+    /// Shows the box for SQL and, unless it is empty, asks that.
+    void showQuery(const QString& sql = {});
+    bool showsQuery() const { return m_isQuery; }
+    QueryPanel& queryPanel() { return *m_query; }
+    QueryTableModel& queryModel() { return *m_answer; }
     TraceTableModel& model() { return *m_model; }
     QTableView& table() { return *m_table; }
     QLineEdit& filter() { return *m_filter; }
@@ -41,6 +48,10 @@ protected:
 
 private:
     void ask();
+    void askQuery(const QString& sql);
+    void stopQuery();
+    void setQuery(bool shown);
+    QString queryState() const;
     void retranslate();
     void describe();
     void widen();
@@ -48,14 +59,17 @@ private:
     TableKind m_kind = TableKind::Operators;
     TraceTableModel* m_model;
     QSortFilterProxyModel* m_sorted;
+    QueryTableModel* m_answer;
     PlotCard* m_card;
+    QueryPanel* m_query;
     QComboBox* m_kinds;
     QLineEdit* m_filter;
     QTableView* m_table;
     QTimer* m_settle;  ///< while the range moves, nothing is read
-    QAction* m_next;
+    QAction *m_next, *m_sql;
     bool m_waiting = false, m_failed = false;
-    QString m_problem;
+    bool m_isQuery = false, m_asking = false; ///< the box for SQL is shown; its answer is outstanding
+    QString m_problem, m_queryProblem;
 };
 
 } // namespace fourwalls::views

@@ -3,6 +3,7 @@
 #include "views/timeline/timeline_canvas.h"
 
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/prediction_strip.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -27,7 +28,8 @@ constexpr int kHoldMs = 12;
 }
 
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
-    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)), m_strip(new MemoryStrip(this)), m_hold(new QTimer(this))
+    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)),
+      m_prediction(std::make_unique<PredictionStrip>()), m_strip(new MemoryStrip(this)), m_hold(new QTimer(this))
 {
     m_hold->setSingleShot(true);
     m_hold->setTimerType(Qt::PreciseTimer);
@@ -50,6 +52,8 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
         invalidate();
     });
 }
+
+TimelineCanvas::~TimelineCanvas() = default;
 
 void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole)
 {
@@ -83,14 +87,34 @@ void TimelineCanvas::setEmptyReason(const QString& reason)
 QRect TimelineCanvas::plotRect() const
 {
     return {kLabelWidth, kAxisHeight, std::max(1, width() - kLabelWidth - kScrollBarWidth),
-            std::max(1, height() - kAxisHeight - m_stripHeight)};
+            std::max(1, height() - kAxisHeight - m_stripHeight - m_prediction->height())};
+}
+
+QRect TimelineCanvas::predictionRect() const
+{
+    if (!m_prediction->isShown()) return {};
+    const QRect plot = plotRect();
+    return {plot.left(), plot.bottom() + 1, plot.width(), m_prediction->height()};
+}
+
+void TimelineCanvas::setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note)
+{
+    const int before = m_prediction->height();
+    m_predicted = std::move(prediction);
+    m_predictedStage = stage;
+    m_prediction->set(m_predicted, stage, m_steps);
+    m_prediction->setNote(note);
+    if (m_prediction->height() != before) return relayout();
+    if (before == 0) return;
+    m_labelsDirty = true;
+    invalidate();
 }
 
 QRect TimelineCanvas::stripRect() const
 {
     if (m_stripHeight <= 0) return {};
     const QRect plot = plotRect();
-    return {plot.left(), plot.bottom() + 1, plot.width(), m_stripHeight};
+    return {plot.left(), plot.bottom() + 1 + m_prediction->height(), plot.width(), m_stripHeight};
 }
 
 int TimelineCanvas::stripHeightFor(int available) const
@@ -110,7 +134,7 @@ void TimelineCanvas::setMemoryShown(bool shown)
 
 void TimelineCanvas::relayout()
 {
-    m_stripHeight = stripHeightFor(height() - kAxisHeight);
+    m_stripHeight = stripHeightFor(height() - kAxisHeight - m_prediction->height());
     const QRect plot = plotRect();
     m_hover = {};
     m_layout = layoutTimeline(m_tracks, m_arrangement, plot.height());
@@ -272,6 +296,7 @@ void TimelineCanvas::setCursor(std::optional<Instant> at)
 void TimelineCanvas::setSteps(std::shared_ptr<const StepSpans> steps)
 {
     m_steps = std::move(steps);
+    setPrediction(m_predicted, m_predictedStage, m_prediction->note());
     invalidate();
 }
 
@@ -332,7 +357,7 @@ TimelineHit TimelineCanvas::hitAt(QPointF position) const
     hit.onLabel = x < 0;
     if (!hit.row || hit.onLabel || !hit.row->track) return hit;
     const int inside = y - TimelineRenderer::topOf(*hit.row, m_layout, m_scroll);
-    hit.lane = std::clamp((inside - TimelineRow::kPadding) / std::max(1, hit.row->laneHeight), 0, hit.row->lanes - 1);
+    hit.lane = hit.row->laneAt(inside);
     const auto pieces = m_source.tiles().pieces(*hit.row->track, m_camera.range(), m_source.level());
     const auto lane = static_cast<std::size_t>(hit.lane);
     if (lane < pieces.lanes.size())
@@ -346,7 +371,7 @@ QRect TimelineCanvas::laneRect(TrackId track, int lane) const
     if (!row) return {};
     const QRect plot = plotRect();
     const int top = plot.top() + TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->laneTop(std::min(lane, row->lanes - 1));
-    const QRect rect(plot.left(), top, plot.width(), row->barHeight());
+    const QRect rect(plot.left(), top, plot.width(), row->barHeight(std::min(lane, row->lanes - 1)));
     const int visibleTop = plot.top() + (row->pinned ? 0 : m_layout.pinnedHeight);
     return rect.bottom() < visibleTop || rect.top() > plot.bottom() ? QRect() : rect;
 }
@@ -387,10 +412,16 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
             m_strip->render(m_camera, m_ticks, stripRect().size(), theme);
             if (!m_strip->complete()) m_quality = std::min(m_quality, FrameQuality::Coarse);
         }
+        if (m_prediction->isShown()) m_prediction->render(m_camera, predictionRect().size(), theme);
         m_dirty = false;
         if (m_pointer && m_drag == Drag::None) m_hover = hitAt(*m_pointer);
     }
     painter.drawImage(plot.topLeft(), m_renderer.image());
+    if (const QRect predicted = predictionRect(); !predicted.isEmpty()) {
+        painter.drawImage(predicted.topLeft(), m_prediction->image());
+        painter.setPen(theme.line);
+        painter.drawLine(predicted.left(), predicted.top(), width(), predicted.top());
+    }
     if (m_stripHeight > 0) {
         const QRect strip = stripRect();
         painter.drawImage(strip.topLeft(), m_strip->image());
@@ -416,6 +447,11 @@ void TimelineCanvas::renderLabels()
     const Theme& theme = currentTheme();
     m_labels.fill(theme.card.rgb());
     QPainter painter(&m_labels);
+    if (const QRect predicted = predictionRect(); !predicted.isEmpty()) {
+        m_prediction->paintLabels(painter, QRect(0, predicted.top(), predicted.left(), predicted.height()), theme);
+        painter.setPen(theme.line);
+        painter.drawLine(0, predicted.top(), predicted.left(), predicted.top());
+    }
     if (m_stripHeight > 0) {
         const QRect strip = stripRect();
         m_strip->paintLabels(painter, QRect(0, strip.top(), strip.left(), strip.height()), theme);

@@ -5,9 +5,11 @@
 
 #include "views/timeline/timeline_renderer.h"
 #include "views/view.h"
+#include "views/whatif/prediction.h"
 
 #include <QWidget>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,6 +19,7 @@ class QTimer;
 namespace fourwalls::views {
 
 class MemoryStrip;
+class PredictionStrip;
 
 /// What the pointer is on.
 struct TimelineHit {
@@ -31,6 +34,7 @@ class TimelineCanvas : public QWidget {
     Q_OBJECT
 public:
     TimelineCanvas(TimelineSource& source, QWidget* parent = nullptr);
+    ~TimelineCanvas() override;
 
     /// A new trace: its tracks, its whole range. Resets what the user arranged.
     void setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole);
@@ -74,6 +78,11 @@ public:
     QRect stripRect() const;
     MemoryStrip& memory() { return *m_strip; }
     void setMemoryShown(bool shown);
+    /// The predicted step over the recorded ones, between the rows and the memory strip; null: none.
+    void setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note);
+    const PredictionStrip& prediction() const { return *m_prediction; }
+    /// Where it is drawn; empty without one.
+    QRect predictionRect() const;
     /// The last bar drawing, without overlays.
     const TimelineRenderer& renderer() const { return m_renderer; }
 
@@ -143,6 +152,9 @@ private:
     std::vector<EventRecord> m_events;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
+    std::unique_ptr<PredictionStrip> m_prediction;
+    std::shared_ptr<const cost::PredictedStep> m_predicted;
+    int m_predictedStage = 0;
     MemoryStrip* m_strip;
     bool m_stripShown = true;
     int m_stripHeight = 0;

@@ -2,6 +2,7 @@
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
 #include "views/format.h"
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/prediction_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/words.h"
 
@@ -271,7 +272,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
 {
     const Theme& theme = currentTheme();
     const QRect plot = plotRect();
-    const QRect all = plot.united(stripRect());
+    const QRect all = plot.united(predictionRect()).united(stripRect());
     painter.save();
     painter.setClipRect(all);
     if (m_measured) paintMeasured(painter);
@@ -315,7 +316,7 @@ void TimelineCanvas::paintMeasured(QPainter& painter) const
     const double from = std::clamp(m_camera.xOf(m_measured->begin), -2.0, plot.width() + 2.0);
     const double to = std::clamp(m_camera.xOf(m_measured->end), -2.0, plot.width() + 2.0);
     if (to < 0 || from > plot.width()) return;
-    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from), plot.height() + m_stripHeight);
+    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from), plot.height() + m_prediction->height() + m_stripHeight);
     painter.fillRect(band, theme.selectionFill);
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(band.topLeft(), band.bottomLeft());
@@ -364,6 +365,7 @@ QStringList TimelineCanvas::hoverLines() const
 {
     QStringList lines;
     if (m_pointer && m_pointer->y() < plotRect().top()) return eventLines();
+    if (m_pointer && predictionRect().contains(m_pointer->toPoint())) return m_prediction->readout(m_hover.at);
     if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
     if (m_hover.onLabel && m_hover.row) {
         if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;

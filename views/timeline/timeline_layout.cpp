@@ -37,7 +37,10 @@ TimelineRow trackRow(const TrackView& track, double scale)
     row.track = track.id;
     row.lanes = std::clamp(track.lanes, 1, kMostLanes);
     row.laneHeight = static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale);
-    row.height = TimelineRow::kPadding + row.lanes * row.laneHeight + kRowGap;
+    // Below an exchange and its wait lie hops and transfers that overlap: their lanes are nearly empty.
+    constexpr int kFullCommLanes = 2;
+    if (track.info.kind == TrackKind::CommStream && row.lanes > kFullCommLanes) row.lowFrom = kFullCommLanes;
+    row.height = row.laneTop(row.lanes) + kRowGap;
     return row;
 }
 

@@ -5,6 +5,8 @@
 
 #include "model/trace/trace_query.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -32,13 +34,28 @@ struct TimelineRow {
     int laneHeight = 0;
     bool pinned = false;
 
+    /// Lanes from this one on are low: parts of what lies above them, few and short.
+    int lowFrom = std::numeric_limits<int>::max();
+
     static constexpr int kPadding = 2;
+    static constexpr int kLowLane = 7;
 
     int bottom() const { return top + height; }
-    /// Top of a lane's bar relative to the row's top.
-    int laneTop(int lane) const { return kPadding + lane * laneHeight; }
-    /// Height of the bars, without the gap below.
-    int barHeight() const { return laneHeight - (lanes > 1 ? 1 : 0); }
+    /// Top of a lane's bar relative to the row's top; of the lane after the last: where the bars end.
+    int laneTop(int lane) const
+    {
+        return kPadding + std::min(lane, lowFrom) * laneHeight + std::max(0, lane - std::min(lane, lowFrom)) * kLowLane;
+    }
+    /// Height of a lane's bars, without the gap below.
+    int barHeight(int lane) const { return laneTop(lane + 1) - laneTop(lane) - (lanes > 1 ? 1 : 0); }
+    /// The lane at a line of the row, the nearest one above and below the bars.
+    int laneAt(int line) const
+    {
+        const int full = std::min(lanes, lowFrom), inside = line - kPadding;
+        const int lane = inside < full * laneHeight ? inside / std::max(1, laneHeight)
+                                                    : full + (inside - full * laneHeight) / kLowLane;
+        return std::clamp(lane, 0, lanes - 1);
+    }
 };
 
 struct TimelineLayout {

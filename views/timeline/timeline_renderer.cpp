@@ -89,7 +89,7 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
     const int lanes = std::min(row.lanes, static_cast<int>(pieces.lanes.size()));
     for (int lane = 0; lane < lanes; ++lane) {
         const int laneTop = top + row.laneTop(lane);
-        const int height = row.barHeight();
+        const int height = row.barHeight(lane);
         if (laneTop >= frame.size.height() || laneTop + height <= 0) continue;
         m_bars.clear();
         m_geometry.build(pieces.lanes[static_cast<std::size_t>(lane)], map, frame.source->styles(), m_bars);

@@ -6,6 +6,8 @@
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/what_if.h"
 
 #include <QPainter>
 #include <QVBoxLayout>
@@ -120,6 +122,7 @@ void TimelineView::traceChanged()
     m_failed = false;
     m_openError.clear();
     m_steps = stepSpansOf({});
+    m_canvas->setPrediction(nullptr, 0, {});
     m_stepsRank.reset();
     m_collective.reset();
     m_contextOf.reset();
@@ -214,6 +217,7 @@ void TimelineView::readSteps()
             m_steps = answer.ok() ? *answer : stepSpansOf({});
             m_toolbar->setSteps(m_steps);
             m_canvas->setSteps(m_steps);
+            showPrediction();
             if (selection()) {
                 m_toolbar->showStep(selection()->step());
                 const StepSpan* step = selection()->step() ? stepNumbered(*m_steps, *selection()->step()) : nullptr;
@@ -222,6 +226,26 @@ void TimelineView::readSteps()
             showDetails();
         },
         Urgency::Background);
+}
+
+void TimelineView::predictionChanged()
+{
+    showPrediction();
+}
+
+void TimelineView::stepChanged()
+{
+    showPrediction();
+}
+
+void TimelineView::showPrediction()
+{
+    if (!session() || !session()->isOpen() || !selection()) return;
+    const auto predicted = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    const std::vector<RankInfo>& ranks = session()->info().header.ranks;
+    const auto rank = std::find_if(ranks.begin(), ranks.end(),
+                                   [&](const RankInfo& each) { return each.rank == selection()->rank(); });
+    m_canvas->setPrediction(predicted, rank == ranks.end() ? 0 : rank->pipelineStage, guessedNote(whatIf()));
 }
 
 void TimelineView::setVisibleRange(TimeRange range)
@@ -279,6 +303,7 @@ void TimelineView::themeChanged()
 void TimelineView::languageChanged()
 {
     retranslateActions();
+    showPrediction();
     showDetails();
     showEmptyState();
 }

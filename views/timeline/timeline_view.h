@@ -45,8 +45,11 @@ protected:
     void traceChanged() override;
     void themeChanged() override;
     void languageChanged() override;
+    void predictionChanged() override;
+    void stepChanged() override;
 
 private:
+    void showPrediction();
     void createActions();
     QAction* addViewAction(const char* name, const QList<QKeySequence>& keys, std::function<void()> run);
     void retranslateActions();

@@ -72,7 +72,7 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    return QRectF(rect()).adjusted(kSide, kTop, -kLabels, -kBottom);
+    return QRectF(rect()).adjusted(kSide, m_crowded ? 2 * kTop - 6 : kTop, -kLabels, -kBottom);
 }
 
 void PlanLines::chooseAxes()
@@ -82,6 +82,14 @@ void PlanLines::chooseAxes()
         const auto axis = static_cast<PlanAxis>(i);
         const auto [low, high] = m_cloud->limits(axis);
         if (high > low || axis == PlanAxis::Time || axis == PlanAxis::Memory) m_axes.push_back(axis);
+    }
+    // Names that would touch their neighbours' stand in two rows, in turn.
+    const QFontMetricsF metrics(fontOf(TextRole::Small));
+    constexpr double kApart = 8;
+    m_crowded = false;
+    for (std::size_t i = 1; i < m_axes.size(); ++i) {
+        const double half = (metrics.horizontalAdvance(name(m_axes[i - 1])) + metrics.horizontalAdvance(name(m_axes[i]))) / 2;
+        if (half + kApart > xOf(m_axes[i]) - xOf(m_axes[i - 1])) m_crowded = true;
     }
 }
 
@@ -188,7 +196,8 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
     }
     const auto [low, high] = m_cloud->limits(axis);
     painter.setPen(brush ? t.accent : t.text);
-    painter.drawText(QRectF(x - 46, 0, 92, kTop - 6), Qt::AlignCenter, name(axis));
+    const auto place = std::find(m_axes.begin(), m_axes.end(), axis) - m_axes.begin();
+    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kTop - 6 : 0, 92, kTop - 6), Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
     const auto label = [&](double value) {
         const QString shown = text(axis, value);

@@ -65,6 +65,7 @@ private:
     ByteUnit m_unit = ByteUnit::GB;
     QImage m_picture;
     bool m_valid = false;
+    bool m_crowded = false; ///< names stand in two rows
 };
 
 } // namespace fourwalls::views

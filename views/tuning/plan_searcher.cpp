@@ -11,12 +11,13 @@
 namespace fourwalls::views {
 
 struct PlanSearcher::Run {
-    std::stop_source stop;
+    std::stop_source stop, abandon;
     std::thread thread;
 
     ~Run()
     {
-        stop.request_stop();
+        // What it found is for nobody: the thread ends after the plan that it is pricing.
+        abandon.request_stop();
         if (thread.joinable()) thread.join();
     }
 };
@@ -47,6 +48,7 @@ void PlanSearcher::start(const RunSpec& spec, std::shared_ptr<const Calibration>
     // One core stays with the window.
     options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency() - 1));
     options.stop = m_run->stop.get_token();
+    options.abandon = m_run->abandon.get_token();
     options.limit = 50;
     options.progress = [this, post](const cost::SearchCounts& counts) { post([this, counts] { m_counts = counts; }); };
     options.priced = [this, post](std::span<const cost::SearchedPlan> plans) {
@@ -77,6 +79,14 @@ void PlanSearcher::start(const RunSpec& spec, std::shared_ptr<const Calibration>
 void PlanSearcher::stop()
 {
     if (m_run) m_run->stop.request_stop();
+}
+
+void PlanSearcher::abandon()
+{
+    ++m_number;
+    m_running = false;
+    m_counts = {};
+    if (m_run) m_run->abandon.request_stop();
 }
 
 } // namespace fourwalls::views

@@ -17,13 +17,16 @@ class PlanSearcher : public QObject {
     Q_OBJECT
 public:
     explicit PlanSearcher(QObject* parent = nullptr);
-    /// Stops the search and waits for its threads.
+    /// Abandons the search: waits for the plan that is being priced, not for the result.
     ~PlanSearcher() override;
 
-    /// Starts anew; a search under way is stopped. calibration: null for the published one. most: priced plans, 0: all.
+    /// Starts anew; a search under way is abandoned. calibration: null for the published one. most: priced plans, 0: all.
     void start(const RunSpec& spec, std::shared_ptr<const Calibration> calibration, int devices,
                cost::SearchObjective objective, std::int64_t most);
+    /// Ends the search early; `finished` follows with what was found.
     void stop();
+    /// Ends it without a result: nothing is emitted any more.
+    void abandon();
     bool isRunning() const { return m_running; }
     const cost::SearchCounts& counts() const { return m_counts; }
 

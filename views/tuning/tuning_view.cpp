@@ -63,7 +63,7 @@ std::optional<RunSpec> TuningView::base() const
 
 void TuningView::traceChanged()
 {
-    if (m_searcher) m_searcher->stop();
+    if (m_searcher) m_searcher->abandon();
     m_cloud.reset({});
     m_searched.reset();
     m_result.reset();
@@ -91,6 +91,11 @@ void TuningView::traceChanged()
 
 void TuningView::predictionChanged()
 {
+    // A spec whose plans could not be searched says nothing of the next one.
+    if (!m_error.isEmpty() && !isSameSpec(base(), m_searched)) {
+        m_error.clear();
+        m_searched.reset();
+    }
     m_content->setVisible(emptyReason().isEmpty());
     showMarks();
     startIfNeeded();
@@ -127,6 +132,7 @@ void TuningView::search(std::int64_t most)
     }
     m_searched = spec;
     m_error.clear();
+    m_content->show();
     m_result.reset();
     m_painted = false;
     m_cloud.reset(spec->plan);
@@ -142,7 +148,7 @@ void TuningView::search(std::int64_t most)
     if (searched.cluster.fabric == NodeFabric::Shared)
         searched.cluster.devicesPerNode = std::max(searched.cluster.devicesPerNode, m_devices->value());
     m_scatter->setCapacity(static_cast<double>(searched.cluster.device.memoryBytes));
-    m_searcher->start(searched, whatIf()->calibration(), m_devices->value(),
+    m_searcher->start(searched, whatIf()->calibrationOf(searched), m_devices->value(),
                       static_cast<cost::SearchObjective>(m_objective->currentData().toInt()), most);
     showGoodput();
     showState();
@@ -209,18 +215,22 @@ void TuningView::showState()
         text += tr(" (stopped early)");
     m_state->setText(text);
     QString finding;
-    if (m_model->rowCount() > 0 && m_model->row(0).feasible) {
+    const bool isGood = m_model->rowCount() > 0 && m_model->row(0).feasible;
+    if (isGood) {
         const PlanRow& best = m_model->row(0);
         finding = tr("best: %1, %2, %3").arg(formatDuration(Duration::fromSeconds(best.seconds), 3),
                                              formatBytes(best.bytes, selection() ? selection()->byteUnit() : ByteUnit::GB),
                                              planSummary(best.plan));
+    } else if (counts.feasible > 0) {
+        if (m_lines->brushes() != PlanBrushes{}) finding = tr("no plan that fits lies inside all brushes");
     } else if (!running && counts.evaluated > 0) {
-        finding = tr("no plan fits into the devices' memory");
+        finding = m_result && m_result->stopped ? tr("no plan fits among those searched so far")
+                                                : tr("no plan fits into the devices' memory");
     } else if (!running && m_result) {
         finding = tr("no plan divides this network and batch over so many devices");
     }
     m_planCard->finding().setText(finding);
-    m_planCard->finding().setTone(finding.startsWith(tr("no plan")) ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
+    m_planCard->finding().setTone(!isGood && !finding.isEmpty() ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
 }
 
 void TuningView::showMarks()

@@ -125,6 +125,7 @@ void TuningView::build()
     connect(m_lines, &PlanLines::brushesChanged, this, [this] {
         m_scatter->setBrushes(m_lines->brushes());
         fillTable();
+        showState();
     });
     connect(m_scatter, &PlanScatter::planClicked, this, &TuningView::choosePoint);
     connect(m_scatter, &PlanScatter::painted, this, [this] {

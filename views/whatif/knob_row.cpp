@@ -3,12 +3,14 @@
 #include "views/whatif/knob_row.h"
 
 #include "views/chrome/icon.h"
+#include "views/format.h"
 #include "views/theme.h"
 #include "views/whatif/plan_knobs.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLocale>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QSignalBlocker>
@@ -179,6 +181,13 @@ void KnobSlider::mouseReleaseEvent(QMouseEvent* event)
 
 void KnobSlider::keyPressEvent(QKeyEvent* event)
 {
+    const QString text = event->text();
+    const bool isDigit = text.size() == 1 && text[0].isDigit() && !(event->modifiers() & ~Qt::KeypadModifier);
+    if (isDigit || event->key() == Qt::Key_F2) {
+        end();
+        emit typingBegan(isDigit ? text : QString());
+        return event->accept();
+    }
     if (movesSlider(event->key())) begin();
     QSlider::keyPressEvent(event);
 }
@@ -208,10 +217,107 @@ void KnobSlider::focusOutEvent(QFocusEvent* event)
     end();
 }
 
+KnobValue::KnobValue(QWidget* parent) : QLineEdit(parent)
+{
+    setFrame(false);
+    setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    // Tab goes from slider to slider; digits typed over a slider come here.
+    setFocusPolicy(Qt::ClickFocus);
+    setContextMenuPolicy(Qt::NoContextMenu);
+    constexpr int kLongest = 20;
+    setMaxLength(kLongest);
+    setStyleSheet(QStringLiteral("QLineEdit { background: transparent; border: none; padding: 0px; min-height: 0px; }"
+                                 "QLineEdit:focus { border-bottom: 1px solid palette(highlight); }"));
+}
+
+void KnobValue::showValue(const QString& words, const QString& number)
+{
+    m_words = words;
+    m_number = number;
+    if (m_typing) return;
+    setText(words);
+    setCursorPosition(0);
+}
+
+void KnobValue::startTyping(const QString& text)
+{
+    setFocus(Qt::OtherFocusReason);
+    begin();
+    if (text.isEmpty()) return;
+    setText(text);
+    end(false);
+}
+
+void KnobValue::begin()
+{
+    if (m_typing) return;
+    m_typing = true;
+    setText(m_number);
+    selectAll();
+}
+
+void KnobValue::focusInEvent(QFocusEvent* event)
+{
+    QLineEdit::focusInEvent(event);
+    begin();
+}
+
+void KnobValue::focusOutEvent(QFocusEvent* event)
+{
+    QLineEdit::focusOutEvent(event);
+    if (event->reason() != Qt::PopupFocusReason) finish(true);
+}
+
+void KnobValue::keyPressEvent(QKeyEvent* event)
+{
+    const bool takes = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (!takes && event->key() != Qt::Key_Escape) return QLineEdit::keyPressEvent(event);
+    event->accept();
+    finish(takes);
+    emit left();
+}
+
+void KnobValue::finish(bool take)
+{
+    if (!m_typing) return;
+    m_typing = false;
+    const QString entered = text().trimmed();
+    const bool changed = take && !entered.isEmpty() && entered != m_number;
+    setText(m_words);
+    setCursorPosition(0);
+    deselect();
+    if (changed) emit typed(entered);
+}
+
+std::optional<double> typedNumber(const QString& text, double usualFactor)
+{
+    QString number, unit;
+    for (const QChar c : text) {
+        if (c.isSpace() || c == kThinSpace || c == QLatin1Char('_')) continue;
+        if (unit.isEmpty() && (c.isDigit() || c == QLatin1Char('.') || c == QLatin1Char(',')))
+            number += c == QLatin1Char(',') ? QLatin1Char('.') : c;
+        else
+            unit += c;
+    }
+    bool ok = false;
+    double value = QLocale::c().toDouble(number, &ok);
+    if (!ok || !std::isfinite(value)) return std::nullopt;
+    constexpr std::pair<char, double> kPrefixes[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
+    double factor = usualFactor;
+    if (!unit.isEmpty()) {
+        const auto* found = std::find_if(std::begin(kPrefixes), std::end(kPrefixes),
+                                         [&](const auto& each) { return unit[0] == QLatin1Char(each.first); });
+        if (found == std::end(kPrefixes)) return std::nullopt;
+        factor = found->second;
+    }
+    value *= factor;
+    return value;
+}
+
 KnobRow::KnobRow(bool lockable, QWidget* parent)
     : QWidget(parent)
     , m_name(new QLabel(this))
-    , m_value(new QLabel(this))
+    , m_value(new KnobValue(this))
     , m_slider(new KnobSlider(this))
 {
     auto* row = new QHBoxLayout(this);
@@ -221,7 +327,6 @@ KnobRow::KnobRow(bool lockable, QWidget* parent)
     m_name->setFont(fontOf(TextRole::Body));
     m_name->setBuddy(m_slider);
     m_value->setFixedWidth(kKnobValueWidth);
-    m_value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     QFont bold = fontOf(TextRole::Body);
     bold.setWeight(QFont::DemiBold);
     m_value->setFont(bold);
@@ -243,15 +348,37 @@ KnobRow::KnobRow(bool lockable, QWidget* parent)
     } else {
         row->addSpacing(26);
     }
-    connect(m_slider, &QSlider::valueChanged, this, [this] { m_value->setText(valueText()); });
+    connect(m_slider, &QSlider::valueChanged, this, [this] { writeValue(m_slider->chosen()); });
+    connect(m_slider, &KnobSlider::typingBegan, m_value, &KnobValue::startTyping);
+    connect(m_value, &KnobValue::left, m_slider, [this] { m_slider->setFocus(Qt::OtherFocusReason); });
+    connect(m_value, &KnobValue::typed, this, [this](const QString& text) {
+        if (const auto number = typedNumber(text, m_factor)) emit valueTyped(*number / m_scale);
+    });
+}
+
+void KnobRow::setTyping(double scale, double factor)
+{
+    m_scale = scale;
+    m_factor = factor;
+}
+
+void KnobRow::writeValue(double value)
+{
+    const QString words = m_format ? m_format(value) : QString::number(value);
+    m_value->showValue(words, QString::number(value * m_scale / m_factor, 'g', 12));
+    // A slider's own value is the number of its stop, which says nothing to who hears it.
+    m_slider->setAccessibleName(m_title + QStringLiteral(": ") + words);
 }
 
 void KnobRow::setName(const QString& name, const QString& explanation)
 {
     m_explanation = explanation;
     m_name->setText(m_name->fontMetrics().elidedText(name, Qt::ElideRight, kKnobNameWidth));
-    m_slider->setAccessibleName(name);
+    m_title = name;
+    writeValue(m_slider->chosen());
     m_slider->setAccessibleDescription(explanation);
+    m_value->setAccessibleName(tr("%1: type a value").arg(name));
+    m_value->setToolTip(tr("Click, or type a number over the slider; the nearest value that fits is taken"));
     setToolTip(explanation);
     if (!m_lock) return;
     m_lock->setAccessibleName(tr("Keep: %1").arg(name));
@@ -272,7 +399,7 @@ void KnobRow::setStops(std::vector<double> stops)
 void KnobRow::showValue(double value)
 {
     m_slider->showValue(value);
-    m_value->setText(m_format ? m_format(value) : QString::number(value));
+    writeValue(value);
 }
 
 void KnobRow::setRecorded(std::optional<double> value)
@@ -293,6 +420,7 @@ void KnobRow::setLocked(bool locked)
 void KnobRow::setBlocked(const QString& reason)
 {
     m_slider->setEnabled(reason.isEmpty());
+    m_value->setEnabled(reason.isEmpty());
     setToolTip(reason.isEmpty() ? m_explanation : m_explanation + QStringLiteral("\n") + reason);
 }
 

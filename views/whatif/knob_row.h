@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One slider of the What-if dock: its name, a slider that has only stops that fit, a green tick where the recording
-// stands, the value, and a lock.
+// stands, the value, which can also be typed, and a lock.
 #pragma once
 
+#include <QLineEdit>
 #include <QSlider>
 #include <QWidget>
 
@@ -38,6 +39,8 @@ signals:
     void gestureBegan();
     void valueChosen(double value);
     void gestureEnded();
+    /// A key that begins a number (or F2, then empty): the value is to be typed.
+    void typingBegan(const QString& text);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -63,6 +66,37 @@ private:
     QTimer* m_wheelRest; ///< the wheel's gesture ends when it rests
 };
 
+/// The value beside a slider: reads as a word, becomes a field for a number when it is clicked.
+class KnobValue : public QLineEdit {
+    Q_OBJECT
+public:
+    explicit KnobValue(QWidget* parent = nullptr);
+    /// How the value reads, and the number to start from when it is typed over.
+    void showValue(const QString& words, const QString& number);
+    /// Takes the focus with this text in place of the number; empty: with the number, selected.
+    void startTyping(const QString& text);
+
+signals:
+    void typed(const QString& text);
+    void left(); ///< by Return or Escape: the slider wants the focus back
+
+protected:
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    void begin();
+    void finish(bool take);
+
+    QString m_words, m_number;
+    bool m_typing = false;
+};
+
+/// "24", "1 024", "2k", "200 Gb/s": a typed number in its own unit, whatever unit follows its prefix. Absent for
+/// everything else. usualFactor: of a bare number (1e9 where values are gigabits).
+std::optional<double> typedNumber(const QString& text, double usualFactor = 1);
+
 class KnobRow : public QWidget {
     Q_OBJECT
 public:
@@ -72,6 +106,8 @@ public:
     void setName(const QString& name, const QString& explanation);
     /// How a value reads beside the slider.
     void setFormat(std::function<QString(double)> format) { m_format = std::move(format); }
+    /// How a value is typed: shown = value x scale in units of factor. Without: the plain number.
+    void setTyping(double scale, double factor);
     void setStops(std::vector<double> stops);
     void showValue(double value);
     void setRecorded(std::optional<double> value);
@@ -80,18 +116,25 @@ public:
     void setBlocked(const QString& reason);
 
     KnobSlider& slider() { return *m_slider; }
+    KnobValue& value() { return *m_value; }
     QToolButton* lock() { return m_lock; }
     QString valueText() const;
 
 signals:
     void lockToggled(bool locked);
+    /// A number was typed; it may be none of the stops.
+    void valueTyped(double value);
 
 private:
-    QLabel *m_name, *m_value;
+    void writeValue(double value);
+
+    QLabel* m_name;
+    KnobValue* m_value;
     KnobSlider* m_slider;
     QToolButton* m_lock = nullptr;
-    QString m_explanation;
+    QString m_title, m_explanation;
     std::function<QString(double)> m_format;
+    double m_scale = 1, m_factor = 1;
 };
 
 /// The words beside a slider have one width in all rows.

@@ -6,6 +6,7 @@
 #include "views/whatif/cost_words.h"
 #include "views/whatif/memory_bar.h"
 #include "views/whatif/what_if.h"
+#include "views/words.h"
 
 #include <QHelpEvent>
 #include <QLabel>
@@ -193,7 +194,12 @@ QString PredictionCard::modelError() const
     const auto measured = peakOf(*m_measured), model = peakOf(predicted);
     if (measured && model) parts << tr("memory %1").arg(signedPercent(*model, *measured));
     if (parts.isEmpty()) return {};
-    return tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
+    QString text = tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
+    if (whatIf->forecast() && m_measured->stepTime && m_measured->stepTime->ns > 0)
+        text += QLatin1Char('\n') + tr("Predicted before it was recorded: %1 (%2).")
+                                        .arg(formatDuration(*whatIf->forecast(), 3),
+                                             signedPercent(whatIf->forecast()->seconds(), m_measured->stepTime->seconds()));
+    return text;
 }
 
 std::vector<FigureTable::Row> PredictionCard::rows() const
@@ -230,7 +236,10 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
     rows.push_back({tr("Peak memory"), bytes(measured ? peakOf(*measured) : std::nullopt),
                     bytes(predicted ? peakOf(*predicted) : step ? std::optional(step->peakBytes) : std::nullopt),
                     tr("Largest sum of live buffers on the fullest rank.")});
-    const double bubble = step ? step->step.bubbleFraction() : 0;
+    // As `metrics` counts it once the predicted trace is there: waits inside a pass are no work of the stage.
+    const double bubble = predicted && predicted->bubbleFraction ? *predicted->bubbleFraction
+                          : step                                 ? step->step.bubbleFraction()
+                                                                 : 0;
     if ((measured && measured->bubbleFraction.value_or(0) > 0) || bubble > 0)
         rows.push_back({tr("Bubble"), share(measured ? measured->bubbleFraction : std::nullopt),
                         step ? formatPercent(bubble) : dash,
@@ -249,7 +258,9 @@ void PredictionCard::refresh()
     const auto step = whatIf ? whatIf->step() : nullptr;
     m_bar->setStep(step);
     m_bar->setVisible(step != nullptr);
-    m_table->setHeadings(m_heading.isEmpty() ? tr("recorded") : m_heading, tr("predicted"));
+    // Beside a predicted trace both are predictions.
+    m_table->setHeadings(m_heading.isEmpty() ? tr("recorded") : m_heading,
+                         m_heading == words(TraceSource::Predicted) ? tr("sliders") : tr("predicted"));
     m_table->setRows(rows());
     const Theme& t = currentTheme();
     const auto say = [](QLabel* label, const QString& text, const QColor& ink) {

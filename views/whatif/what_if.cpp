@@ -4,6 +4,8 @@
 
 #include <QUndoStack>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 /// One entry of the history: the specs before and after.
@@ -25,11 +27,26 @@ namespace {
 
 bool equal(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b)
 {
-    if (!a || !b) return a.has_value() == b.has_value();
-    return a->plan == b->plan && toJson(*a) == toJson(*b);
+    return isSameSpec(a, b);
+}
+
+/// Ranks on the recorded machine are as many as the plan wants, and no more than were recorded: else going to more
+/// ranks and back would leave another machine behind.
+RunSpec withOwnNode(RunSpec spec, const std::optional<RunSpec>& recorded)
+{
+    if (recorded && spec.cluster.fabric == NodeFabric::Shared && recorded->cluster.name == spec.cluster.name &&
+        recorded->cluster.device.name == spec.cluster.device.name)
+        spec.cluster.devicesPerNode = std::max(recorded->cluster.devicesPerNode, spec.plan.worldSize());
+    return spec;
 }
 
 } // namespace
+
+bool isSameSpec(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b)
+{
+    if (!a || !b) return a.has_value() == b.has_value();
+    return a->plan == b->plan && toJson(*a) == toJson(*b);
+}
 
 WhatIf::WhatIf(QObject* parent) : QObject(parent), m_history(new QUndoStack(this)) {}
 
@@ -65,8 +82,9 @@ void WhatIf::setRecorded(const RunSpec& spec, std::vector<InferredField> assumed
     m_baseline.reset();
     m_baselineProblem.reset();
     m_baselinePending = 0;
-    emit recordedChanged();
+    // Who hears of the recorded spec finds sliders that follow it.
     if (follows) apply(spec);
+    emit recordedChanged();
     if (m_active) predictBaseline();
     emit predictionChanged();
 }
@@ -90,7 +108,7 @@ void WhatIf::setActive(bool active)
 void WhatIf::predictBaseline()
 {
     if (!m_known.spec || m_baseline || m_baselineProblem || m_baselinePending != 0) return;
-    m_baselinePending = predictor().ask(Predictor::Subject::Baseline, {*m_known.spec, m_calibration});
+    m_baselinePending = predictor().ask(Predictor::Subject::Baseline, {*m_known.spec, calibrationOf(*m_known.spec)});
 }
 
 Predictor& WhatIf::predictor()
@@ -106,7 +124,7 @@ Predictor& WhatIf::predictor()
 void WhatIf::predict()
 {
     if (m_spec) {
-        m_pending = predictor().ask(Predictor::Subject::Sliders, {*m_spec, m_calibration});
+        m_pending = predictor().ask(Predictor::Subject::Sliders, {*m_spec, calibrationOf(*m_spec)});
         return;
     }
     m_pending = 0;
@@ -132,6 +150,12 @@ void WhatIf::propose(const RunSpec& spec, const QString& text)
     setActive(true);
 }
 
+void WhatIf::setForecast(std::optional<Duration> step)
+{
+    m_forecast = step;
+    emit predictionChanged();
+}
+
 void WhatIf::requestShow()
 {
     emit showRequested();
@@ -145,8 +169,9 @@ void WhatIf::beginGesture(const QString& text)
     m_gestureText = text;
 }
 
-void WhatIf::change(const RunSpec& spec, const QString& text)
+void WhatIf::change(const RunSpec& wanted, const QString& text)
 {
+    const RunSpec spec = withOwnNode(wanted, m_known.spec);
     if (equal(m_spec, spec)) return;
     if (m_inGesture)
         apply(spec);
@@ -162,17 +187,40 @@ void WhatIf::endGesture()
         m_history->push(new SpecCommand(*this, m_gestureBegin, *m_spec, m_gestureText));
 }
 
-void WhatIf::setCalibration(std::shared_ptr<const Calibration> calibration)
+void WhatIf::addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibration> calibration)
 {
-    if (calibration == m_calibration) return;
-    m_calibration = std::move(calibration);
+    std::erase_if(m_machines, [&](const Machine& each) { return each.cluster.name == cluster.name; });
+    m_machines.push_back({cluster, std::move(calibration)});
     m_baseline.reset();
     m_baselineProblem.reset();
     m_baselinePending = 0;
+    emit machinesChanged();
     if (m_predictor) {
         predict();
         if (m_active) predictBaseline();
     }
+}
+
+std::shared_ptr<const Calibration> WhatIf::calibrationOf(const RunSpec& spec) const
+{
+    for (const Machine& each : m_machines)
+        if (each.cluster.name == spec.cluster.name) return each.calibration;
+    // Rates that were measured on the same device hold for it, whatever its cluster is called.
+    for (auto each = m_machines.rbegin(); each != m_machines.rend(); ++each)
+        if (each->calibration && each->cluster.device.name == spec.cluster.device.name) return each->calibration;
+    return nullptr;
+}
+
+std::shared_ptr<const Calibration> WhatIf::calibration() const
+{
+    return m_spec ? calibrationOf(*m_spec) : m_known.spec ? calibrationOf(*m_known.spec) : nullptr;
+}
+
+const ClusterSpec* WhatIf::machine(const std::string& name) const
+{
+    for (const Machine& each : m_machines)
+        if (each.cluster.name == name) return &each.cluster;
+    return nullptr;
 }
 
 void WhatIf::onStep(Predictor::Subject subject, const PredictionReply& reply)

@@ -14,10 +14,15 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 class QUndoStack;
 
 namespace fourwalls::views {
+
+/// Whether two specs say the same; absent ones do.
+bool isSameSpec(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b);
 
 /// GUI thread only.
 class WhatIf : public QObject {
@@ -68,6 +73,9 @@ public:
 
     /// From a view: loads a spec into the sliders, as one entry of the history, and makes ghosts visible.
     void propose(const RunSpec& spec, const QString& text = {});
+    /// What was predicted for this very run before it was recorded (the step's time); absent for every other trace.
+    void setForecast(std::optional<Duration> step);
+    std::optional<Duration> forecast() const { return m_forecast; }
     /// Asks the window to show the sliders.
     void requestShow();
 
@@ -78,9 +86,20 @@ public:
     void endGesture();
     QUndoStack* history() const { return m_history; }
 
-    /// Rates that were measured on this machine, for all predictions; null: the published ones.
-    void setCalibration(std::shared_ptr<const Calibration> calibration);
-    std::shared_ptr<const Calibration> calibration() const { return m_calibration; }
+    /// Machines that a person described in a file, under their cluster's name, with the rates that were measured on
+    /// them; calibration null: none were. What was known under that name is replaced.
+    void addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibration> calibration);
+    struct Machine {
+        ClusterSpec cluster;
+        std::shared_ptr<const Calibration> calibration;
+    };
+    const std::vector<Machine>& machines() const { return m_machines; }
+    /// One of machines() by name; null: none.
+    const ClusterSpec* machine(const std::string& name) const;
+    /// The rates that predictions for a spec are made with; null: the published ones.
+    std::shared_ptr<const Calibration> calibrationOf(const RunSpec& spec) const;
+    /// The same for what the sliders say.
+    std::shared_ptr<const Calibration> calibration() const;
 
 signals:
     /// The spec of the sliders is another one.
@@ -92,6 +111,8 @@ signals:
     /// prediction(), baseline() or problem() is another one.
     void predictionChanged();
     void activeChanged();
+    /// machines() has another one.
+    void machinesChanged();
     void showRequested();
     /// No answers are outstanding any more.
     void settled();
@@ -108,9 +129,10 @@ private:
     KnownSpec m_known;
     std::optional<RunSpec> m_spec, m_gestureBegin;
     QString m_gestureText;
+    std::optional<Duration> m_forecast;
     bool m_inGesture = false, m_active = false;
     Predictor* m_predictor = nullptr; ///< made with the first question
-    std::shared_ptr<const Calibration> m_calibration;
+    std::vector<Machine> m_machines; ///< in the order in which they came
     std::shared_ptr<const Prediction> m_prediction, m_baseline;
     std::shared_ptr<const cost::PredictedStep> m_step;
     std::optional<Error> m_problem, m_baselineProblem;

@@ -27,6 +27,9 @@ namespace fourwalls::views {
 
 namespace {
 
+/// The entry of the box of machines that asks for a file.
+const QString kFromFile = QStringLiteral("file");
+
 /// Shows a name in a box of presets; one that is no preset stands first.
 void showName(QComboBox& box, const std::string& name)
 {
@@ -77,9 +80,11 @@ void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
         connect(whatIf, &WhatIf::specChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::askMeasured);
+        connect(whatIf, &WhatIf::machinesChanged, this, &WhatIfPanel::fillMachines);
         connect(whatIf->history(), &QUndoStack::canUndoChanged, m_undo, &QWidget::setEnabled);
         connect(whatIf->history(), &QUndoStack::canRedoChanged, m_redo, &QWidget::setEnabled);
     }
+    fillMachines();
     askMeasured();
     refresh();
 }
@@ -236,6 +241,18 @@ void WhatIfPanel::onValue(Knob knob, double value)
         row(knob).showValue(valueOf(*whatIf()->spec(), knob));
 }
 
+void WhatIfPanel::onTyped(Knob knob, double value)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    constexpr double kMostPasses = 16'384, kMostOfAnything = 16'777'216;
+    const bool isLink = knob == Knob::NodeLink || knob == Knob::Network;
+    if (!isLink) value = std::clamp(std::round(value), 0.0, knob == Knob::Microbatches ? kMostPasses : kMostOfAnything);
+    auto spec = withValue(*whatIf()->spec(), knob, value, m_locks);
+    const std::vector<double>& stops = row(knob).slider().stops();
+    if (!spec) spec = withValue(*whatIf()->spec(), knob, stops[nearestIndex(stops, value)], m_locks);
+    change(spec.value_or(*whatIf()->spec()), knobName(knob));
+}
+
 void WhatIfPanel::change(RunSpec spec, const QString& text)
 {
     if (whatIf()) whatIf()->change(spec, text);
@@ -266,9 +283,42 @@ void WhatIfPanel::chooseCluster(int index)
 {
     if (!whatIf() || !whatIf()->spec()) return;
     const std::string name = m_cluster->itemText(index).toStdString();
+    if (m_cluster->itemData(index).toString() == kFromFile) {
+        refreshChoices(); // the box shows what holds until there is a file
+        emit machinesRequested();
+        return;
+    }
+    if (const ClusterSpec* machine = whatIf()->machine(name))
+        return change(withCluster(*whatIf()->spec(), *machine), m_clusterName->text());
     if (whatIf()->recorded() && whatIf()->recorded()->cluster.name == name)
         return change(withCluster(*whatIf()->spec(), whatIf()->recorded()->cluster), m_clusterName->text());
     if (const auto cluster = loadCluster(name)) change(withCluster(*whatIf()->spec(), *cluster), m_clusterName->text());
+}
+
+void WhatIfPanel::chooseMachines(const QString& name)
+{
+    if (!whatIf()) return;
+    const ClusterSpec* machine = whatIf()->machine(name.toStdString());
+    if (!machine) return;
+    if (whatIf()->spec())
+        change(withCluster(*whatIf()->spec(), *machine), m_clusterName->text());
+    else
+        m_cluster->setCurrentIndex(m_cluster->findText(name)); // to start from
+}
+
+void WhatIfPanel::fillMachines()
+{
+    const QSignalBlocker quiet(m_cluster);
+    const QString before = m_cluster->currentText();
+    m_cluster->clear();
+    if (whatIf()) {
+        for (const WhatIf::Machine& each : whatIf()->machines()) m_cluster->addItem(QString::fromStdString(each.cluster.name));
+    }
+    for (const std::string& name : clusterPresetNames()) m_cluster->addItem(QString::fromStdString(name));
+    m_cluster->addItem(tr("From a file…"), kFromFile);
+    const int index = m_cluster->findText(before);
+    m_cluster->setCurrentIndex(std::max(0, index));
+    refreshChoices();
 }
 
 void WhatIfPanel::chooseSchedule(int index)
@@ -291,7 +341,9 @@ void WhatIfPanel::startFromPresets()
 {
     if (!whatIf() || !m_session) return;
     const auto model = loadModel(m_model->currentText().toStdString());
-    const auto cluster = loadCluster(m_cluster->currentText().toStdString());
+    const std::string machines = m_cluster->currentText().toStdString();
+    auto cluster = loadCluster(machines);
+    if (const ClusterSpec* machine = whatIf()->machine(machines)) cluster = *machine;
     if (!model || !cluster) return;
     RunSpec spec;
     spec.model = *model;

@@ -49,6 +49,8 @@ public:
     QWidget* head() { return m_head; }
     /// Why the plan cannot be recorded here; empty: it can.
     void setRecordBlocked(const QString& reason);
+    /// Machines from a file became known to the trace: the sliders take them.
+    void chooseMachines(const QString& name);
 
     QSize sizeHint() const override { return {360, 700}; }
 
@@ -59,6 +61,8 @@ signals:
     void copyPredictRequested();
     void copyRecordRequested();
     void closeRequested();
+    /// Machines from a file, for machinesChosen().
+    void machinesRequested();
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -89,11 +93,13 @@ private:
     void refreshChoices();
     void refreshGuesses();
     void askMeasured();
+    void fillMachines();
     QString knobName(Knob knob) const;
     QString textOf(Knob knob, double value) const;
 
     void onGesture(Knob knob);
     void onValue(Knob knob, double value);
+    void onTyped(Knob knob, double value);
     void change(RunSpec spec, const QString& text);
     void changePlan(const ParallelPlan& plan, const QString& text);
     void chooseModel(int index);

@@ -159,7 +159,6 @@ void WhatIfPanel::buildPresets(QBoxLayout& column)
     m_cluster = addChoice(column, m_clusterName);
     m_framework = addChoice(column, m_frameworkName);
     for (const std::string& name : modelPresetNames()) m_model->addItem(QString::fromStdString(name));
-    for (const std::string& name : clusterPresetNames()) m_cluster->addItem(QString::fromStdString(name));
     for (const std::string& name : frameworkPresetNames()) m_framework->addItem(QString::fromStdString(name));
     connect(m_model, &QComboBox::activated, this, &WhatIfPanel::chooseModel);
     connect(m_cluster, &QComboBox::activated, this, &WhatIfPanel::chooseCluster);
@@ -185,6 +184,10 @@ KnobRow* WhatIfPanel::addKnob(QBoxLayout& column, Knob knob)
         if (whatIf()) whatIf()->endGesture();
         refreshStops();
     });
+    constexpr double kBitsPerByte = 8, kGiga = 1e9;
+    if (knob == Knob::NodeLink) row->setTyping(1, kGiga);
+    if (knob == Knob::Network) row->setTyping(kBitsPerByte, kGiga);
+    connect(row, &KnobRow::valueTyped, this, [this, knob](double value) { onTyped(knob, value); });
     connect(row, &KnobRow::lockToggled, this, [this, knob](bool locked) {
         m_locks.set(knob, locked);
         refreshStops();
@@ -372,7 +375,8 @@ void WhatIfPanel::retranslate()
         if (label->buddy()) label->buddy()->setAccessibleName(text);
     }
     m_model->setToolTip(tr("The network's architecture, as a preset"));
-    m_cluster->setToolTip(tr("Devices, nodes and links, as a preset"));
+    m_cluster->setToolTip(tr("Devices, nodes and links: a preset, or a file such as 'fourwalls-cli calibrate' writes"));
+    fillMachines();
     m_framework->setToolTip(tr("What fuses, overlaps and keeps what: a named, versioned preset"));
     m_recompute->setToolTip(tr("Drop activations after forward and compute them again in backward: none, those of the "
                                "attention core, or all inside a layer."));

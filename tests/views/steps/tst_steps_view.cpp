@@ -4,6 +4,10 @@
 #include "views/plot_card.h"
 #include "views/steps/steps_plot.h"
 #include "views/steps/steps_view.h"
+#include "views/whatif/what_if.h"
+#ifndef Q_MOC_RUN
+#include "tests/views/whatif/predicted_sample.h"
+#endif
 
 #include <QApplication>
 #include <QSignalSpy>
@@ -46,6 +50,23 @@ private slots:
         QCOMPARE(probe.view->finding(), QStringLiteral("loss falls from 2.4 to 1.3 in 12 steps"));
         QCOMPARE(probe.view->plot().seriesCount(), 4);
         QCOMPARE(probe.view->tableAsCsv().count(QLatin1Char('\n')), 13);
+    }
+
+    void thePredictedTimeIsALineOverTheSteps()
+    {
+        Probe probe(many());
+        QVERIFY(probe.ready());
+        WhatIf whatIf;
+        whatIf.setRecorded(sample::smallSpec(), {});
+        probe.view->setWhatIf(&whatIf);
+        QVERIFY(!probe.view->plot().prediction());
+        whatIf.setActive(true);
+        QVERIFY(QTest::qWaitFor([&] { return !whatIf.isPredicting(); }, 10'000));
+        QCOMPARE(probe.view->plot().prediction(), std::optional(Duration::fromSeconds(whatIf.step()->step.seconds)));
+        QVERIFY(probe.ready());
+        probe.view->grab();
+        whatIf.setActive(false);
+        QVERIFY(!probe.view->plot().prediction());
     }
 
     void choosingAStepMovesTheSharedRange()

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tables of a trace, offscreen: every table, filter, order, CSV, the visible range.
 #include "tests/views/memory/view_probe.h"
+#include "views/plot_card.h"
 #include "views/plot_table.h"
+#include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
+#ifndef Q_MOC_RUN
+#include "model/store/trace_file.h"
+#endif
 
 #include <QAbstractItemModelTester>
+#include <QFile>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QTableView>
+#include <QTemporaryDir>
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -73,6 +81,84 @@ private slots:
         QVERIFY(shown(probe));
         QVERIFY(probe.view->model().rowCount() > 0);
         QVERIFY(probe.view->model().rowCount() < all);
+    }
+
+    void answersSql()
+    {
+        // A trace in a file: one of those that demos carry.
+        QTemporaryDir folder;
+        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/gpt.fourwalls.z"));
+        QVERIFY(packed.open(QIODevice::ReadOnly));
+        const QString path = folder.filePath(QStringLiteral("gpt.fourwalls"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(qUncompress(packed.readAll()));
+        file.close();
+        TraceSession session([](const QString& name) { return store::openTrace(name.toStdString()); }, path);
+        Selection selection;
+        TablesView view;
+        view.resize(1100, 600);
+        view.show();
+        QVERIFY(QTest::qWaitFor([&] { return session.isOpen(); }));
+        selection.reset(session.info().range);
+        view.setTrace(&session, &selection);
+        const auto answered = [&] { return QTest::qWaitFor([&] { return view.showsFinalData(); }, 10'000); };
+        const auto finding = [&] { return view.findChild<PlotCard*>()->finding().text(); };
+        QAbstractItemModelTester tester(&view.queryModel(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+
+        for (QAction* action : view.actions())
+            if (action->objectName() == QLatin1String("tables.sql")) action->trigger();
+        QVERIFY(view.showsQuery() && view.queryPanel().isVisible());
+        // The first example stands there: Ctrl+Return asks it.
+        QTest::keyClick(&view.queryPanel().edit(), Qt::Key_Return, Qt::ControlModifier);
+        QVERIFY(!view.showsFinalData());
+        QVERIFY(answered());
+        QCOMPARE(view.queryModel().rowCount(), 10);
+        QCOMPARE(view.queryModel().headerData(2, Qt::Horizontal).toString(), QStringLiteral("ms"));
+        QCOMPARE(view.table().model()->rowCount(), 10);
+        QCOMPARE(view.tableAsCsv().count(QLatin1Char('\n')), 11);
+        QVERIFY2(finding().contains(QStringLiteral("10 rows")), qPrintable(finding()));
+
+        view.queryPanel().setText(QStringLiteral("SELECT nme FROM op"));
+        view.queryPanel().askButton().click();
+        QVERIFY(answered());
+        QVERIFY2(finding().contains(QStringLiteral("nme")), qPrintable(finding()));
+        QCOMPARE(view.queryModel().rowCount(), 10); // the last answer stays
+        view.showQuery(QStringLiteral("DELETE FROM slice"));
+        QVERIFY(answered());
+        QVERIFY2(finding().contains(QStringLiteral("reading")), qPrintable(finding()));
+
+        view.showQuery(QStringLiteral("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"));
+        QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Stop"));
+        view.queryPanel().askButton().click();
+        QVERIFY(answered());
+        QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Ask"));
+
+        // Every kind of value, filtered and sorted as other tables.
+        view.showQuery(QStringLiteral("SELECT 2 AS a, 'two' AS b, NULL, x'00', 0.5 UNION ALL SELECT 1, 'one', NULL, x'0102', 1.5"));
+        QVERIFY(answered());
+        QCOMPARE(view.queryModel().rowCount(), 2);
+        view.table().sortByColumn(0, Qt::AscendingOrder);
+        QCOMPARE(view.table().model()->index(0, 1).data().toString(), QStringLiteral("one"));
+        view.filter().setText(QStringLiteral("two"));
+        QCOMPARE(view.table().model()->rowCount(), 1);
+        view.filter().clear();
+
+        view.showTable(TableKind::Steps);
+        QVERIFY(answered());
+        QVERIFY(!view.showsQuery() && !view.queryPanel().isVisible());
+        QVERIFY(view.table().model()->rowCount() > 0);
+    }
+
+    void aTraceInMemoryHasNoSql()
+    {
+        ViewProbe<TablesView> probe(small());
+        QVERIFY(shown(probe));
+        probe.view->showQuery(QStringLiteral("SELECT 1"));
+        QVERIFY(shown(probe));
+        QCOMPARE(probe.view->queryModel().rowCount(), 0);
+        QVERIFY(probe.view->findChild<PlotCard*>()->finding().text().contains(QStringLiteral("file")));
+        QVERIFY(probe.view->tableAsCsv().isEmpty());
     }
 
     void filtersSortsAndCopies()

@@ -55,8 +55,28 @@ private slots:
         const auto layout = layoutTimeline(twoRanks(), {}, 600);
         const auto& row = layout.rows[1];
         for (int lane = 1; lane < row.lanes; ++lane)
-            QVERIFY(row.laneTop(lane - 1) + row.barHeight() < row.laneTop(lane) + 1);
-        QVERIFY(row.laneTop(row.lanes - 1) + row.barHeight() <= row.height);
+            QVERIFY(row.laneTop(lane - 1) + row.barHeight(lane - 1) < row.laneTop(lane) + 1);
+        QVERIFY(row.laneTop(row.lanes - 1) + row.barHeight(row.lanes - 1) <= row.height);
+    }
+
+    void deepLanesOfCommunicationAreLow()
+    {
+        const std::vector<TrackView> tracks{track(0, 0, TrackKind::CommStream, 0, 5), track(1, 0, TrackKind::Operators, 1, 5)};
+        const auto layout = layoutTimeline(tracks, {}, 600);
+        const auto& communication = layout.rows[1];
+        const auto& operators = layout.rows[2];
+        QCOMPARE(communication.barHeight(1), communication.laneHeight - 1);
+        QVERIFY(communication.barHeight(2) < communication.barHeight(1));
+        QVERIFY(communication.height < operators.height);
+        QCOMPARE(operators.barHeight(4), operators.barHeight(0));
+        for (const auto& row : {communication, operators}) {
+            for (int lane = 0; lane < row.lanes; ++lane) {
+                QCOMPARE(row.laneAt(row.laneTop(lane)), lane);
+                QCOMPARE(row.laneAt(row.laneTop(lane + 1) - 1), lane);
+            }
+            QCOMPARE(row.laneAt(-5), 0);
+            QCOMPARE(row.laneAt(10'000), row.lanes - 1);
+        }
     }
 
     void collapsedRanksAreOneRow()

@@ -3,6 +3,7 @@
 #include "tests/views/timeline/sample_trace.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/prediction_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
@@ -17,6 +18,7 @@
 #include <QtTest>
 
 #include <atomic>
+#include <set>
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -113,6 +115,51 @@ private slots:
     }
 
     void cleanup() { QCOMPARE(WatchedQuery::onGuiThread.load(), 0); }
+
+    void thePredictedStepLiesBelowTheRecordedOnes()
+    {
+        Bench bench;
+        SETTLE(bench);
+        QVERIFY(bench.canvas().predictionRect().isEmpty());
+        const int rows = bench.canvas().plotRect().height();
+        // Steps of 100 ms, predicted with 120: cut where the next one begins, but not the last.
+        auto step = std::make_shared<cost::PredictedStep>();
+        step->step.seconds = 0.12;
+        cost::SimulatedStage stage;
+        stage.intervals = {{0.00, 0.04, 0, 3, cost::SimulatedPart::Forward, -1},
+                           {0.04, 0.05, -1, -1, cost::SimulatedPart::PipelineWait, -1},
+                           {0.05, 0.12, 0, 3, cost::SimulatedPart::BackwardInput, -1}};
+        step->step.stages = {stage};
+        bench.canvas().setPrediction(step, 0, QStringLiteral(" \u00b7 guessed"));
+        const PredictionStrip& strip = bench.canvas().prediction();
+        QVERIFY(strip.isShown());
+        QVERIFY(!bench.canvas().predictionRect().isEmpty());
+        QVERIFY(bench.canvas().plotRect().height() < rows);
+        QVERIFY(!bench.canvas().predictionRect().intersects(bench.canvas().plotRect()));
+        QVERIFY(!bench.canvas().predictionRect().intersects(bench.canvas().stripRect()));
+        SETTLE(bench);
+        const auto at = [](double ms) { return Instant{} + Duration{std::llround(ms * 1e6)}; };
+        QCOMPARE(strip.barAt(at(110))->part, cost::SimulatedPart::Forward);
+        QCOMPARE(strip.barAt(at(110))->range.begin, at(100));
+        QCOMPARE(strip.barAt(at(145))->part, cost::SimulatedPart::PipelineWait);
+        const auto cut = strip.barAt(at(199));
+        QVERIFY(cut && cut->cut);
+        QCOMPARE(cut->range.end, at(200));
+        QVERIFY(strip.barAt(at(310)) && !strip.barAt(at(310))->cut); // beyond the last recorded step
+        QVERIFY(!strip.barAt(at(325)));
+        QVERIFY(std::abs(*strip.difference() - (120.0 / 99 - 1)) < 1e-6); // a step is recorded as 99 ms
+        const QStringList lines = strip.readout(at(110));
+        QVERIFY2(lines.join(QLatin1Char(' ')).contains(QStringLiteral("micro-batch 3")), qPrintable(lines.join(QLatin1Char(' '))));
+        QVERIFY(lines.front().contains(QStringLiteral("guessed")));
+        const QImage picture = bench.canvas().grab().toImage();
+        const QRect drawn = bench.canvas().predictionRect();
+        std::set<QRgb> colours;
+        for (int x = drawn.left(); x < drawn.right(); x += 3) colours.insert(picture.pixel(x, drawn.top() + 20));
+        QVERIFY(colours.size() > 3);
+        bench.canvas().setPrediction(nullptr, 0, {});
+        QVERIFY(bench.canvas().predictionRect().isEmpty());
+        QCOMPARE(bench.canvas().plotRect().height(), rows);
+    }
 
     void saysWhyItIsEmpty()
     {

@@ -6,6 +6,7 @@
 #include "views/tuning/plan_cloud.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
+#include "views/tuning/plan_searcher.h"
 #include "views/tuning/tuning_view.h"
 #include "views/whatif/what_if.h"
 #ifndef Q_MOC_RUN
@@ -110,6 +111,44 @@ private slots:
             QVERIFY(!view.table().model()->index(row, 0).data().toString().contains(QStringLiteral("tp")));
         view.fitAll();
         QCOMPARE(lines.brushes(), PlanBrushes{});
+    }
+
+    void aFailedSearchIsNotTheEnd()
+    {
+        RunSpec broken = sample::smallSpec();
+        broken.training.batch = 0; // nothing can be searched for it
+        TraceSession session(sample::opener(sample::smallSpec()), QStringLiteral("sample"));
+        Selection selection;
+        WhatIf whatIf;
+        TuningView view;
+        view.resize(1100, 700);
+        view.show();
+        QVERIFY(QTest::qWaitFor([&] { return session.isOpen(); }));
+        selection.reset(session.info().range);
+        whatIf.setTrace(session.info());
+        whatIf.setRecorded(broken, {});
+        view.setWhatIf(&whatIf);
+        view.setTrace(&session, &selection);
+        QVERIFY(QTest::qWaitFor([&] { return !view.emptyReason().isEmpty(); }, 20'000));
+        whatIf.setRecorded(sample::smallSpec(), {});
+        QVERIFY(QTest::qWaitFor([&] { return view.emptyReason().isEmpty() && view.cloud().points().size() > 100; }, 20'000));
+    }
+
+    void anAbandonedSearchSaysNothingMore()
+    {
+        PlanSearcher searcher;
+        QSignalSpy found(&searcher, &PlanSearcher::found), finished(&searcher, &PlanSearcher::finished),
+            failed(&searcher, &PlanSearcher::failed);
+        searcher.start(sample::smallSpec(), nullptr, 64, cost::SearchObjective::Time, 0);
+        QVERIFY(searcher.isRunning());
+        QVERIFY(QTest::qWaitFor([&] { return found.count() > 0; }, 20'000));
+        searcher.abandon();
+        QVERIFY(!searcher.isRunning());
+        const auto before = found.count();
+        searcher.start(sample::smallSpec(), nullptr, 2, cost::SearchObjective::Time, 50);
+        QVERIFY(QTest::qWaitFor([&] { return finished.count() == 1; }, 20'000));
+        QVERIFY(found.count() > before);
+        QCOMPARE(failed.count(), 0);
     }
 
     void withoutASpecificationItSaysWhy()

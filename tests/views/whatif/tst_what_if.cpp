@@ -167,6 +167,122 @@ private slots:
         QCOMPARE(probe.whatIf.history()->count(), 2);
     }
 
+    void aValueCanBeTyped()
+    {
+        Probe probe(sample::smallSpec());
+        KnobRow& stages = probe.panel.row(Knob::Pipeline);
+        stages.slider().setFocus();
+        QTest::keyClick(&stages.slider(), Qt::Key_8);
+        QCOMPARE(stages.value().text(), QStringLiteral("8"));
+        QTest::keyClick(&stages.value(), Qt::Key_Return);
+        QCOMPARE(probe.whatIf.spec()->plan.pp, 8);
+        QCOMPARE(probe.whatIf.history()->count(), 1);
+        QCOMPARE(stages.value().text(), QStringLiteral("8"));
+        // What does not fit becomes the nearest that does; what is no number, or given up, changes nothing.
+        stages.value().startTyping(QStringLiteral("3"));
+        QTest::keyClick(&stages.value(), Qt::Key_Return);
+        QVERIFY(probe.whatIf.spec()->plan.pp == 2 || probe.whatIf.spec()->plan.pp == 4);
+        const int stayed = probe.whatIf.spec()->plan.pp, entries = probe.whatIf.history()->count();
+        for (const char* text : {"four", "", "1e400", "-1x"}) {
+            stages.value().startTyping(QString());
+            stages.value().setText(QString::fromLatin1(text));
+            QTest::keyClick(&stages.value(), Qt::Key_Return);
+        }
+        stages.value().startTyping(QStringLiteral("1"));
+        QTest::keyClick(&stages.value(), Qt::Key_Escape);
+        QCOMPARE(probe.whatIf.spec()->plan.pp, stayed);
+        QCOMPARE(probe.whatIf.history()->count(), entries);
+        // Links are typed as they read.
+        KnobRow& link = probe.panel.row(Knob::NodeLink);
+        link.value().startTyping(QStringLiteral("600 GB/s"));
+        QTest::keyClick(&link.value(), Qt::Key_Return);
+        QCOMPARE(probe.whatIf.spec()->cluster.nodeLink.bytesPerSecond, 6e11);
+        link.value().startTyping(QStringLiteral("123"));
+        QTest::keyClick(&link.value(), Qt::Key_Return);
+        QCOMPARE(probe.whatIf.spec()->cluster.nodeLink.bytesPerSecond, 1.23e11);
+        QVERIFY(!link.value().accessibleName().isEmpty());
+    }
+
+    void typedNumbers()
+    {
+        QCOMPARE(typedNumber(QStringLiteral("24")), std::optional(24.0));
+        QCOMPARE(typedNumber(QStringLiteral("1 024")), std::optional(1024.0));
+        QCOMPARE(typedNumber(QStringLiteral("2k")), std::optional(2000.0));
+        QCOMPARE(typedNumber(QStringLiteral("0.5"), 1e9), std::optional(5e8));
+        QCOMPARE(typedNumber(QStringLiteral("200 Gb/s"), 1e9), std::optional(2e11));
+        for (const char* text : {"", "x", "-3", "G", "1..2", "3 apples"})
+            QVERIFY2(!typedNumber(QString::fromLatin1(text)), text);
+    }
+
+    void moreRanksOfOneMachineAndBack()
+    {
+        RunSpec spec = sample::smallSpec("dp=2", 32);
+        spec.model = *loadModel("gpt-tiny");
+        spec.training.sequence = 32;
+        spec.cluster = *loadCluster("this-machine");
+        spec.cluster.device.peakFlops[Precision::F32] = 5e10;
+        spec.cluster.device.memoryBytesPerSecond = 1e10;
+        spec.cluster.nodeLink = {3e9, 1e-5};
+        spec.cluster.devicesPerNode = 2;
+        spec.training.precision = Precision::F32;
+        spec.training.device = DeviceKind::Cpu;
+        spec.framework = "fourwalls";
+        WhatIf whatIf;
+        whatIf.setRecorded(spec, {});
+        whatIf.change(spec, QStringLiteral("start"));
+        KnobLocks locks;
+        const auto more = withValue(*whatIf.spec(), Knob::Data, 8, locks);
+        QVERIFY(more);
+        whatIf.change(*more, QStringLiteral("more"));
+        QCOMPARE(whatIf.spec()->cluster.devicesPerNode, 8);
+        const auto back = withValue(*whatIf.spec(), Knob::Data, 2, locks);
+        QVERIFY(back);
+        RunSpec again = *back;
+        again.training.batch = spec.training.batch;
+        again.plan.microbatches = spec.plan.microbatches;
+        whatIf.change(again, QStringLiteral("back"));
+        QVERIFY(whatIf.isAsRecorded());
+    }
+
+    void whoHearsOfTheRecordedSpecFindsSlidersThatFollow()
+    {
+        WhatIf whatIf;
+        whatIf.setRecorded(sample::smallSpec(), {});
+        bool followed = false;
+        connect(&whatIf, &WhatIf::recordedChanged, &whatIf, [&] { followed = whatIf.isAsRecorded(); });
+        RunSpec other = sample::smallSpec();
+        other.plan.zero = 2;
+        whatIf.setRecorded(other, {});
+        QVERIFY(followed);
+        QCOMPARE(whatIf.spec()->plan.zero, 2);
+    }
+
+    void machinesOfAFileComeWithTheirRates()
+    {
+        Probe probe(sample::smallSpec());
+        QVERIFY(probe.settled());
+        ClusterSpec machine = *loadCluster("dgx-h100");
+        machine.name = "our cluster";
+        auto slow = std::make_shared<Calibration>(*loadCalibration("published"));
+        for (auto& [name, family] : slow->families)
+            for (auto& [precision, fraction] : family.gemmCeiling) fraction /= 2;
+        probe.whatIf.addMachine(machine, slow);
+        QVERIFY(probe.settled());
+        // The same devices: what was measured on them holds for the recorded cluster, too.
+        QCOMPARE(probe.whatIf.calibration().get(), slow.get());
+        const double calibrated = probe.whatIf.step()->step.seconds;
+        QVERIFY(calibrated > cost::predictStep(sample::smallSpec())->step.seconds);
+        probe.panel.chooseMachines(QStringLiteral("our cluster"));
+        QCOMPARE(probe.whatIf.spec()->cluster.name, std::string("our cluster"));
+        QVERIFY(probe.settled());
+        QCOMPARE(probe.whatIf.calibrationOf(*probe.whatIf.spec()).get(), slow.get());
+        probe.whatIf.history()->undo();
+        QCOMPARE(probe.whatIf.spec()->cluster.name, std::string("dgx-h100"));
+        RunSpec elsewhere = sample::smallSpec();
+        elsewhere.cluster = *loadCluster("v100-pcie");
+        QVERIFY(!probe.whatIf.calibrationOf(elsewhere));
+    }
+
     void aKeyHeldDownIsOneEntry()
     {
         Probe probe(sample::smallSpec());

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See machine_file.h.
+#include "app/gui/machine_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QPointer>
+#include <QStandardPaths>
+#include <QThreadPool>
+
+namespace fourwalls::gui {
+
+namespace {
+constexpr qint64 kLargest = 16 << 20; ///< no description of machines is longer [bytes]
+}
+
+Result<MachineFile> readMachineFile(const QString& path)
+{
+    const std::string where = path.toStdString();
+    QFile file(path);
+    if (!QFileInfo(path).isFile()) return Error{ErrorCode::NotFound, "there is no such file", where, "check the name"};
+    if (!file.open(QIODevice::ReadOnly))
+        return Error{ErrorCode::Io, file.errorString().toStdString(), where, "check its permissions"};
+    const QByteArray text = file.read(kLargest + 1);
+    if (text.size() > kLargest)
+        return Error{ErrorCode::Format, "this is too long for a description of machines", where, "fourwalls-cli calibrate -o FILE"};
+    MachineFile machine;
+    machine.path = path;
+    FOURWALLS_TRY_ASSIGN(machine.cluster, clusterSpecFromJson(text.toStdString(), where));
+    machine.cluster.name = QFileInfo(path).completeBaseName().toStdString();
+    const nlohmann::json object = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+    if (object.is_object() && object.contains("calibration")) {
+        FOURWALLS_TRY_ASSIGN(Calibration calibration, calibrationFromJson(object["calibration"].dump(), where + ": calibration"));
+        machine.calibration = std::make_shared<const Calibration>(std::move(calibration));
+    }
+    return machine;
+}
+
+void readMachineFileLater(const QString& path, QObject* receiver, std::function<void(const Result<MachineFile>&)> done)
+{
+    QThreadPool::globalInstance()->start([path, guard = QPointer<QObject>(receiver), done = std::move(done)] {
+        auto machine = std::make_shared<const Result<MachineFile>>(readMachineFile(path));
+        QMetaObject::invokeMethod(
+            qApp, [guard, done, machine] { if (guard) done(*machine); }, Qt::QueuedConnection);
+    });
+}
+
+QString machineFolder()
+{
+    return QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/machines");
+}
+
+QStringList knownMachineFiles(const QStringList& others)
+{
+    QStringList files;
+    for (const QFileInfo& each : QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+        files.append(each.absoluteFilePath());
+    for (const QString& each : others)
+        if (!files.contains(each)) files.append(each);
+    return files;
+}
+
+} // namespace fourwalls::gui
