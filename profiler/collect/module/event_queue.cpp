@@ -2,6 +2,8 @@
 // Chunks of events. A push takes its thread's shard for the time of a copy.
 #include "profiler/collect/module/event_queue.h"
 
+#include "profiler/collect/spool_file.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,11 @@ namespace fourwalls::collect::module {
 namespace {
 
 constexpr std::size_t kChunksKept = 32;
+
+bool isEssential(RecordKind kind)
+{
+    return isKept(kind) || kind == RecordKind::StepMark || kind == RecordKind::ClockPair;
+}
 
 } // namespace
 
@@ -30,10 +37,10 @@ EventQueue::~EventQueue()
     }
 }
 
-EventChunk* EventQueue::newChunk()
+EventChunk* EventQueue::newChunk(bool beyondLimit)
 {
     const std::uint64_t used = m_usedBytes.fetch_add(sizeof(EventChunk)) + sizeof(EventChunk);
-    if (used > m_limitBytes) {
+    if (used > m_limitBytes && !beyondLimit) {
         m_usedBytes.fetch_sub(sizeof(EventChunk));
         return nullptr;
     }
@@ -80,7 +87,7 @@ bool EventQueue::push(RecordKind kind, const void* structure, std::size_t struct
     Shard& shard = m_shards[threadId() % kShards];
     const Locked lock(shard.mutex);
     if (shard.last == nullptr || EventChunk::kBytes - shard.last->filled < bytes) {
-        EventChunk* const chunk = newChunk();
+        EventChunk* const chunk = newChunk(isEssential(kind));
         if (chunk == nullptr) {
             m_lost.fetch_add(1, std::memory_order_relaxed);
             return false;

@@ -53,7 +53,8 @@ public:
 
     void limit(std::uint64_t bytes) { m_limitBytes = bytes; }
 
-    /// Copies an event into the queue. False: the queue is full and the event is lost (lost() counts it).
+    /// Copies an event into the queue. False: the queue is full and the event is lost (lost() counts it). What is said
+    /// about the recording (messages, windows, steps, clocks: they are few) finds room beyond the limit.
     bool push(RecordKind kind, const void* structure, std::size_t structureBytes, const EventText* texts,
               std::size_t textCount, const void* tail, std::size_t tailBytes);
 
@@ -72,7 +73,7 @@ private:
         EventChunk* last = nullptr;
     };
 
-    EventChunk* newChunk();
+    EventChunk* newChunk(bool beyondLimit);
 
     Shard m_shards[kShards];
     Mutex m_freeMutex;

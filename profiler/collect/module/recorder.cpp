@@ -19,7 +19,7 @@ namespace fourwalls::collect::module {
 namespace {
 
 std::atomic<Recorder*> g_current{nullptr};
-std::atomic<bool> g_tried{false};  // in this process
+std::atomic<bool> g_failed{false}; // in this process: it is not tried again
 std::atomic<bool> g_forked{false}; // this process is the forked child of a recorded one
 Mutex g_startMutex;
 
@@ -54,16 +54,18 @@ Recorder* Recorder::start(EntryPoint entry)
         return running->m_stopping.load() ? nullptr : running;
     }
     // A worker that was forked off (to load data, say) is no part of the recording because it has NVTX in it.
-    if (entry == kEntryNvtx && (g_forked.load() || g_tried.load())) return nullptr;
-    const Locked lock(g_startMutex);
+    if (g_failed.load() || (entry == kEntryNvtx && g_forked.load())) return nullptr;
+    const Locked lock(g_startMutex); // others wait: their events belong to the recording that is being begun
     if (Recorder* const running = current()) return running;
-    if (g_tried.exchange(true)) return nullptr;
+    if (g_failed.load()) return nullptr;
     // Never freed: callbacks and CUPTI may come back to it until the process is gone.
     void* memory = std::calloc(1, sizeof(Recorder) + 64);
     if (memory == nullptr) return nullptr;
     auto address = (reinterpret_cast<std::uintptr_t>(memory) + 63) & ~std::uintptr_t{63};
     auto* recorder = new (reinterpret_cast<void*>(address)) Recorder();
-    return recorder->begin(entry) ? recorder : nullptr;
+    if (recorder->begin(entry)) return recorder;
+    g_failed.store(true);
+    return nullptr;
 }
 
 void Recorder::noteEntry(EntryPoint entry)
@@ -261,7 +263,7 @@ void Recorder::signalled(int number)
 void forgetRecordingInChild()
 {
     g_current.store(nullptr);
-    g_tried.store(false);
+    g_failed.store(false);
     g_forked.store(true);
     new (&g_startMutex) Mutex();
     forgetThreadId();

@@ -8,7 +8,9 @@
 #include <dlfcn.h>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "profiler/collect/module/nccl_interface.h"
 
@@ -180,6 +182,32 @@ void nvtx()
     nvtxDomainNameCategoryA(domain, 3, "compute");
 }
 
+/// Four threads mark as quickly as they can, each with its own numbers, while a fifth makes and names domains.
+void nvtxThreads()
+{
+    std::vector<std::thread> threads;
+    for (std::uint32_t t = 0; t < 4; ++t) {
+        threads.emplace_back([t] {
+            nvtxEventAttributes_t attributes{};
+            attributes.version = NVTX_VERSION;
+            attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+            attributes.category = t;
+            attributes.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT32;
+            attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+            attributes.message.ascii = "mark";
+            for (std::uint32_t i = 1; i <= 20'000; ++i) {
+                attributes.payload.uiValue = i;
+                nvtxMarkEx(&attributes);
+            }
+        });
+    }
+    threads.emplace_back([] {
+        for (int i = 0; i < 100; ++i)
+            nvtxDomainMarkEx(nvtxDomainCreateA(("domain " + std::to_string(i)).c_str()), nullptr);
+    });
+    for (std::thread& thread : threads) thread.join();
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -190,6 +218,7 @@ int main(int argc, char** argv)
         return 0;
     }
     if (what == "nvtx") return nvtx(), 0;
+    if (what == "nvtx-threads") return nvtxThreads(), 0;
     loadCupti();
     loadModule();
     if (what == "nccl") return nccl5(), 0;

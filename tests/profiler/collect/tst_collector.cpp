@@ -526,6 +526,22 @@ private slots:
                  std::size_t{0});
     }
 
+    void threadsMarkAtOnce()
+    {
+        // A queue so small that some may be lost: what was lost is counted, what was kept is in order.
+        const Spool spool =
+            record({"nvtx-threads"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}, {kEnvQueueBytes, "8M"}});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::NvtxMark) + spool.lost(LossKind::QueueFull), std::size_t{80'100});
+        QCOMPARE(spool.count(RecordKind::NvtxDomain), std::size_t{100});
+        std::map<std::uint32_t, std::uint64_t> last;
+        for (const NvtxEvent& event : spool.all<NvtxEvent>(RecordKind::NvtxMark)) {
+            if (event.domain != 0) continue;
+            QVERIFY(event.payload > last[event.category]);
+            last[event.category] = event.payload;
+        }
+    }
+
     void nvtxOfTheTrueNccl()
     {
         const std::string library = toolkitLibrary("libnccl.so.2");
