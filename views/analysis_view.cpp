@@ -27,12 +27,7 @@ AnalysisView::AnalysisView(QString id, QWidget* parent)
     , m_picker(new StepPicker(m_content))
     , m_stack(new QStackedWidget(m_content))
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
-    outer->addWidget(m_content);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
+    QVBoxLayout* column = fillWith(m_content);
     column->addWidget(m_figures);
     m_tabs->setSpacing(4);
     m_tabs->addStretch(1);
@@ -98,22 +93,21 @@ void AnalysisView::setPage(const QString& name)
 
 bool AnalysisView::showsFinalData() const
 {
-    if (!m_error.isEmpty()) return true;
+    if (!m_errors.isEmpty()) return true;
     return session() && session()->isOpen() && m_pending.isEmpty();
 }
 
 QString AnalysisView::emptyReason() const
 {
     if (!session()) return {};
-    if (!m_error.isEmpty()) return m_error;
+    if (!m_errors.isEmpty()) return m_errors.first();
     if (!session()->isOpen() || !m_pending.isEmpty()) return {};
     return nothingReason();
 }
 
-void AnalysisView::fail(const Error& error)
+void AnalysisView::fail(const QByteArray& channel, const Error& error)
 {
-    if (error.code == ErrorCode::Cancelled) return;
-    m_error = QString::fromStdString(error.message());
+    if (error.code != ErrorCode::Cancelled) m_errors.insert(channel, QString::fromStdString(error.message()));
 }
 
 void AnalysisView::refresh()
@@ -125,10 +119,8 @@ void AnalysisView::refresh()
 
 void AnalysisView::traceChanged()
 {
-    for (const QByteArray& channel : std::as_const(m_pending))
-        if (session()) session()->cancel(this, channel);
     m_pending.clear();
-    m_error.clear();
+    m_errors.clear();
     forget();
     m_picker->setSteps(nullptr);
     m_picker->hide();

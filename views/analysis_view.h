@@ -6,6 +6,7 @@
 #include "views/view.h"
 
 #include <QByteArray>
+#include <QMap>
 #include <QSet>
 
 #include <vector>
@@ -61,6 +62,7 @@ protected:
     void ask(const QByteArray& channel, Job job, Done done, Urgency urgency = Urgency::Frame)
     {
         m_pending.insert(channel);
+        m_errors.remove(channel);
         session()->ask<R>(
             this, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token stop) { return job(trace, stop); },
             [this, channel, asked = session(), done = std::move(done)](const Answer<R>& answer) {
@@ -69,13 +71,13 @@ protected:
                 if (answer.ok())
                     done(answer.value);
                 else
-                    fail(answer.error);
+                    fail(channel, answer.error);
                 refresh();
             },
             urgency);
     }
     bool isPending(const QByteArray& channel) const { return m_pending.contains(channel); }
-    void fail(const Error& error);
+    void fail(const QByteArray& channel, const Error& error);
     /// After an answer: what is empty is hidden, the rest repainted.
     void refresh();
 
@@ -98,7 +100,7 @@ private:
     QStackedWidget* m_stack;
     QStringList m_names;
     QSet<QByteArray> m_pending;
-    QString m_error;
+    QMap<QByteArray, QString> m_errors; ///< of the latest question of each channel
 };
 
 } // namespace fourwalls::views

@@ -13,7 +13,7 @@ namespace fourwalls::views {
 
 enum class ByteUnit { GB, GiB };  ///< decimal (10^9) or binary (2^30) multiples
 
-inline constexpr QChar kThinSpace{0x2009};
+inline constexpr QChar kThinSpace{0x202F};
 inline constexpr QChar kDash{0x2013};        ///< shown for an unknown figure
 
 /// 18412907 -> "18 412 907" with thin spaces (no separator below 10 000).

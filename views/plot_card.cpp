@@ -4,20 +4,28 @@
 
 #include "views/theme.h"
 
+#include <QEvent>
+#include <QFontInfo>
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QSplitter>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::views {
+
+namespace {
+constexpr int kLeastForTwoRows = 150; ///< height of a card
+}
 
 ElidedText::ElidedText(Tone tone, Qt::Alignment alignment, QWidget* parent)
     : QWidget(parent)
     , m_tone(tone)
     , m_alignment(alignment)
 {
-    setSizePolicy(tone == Tone::Title ? QSizePolicy::Maximum : QSizePolicy::Expanding, QSizePolicy::Preferred);
+    setSizePolicy(tone == Tone::Title ? QSizePolicy::Maximum : QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 QFont ElidedText::textFont() const
@@ -31,6 +39,12 @@ void ElidedText::setText(const QString& text)
     m_text = text;
     setAccessibleName(text);
     updateGeometry();
+    update();
+}
+
+void ElidedText::setAlignment(Qt::Alignment alignment)
+{
+    m_alignment = alignment;
     update();
 }
 
@@ -91,6 +105,42 @@ void PlotCard::addControl(QWidget* control)
     m_header->insertWidget(m_header->count() - 1, control);
 }
 
+void PlotCard::placeFinding(bool mayRise)
+{
+    // Texts may change with every frame: the finding goes down when it grows, and up again only with another size.
+    int taken = m_body->contentsMargins().left() + m_body->contentsMargins().right();
+    for (int i = 0; i < m_header->count(); ++i)
+        if (QWidget* each = m_header->itemAt(i)->widget(); each && each != m_finding && !each->isHidden())
+            taken += each->sizeHint().width() + m_header->spacing();
+    const bool fits = taken + m_finding->sizeHint().width() <= width();
+    // A card that is not high has no row to give away.
+    const bool below = !fits && height() >= kLeastForTwoRows && !m_finding->text().isEmpty();
+    if (below == m_below || (!below && !mayRise)) return;
+    m_below = below;
+    if (below) {
+        m_header->removeWidget(m_finding);
+        m_header->addStretch(1);
+        m_body->insertWidget(1, m_finding);
+    } else {
+        m_body->removeWidget(m_finding);
+        delete m_header->takeAt(m_header->count() - 1);
+        m_header->addWidget(m_finding, 1);
+    }
+    m_finding->setAlignment(below ? Qt::AlignLeft : Qt::AlignRight);
+}
+
+void PlotCard::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    placeFinding(true);
+}
+
+bool PlotCard::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) placeFinding(false);
+    return QWidget::event(event);
+}
+
 void PlotCard::addContent(QWidget* content, int stretch)
 {
     m_body->addWidget(content, stretch);
@@ -100,6 +150,14 @@ void PlotCard::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     paintCard(painter, QRectF(rect()), currentTheme());
+}
+
+QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent)
+{
+    auto* splitter = new QSplitter(orientation, parent);
+    splitter->setHandleWidth(kGap);
+    splitter->setChildrenCollapsible(false);
+    return splitter;
 }
 
 FigureStrip::FigureStrip(QWidget* parent) : QWidget(parent)
@@ -128,16 +186,24 @@ void FigureStrip::paintEvent(QPaintEvent*)
         const QRectF card(std::round(left), 0, std::round(left + width) - std::round(left), height());
         paintCard(painter, card, t);
         const QRectF inside = card.adjusted(kCardPadding, 8, -kCardPadding + 4, -8);
-        const auto line = [&](TextRole role, double top, double high, const QColor& ink, const QString& text) {
-            painter.setFont(fontOf(role));
+        const auto line = [&](const QFont& font, double top, double high, const QColor& ink, const QString& text) {
+            painter.setFont(font);
             painter.setPen(ink);
             const QString shown =
                 painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(inside.width()));
             painter.drawText(QRectF(inside.left(), top, inside.width(), high), Qt::AlignLeft | Qt::AlignVCenter, shown);
         };
-        line(TextRole::Small, inside.top(), 14, t.secondaryText, figure.name);
-        line(TextRole::Figure, inside.top() + 14, 29, figure.alarm ? t.wallEdge : t.text, figure.value);
-        line(TextRole::Small, inside.top() + 44, 14, t.secondaryText, figure.note);
+        // A word that is too long for a figure's letters is written smaller, not cut.
+        QFont large = fontOf(TextRole::Figure);
+        const double advance = QFontMetricsF(large).horizontalAdvance(figure.value);
+        if (advance > inside.width()) {
+            const int least = QFontInfo(fontOf(TextRole::Title)).pixelSize();
+            const double fitting = QFontInfo(large).pixelSize() * inside.width() / advance;
+            large.setPixelSize(std::max(least, static_cast<int>(fitting)));
+        }
+        line(fontOf(TextRole::Small), inside.top(), 14, t.secondaryText, figure.name);
+        line(large, inside.top() + 14, 29, figure.alarm ? t.wallEdge : t.text, figure.value);
+        line(fontOf(TextRole::Small), inside.top() + 44, 14, t.secondaryText, figure.note);
         left += width + kGap;
     }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 class QHBoxLayout;
+class QSplitter;
 class QVBoxLayout;
 
 namespace fourwalls::views {
@@ -20,6 +21,7 @@ public:
     explicit ElidedText(Tone tone, Qt::Alignment alignment = Qt::AlignLeft, QWidget* parent = nullptr);
     void setText(const QString& text);
     void setTone(Tone tone);
+    void setAlignment(Qt::Alignment alignment);
     const QString& text() const { return m_text; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -35,7 +37,8 @@ private:
     Qt::Alignment m_alignment;
 };
 
-/// A card: title and controls on the left of its first row, the finding on the right, content below.
+/// A card: title and controls on the left of its first row, the finding on the right, or below them where there is no
+/// room for all of it; content below.
 class PlotCard : public QWidget {
     Q_OBJECT
 public:
@@ -49,13 +52,21 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
+    void placeFinding(bool mayRise);
+
     ElidedText* m_title;
     ElidedText* m_finding;
     QHBoxLayout* m_header;
     QVBoxLayout* m_body;
+    bool m_below = false;
 };
+
+/// Cards beside or below each other, with the usual gap as the handle; none can be pushed away.
+QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent = nullptr);
 
 /// One figure with its name above and what it is compared with below.
 struct PlotFigure {

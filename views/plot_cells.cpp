@@ -114,9 +114,7 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
             const int width = all[static_cast<std::size_t>(i)].width;
             horizontalHeader()->setSectionResizeMode(i, width == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
             // A heading is never cut, in whatever language.
-            const int heading =
-                horizontalHeader()->fontMetrics().horizontalAdvance(all[static_cast<std::size_t>(i)].title) + 36;
-            if (width > 0) setColumnWidth(i, std::max(width, heading));
+            if (width > 0) setColumnWidth(i, std::max(width, headingWidth(*this, i)));
         }
         sortByColumn(sortBy, order);
         makeRoom();
@@ -141,8 +139,7 @@ void CellTable::makeRoom()
             stretches = true;
             continue;
         }
-        const int heading = horizontalHeader()->fontMetrics().horizontalAdvance(all[i].title) + 36;
-        fixed += std::max(all[i].width, heading);
+        fixed += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
     }
     const bool tight = stretches && fixed + kLeast > viewport()->width();
     for (std::size_t i = 0; i < all.size(); ++i)

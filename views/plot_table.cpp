@@ -96,6 +96,59 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     QStyledItemDelegate::paint(painter, item, index);
 }
 
+int headingWidth(const QTableView& table, int column)
+{
+    constexpr int kMargins = 26;
+    const QString heading = table.model()->headerData(column, Qt::Horizontal).toString();
+    return table.horizontalHeader()->fontMetrics().horizontalAdvance(heading) + kMargins;
+}
+
+ColumnFit::ColumnFit(QTableView* table, std::vector<Column> columns)
+    : QObject(table)
+    , m_table(table)
+    , m_columns(std::move(columns))
+{
+    for (std::size_t i = 0; i < m_columns.size(); ++i)
+        table->horizontalHeader()->setSectionResizeMode(
+            static_cast<int>(i), m_columns[i].stretches ? QHeaderView::Stretch : QHeaderView::Interactive);
+    table->viewport()->installEventFilter(this);
+}
+
+void ColumnFit::setHidden(int column, bool hidden)
+{
+    m_columns[static_cast<std::size_t>(column)].hidden = hidden;
+}
+
+void ColumnFit::fit()
+{
+    const QAbstractItemView& view = *m_table; // says publicly what cells take
+    std::vector<int> widths;
+    int sum = 0, spares = 0;
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        const Column& column = m_columns[i];
+        const int index = static_cast<int>(i);
+        const int cells = column.width > 0 ? column.width : view.sizeHintForColumn(index) + 6;
+        widths.push_back(std::max(headingWidth(*m_table, index), cells));
+        if (!column.hidden) sum += widths.back();
+        spares = std::max(spares, column.spare);
+    }
+    int kept = spares; // spares up to here are shown
+    for (; kept > 0 && sum > m_table->viewport()->width(); --kept)
+        for (std::size_t i = 0; i < m_columns.size(); ++i)
+            if (m_columns[i].spare == kept && !m_columns[i].hidden) sum -= widths[i];
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        const int index = static_cast<int>(i);
+        m_table->setColumnHidden(index, m_columns[i].hidden || m_columns[i].spare > kept);
+        if (!m_columns[i].stretches) m_table->setColumnWidth(index, widths[i]);
+    }
+}
+
+bool ColumnFit::eventFilter(QObject* object, QEvent* event)
+{
+    if (event->type() == QEvent::Resize) fit();
+    return QObject::eventFilter(object, event);
+}
+
 void prepareTable(QTableView& table)
 {
     table.setShowGrid(false);
@@ -117,7 +170,7 @@ void prepareTable(QTableView& table)
     table.horizontalHeader()->setMinimumSectionSize(36);
     // The mark of the sorted column stands above the heading, where it covers no text.
     table.horizontalHeader()->setStyleSheet(QStringLiteral(
-        "QHeaderView { background: transparent; border: none; }"
+        "QHeaderView { background: transparent; border: none; } QHeaderView::section { padding: 4px 3px; }"
         "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-origin: border; subcontrol-position: top center;"
         " width: 9px; height: 5px; }"));
     auto* copy = new QShortcut(QKeySequence::Copy, &table);

@@ -6,6 +6,8 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+#include <vector>
+
 namespace fourwalls::views {
 
 /// The exact value behind a cell (a number where there is one, invalid where it is unknown): what sorting compares
@@ -25,6 +27,34 @@ class ShareDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+/// What a heading takes, with its margins and the mark of the sorted column.
+int headingWidth(const QTableView& table, int column);
+
+/// Keeps the columns of a table within its width: no heading is cut, and where there is no room, columns that can be
+/// spared are left out (the CSV of the table has them).
+class ColumnFit : public QObject {
+    Q_OBJECT
+public:
+    struct Column {
+        int width = 0;          ///< 0: what its cells take, or for the one that stretches the least
+        bool stretches = false; ///< takes what is left
+        int spare = 0;          ///< left out where there is no room, the largest first; 0: always there
+        bool hidden = false;    ///< has nothing to show
+    };
+    /// table outlives this, and is its parent.
+    ColumnFit(QTableView* table, std::vector<Column> columns);
+    void setHidden(int column, bool hidden);
+    /// After other rows or another language.
+    void fit();
+
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override;
+
+private:
+    QTableView* m_table;
+    std::vector<Column> m_columns;
 };
 
 /// Rows without grid, whole rows selected, sortable, Ctrl+C copies the selected rows as CSV.

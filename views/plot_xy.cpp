@@ -130,7 +130,6 @@ private:
     {
         const Theme& t = currentTheme();
         const QRectF rect = m_owner.m_plot->axisRect()->rect();
-        double labelTop = -1e9;
         for (const XyWall& wall : m_owner.m_content.walls) {
             if (wall.limit.empty()) continue;
             QPolygonF edge;
@@ -153,25 +152,30 @@ private:
             painter.setAntialiasing(true);
             painter.setPen(QPen(t.wallEdge, 2));
             painter.drawPolyline(edge);
-            if (!wall.label.isEmpty()) {
-                painter.setFont(fontOf(TextRole::Small));
-                const QFontMetricsF metrics(painter.font());
-                const double width = metrics.horizontalAdvance(wall.label) + 10;
-                // In the bricks where they are high enough, else just under the edge.
-                const double edgeAt = edge.back().y();
-                double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;
-                y = std::clamp(y, rect.top() + 2, rect.bottom() - 18);
-                if (std::abs(y - labelTop) < 16) y = labelTop + 16;
-                labelTop = y;
-                const QRectF box(rect.right() - width - 4, y, width, 16);
-                QColor back = t.card;
-                back.setAlpha(220);
-                painter.fillRect(box, back);
-                painter.setPen(t.wallEdge);
-                painter.drawText(box, Qt::AlignCenter, wall.label);
-            }
             painter.restore();
         }
+    }
+
+    struct WallLabel {
+        QRectF box;
+        QString text;
+    };
+
+    /// In the bricks where they are high enough, else just under the edge.
+    std::vector<WallLabel> wallLabels(const QFontMetricsF& metrics) const
+    {
+        const QRectF rect = m_owner.m_plot->axisRect()->rect();
+        std::vector<WallLabel> labels;
+        for (const XyWall& wall : m_owner.m_content.walls) {
+            if (wall.limit.empty() || wall.label.isEmpty()) continue;
+            const double width = metrics.horizontalAdvance(wall.label) + 10;
+            const double edgeAt = pixel(wall.limit.back().first, wall.limit.back().second).y();
+            double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;
+            y = std::clamp(y, rect.top() + 2, rect.bottom() - 18);
+            if (!labels.empty() && std::abs(y - labels.back().box.top()) < 16) y = labels.back().box.top() + 16;
+            labels.push_back({QRectF(rect.right() - width - 4, y, width, 16), wall.label});
+        }
+        return labels;
     }
 
     void drawPoints(QCPPainter& painter)
@@ -183,6 +187,9 @@ private:
         std::vector<QRectF> labels;
         painter.setFont(fontOf(TextRole::Small));
         const QFontMetricsF metrics(painter.font());
+        // What a wall is called stands above points, and no point's name stands on it.
+        const std::vector<WallLabel> walls = wallLabels(metrics);
+        for (const WallLabel& wall : walls) labels.push_back(wall.box);
         const XyPoint* chosen = nullptr;
         for (const XyPoint& point : m_owner.m_content.points) {
             const QPointF at = pixel(point.x, point.y);
@@ -225,6 +232,13 @@ private:
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(t.accent, 2));
             painter.drawEllipse(pixel(chosen->x, chosen->y), chosen->size / 2 + 4, chosen->size / 2 + 4);
+        }
+        for (const WallLabel& wall : walls) {
+            QColor back = t.card;
+            back.setAlpha(220);
+            painter.fillRect(wall.box, back);
+            painter.setPen(t.wallEdge);
+            painter.drawText(wall.box, Qt::AlignCenter, wall.text);
         }
         painter.restore();
     }

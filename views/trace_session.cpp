@@ -197,10 +197,11 @@ int TraceSession::pending() const { return static_cast<int>(m_impl->questions.si
 
 quint64 TraceSession::nextRequest() { return ++m_impl->lastRequest; }
 
-void TraceSession::cancel(QObject* receiver, const QByteArray& channel)
+template <class Which>
+void TraceSession::withdraw(Which which)
 {
     for (auto it = m_impl->questions.begin(); it != m_impl->questions.end();) {
-        if (it->second.receiverKey == receiver && it->second.channel == channel) {
+        if (which(it->second)) {
             it->second.stop.request_stop();
             const std::lock_guard lock(m_impl->mutex);
             std::erase_if(m_impl->jobs, [&](const Impl::Job& job) { return job.request == it->first; });
@@ -209,6 +210,16 @@ void TraceSession::cancel(QObject* receiver, const QByteArray& channel)
             ++it;
         }
     }
+}
+
+void TraceSession::cancel(QObject* receiver, const QByteArray& channel)
+{
+    withdraw([&](const Impl::Question& asked) { return asked.receiverKey == receiver && asked.channel == channel; });
+}
+
+void TraceSession::cancelAll(QObject* receiver)
+{
+    withdraw([&](const Impl::Question& asked) { return asked.receiverKey == receiver; });
 }
 
 void TraceSession::submit(quint64 request, QObject* receiver, const QByteArray& channel, Urgency urgency, Work work)

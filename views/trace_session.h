@@ -77,6 +77,8 @@ public:
 
     /// Withdraws the question of that channel, if there is one.
     void cancel(QObject* receiver, const QByteArray& channel);
+    /// Withdraws all questions of that receiver.
+    void cancelAll(QObject* receiver);
     /// Questions that are neither answered nor withdrawn.
     int pending() const;
 
@@ -92,6 +94,8 @@ private:
     struct Impl;
 
     quint64 nextRequest();
+    template <class Which>
+    void withdraw(Which which);
     void submit(quint64 request, QObject* receiver, const QByteArray& channel, Urgency urgency, Work work);
 
     std::unique_ptr<Impl> m_impl;

@@ -6,6 +6,7 @@
 
 #include <QEvent>
 #include <QPainter>
+#include <QVBoxLayout>
 
 namespace fourwalls::views {
 
@@ -17,7 +18,10 @@ View::View(QWidget* parent) : QWidget(parent)
 void View::setTrace(TraceSession* session, Selection* selection)
 {
     if (m_session == session && m_selection == selection) return;
-    if (m_session) m_session->disconnect(this);
+    if (m_session) {
+        m_session->disconnect(this);
+        m_session->cancelAll(this);
+    }
     if (m_selection) m_selection->disconnect(this);
     m_session = session;
     m_selection = selection;
@@ -100,6 +104,26 @@ void View::paintEmpty(QPainter& painter, const QRect& rect, const QString& reaso
     painter.setFont(fontOf(TextRole::Body));
     painter.drawText(rect.adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, reason);
     painter.restore();
+}
+
+void View::paintWithoutContent()
+{
+    const QString reason = emptyReason();
+    QPainter painter(this);
+    paintEmpty(painter, rect(), reason);
+    painter.end();
+    reportFrame(selection() ? selection()->range() : TimeRange{}, reason.isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+}
+
+QVBoxLayout* View::fillWith(QWidget* content)
+{
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    outer->addWidget(content);
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    return column;
 }
 
 void View::changeEvent(QEvent* event)

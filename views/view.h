@@ -11,6 +11,8 @@
 #include <QPointer>
 #include <QWidget>
 
+class QVBoxLayout;
+
 namespace fourwalls::views {
 
 class WhatIf;
@@ -79,6 +81,10 @@ protected:
     void reportFrame(TimeRange range, FrameQuality quality);
     /// Paints emptyReason centred, for paintEvents that have nothing else to show.
     void paintEmpty(QPainter& painter, const QRect& rect, const QString& reason) const;
+    /// paintEvent of a view whose content is hidden: why, and the report of the frame.
+    void paintWithoutContent();
+    /// Fills the view but for its margins with `content`, a child of it; returns its column.
+    QVBoxLayout* fillWith(QWidget* content);
 
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;

@@ -117,7 +117,9 @@ QStringList builtInDemos()
     QStringList ids, others;
     for (const QString& file : QDir(kCarried).entryList({QStringLiteral("*.json")})) {
         const QString id = file.chopped(5);
-        if (id != QLatin1String("order") && id != QLatin1String("recorded_claims")) others.append(id);
+        const bool isOther = id == QLatin1String("order") || id == QLatin1String("recorded_claims") ||
+                             id.startsWith(QLatin1String("claims_"));
+        if (!isOther) others.append(id);
     }
     for (const QString& id : wanted)
         if (others.removeAll(id) > 0) ids.append(id);
@@ -168,6 +170,12 @@ void prepareDemoLater(const QString& idOrFile, const views::TraceOpener& opener,
         QMetaObject::invokeMethod(
             qApp, [guard, done, prepared] { if (guard) done(*prepared); }, Qt::QueuedConnection);
     });
+}
+
+views::ClaimWords claimWords(const QString& language)
+{
+    const Result<QByteArray> json = read(kCarried + QStringLiteral("claims_%1.json").arg(language));
+    return json.ok() ? views::ClaimWords::read(*json) : views::ClaimWords();
 }
 
 void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page)

@@ -43,6 +43,9 @@ void prepareDemoLater(const QString& idOrFile, const views::TraceOpener& opener,
 /// Computes the claims and what the carried traces recorded for them on a pool thread and shows them.
 void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page);
 
+/// The claims' texts of a language; none for that of the sources.
+views::ClaimWords claimWords(const QString& language);
+
 /// Where carried traces are written to; traces there are no files of the user.
 QString demoFolder();
 

@@ -75,7 +75,7 @@ void DemoPlayer::stop()
 {
     ++m_request;
     if (!m_prepared) return;
-    if (m_document && m_document->whatIf()->isActive()) m_document->whatIf()->setActive(false);
+    if (m_document && m_document->whatIf()->isActive()) m_window.showWhatIf(false);
     m_prepared.reset();
     m_document.clear();
     m_panel.hide();
@@ -177,7 +177,8 @@ void DemoPlayer::applyPlan(TraceDocument* document)
     const views::DemoStep& now = m_prepared->demo.steps[m_step];
     views::WhatIf* whatIf = document->whatIf();
     if (!now.plan) {
-        if (whatIf->isActive()) whatIf->setActive(false);
+        // The sliders go with the ghost: while they are shown, every view that comes draws it again.
+        m_window.showWhatIf(false);
         return;
     }
     if (!whatIf->recorded()) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The manual, offline: the pages of docs/manual as they were when the program was built.
+// The manual, offline: the pages of docs/manual as they were when the program was built, in the language of the window.
 #pragma once
 
 #include <QDialog>
 
+class QPushButton;
 class QTextBrowser;
 
 namespace fourwalls::gui {
@@ -19,8 +20,15 @@ public:
     QString page() const { return m_page; }
     QString text() const;
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
+    void retranslate();
+    void showPage(const QString& page);
+
     QTextBrowser* m_browser;
+    QPushButton *m_first, *m_back, *m_close;
     QString m_page;
 };
 

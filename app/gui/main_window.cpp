@@ -349,6 +349,7 @@ void MainWindow::retranslate()
     for (const QString& id : m_rail->ids()) m_rail->setTitle(id, views::viewTitle(id));
     m_welcome->setSamples(samples());
     m_demos->setDemos(demoEntries(currentLanguage()));
+    m_claims->setWords(claimWords(currentLanguage()));
     buildMenu();
     for (const auto& [key, document] : m_byKey) {
         if (!document->isOpen()) continue;

@@ -36,23 +36,33 @@ std::optional<Instant> timeFrom(const QJsonValue& value)
     return Instant{ns};
 }
 
-struct Loaded {
-    std::vector<TraceNote> notes;
-    std::optional<Error> error;
-};
-
-Loaded read(const QStringList& places)
+/// One file. Absent: there is none.
+std::optional<Result<std::vector<TraceNote>>> read(const QString& path)
 {
-    for (const QString& path : places) {
-        QFile file(path);
-        if (!file.exists()) continue;
-        if (!file.open(QIODevice::ReadOnly) || file.size() > kLargestFile)
-            return {{}, Error{ErrorCode::Io, "the notes of this trace cannot be read", path.toStdString(), {}}};
-        Result<std::vector<TraceNote>> notes = notesFromJson(file.readAll(), path);
-        if (!notes.ok()) return {{}, notes.error()};
-        return {std::move(*notes), std::nullopt};
+    QFile file(path);
+    if (!file.exists()) return std::nullopt;
+    if (!file.open(QIODevice::ReadOnly) || file.size() > kLargestFile)
+        return Error{ErrorCode::Io, "the notes of this trace cannot be read", path.toStdString(), "move the file away"};
+    return notesFromJson(file.readAll(), path);
+}
+
+/// One thread, so that files are read and written in the order in which it was asked for, also by notes that were
+/// opened, closed and opened again.
+QThreadPool& noteThread()
+{
+    static QPointer<QThreadPool> pool;
+    if (!pool) {
+        pool = new QThreadPool(qApp);
+        pool->setMaxThreadCount(1);
     }
-    return {};
+    return *pool;
+}
+
+/// Runs `then` on the GUI thread, if the application is still there.
+template <class Then>
+void afterwards(Then then)
+{
+    if (qApp) QMetaObject::invokeMethod(qApp, std::move(then), Qt::QueuedConnection);
 }
 
 } // namespace
@@ -93,68 +103,102 @@ Result<std::vector<TraceNote>> notesFromJson(const QByteArray& json, const QStri
     return notes;
 }
 
+struct TraceNotes::Loaded {
+    std::vector<TraceNote> notes;
+    std::optional<Error> error;
+    bool keepBeside = false, keepOwn = false;
+};
+
 TraceNotes::TraceNotes(const QString& tracePath, QObject* parent) : QObject(parent)
 {
     m_beside = tracePath + QStringLiteral(".notes.json");
     const QByteArray key = QCryptographicHash::hash(tracePath.toUtf8(), QCryptographicHash::Sha256).toHex().left(24);
-    m_ownFolder = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/fourwalls/notes/") +
-                  QString::fromLatin1(key) + QStringLiteral(".json");
+    m_own = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/fourwalls/notes/") +
+            QString::fromLatin1(key) + QStringLiteral(".json");
     load();
 }
 
 void TraceNotes::load()
 {
-    QThreadPool::globalInstance()->start([guard = QPointer<TraceNotes>(this), places = QStringList{m_beside, m_ownFolder}] {
-        const auto loaded = std::make_shared<Loaded>(read(places));
-        QMetaObject::invokeMethod(
-            qApp,
-            [guard, loaded] {
-                if (!guard) return;
-                // What was added before the file was read stays behind what was in it.
-                loaded->notes.insert(loaded->notes.end(), guard->m_notes.begin(), guard->m_notes.end());
-                guard->m_notes = std::move(loaded->notes);
-                guard->m_loaded = true;
-                if (loaded->error) emit guard->failed(*loaded->error);
-                if (!guard->m_notes.empty()) emit guard->changed();
-            },
-            Qt::QueuedConnection);
+    noteThread().start([guard = QPointer<TraceNotes>(this), beside = m_beside, own = m_own] {
+        const auto loaded = std::make_shared<Loaded>();
+        // The own file last: what is in it was written because the other one could not be.
+        for (const QString& path : {beside, own}) {
+            auto notes = read(path);
+            if (!notes) continue;
+            if (notes->ok()) {
+                loaded->notes = std::move(**notes);
+            } else {
+                loaded->error = notes->error();
+                (path == own ? loaded->keepOwn : loaded->keepBeside) = true;
+            }
+        }
+        afterwards([guard, loaded] { if (guard) guard->onLoaded(*loaded); });
     });
+}
+
+void TraceNotes::onLoaded(Loaded& loaded)
+{
+    // What was added before the file was read stays behind what was in it.
+    loaded.notes.insert(loaded.notes.end(), m_notes.begin(), m_notes.end());
+    m_notes = std::move(loaded.notes);
+    m_keepBeside = loaded.keepBeside;
+    m_keepOwn = loaded.keepOwn;
+    m_loaded = true;
+    if (m_unsaved) save();
+    if (loaded.error) emit failed(*loaded.error);
+    if (!m_notes.empty()) emit changed();
+}
+
+void TraceNotes::changeAndSave()
+{
+    m_unsaved = true;
+    if (m_loaded) save();
+    emit changed();
 }
 
 void TraceNotes::save()
 {
-    emit changed();
-    QThreadPool::globalInstance()->start(
-        [guard = QPointer<TraceNotes>(this), json = notesToJson(m_notes), beside = m_beside, own = m_ownFolder] {
-            Status status = writeWhole(beside, json);
-            if (!status.ok()) {
-                QDir().mkpath(QFileInfo(own).path());
-                status = writeWhole(own, json);
-            }
-            if (status.ok()) return;
-            QMetaObject::invokeMethod(
-                qApp, [guard, status] { if (guard) emit guard->failed(status.error()); }, Qt::QueuedConnection);
+    m_unsaved = false;
+    ++m_writing;
+    noteThread().start([guard = QPointer<TraceNotes>(this), json = notesToJson(m_notes), beside = m_beside, own = m_own,
+                        keepBeside = m_keepBeside, keepOwn = m_keepOwn] {
+        Status status = Error{ErrorCode::Io, "the notes cannot be written: what is there could not be read",
+                              own.toStdString(), "move the file away, then open the trace again"};
+        if (!keepBeside) {
+            status = writeWhole(beside, json);
+            if (status.ok() && !keepOwn) QFile::remove(own); // older now
+        }
+        if (!status.ok() && !keepOwn) {
+            QDir().mkpath(QFileInfo(own).path());
+            status = writeWhole(own, json);
+        }
+        afterwards([guard, status] {
+            if (!guard) return;
+            --guard->m_writing;
+            if (!status.ok()) emit guard->failed(status.error());
         });
+    });
 }
 
 void TraceNotes::add(const TraceNote& note)
 {
     m_notes.push_back(note);
-    save();
+    changeAndSave();
 }
 
 void TraceNotes::setText(std::size_t index, const QString& text)
 {
     if (index >= m_notes.size() || m_notes[index].text == text) return;
     m_notes[index].text = text;
-    save();
+    changeAndSave();
 }
 
 void TraceNotes::remove(std::size_t index)
 {
     if (index >= m_notes.size()) return;
     m_notes.erase(m_notes.begin() + static_cast<std::ptrdiff_t>(index));
-    save();
+    changeAndSave();
 }
 
 } // namespace fourwalls::gui

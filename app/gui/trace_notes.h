@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Bookmarks and notes of a trace, kept in a small JSON file beside it (FILE.notes.json), or in the user's data folder
-// where that cannot be written. Files are read and written on other threads.
+// where that cannot be written. Files are read and written on another thread, in the order in which it was asked for.
 #pragma once
 
 #include "model/base/result.h"
@@ -42,6 +42,8 @@ public:
     void setText(std::size_t index, const QString& text);
     void remove(std::size_t index);
     bool isLoaded() const { return m_loaded; }
+    /// Everything that was read, added or changed is in a file, or `failed` said why not.
+    bool isSettled() const { return m_loaded && m_writing == 0; }
 
 signals:
     void changed();
@@ -49,12 +51,19 @@ signals:
     void failed(const fourwalls::Error& error);
 
 private:
+    struct Loaded;
+
     void load();
+    void onLoaded(Loaded& loaded);
+    void changeAndSave();
     void save();
 
-    QString m_beside, m_ownFolder;  ///< the two places
+    QString m_beside, m_own;  ///< the two places; where both are there, what is in m_own is newer
     std::vector<TraceNote> m_notes;
     bool m_loaded = false;
+    bool m_unsaved = false;  ///< changed before the files were read: written after
+    bool m_keepBeside = false, m_keepOwn = false;  ///< what is there could not be read: it is never overwritten
+    int m_writing = 0;
 };
 
 } // namespace fourwalls::gui

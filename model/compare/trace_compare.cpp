@@ -151,11 +151,14 @@ const ComparedFigure* TraceComparison::worst() const
     return worst;
 }
 
-Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b)
+Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop)
 {
+    const Error cancelled{ErrorCode::Cancelled, "a newer question came", "comparison", {}};
     TraceComparison comparison;
     FOURWALLS_TRY_ASSIGN(comparison.a, computeMetrics(a));
+    if (stop.stop_requested()) return cancelled;
     FOURWALLS_TRY_ASSIGN(comparison.b, computeMetrics(b));
+    if (stop.stop_requested()) return cancelled;
     comparison.figures = compareFigures(comparison.a, comparison.b);
 
     FOURWALLS_TRY_ASSIGN(const std::vector<Duration> stepsOfA, stepLengths(a));
@@ -168,6 +171,7 @@ Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b)
     }
 
     FOURWALLS_TRY_ASSIGN(const auto layersOfA, layerTimes(a));
+    if (stop.stop_requested()) return cancelled;
     FOURWALLS_TRY_ASSIGN(const auto layersOfB, layerTimes(b));
     std::set<LayerKey> keys;
     for (const auto* layers : {&layersOfA, &layersOfB})

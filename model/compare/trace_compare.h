@@ -8,6 +8,7 @@
 #include "model/trace/trace_query.h"
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ struct TraceComparison {
     const ComparedFigure* worst() const;
 };
 
-/// Reads and compares. Errors: those of the queries.
-Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b);
+/// Reads and compares. Errors: those of the queries; Cancelled.
+Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop = {});
 
 } // namespace fourwalls::compare

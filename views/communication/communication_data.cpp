@@ -152,8 +152,9 @@ Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<Step
     return data;
 }
 
-Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
+Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token stop)
 {
+    const Error cancelled{ErrorCode::Cancelled, "a newer question came", "scaling", {}};
     ScalingData data;
     const TraceInfo& info = trace.info();
     data.source = info.header.source;
@@ -174,12 +175,14 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
         data.devices = std::move(*devices);
     else
         data.problem = devices.error().message();
+    if (stop.stop_requested()) return cancelled;
     auto links = cost::scalingByLink(spec, calibration);
     if (links)
         data.links = std::move(*links);
     else
         data.linksProblem = links.error().message();
 
+    if (stop.stop_requested()) return cancelled;
     FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(trace));
     const double base = data.devices.baseSamplesPerSecond;
     if (metrics.samplesPerSecond && base > 0)
@@ -188,7 +191,7 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token)
     const double rate = leaves ? spec.cluster.networkBytesPerSecondPerDevice() : spec.cluster.nodeLink.bytesPerSecond;
     if (rate > 0 && data.ownDevices > 1) {
         data.ownLinkBits = rate * 8;
-        FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt));
+        FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt, stop));
         std::map<RankId, double> sent;
         // Only what goes over that link: groups inside a node do not use the network.
         for (const JoinedOperation& operation : step.operations) {

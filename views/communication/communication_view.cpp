@@ -24,15 +24,11 @@ namespace fourwalls::views {
 
 CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLiteral("communication"), parent)
 {
-    auto* rows = new QSplitter(Qt::Vertical);
+    auto* rows = cardSplitter(Qt::Vertical);
     m_collectives = new CollectivesCard(rows);
-    auto* plots = new QSplitter(Qt::Horizontal, rows);
+    auto* plots = cardSplitter(Qt::Horizontal, rows);
     m_bandwidth = new BandwidthCard(plots);
     m_traffic = new TrafficCard(plots);
-    for (QSplitter* splitter : {rows, plots}) {
-        splitter->setHandleWidth(kGap);
-        splitter->setChildrenCollapsible(false);
-    }
     plots->setSizes({5600, 4400});
     rows->setSizes({3600, 6400});
     m_hops = new HopsPage;
@@ -201,7 +197,18 @@ void CommunicationView::openOnTimeline(int operation)
 
 void CommunicationView::predictionChanged()
 {
-    if (m_data) showAll();
+    // With every move of a slider: only what shows the prediction.
+    if (m_data && session() && selection()) showPrediction();
+}
+
+void CommunicationView::showPrediction()
+{
+    m_predicted.clear();
+    if (const WhatIf* dock = whatIf(); dock && dock->isActive())
+        if (const auto prediction = dock->prediction(); prediction && prediction->trace)
+            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
+    showFigures();
+    m_collectives->present(m_data.get(), &m_predicted, selection()->byteUnit());
 }
 
 void CommunicationView::showAll()
@@ -209,12 +216,7 @@ void CommunicationView::showAll()
     if (!m_data || !session() || !selection()) return;
     const ByteUnit unit = selection()->byteUnit();
     const TraceInfo& info = session()->info();
-    m_predicted.clear();
-    if (const WhatIf* dock = whatIf(); dock && dock->isActive())
-        if (const auto prediction = dock->prediction(); prediction && prediction->trace)
-            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
-    showFigures();
-    m_collectives->present(m_data.get(), &m_predicted, unit);
+    showPrediction();
     m_bandwidth->present(m_data, info, unit);
     m_traffic->present(m_data, unit);
     m_hops->present(m_data, info, unit);

@@ -51,6 +51,7 @@ private:
     void askHops();
     void chooseKind(int row); ///< its longest operation of the step
     void askPageData();
+    void showPrediction(); ///< the figures and the table of kinds
     void showFigures();
     int firstWorthwhile() const;
 

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace fourwalls::views {
 
@@ -30,9 +31,7 @@ HopsPage::HopsPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
-    splitter->setHandleWidth(kGap);
-    splitter->setChildrenCollapsible(false);
+    auto* splitter = cardSplitter(Qt::Horizontal, this);
     layout->addWidget(splitter);
     m_listCard = new PlotCard(splitter);
     m_table = new CellTable(m_listCard);
@@ -199,11 +198,9 @@ QString HopsPage::finding() const
                               : s.algorithm == "tree"   ? tr("tree")
                               : s.algorithm == "direct" ? tr("direct exchange")
                                                         : tr("hierarchical");
+    std::map<decltype(ScheduledHop::from), int> sent;
     int perRank = 0;
-    for (const ScheduledHop& hop : s.hops)
-        perRank = std::max(perRank,
-                           static_cast<int>(std::count_if(s.hops.begin(), s.hops.end(),
-                                                          [&](const ScheduledHop& h) { return h.from == hop.from; })));
+    for (const ScheduledHop& hop : s.hops) perRank = std::max(perRank, ++sent[hop.from]);
     QString text;
     if (s.algorithm == "ring" && s.operation == CollectiveOp::AllReduce)
         text = tr("%1: each rank sends 2(n−1) = %2 messages of 1/%3 of %4")

@@ -36,12 +36,8 @@ ScalingPage::ScalingPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* rows = new QSplitter(Qt::Vertical, this);
-    auto* plots = new QSplitter(Qt::Horizontal, rows);
-    for (QSplitter* splitter : {rows, plots}) {
-        splitter->setHandleWidth(kGap);
-        splitter->setChildrenCollapsible(false);
-    }
+    auto* rows = cardSplitter(Qt::Vertical, this);
+    auto* plots = cardSplitter(Qt::Horizontal, rows);
     layout->addWidget(rows);
     m_devicesCard = new PlotCard(plots);
     m_devices = new XyPlot(m_devicesCard);

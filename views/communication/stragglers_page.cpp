@@ -19,9 +19,7 @@ StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
-    splitter->setHandleWidth(kGap);
-    splitter->setChildrenCollapsible(false);
+    auto* splitter = cardSplitter(Qt::Horizontal, this);
     layout->addWidget(splitter);
     m_plotCard = new PlotCard(splitter);
     m_plot = new XyPlot(m_plotCard);

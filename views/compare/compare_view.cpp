@@ -50,7 +50,11 @@ CompareView::~CompareView()
 
 void CompareView::setPartner(TraceSession* partner, const QString& name)
 {
-    if (m_partner) m_partner->disconnect(this);
+    if (m_partner) {
+        // What the old partner was asked must not be answered in the new one's place.
+        m_partner->disconnect(this);
+        for (const char* channel : {kSteps[1], kMemory[1], kPeaks[1], "compare.figures"}) m_partner->cancel(this, channel);
+    }
     m_partner = partner;
     m_partnerName = name;
     m_failed = false;
@@ -83,7 +87,7 @@ void CompareView::traceChanged()
         connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
             if (!m_inRange && m_aligned) m_axis.setRange(range);
         });
-        connect(selection(), &Selection::rankChanged, this, &CompareView::start);
+        connect(selection(), &Selection::rankChanged, this, &CompareView::startSides);
         connect(selection(), &Selection::byteUnitChanged, this, [this] {
             m_figures->setByteUnit(selection()->byteUnit());
             m_memory->setByteUnit(selection()->byteUnit());
@@ -119,24 +123,40 @@ RankId CompareView::rankOf(std::size_t which) const
 /// Everything anew: whatever is known of either trace may have changed.
 void CompareView::start()
 {
-    m_aligned = false;
     m_comparison.reset();
+    if (m_partner) m_partner->cancel(this, "compare.figures");
+    showComparison();
+    showEmptyReason();
+    m_pages->setCurrentWidget(hasBoth() ? m_content : m_empty);
+    update();
+    startSides();
+    if (hasBoth()) compareNow();
+}
+
+bool CompareView::hasBoth() const
+{
+    return session() && m_partner && session()->isOpen() && m_partner->isOpen() && !m_failed;
+}
+
+/// The rank's timelines and memory anew; the figures are of all ranks.
+void CompareView::startSides()
+{
+    m_aligned = false;
     m_peaks = {};
     m_memory->forget();
-    showComparison();
     for (Side& side : m_sides) {
         side.steps.reset();
         side.source->setSession(nullptr, {});
     }
-    const bool both = session() && m_partner && session()->isOpen() && m_partner->isOpen() && !m_failed;
+    if (!hasBoth()) return;
+    for (std::size_t i = 0; i < m_sides.size(); ++i) readSteps(i);
+}
+
+void CompareView::showEmptyReason()
+{
     const QString reason = emptyReason();
     m_emptyText->setText(reason.isEmpty() ? tr("Opening…") : reason);
     m_choose->setVisible(!m_partner);
-    m_pages->setCurrentWidget(both ? m_content : m_empty);
-    update();
-    if (!both) return;
-    for (std::size_t i = 0; i < m_sides.size(); ++i) readSteps(i);
-    compareNow();
 }
 
 void CompareView::readSteps(std::size_t which)
@@ -189,9 +209,8 @@ void CompareView::align()
         side.source->setSession(sessionOf(i), side.whole);
         side.canvas->setSteps(side.steps);
         side.canvas->setZero(firstStep(i).begin);
-        side.card->title().setText((i == 0 ? tr("A · %1") : tr("B · %1")).arg(i == 0 ? tr("this trace") : m_partnerName));
-        side.card->finding().setText(words(info.header.source) + QStringLiteral(" · ") + words(info.header.clock));
     }
+    nameSides();
     m_axis.reset(whole);
     m_aligned = true;
     // What was chosen elsewhere (a step, a range) is kept; else the first measured steps fill the view.
@@ -200,6 +219,16 @@ void CompareView::align()
     m_memory->setContext(m_sides[0].steps, {});
     m_axis.setRange(isChosen ? chosen : hull(a, moved(b, -m_offset)));
     showRange(m_axis.range());
+}
+
+void CompareView::nameSides()
+{
+    for (std::size_t i = 0; i < m_sides.size(); ++i) {
+        const TraceHeader& header = sessionOf(i)->info().header;
+        m_sides[i].card->title().setText(
+            (i == 0 ? tr("A · %1") : tr("B · %1")).arg(i == 0 ? tr("this trace") : m_partnerName));
+        m_sides[i].card->finding().setText(words(header.source) + QStringLiteral(" · ") + words(header.clock));
+    }
 }
 
 void CompareView::showRange(TimeRange range)
@@ -262,7 +291,7 @@ void CompareView::compareNow()
             if (!m_partner) return;
             m_partner->ask<compare::TraceComparison>(
                 this, "compare.figures",
-                [a = *query](TraceQuery& b, std::stop_token) { return compare::compareTraces(**a, b); },
+                [a = *query](TraceQuery& b, std::stop_token stop) { return compare::compareTraces(**a, b, stop); },
                 [this, fail](const Answer<compare::TraceComparison>& answer) {
                     if (!answer.ok()) return fail(answer.error);
                     m_comparison = answer.value;
@@ -311,7 +340,10 @@ void CompareView::themeChanged()
 void CompareView::languageChanged()
 {
     retranslate();
-    start();
+    showEmptyReason();
+    if (m_aligned) nameSides();
+    showComparison();
+    update();
 }
 
 void CompareView::paintEvent(QPaintEvent*)

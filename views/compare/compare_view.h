@@ -69,6 +69,10 @@ private:
     void build();
     void retranslate();
     void start();
+    void startSides();
+    bool hasBoth() const;
+    void showEmptyReason();
+    void nameSides();
     void readSteps(std::size_t which);
     void align();
     void compareNow();

@@ -6,14 +6,38 @@
 #include "views/plot_table.h"
 #include "views/theme.h"
 
+#include <QCoreApplication>
+
+#include <utility>
+
 namespace fourwalls::views {
 
 namespace {
 
+struct ClaimUnits {
+    Q_DECLARE_TR_FUNCTIONS(ClaimUnits)
+};
+
+/// Units that are words.
+QString unitName(const std::string& unit)
+{
+    const std::pair<const char*, QString> names[] = {
+        {"billion", ClaimUnits::tr("billion")},       {"devices", ClaimUnits::tr("devices")},
+        {"samples", ClaimUnits::tr("samples")},       {"days", ClaimUnits::tr("days")},
+        {"months", ClaimUnits::tr("months")},         {"hours", ClaimUnits::tr("hours")},
+        {"switches", ClaimUnits::tr("switches")},     {"ports", ClaimUnits::tr("ports")},
+        {"groups", ClaimUnits::tr("groups")},         {"buffers", ClaimUnits::tr("buffers")},
+        {"parameters", ClaimUnits::tr("parameters")}, {"states", ClaimUnits::tr("states")},
+        {"GPU-hours", ClaimUnits::tr("GPU-hours")}};
+    for (const auto& [name, text] : names)
+        if (unit == name) return text;
+    return QString::fromStdString(unit);
+}
+
 QString withUnit(double value, const std::string& unit)
 {
     const QString number = std::abs(value) >= 10'000 ? formatCount(static_cast<qint64>(value)) : formatFigure(value);
-    return number + kThinSpace + QString::fromStdString(unit);
+    return number + kThinSpace + unitName(unit);
 }
 
 QColor colourOf(claims::Verdict verdict)
@@ -35,6 +59,12 @@ void ClaimsModel::setClaims(std::vector<claims::Claim> claims, QHash<QString, do
     m_claims = std::move(claims);
     m_recorded = std::move(recorded);
     endResetModel();
+}
+
+void ClaimsModel::setWords(ClaimWords words)
+{
+    m_words = std::move(words);
+    retranslate();
 }
 
 void ClaimsModel::retranslate()
@@ -76,7 +106,7 @@ QString ClaimsModel::text(const claims::Claim& claim, int column) const
     const QString id = QString::fromStdString(claim.id);
     switch (column) {
     case Wall: return words(claim.wall);
-    case Statement: return QString::fromStdString(claim.statement);
+    case Statement: return m_words.statement(claim);
     case Claimed: return withUnit(claim.claimed, claim.unit);
     case Computed: return claim.computed ? withUnit(*claim.computed, claim.unit) : QString(kDash);
     case Recorded: return m_recorded.contains(id) ? withUnit(m_recorded.value(id), claim.unit) : QString(kDash);
@@ -93,7 +123,7 @@ QVariant ClaimsModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
     case Qt::ToolTipRole:
-        return index.column() == Statement ? QString::fromStdString(row.statement) : QString::fromStdString(row.because);
+        return index.column() == Statement ? m_words.statement(row) : m_words.because(row);
     case Qt::TextAlignmentRole:
         return int(index.column() >= Claimed && index.column() <= Recorded ? Qt::AlignRight | Qt::AlignVCenter
                                                                            : Qt::AlignLeft | Qt::AlignVCenter);

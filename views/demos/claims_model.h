@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/claims/claims.h"
+#include "views/demos/claim_words.h"
 
 #include <QAbstractTableModel>
 #include <QHash>
@@ -19,6 +20,9 @@ public:
 
     /// recorded: by the claim's id, in the claim's unit.
     void setClaims(std::vector<claims::Claim> claims, QHash<QString, double> recorded);
+    /// In another language than that of the sources.
+    void setWords(ClaimWords words);
+    const ClaimWords& texts() const { return m_words; }
     const claims::Claim& claim(int row) const { return m_claims[static_cast<std::size_t>(row)]; }
     void retranslate();
 
@@ -35,6 +39,7 @@ private:
 
     std::vector<claims::Claim> m_claims;
     QHash<QString, double> m_recorded;
+    ClaimWords m_words;
 };
 
 } // namespace fourwalls::views

@@ -64,6 +64,12 @@ void ClaimsPage::setClaims(std::vector<claims::Claim> claims, QHash<QString, dou
     showWorking();
 }
 
+void ClaimsPage::setWords(ClaimWords words)
+{
+    m_model->setWords(std::move(words));
+    showWorking();
+}
+
 void ClaimsPage::setProblem(const QString& text)
 {
     m_ready = true;
@@ -92,8 +98,9 @@ void ClaimsPage::showWorking()
         return;
     }
     const claims::Claim& claim = m_model->claim(current.row());
-    QString text = QString::fromStdString(claim.because);
-    if (!claim.working.empty()) text += QStringLiteral("\n\n") + QString::fromStdString(claim.working);
+    const ClaimWords& texts = m_model->texts();
+    QString text = texts.because(claim);
+    if (!claim.working.empty()) text += QStringLiteral("\n\n") + texts.working(claim);
     m_text->setText(text);
     m_working->finding().setText(QString::fromStdString(claim.id));
 }

@@ -23,6 +23,8 @@ public:
     explicit ClaimsPage(QWidget* parent = nullptr);
 
     void setClaims(std::vector<claims::Claim> claims, QHash<QString, double> recorded);
+    /// The claims in another language than that of the sources.
+    void setWords(ClaimWords words);
     /// Why there are none.
     void setProblem(const QString& text);
     bool isReady() const { return m_ready; }

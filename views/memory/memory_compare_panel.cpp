@@ -30,17 +30,22 @@ MemoryComparePanel::MemoryComparePanel(QWidget* parent) : PlotCard(parent), m_ta
 
 void MemoryComparePanel::retranslate()
 {
-    title().setText(tr("Predicted and recorded"));
     m_table->setAccessibleName(tr("Memory at the peak by category, predicted and recorded"));
 }
 
 void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
-                              const std::optional<MemorySummary>& sliders, ByteUnit unit)
+                              const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source)
 {
-    std::vector<CellColumn> columns{{tr("at the peak"), {}, false, 0},
-                                    {tr("recorded"), tr("The recorded peak of this rank"), true, 74},
-                                    {tr("predicted"), tr("The model's peak for the recorded plan"), true, 78},
-                                    {tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62}};
+    const bool modelled = source == TraceSource::Predicted;
+    title().setText(modelled ? tr("Prediction and sliders") : tr("Predicted and recorded"));
+    std::vector<CellColumn> columns{{tr("at the peak"), {}, false, 0}};
+    if (modelled) {
+        columns.push_back({tr("this trace"), tr("The predicted peak of this rank"), true, 74});
+    } else {
+        columns.push_back({tr("recorded"), tr("The recorded peak of this rank"), true, 74});
+        columns.push_back({tr("predicted"), tr("The model's peak for the recorded plan"), true, 78});
+        columns.push_back({tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62});
+    }
     if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {
         return CellValue{formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
@@ -50,11 +55,14 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, 
     const auto addRow = [&](CellValue name, auto value) {
         const auto of = [&](const std::optional<MemorySummary>& summary) { return summary ? value(*summary) : std::int64_t{0}; };
         if (of(recorded) == 0 && of(baseline) == 0 && of(sliders) == 0) return;
-        std::vector<CellValue> row{std::move(name), recorded ? bytes(of(recorded)) : none, baseline ? bytes(of(baseline)) : none};
-        CellValue error = none;
-        if (recorded && baseline) error.text = errorText(of(baseline), of(recorded));
-        row.push_back(error);
-        row[2].ink = currentTheme().prediction;
+        std::vector<CellValue> row{std::move(name), recorded ? bytes(of(recorded)) : none};
+        if (!modelled) {
+            row.push_back(baseline ? bytes(of(baseline)) : none);
+            row.back().ink = currentTheme().prediction;
+            CellValue error = none;
+            if (recorded && baseline) error.text = errorText(of(baseline), of(recorded));
+            row.push_back(error);
+        }
         if (sliders) {
             row.push_back(bytes(of(sliders)));
             row.back().ink = currentTheme().prediction;
@@ -68,7 +76,11 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, 
                [i](const MemorySummary& summary) { return summary.atPeak[static_cast<std::size_t>(i)]; });
     }
     m_table->setContent(std::move(columns), std::move(rows));
-    finding().setText(recorded && baseline ? tr("peak %1").arg(errorText(baseline->peakBytes, recorded->peakBytes)) : QString());
+    const std::optional<MemorySummary>& other = modelled ? sliders : baseline;
+    if (recorded && other)
+        finding().setText(tr("peak %1").arg(errorText(other->peakBytes, recorded->peakBytes)));
+    else
+        finding().setText(modelled ? tr("the sliders say what this trace predicts") : QString());
 }
 
 QString MemoryComparePanel::tableAsCsv() const

@@ -18,9 +18,9 @@ public:
     explicit MemoryComparePanel(QWidget* parent = nullptr);
 
     /// recorded: the peak of the shown rank and step. baseline: of the recorded plan. sliders: absent while they say
-    /// what was recorded.
+    /// what was recorded. source: of the trace; a prediction is compared with the sliders alone.
     void setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
-              const std::optional<MemorySummary>& sliders, ByteUnit unit);
+                  const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source);
     QString tableAsCsv() const;
     bool tableHasFocus() const;
     void retranslate();

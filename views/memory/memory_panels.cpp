@@ -39,8 +39,6 @@ namespace {
 constexpr MemoryGrouping kGroupings[] = {MemoryGrouping::Category, MemoryGrouping::Layer, MemoryGrouping::Operator,
                                          MemoryGrouping::Phase, MemoryGrouping::Buffer};
 
-constexpr int kLeastForAddresses = 780;
-
 QSortFilterProxyModel* exactSorting(QAbstractItemModel* model, QObject* parent)
 {
     auto* proxy = new QSortFilterProxyModel(parent);
@@ -154,7 +152,7 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     , m_filter(new QLineEdit(this))
 {
     m_filter->setClearButtonEnabled(true);
-    m_filter->setMaximumWidth(220);
+    m_filter->setMaximumWidth(260);
     addControl(m_filter);
     addContent(m_table, 1);
 
@@ -163,10 +161,17 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
     using M = MemoryAllocationModel;
-    // All of it fits into the panel's half; the operator takes what is left.
-    constexpr int kWidths[M::ColumnCount] = {76, 112, 140, 62, 128, 60, 84, 84, 126};
-    for (int column = 0; column < M::ColumnCount; ++column) m_table->setColumnWidth(column, kWidths[column]);
-    m_table->horizontalHeader()->setSectionResizeMode(M::Operator, QHeaderView::Stretch);
+    // Where there is no room for all columns, the names matter more.
+    std::vector<ColumnFit::Column> columns(M::ColumnCount);
+    constexpr int kWidths[M::ColumnCount] = {76, 112, 150, 62, 128, 60, 84, 84, 126};
+    for (int column = 0; column < M::ColumnCount; ++column)
+        columns[static_cast<std::size_t>(column)].width = kWidths[column];
+    columns[M::Operator].stretches = true;
+    columns[M::Address].spare = 4;
+    columns[M::Micro].spare = 3;
+    columns[M::Made].spare = 2;
+    columns[M::PhaseName].spare = 1;
+    m_columns = new ColumnFit(m_table, std::move(columns));
     m_table->sortByColumn(M::Bytes, Qt::DescendingOrder);
 
     connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -187,8 +192,11 @@ void MemoryBufferPanel::retranslate()
 {
     title().setText(tr("Buffers"));
     m_filter->setPlaceholderText(tr("Filter: operator, category, layer"));
+    m_filter->setMinimumWidth(
+        std::min(m_filter->maximumWidth(), m_filter->fontMetrics().horizontalAdvance(m_filter->placeholderText()) + 44));
     m_filter->setAccessibleName(tr("Filter the buffers"));
     m_table->setAccessibleName(tr("Buffers of the shown range"));
+    m_columns->fit();
     describe();
 }
 
@@ -214,24 +222,13 @@ void MemoryBufferPanel::setList(std::shared_ptr<const AllocationList> list, Inst
     const auto any = [this](auto test) {
         return m_list && std::any_of(m_list->items.begin(), m_list->items.end(), test);
     };
-    m_table->setColumnHidden(MemoryAllocationModel::Micro, !any([](const AllocationView& item) {
-                                 return item.microbatch && item.microbatch->value > 0;
-                             }));
-    m_hasAddresses = any([](const AllocationView& item) { return item.address > 0; });
-    showAddresses();
+    m_columns->setHidden(MemoryAllocationModel::Micro, !any([](const AllocationView& item) {
+                             return item.microbatch && item.microbatch->value > 0;
+                         }));
+    m_columns->setHidden(MemoryAllocationModel::Address,
+                         !any([](const AllocationView& item) { return item.address > 0; }));
+    m_columns->fit();
     describe();
-}
-
-void MemoryBufferPanel::showAddresses()
-{
-    // Where there is no room for all columns, the names matter more.
-    m_table->setColumnHidden(MemoryAllocationModel::Address, !m_hasAddresses || width() < kLeastForAddresses);
-}
-
-void MemoryBufferPanel::resizeEvent(QResizeEvent* event)
-{
-    PlotCard::resizeEvent(event);
-    showAddresses();
 }
 
 void MemoryBufferPanel::setByteUnit(ByteUnit unit)

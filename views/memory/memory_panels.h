@@ -18,6 +18,8 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class ColumnFit;
+
 /// A flat button that stays down while its choice holds.
 QToolButton* choiceButton(QWidget* parent);
 
@@ -72,20 +74,16 @@ signals:
     /// Asks to see a buffer's whole life.
     void bufferActivated(fourwalls::AllocationId id);
 
-protected:
-    void resizeEvent(QResizeEvent* event) override;
-
 private:
     void describe();
-    void showAddresses();
 
     std::shared_ptr<const AllocationList> m_list;
     ByteUnit m_unit = ByteUnit::GB;
     MemoryAllocationModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QTableView* m_table;
+    ColumnFit* m_columns = nullptr;
     QLineEdit* m_filter;
-    bool m_hasAddresses = false;
 };
 
 } // namespace fourwalls::views

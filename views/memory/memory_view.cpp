@@ -420,7 +420,7 @@ void MemoryView::showComparison()
     };
     m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt, peakOf(whatIf()->baseline()),
                              whatIf()->isAsRecorded() ? std::nullopt : peakOf(whatIf()->prediction()),
-                             selection()->byteUnit());
+                             selection()->byteUnit(), session()->info().header.source);
     const QString error = m_comparePanel->finding().text();
     if (!error.isEmpty()) m_comparePanel->finding().setText(error + guessedNote(whatIf()));
 }
@@ -535,12 +535,7 @@ void MemoryView::showEvent(QShowEvent* event)
 
 void MemoryView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
-    QPainter painter(this);
-    paintEmpty(painter, rect(), emptyReason());
-    painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{},
-                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    if (!m_content->isVisibleTo(this)) paintWithoutContent(); // else the plot reports the frames
 }
 
 void MemoryView::showFigures()

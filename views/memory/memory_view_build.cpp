@@ -47,20 +47,13 @@ MemoryView::MemoryView(QWidget* parent) : View(parent)
 
 void MemoryView::build()
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
     m_content = new QWidget(this);
-    outer->addWidget(m_content);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
+    QVBoxLayout* column = fillWith(m_content);
 
     m_figures = new FigureStrip(m_content);
     column->addWidget(m_figures);
 
-    m_splitter = new QSplitter(Qt::Vertical, m_content);
-    m_splitter->setHandleWidth(kGap);
-    m_splitter->setChildrenCollapsible(false);
+    m_splitter = cardSplitter(Qt::Vertical, m_content);
     column->addWidget(m_splitter, 1);
 
     m_card = new PlotCard(m_splitter);
@@ -70,9 +63,7 @@ void MemoryView::build()
     m_plots->addWidget(m_area);
     m_plots->addWidget(m_blocks);
 
-    auto* tables = new QSplitter(Qt::Horizontal, m_splitter);
-    tables->setHandleWidth(kGap);
-    tables->setChildrenCollapsible(false);
+    auto* tables = cardSplitter(Qt::Horizontal, m_splitter);
     m_comparePanel = new MemoryComparePanel(tables);
     m_comparePanel->hide();
     m_alivePanel = new MemoryAlivePanel(tables);

@@ -223,11 +223,17 @@ void MiniPlot::paintEvent(QPaintEvent*)
         }
         painter.restore();
         paintMarks(painter, inside);
-        if (!m_picture.wallName.isEmpty() && !m_picture.wall.empty()) {
+        if (!m_picture.wallNames.isEmpty() && !m_picture.wall.empty()) {
+            const QFontMetricsF metrics(painter.font());
+            const double room = inside.right() - metrics.horizontalAdvance(m_picture.y.unit) - 10;
+            const auto fits = [&](const QString& name) { return metrics.horizontalAdvance(name) <= room; };
+            const auto& names = m_picture.wallNames;
+            const auto name = std::find_if(names.begin(), names.end(), fits);
             painter.setPen(t.wallEdge);
-            painter.drawText(QRectF(inside.left(), 0, inside.width(), kTop - 1), Qt::AlignRight | Qt::AlignTop,
-                             painter.fontMetrics().elidedText(m_picture.wallName, Qt::ElideRight,
-                                                              static_cast<int>(inside.width() / 2) + 20));
+            painter.drawText(QRectF(inside.right() - room, 0, room, kTop - 1), Qt::AlignRight | Qt::AlignTop,
+                             name != names.end() ? *name
+                                                 : painter.fontMetrics().elidedText(names.last(), Qt::ElideRight,
+                                                                                    static_cast<int>(room)));
         }
     }
     if (hasFocus()) {

@@ -5,6 +5,7 @@
 #include <QColor>
 #include <QPointF>
 #include <QString>
+#include <QStringList>
 #include <QWidget>
 
 #include <functional>
@@ -60,7 +61,7 @@ struct MiniPicture {
     std::vector<MiniLine> lines;
     std::vector<MiniMark> marks;
     std::vector<QPointF> wall; ///< the limit from left to right: bricks lie above it; empty: no wall
-    QString wallName;
+    QStringList wallNames; ///< the longest first: the first that has room is written
     QString empty;  ///< why there is nothing to see; empty if there is
     QString spoken; ///< for screen readers
 };

@@ -14,10 +14,9 @@ namespace fourwalls::views {
 namespace {
 
 constexpr std::size_t kMostCollectives = 4000, kMostLinkDots = 300;
-constexpr std::size_t kMostOperators = 80;
+constexpr std::size_t kMostOperators = 1000;
 constexpr std::int64_t kMostPlans = 20'000;
 constexpr std::size_t kMostPlanDots = 900;
-constexpr std::size_t kSuggestions = 3;
 
 Status addLinks(OverviewFacts& facts, TraceQuery& trace)
 {
@@ -57,16 +56,18 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(each.op));
         if (!op || op->activity != Activity::Compute || each.total.ns <= 0) continue;
         total += each.total.seconds();
-        if (op->flops <= 0 || op->bytes <= 0) continue;
+        if (op->flops <= 0) continue;
         RooflineDot dot;
-        dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);
+        if (op->bytes > 0) dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);
         dot.flopsPerSecond = op->flops * static_cast<double>(each.count) / each.total.seconds();
         dot.share = each.total.seconds();
-        dot.memoryBound =
-            facts.peakFlops && facts.bytesPerSecond && dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
+        dot.memoryBound = dot.flopsPerByte > 0 && facts.peakFlops && facts.bytesPerSecond && dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
         facts.roofline.push_back(dot);
     }
     for (RooflineDot& dot : facts.roofline) dot.share = total > 0 ? dot.share / total : 0;
+    // Those without bytes are only worth a look where no operator has both.
+    const auto unknown = [](const RooflineDot& dot) { return dot.flopsPerByte <= 0; };
+    if (!std::all_of(facts.roofline.begin(), facts.roofline.end(), unknown)) std::erase_if(facts.roofline, unknown);
     return {};
 }
 

@@ -25,7 +25,8 @@ struct LinkDot {
 
 /// One operator under the roofline.
 struct RooflineDot {
-    double flopsPerByte = 0, flopsPerSecond = 0;
+    double flopsPerByte = 0; ///< 0: its bytes are not known
+    double flopsPerSecond = 0;
     double share = 0; ///< of all operators' time
     bool memoryBound = false;
 };
@@ -44,7 +45,7 @@ struct OverviewFacts {
     bool communicates = false;                 ///< collectives were recorded, with or without a duration
     std::optional<double> linkBytesPerSecond;  ///< the fastest link of a device
     std::optional<double> hiddenCommunication; ///< of the transfers; asked apart, see askHidden
-    std::vector<RooflineDot> roofline;
+    std::vector<RooflineDot> roofline; ///< all with known bytes, or none
     std::optional<double> peakFlops, bytesPerSecond;
 };
 
@@ -59,6 +60,9 @@ struct HiddenCommunication {
 
 /// Cost: that of communicationStep, bounded. Errors: those of the queries; Cancelled.
 Result<HiddenCommunication> askHidden(TraceQuery& trace, std::stop_token stop = {});
+
+/// Changes that are suggested at most.
+inline constexpr std::size_t kSuggestions = 3;
 
 /// What the cost model says about the plan and its alternatives on the same number of devices.
 struct PlanOutlook {

@@ -59,7 +59,7 @@ struct TimeScale {
 
 TimeScale timeScale(double largestNs)
 {
-    if (largestNs >= 1e10) return {1e9, QStringLiteral("s")};
+    if (largestNs >= 1e9) return {1e9, QStringLiteral("s")};
     if (largestNs >= 1e6) return {1e6, QStringLiteral("ms")};
     return {1e3, QStringLiteral("µs")};
 }
@@ -139,7 +139,8 @@ MiniPicture OverviewView::memoryPicture() const
     picture.wall = levelWall(picture.x, wall);
     if (capacity) {
         const QString text = formatBytes(*fullest.capacityBytes, selection()->byteUnit());
-        picture.wallName = wall < *capacity ? tr("%1 capacity, not to scale").arg(text) : tr("%1 capacity").arg(text);
+        picture.wallNames = {tr("%1 capacity").arg(text), text};
+        if (wall < *capacity) picture.wallNames.prepend(tr("%1 capacity, not to scale").arg(text));
     }
     if (prediction)
         picture.lines.push_back({ghostCurve(*prediction, time.ns, scale.bytes), t.prediction, 1.6, true, false});
@@ -195,7 +196,8 @@ MiniPicture OverviewView::linkPicture() const
     picture.wall = levelWall(picture.x, wall);
     if (limit) {
         const QString text = formatRate(*m_facts->linkBytesPerSecond, QStringLiteral("B/s"));
-        picture.wallName = wall < *limit ? tr("link %1, not to scale").arg(text) : tr("link %1").arg(text);
+        picture.wallNames = {tr("link %1").arg(text), text};
+        if (wall < *limit) picture.wallNames.prepend(tr("link %1, not to scale").arg(text));
     }
     picture.spoken = tr("Bus bandwidth of %1 collectives by message size").arg(m_facts->links.size());
     return picture;
@@ -207,9 +209,10 @@ MiniPicture OverviewView::rooflinePicture() const
     MiniPicture picture;
     if (m_facts->roofline.empty()) {
         picture.empty =
-            tr("No operator of this trace says both its FLOPs and its bytes: without them there is no roofline.");
+            tr("No operator of this trace says how much it computes: without FLOPs there is no roofline.");
         return picture;
     }
+    if (m_facts->roofline.front().flopsPerByte <= 0) return ratesPicture();
     double left = 1e300, right = 0, low = 1e300, high = 0;
     for (const RooflineDot& dot : m_facts->roofline) {
         left = std::min(left, dot.flopsPerByte);
@@ -238,9 +241,40 @@ MiniPicture OverviewView::rooflinePicture() const
         const double ridge = peak / rate;
         if (ridge > picture.x.low && ridge < picture.x.high) picture.wall.push_back(at(ridge));
         picture.wall.push_back(at(picture.x.high));
-        picture.wallName = tr("peak %1").arg(formatRate(peak, QStringLiteral("FLOP/s")));
+        picture.wallNames = {tr("peak %1").arg(formatRate(peak, QStringLiteral("FLOP/s")))};
     }
     picture.spoken = tr("%1 operators below the roofline").arg(m_facts->roofline.size());
+    return picture;
+}
+
+/// Without bytes there is no place under the slanted roof: the rates alone, under the flat one.
+MiniPicture OverviewView::ratesPicture() const
+{
+    const Theme& t = currentTheme();
+    constexpr std::size_t kMostDots = 40;
+    std::vector<RooflineDot> dots = m_facts->roofline;
+    std::stable_sort(dots.begin(), dots.end(),
+                     [](const RooflineDot& a, const RooflineDot& b) { return a.share > b.share; });
+    dots.resize(std::min(dots.size(), kMostDots));
+    MiniPicture picture;
+    double low = 1e300, high = 0;
+    for (std::size_t i = 0; i < dots.size(); ++i) {
+        low = std::min(low, dots[i].flopsPerSecond);
+        high = std::max(high, dots[i].flopsPerSecond);
+        picture.dots.push_back({{static_cast<double>(i) + 0.5, dots[i].flopsPerSecond},
+                                2.5 + 14 * std::sqrt(dots[i].share),
+                                translucent(colourOf(t, Phase::Forward), 170)});
+    }
+    picture.x = {0, static_cast<double>(dots.size()), false, tr("operators by time, bytes unknown"),
+                 [](double) { return QString(); }};
+    if (m_facts->peakFlops && *m_facts->peakFlops > 0) {
+        high = std::max(high, *m_facts->peakFlops);
+        picture.wallNames = {tr("peak %1").arg(formatRate(*m_facts->peakFlops, QStringLiteral("FLOP/s")))};
+    }
+    picture.y = {low / 2, high * 3, true, QStringLiteral("FLOP/s"),
+                 [](double rate) { return formatRate(rate, QString()); }};
+    if (!picture.wallNames.isEmpty()) picture.wall = levelWall(picture.x, *m_facts->peakFlops);
+    picture.spoken = tr("%1 operators by time, bytes unknown").arg(m_facts->roofline.size());
     return picture;
 }
 
@@ -293,7 +327,8 @@ MiniPicture OverviewView::planPicture() const
     picture.wall = levelWall(picture.x, wall);
     if (limit) {
         const QString text = formatBytes(m_plans->usableBytes, selection()->byteUnit());
-        picture.wallName = wall < *limit ? tr("%1 usable, not to scale").arg(text) : tr("%1 usable").arg(text);
+        picture.wallNames = {tr("%1 usable").arg(text), text};
+        if (wall < *limit) picture.wallNames.prepend(tr("%1 usable, not to scale").arg(text));
     }
     picture.marks.push_back({place(present.seconds, std::min(present.peakBytes, picture.y.high * scale.bytes)),
                              tr("this plan"), t.text, true});

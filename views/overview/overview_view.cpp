@@ -43,12 +43,19 @@ bool isRegistered(const QString& id)
 
 } // namespace
 
-WallCard::WallCard(QWidget* parent) : PlotCard(parent), m_verdict(new QLabel(this)), m_plot(new MiniPlot(this))
+WallCard::WallCard(QWidget* parent)
+    : PlotCard(parent)
+    , m_reason(new QLabel(this))
+    , m_verdict(new QLabel(this))
+    , m_plot(new MiniPlot(this))
 {
-    m_verdict->setWordWrap(true);
-    m_verdict->setFont(fontOf(TextRole::Small));
-    m_verdict->setMinimumHeight(16);
-    addContent(m_verdict);
+    for (QLabel* label : {m_reason, m_verdict}) {
+        label->setWordWrap(true);
+        label->setFont(fontOf(TextRole::Small));
+        label->setMinimumHeight(16);
+        addContent(label);
+    }
+    m_reason->hide();
     addContent(m_plot, 1);
 }
 
@@ -63,11 +70,17 @@ QString WallCard::verdict() const
     return m_verdict->text();
 }
 
-void WallCard::setBinding(bool binding, const QString& mark)
+void WallCard::setBinding(bool binding, const QString& reason, bool isWide)
 {
     m_binding = binding;
     finding().setTone(binding ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
-    finding().setText(mark);
+    const bool beside = isWide && !reason.isEmpty();
+    finding().setText(!binding ? QString() : beside ? tr("binds: %1").arg(reason) : tr("binds"));
+    QPalette palette = m_reason->palette();
+    palette.setColor(QPalette::WindowText, currentTheme().wallEdge);
+    m_reason->setPalette(palette);
+    m_reason->setText(reason);
+    m_reason->setVisible(binding && !reason.isEmpty() && !beside);
     update();
 }
 
@@ -93,13 +106,8 @@ OverviewView::OverviewView(QWidget* parent) : View(parent)
 
 void OverviewView::build()
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
     m_content = new QWidget(this);
-    outer->addWidget(m_content);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
+    QVBoxLayout* column = fillWith(m_content);
     m_figures = new FigureStrip(m_content);
     column->addWidget(m_figures);
 
@@ -138,6 +146,7 @@ void OverviewView::arrangeWalls()
         m_wallGrid->addWidget(m_walls[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
     }
     for (int i = 0; i < 4; ++i) m_wallGrid->setColumnStretch(i, i < columns ? 1 : 0);
+    if (m_facts) showWalls();
 }
 
 void OverviewView::resizeEvent(QResizeEvent* event)
@@ -388,8 +397,9 @@ void OverviewView::showWalls()
         WallCard& card = *m_walls[static_cast<std::size_t>(wall)];
         card.setVerdict(verdictOf(wall, *m_facts, m_verdict, m_plans.get(), unit));
         const bool binds = m_verdict.binding == wall;
-        card.setBinding(binds, binds ? tr("binds: %1").arg(reasonOf(wall, *m_facts, m_verdict, m_plans.get(), unit))
-                                     : QString());
+        // The memory wall's reason is its verdict.
+        const QString reason = binds ? reasonOf(wall, *m_facts, m_verdict, m_plans.get(), unit) : QString();
+        card.setBinding(binds, reason == card.verdict() ? QString() : reason, m_columns == 2);
         card.plot().setPicture(pictures[static_cast<std::size_t>(wall)]);
     }
 }
@@ -409,13 +419,23 @@ void OverviewView::showSuggestions()
         }
         const auto ns = std::llround(found.seconds * 1e9);
         finding = tr("predicted against %1").arg(formatDuration(Duration{ns}, 3)) + guessedNote(whatIf());
+        QStringList notes;
         if (rows.empty())
-            note = found.evaluated == 0
-                       ? tr("Nothing about this plan can be changed on its number of devices.")
-                       : tr("%1 changes were predicted: none that fits would make the step shorter by 1 % or more.")
-                             .arg(found.evaluated);
-        else if (found.tooLarge > 0)
-            note = tr("%1 quicker changes were left out: they do not fit into memory.").arg(found.tooLarge);
+            notes << (found.evaluated == 0
+                          ? tr("Nothing about this plan can be changed on its number of devices.")
+                          : tr("%1 changes were predicted: none that fits would make the step shorter by 1 % or more.")
+                                .arg(found.evaluated));
+        else if (rows.size() < kSuggestions)
+            notes << tr("%1 changes of one decision were predicted: no other makes the step shorter by 1 % or more.")
+                         .arg(found.evaluated);
+        else
+            notes << tr("%1 changes of one decision were predicted: these help most.").arg(found.evaluated);
+        if (found.tooLarge > 0)
+            notes << tr("%1 quicker changes were left out: they do not fit into memory.").arg(found.tooLarge);
+        if (m_plans->best && m_plans->gain() >= compare::kLeastGain)
+            notes << tr("Several decisions together: the tuning wall's search has %1 plans.")
+                         .arg(formatCount(static_cast<qint64>(m_plans->searched)));
+        note = notes.join(QLatin1Char('\n'));
     } else if (m_plansPending) {
         note = tr("Predicting other plans…");
     } else if (!m_planError.isEmpty()) {

@@ -29,7 +29,8 @@ public:
     explicit WallCard(QWidget* parent = nullptr);
     void setVerdict(const QString& text);
     QString verdict() const;
-    void setBinding(bool binding, const QString& mark);
+    /// reason: why it is the wall that binds; empty where the verdict says it. isWide: there is room beside the title.
+    void setBinding(bool binding, const QString& reason, bool isWide);
     bool isBinding() const { return m_binding; }
     MiniPlot& plot() { return *m_plot; }
 
@@ -37,7 +38,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    QLabel* m_verdict;
+    QLabel *m_reason, *m_verdict;
     MiniPlot* m_plot;
     bool m_binding = false;
 };
@@ -91,6 +92,7 @@ private:
     MiniPicture memoryPicture() const;
     MiniPicture linkPicture() const;
     MiniPicture rooflinePicture() const;
+    MiniPicture ratesPicture() const;
     MiniPicture planPicture() const;
 
     QWidget* m_content = nullptr;

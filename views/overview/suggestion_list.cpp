@@ -55,7 +55,8 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
         grid->addWidget(change, line, 0);
         grid->addWidget(figures, line + 1, 0);
         grid->addWidget(button, line, 1, 2, 1, Qt::AlignVCenter);
-        line += 2;
+        grid->setRowMinimumHeight(line + 2, 4); // air between suggestions
+        line += 3;
         m_buttons.push_back(button);
     }
     grid->setColumnStretch(0, 1);

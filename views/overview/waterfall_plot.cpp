@@ -9,6 +9,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QToolTip>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kTop = 18, kNames = 32, kFigureHeight = 16, kGapShare = 0.12;
+constexpr double kTop = 18, kNames = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
 std::optional<double> shareOf(const TraceMetrics& metrics, std::string_view key)
@@ -166,9 +167,18 @@ double WaterfallPlot::slot() const
     return m_bars.empty() ? width() : width() / static_cast<double>(m_bars.size());
 }
 
+double WaterfallPlot::namesHeight() const
+{
+    const QFontMetricsF metrics(fontOf(TextRole::Small));
+    const bool wraps = std::any_of(m_bars.begin(), m_bars.end(), [&](const WaterfallBar& bar) {
+        return metrics.horizontalAdvance(waterfallName(bar.key)) > slot() + 4;
+    });
+    return wraps ? kNames + kNameLine : kNames;
+}
+
 double WaterfallPlot::levelY(double level) const
 {
-    return kTop + (height() - kTop - kNames) * (1 - std::clamp(level, -0.1, 1.2));
+    return kTop + (height() - kTop - namesHeight()) * (1 - std::clamp(level, -0.1, 1.2));
 }
 
 QRectF WaterfallPlot::boxOf(std::size_t index) const
@@ -237,13 +247,22 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
                          Qt::AlignCenter, figure);
         painter.setPen(t.secondaryText);
         // The gaps between bars are free for longer names, which still must not touch.
-        const QRectF name(room * static_cast<double>(i) - 2, height() - kNames + 2, room + 4, 15);
-        painter.drawText(
-            name, Qt::AlignCenter,
-            painter.fontMetrics().elidedText(waterfallName(bar.key), Qt::ElideRight, static_cast<int>(name.width())));
+        const double names = namesHeight();
+        const QRectF name(room * static_cast<double>(i) - 2, height() - names + 2, room + 4, names - 17);
+        QStringList lines{waterfallName(bar.key)};
+        if (painter.fontMetrics().horizontalAdvance(lines.first()) > name.width()) {
+            // "exposed comm", "memory-bound": two lines
+            const QString whole = lines.first();
+            const auto cut = whole.indexOf(QRegularExpression(QStringLiteral("[ -]")));
+            if (cut > 0) lines = {whole.left(whole[cut] == QLatin1Char('-') ? cut + 1 : cut), whole.mid(cut + 1)};
+        }
+        for (QString& line : lines)
+            line = painter.fontMetrics().elidedText(line, Qt::ElideRight, static_cast<int>(name.width()));
+        painter.drawText(name, Qt::AlignHCenter | Qt::AlignTop, lines.join(QLatin1Char('\n')));
         if (m_stepTime) {
             const auto ns = std::llround(static_cast<double>(m_stepTime->ns) * bar.share);
-            painter.drawText(name.translated(0, 14), Qt::AlignCenter, formatDuration(Duration{ns}, 3));
+            painter.drawText(QRectF(name.left(), height() - 16.0, name.width(), 15), Qt::AlignCenter,
+                             formatDuration(Duration{ns}, 3));
         }
     }
     if (hasFocus()) {

@@ -60,6 +60,7 @@ protected:
 private:
     int barAt(QPointF where) const;
     double slot() const;
+    double namesHeight() const; ///< of the bars' names below them: one line, or two where there is no room
     double levelY(double level) const;
     QString toolTipOf(std::size_t bar) const;
 

@@ -44,9 +44,7 @@ LaunchesPage::LaunchesPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
-    splitter->setHandleWidth(kGap);
-    splitter->setChildrenCollapsible(false);
+    auto* splitter = cardSplitter(Qt::Horizontal, this);
     layout->addWidget(splitter);
     m_classCard = new PlotCard(splitter);
     m_classes = new CellTable(m_classCard);

@@ -36,24 +36,20 @@ OperatorsPage::OperatorsPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
+    auto* splitter = cardSplitter(Qt::Horizontal, this);
     layout->addWidget(splitter);
     m_rooflineCard = new PlotCard(splitter);
     m_legend = new PlotLegend(m_rooflineCard);
     m_roofline = new XyPlot(m_rooflineCard);
     m_rooflineCard->addContent(m_legend);
     m_rooflineCard->addContent(m_roofline, 1);
-    auto* right = new QSplitter(Qt::Vertical, splitter);
+    auto* right = cardSplitter(Qt::Vertical, splitter);
     m_utilisationCard = new PlotCard(right);
     m_utilisation = new XyPlot(m_utilisationCard);
     m_utilisationCard->addContent(m_utilisation, 1);
     m_tableCard = new PlotCard(right);
     m_table = new CellTable(m_tableCard);
     m_tableCard->addContent(m_table, 1);
-    for (QSplitter* each : {splitter, right}) {
-        each->setHandleWidth(kGap);
-        each->setChildrenCollapsible(false);
-    }
     splitter->setSizes({4500, 5500});
     right->setSizes({3600, 6400});
     connect(m_utilisation, &XyPlot::pointChosen, this, [this](int step) { emit stepChosen(StepIndex(step)); });
@@ -175,6 +171,10 @@ void OperatorsPage::fillRoofline()
     for (const Phase phase : phases) legend.push_back({PlotLegend::Mark::Area, colourOf(t, phase), words(phase)});
     if (heightOnly > 0)
         legend.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("◆ at the right: bytes not known")});
+    if (shown.size() < roofs.points.size())
+        legend.push_back({PlotLegend::Mark::Dotted, t.secondaryText,
+                          tr("the %1 longest of %2").arg(formatCount(static_cast<qint64>(shown.size())),
+                                                         formatCount(static_cast<qint64>(roofs.points.size())))});
     legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
     m_legend->setEntries(std::move(legend));
     m_roofline->setToolTips([facts = m_facts](int id) {
@@ -205,7 +205,7 @@ void OperatorsPage::fillRoofline()
 
     const double all = static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
     if (roofs.peakFlops && roofs.bytesPerSecond)
-        m_finding = tr("%1 of compute time lies under the memory roof, %2 under the compute roof")
+        m_finding = tr("%1 of the time under the memory roof, %2 under the compute roof")
                         .arg(formatPercent(static_cast<double>(roofs.memoryBound.ns) / all, 0),
                              formatPercent(static_cast<double>(roofs.computeBound.ns) / all, 0));
     else
@@ -345,11 +345,13 @@ void OperatorsPage::fillTable()
                             {words(each.bound), {}, {}, {}, {}, {}, {}}});
         }
     const auto n = static_cast<qint64>(m_facts ? m_facts->roofline.operators.size() : 0);
+    const auto listed = static_cast<qint64>(rows.size());
     m_table->setContent(std::move(columns), std::move(rows));
     if (m_facts && n > 0) {
         const RooflinePoint& first = m_facts->roofline.operators.front();
-        m_tableCard->finding().setText(
-            tr("%1 takes %2, layers together").arg(describe(first), formatPercent(first.share, 0)));
+        QString text = tr("%1 takes %2, layers together").arg(describe(first), formatPercent(first.share, 0));
+        if (listed < n) text = tr("the %1 longest of %2").arg(formatCount(listed), formatCount(n)) + QStringLiteral(" · ") + text;
+        m_tableCard->finding().setText(text);
     } else {
         m_tableCard->finding().setText(m_facts ? tr("no compute operators") : QString());
     }

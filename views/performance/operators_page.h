@@ -27,6 +27,8 @@ class OperatorsPage : public QWidget {
 public:
     explicit OperatorsPage(QWidget* parent = nullptr);
     void present(std::shared_ptr<const PerformanceData> facts, const PredictedUtilisation& predicted);
+    /// Another prediction over the same facts.
+    void showPredicted(const PredictedUtilisation& predicted) { fillUtilisation(predicted); }
     void retranslate();
     XyPlot& roofline() { return *m_roofline; }
     XyPlot& utilisation() { return *m_utilisation; }

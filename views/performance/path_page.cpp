@@ -20,24 +20,20 @@ PathPage::PathPage(QWidget* parent) : QWidget(parent)
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* rows = new QSplitter(Qt::Vertical, this);
+    auto* rows = cardSplitter(Qt::Vertical, this);
     layout->addWidget(rows);
     m_stripCard = new PlotCard(rows);
     m_legend = new PlotLegend(m_stripCard);
     m_strip = new PathStrip(m_stripCard);
     m_stripCard->addContent(m_legend);
     m_stripCard->addContent(m_strip, 1);
-    auto* tables = new QSplitter(Qt::Horizontal, rows);
+    auto* tables = cardSplitter(Qt::Horizontal, rows);
     m_tableCard = new PlotCard(tables);
     m_table = new CellTable(m_tableCard);
     m_tableCard->addContent(m_table, 1);
     m_rankCard = new PlotCard(tables);
     m_ranks = new CellTable(m_rankCard);
     m_rankCard->addContent(m_ranks, 1);
-    for (QSplitter* each : {rows, tables}) {
-        each->setHandleWidth(kGap);
-        each->setChildrenCollapsible(false);
-    }
     rows->setSizes({5600, 4400});
     tables->setSizes({6400, 3600});
     connect(m_strip, &PathStrip::segmentActivated, this, [this](int at) {

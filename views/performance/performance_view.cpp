@@ -88,7 +88,8 @@ void PerformanceView::askPageData()
         [step = selection()->step()](TraceQuery& trace, std::stop_token stop) {
             return criticalPath(trace, step, stop);
         },
-        [this](std::shared_ptr<const CriticalPath> answer) {
+        [this, step = selection()->step()](std::shared_ptr<const CriticalPath> answer) {
+            if (step != selection()->step()) return; // another one was chosen while another page was shown
             m_pathFacts = std::move(answer);
             showAll();
         });
@@ -96,19 +97,25 @@ void PerformanceView::askPageData()
 
 void PerformanceView::predictionChanged()
 {
-    if (m_facts) showAll();
+    // With every move of a slider: only what shows the prediction.
+    if (!m_facts || !session() || !selection()) return;
+    showFigures();
+    m_operators->showPredicted(predictedUtilisation());
+}
+
+PredictedUtilisation PerformanceView::predictedUtilisation() const
+{
+    const WhatIf* dock = whatIf();
+    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
+    return prediction ? PredictedUtilisation{prediction->metrics.mfu, prediction->metrics.hfu} : PredictedUtilisation{};
 }
 
 void PerformanceView::showAll()
 {
     if (!session() || !selection()) return;
-    PredictedUtilisation predicted;
-    const WhatIf* dock = whatIf();
-    if (dock && dock->isActive())
-        if (const auto prediction = dock->prediction()) predicted = {prediction->metrics.mfu, prediction->metrics.hfu};
     if (m_facts) {
         showFigures();
-        m_operators->present(m_facts, predicted);
+        m_operators->present(m_facts, predictedUtilisation());
     }
     m_launches->present(m_launchFacts, selection()->byteUnit());
     m_path->present(m_pathFacts, session()->info());

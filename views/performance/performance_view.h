@@ -12,6 +12,7 @@ namespace fourwalls::views {
 class LaunchesPage;
 class OperatorsPage;
 class PathPage;
+struct PredictedUtilisation;
 
 class PerformanceView : public AnalysisView {
     Q_OBJECT
@@ -38,6 +39,7 @@ protected:
 
 private:
     void askPageData();
+    PredictedUtilisation predictedUtilisation() const;
     void showFigures();
     void openOnTimeline(RankId rank, TimeRange range);
 

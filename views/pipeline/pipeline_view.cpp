@@ -45,8 +45,6 @@ void PipelineView::ask(const QByteArray& channel, Job job, Done done)
 
 void PipelineView::forgetAnswers()
 {
-    for (const QByteArray& channel : std::as_const(m_pending))
-        if (session()) session()->cancel(this, channel);
     m_pending.clear();
     m_facts.reset();
     m_picture.reset();
@@ -115,6 +113,8 @@ void PipelineView::askPicture()
             m_picture = std::move(picture);
             m_painted = false;
             showPicture();
+            // Chosen again while this was on its way.
+            if (const auto now = wantedStep(); now && *now != m_picture->step.step) askPicture();
         });
 }
 
@@ -288,12 +288,7 @@ void PipelineView::languageChanged()
 
 void PipelineView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
-    QPainter painter(this);
-    paintEmpty(painter, rect(), emptyReason());
-    painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{},
-                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    if (!m_content->isVisibleTo(this)) paintWithoutContent(); // else the plot reports the frames
 }
 
 } // namespace fourwalls::views

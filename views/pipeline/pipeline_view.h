@@ -24,6 +24,7 @@ struct PredictedStep;
 namespace fourwalls::views {
 
 class BubbleBars;
+class ColumnFit;
 class PlotCard;
 class PlotLegend;
 class StepPicker;
@@ -96,6 +97,7 @@ private:
     QComboBox* m_pipelines = nullptr;
     QToolButton *m_colours = nullptr, *m_jump = nullptr;
     QTableView* m_table = nullptr;
+    ColumnFit* m_columns = nullptr;
     QStandardItemModel* m_model = nullptr;
     BubbleBars* m_bars = nullptr;
 

@@ -69,8 +69,9 @@ QString formulaOf(PipelineSchedule schedule)
         return PipelineView::tr("(p − 1) / (m + p − 1), for p equal stages and m micro-batches");
     case PipelineSchedule::Interleaved: return PipelineView::tr("(p − 1) / (v m + p − 1), for v chunks per stage");
     default:
-        return PipelineView::tr("(p − 1)(F + B − W) / (m (F + B + W) + (p − 1)(F + B − W)), with the mean forward, "
-                                "input-gradient and weight-gradient times of this step");
+        return PipelineView::tr("(p − 1)(F + B − S) / (m (F + B + W) + (p − 1)(F + B − S)), with the mean forward, "
+                                "input-gradient and weight-gradient times F, B and W of this step and S, the shortest "
+                                "of the three");
     }
 }
 
@@ -101,15 +102,9 @@ PipelineView::PipelineView(QWidget* parent) : View(parent)
 
 void PipelineView::build()
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
     m_content = new QWidget(this);
-    outer->addWidget(m_content);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    auto* splitter = new QSplitter(Qt::Vertical, m_content);
-    splitter->setHandleWidth(kGap);
-    splitter->setChildrenCollapsible(false);
+    QVBoxLayout* column = fillWith(m_content);
+    auto* splitter = cardSplitter(Qt::Vertical, m_content);
     column->addWidget(splitter);
 
     m_card = new PlotCard(splitter);
@@ -121,15 +116,18 @@ void PipelineView::build()
     m_ghostCard->addContent(m_ghost, 1);
     m_ghostCard->hide();
 
-    auto* below = new QSplitter(Qt::Horizontal, splitter);
-    below->setHandleWidth(kGap);
-    below->setChildrenCollapsible(false);
+    auto* below = cardSplitter(Qt::Horizontal, splitter);
     m_tableCard = new PlotCard(below);
     m_model = new QStandardItemModel(0, ColumnCount, this);
     m_table = new QTableView(m_tableCard);
     m_table->setModel(m_model);
     prepareTable(*m_table);
     m_table->setSortingEnabled(false);
+    std::vector<ColumnFit::Column> columns(ColumnCount);
+    columns[Weight].spare = 3;
+    columns[Backward].spare = columns[Forward].spare = 2;
+    columns[Rank].spare = 1;
+    m_columns = new ColumnFit(m_table, std::move(columns));
     m_tableCard->addContent(m_table, 1);
     m_barsCard = new PlotCard(below);
     m_bars = new BubbleBars(m_barsCard);
@@ -422,12 +420,10 @@ void PipelineView::showTable()
         m_model->appendRow(row);
     }
     showPredictedColumn();
-    m_table->setColumnHidden(Weight, !m_picture->finerKnown);
-    for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_table->setColumnHidden(column, !m_facts->pipelined);
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    header->setTextElideMode(Qt::ElideRight);
-    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_columns->setHidden(Weight, !m_picture->finerKnown);
+    for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_columns->setHidden(column, !m_facts->pipelined);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_columns->fit();
 }
 
 void PipelineView::showPredictedColumn()
@@ -438,7 +434,8 @@ void PipelineView::showPredictedColumn()
         m_model->setItem(row, Predicted,
                          percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
     }
-    m_table->setColumnHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
+    m_columns->setHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
+    m_columns->fit();
 }
 
 void PipelineView::showBars()

@@ -242,7 +242,7 @@ std::vector<IdealBubble> idealBubbles(int stages, int microbatches, int chunks, 
     const double b = known ? nanoseconds(times.backwardInput) + nanoseconds(times.recompute) : 1;
     const double w = known ? nanoseconds(times.backwardWeight) : 1;
     ideals.push_back({PipelineSchedule::ZeroBubbleH1, 1,
-                      std::max(0.0, zeroBubbleBubble(stages, microbatches, f, b, std::min(w, f + b))), !known});
+                      zeroBubbleBubble(stages, microbatches, f, b, w), !known});
     return ideals;
 }
 

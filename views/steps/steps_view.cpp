@@ -31,19 +31,12 @@ StepsView::StepsView(QWidget* parent) : View(parent)
 
 void StepsView::build()
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
     m_content = new QWidget(this);
-    outer->addWidget(m_content);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
+    QVBoxLayout* column = fillWith(m_content);
     m_figures = new FigureStrip(m_content);
     column->addWidget(m_figures);
 
-    auto* splitter = new QSplitter(Qt::Vertical, m_content);
-    splitter->setHandleWidth(kGap);
-    splitter->setChildrenCollapsible(false);
+    auto* splitter = cardSplitter(Qt::Vertical, m_content);
     column->addWidget(splitter, 1);
     m_card = new PlotCard(splitter);
     m_plot = new StepsPlot(m_card);
@@ -367,12 +360,7 @@ void StepsView::languageChanged()
 
 void StepsView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return; // the plot reports the frames
-    QPainter painter(this);
-    paintEmpty(painter, rect(), emptyReason());
-    painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{},
-                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    if (!m_content->isVisibleTo(this)) paintWithoutContent(); // else the plot reports the frames
 }
 
 } // namespace fourwalls::views

@@ -61,7 +61,7 @@ bool ShapedText::shapeSimply(const QString& text, const QRawFont& rawFont)
     // Latin letters, digits and the signs of figures need no shaping; anything else might.
     const bool simple = std::all_of(text.begin(), text.end(), [](QChar c) {
         const char16_t code = c.unicode();
-        return (code >= 0x20 && code < 0x250) || code == 0x2009 || code == 0x2026 || code == 0x2212;
+        return (code >= 0x20 && code < 0x250) || code == 0x202F || code == 0x2026 || code == 0x2212;
     });
     if (!simple) return false;
     Part part{rawFont, rawFont.glyphIndexesForString(text), {}, {}};

@@ -18,6 +18,7 @@
 
 #include <QFile>
 #include <QRegularExpression>
+#include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
@@ -45,6 +46,13 @@ views::DemoSources numbers()
     figures[QStringLiteral("time")].number = 0.5;
     sources.byName.insert(QStringLiteral("b"), std::make_shared<const views::DemoFigures>(figures));
     return sources;
+}
+
+QStringList textsOf(const TraceNotes& notes)
+{
+    QStringList texts;
+    for (const TraceNote& note : notes.notes()) texts << note.text;
+    return texts;
 }
 
 /// "{x}" stands for a figure; a point inside a number is none of a sentence.
@@ -228,6 +236,31 @@ private slots:
         QVERIFY(settings.recentFiles().isEmpty());
     }
 
+    void claimsSpeakTheLanguage()
+    {
+        const auto claims = claims::allClaims();
+        QVERIFY(claims.ok());
+        const views::ClaimWords chinese = claimWords(QStringLiteral("zh_CN")), none = claimWords(QStringLiteral("en"));
+        static const QRegularExpression han(QStringLiteral("\\p{Han}"));
+        QStringList untranslated;
+        for (const claims::Claim& claim : *claims) {
+            QCOMPARE(none.statement(claim), QString::fromStdString(claim.statement));
+            if (!chinese.statement(claim).contains(han) || !chinese.because(claim).contains(han))
+                untranslated << QString::fromStdString(claim.id);
+        }
+        QVERIFY2(untranslated.size() * 20 <= static_cast<qsizetype>(claims->size()),
+                 qPrintable(untranslated.join(QLatin1Char(' '))));
+        // Figures are those of now, wherever they stand in the sentence; another sentence stays as it is.
+        const views::ClaimWords words = views::ClaimWords::read(
+            "{\"claims\":{\"x\":{\"because\":{\"of\":\"2.5 GB of 10 images\",\"is\":\"10 张图像中的 2.5 GB\"}}}}");
+        claims::Claim claim;
+        claim.id = "x";
+        claim.because = "3.75 GB of 12 images";
+        QCOMPARE(words.because(claim), QStringLiteral("12 张图像中的 3.75 GB"));
+        claim.because = "3.75 GB of 12 cats";
+        QCOMPARE(words.because(claim), QStringLiteral("3.75 GB of 12 cats"));
+    }
+
     void unknownNamesAreSaid()
     {
         const Result<PreparedDemo> none = prepareDemo(QStringLiteral("no-such-demo"), fileOpener());
@@ -269,9 +302,81 @@ private slots:
             notes.add(note);
             QTRY_VERIFY(QFile::exists(trace + QStringLiteral(".notes.json")));
         }
+        // Added before the file was read: behind what is in it, which stays; the last of quick changes is what is kept.
         TraceNotes again(trace);
-        QTRY_COMPARE(again.notes().size(), std::size_t{1});
-        QCOMPARE(again.notes().front().text, QStringLiteral("first"));
+        note.text = QStringLiteral("second");
+        again.add(note);
+        QTRY_VERIFY(again.isSettled());
+        for (int i = 0; i < 20; ++i) again.setText(1, QStringLiteral("second %1").arg(i));
+        QTRY_VERIFY(again.isSettled());
+        QCOMPARE(textsOf(again), QStringList({QStringLiteral("first"), QStringLiteral("second 19")}));
+        TraceNotes more(trace);
+        QTRY_COMPARE(textsOf(more), textsOf(again));
+    }
+
+    void notesThatCannotBeReadAreNotOverwritten()
+    {
+        QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("run.fourwalls"));
+        const QString beside = trace + QStringLiteral(".notes.json");
+        const QByteArray newer = "{\"format\":2,\"notes\":[\"of a newer version\"]}";
+        QFile file(beside);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(newer) == newer.size());
+        file.close();
+        TraceNote note;
+        note.text = QStringLiteral("mine");
+        note.range = {Instant{1}, Instant{2}};
+        {
+            TraceNotes notes(trace);
+            QSignalSpy failed(&notes, &TraceNotes::failed);
+            notes.add(note);
+            QTRY_VERIFY(notes.isSettled());
+            QCOMPARE(failed.size(), 1);
+        }
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), newer);
+        file.close();
+        { // kept in the own folder, and read from there, also when the other file can be read again
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write(notesToJson({})) > 0);
+            file.close();
+            TraceNotes notes(trace);
+            QTRY_COMPARE(textsOf(notes), QStringList{QStringLiteral("mine")});
+            notes.setText(0, QStringLiteral("mine, beside it"));
+            QTRY_VERIFY(notes.isSettled());
+        }
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().contains("mine, beside it"));
+        file.close();
+        QVERIFY(file.remove()); // and nothing older is left in the own folder
+        TraceNotes none(trace);
+        QTRY_VERIFY(none.isSettled());
+        QVERIFY(none.notes().empty());
+    }
+
+    void ghostsGoWithTheirStep()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(fileOpener(), settings);
+        window.resize(1280, 720);
+        window.show();
+        DemoPlayer& player = *window.demoPlayer();
+        window.startDemo(QStringLiteral("tuning-plan"));
+        QTRY_VERIFY_WITH_TIMEOUT(player.isPlaying(), 20'000);
+        const auto at = [&](int step) { return player.step() == step && player.isSettled(); };
+        QTRY_VERIFY_WITH_TIMEOUT(at(0), 10'000);
+        QVERIFY(!player.demo()->demo.steps[0].plan && player.demo()->demo.steps[1].plan);
+        player.next();
+        QTRY_VERIFY_WITH_TIMEOUT(at(1), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument()->whatIf()->isActive(), 10'000);
+        player.back();
+        QTRY_VERIFY_WITH_TIMEOUT(at(0), 10'000);
+        window.showView(QStringLiteral("memory"));
+        QVERIFY(!window.showsWhatIf() && !window.currentDocument()->whatIf()->isActive());
+        player.next();
+        QTRY_VERIFY_WITH_TIMEOUT(at(1), 10'000);
+        player.stop();
+        window.showView(QStringLiteral("overview"));
+        QVERIFY(!window.showsWhatIf() && !window.currentDocument()->whatIf()->isActive());
     }
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The translations are complete, keep every %1 and %n, and reach the screen.
 #include "app/gui/appearance.h"
+#include "app/gui/help_dialog.h"
 #include "views/chrome/welcome_page.h"
 #include "views/view_registry.h"
 #include "views/words.h"
 
+#include <QDir>
 #include <QFile>
 #include <QRegularExpression>
 #include <QXmlStreamReader>
@@ -64,6 +66,42 @@ private slots:
         QVERIFY(fourwalls::views::viewTitle(QStringLiteral("timeline")) != QStringLiteral("Timeline"));
         fourwalls::gui::applyLanguage(QStringLiteral("en"));
         QCOMPARE(fourwalls::views::WelcomePage::tr("Recent files"), QStringLiteral("Recent files"));
+    }
+
+    void theManualIsThereInBothLanguages()
+    {
+        using fourwalls::gui::HelpDialog;
+        const QDir manual(QStringLiteral(":/manual")), chinese(QStringLiteral(":/manual/zh_CN"));
+        const QStringList pages = manual.entryList({QStringLiteral("*.md")});
+        QVERIFY(pages.size() >= 9);
+        QCOMPARE(chinese.entryList({QStringLiteral("*.md")}), pages);
+        const QRegularExpression link(QStringLiteral("\\]\\(([^)]+)\\)")), heading(QStringLiteral("(?m)^##? "));
+        for (const QString& page : pages) {
+            const auto textOf = [&](const QDir& folder) {
+                QFile file(folder.filePath(page));
+                return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+            };
+            const QString english = textOf(manual), translated = textOf(chinese);
+            QVERIFY2(english.count(heading) == translated.count(heading), qPrintable(page));
+            QStringList links[2];
+            for (int i = 0; i < 2; ++i)
+                for (auto it = link.globalMatch(i == 0 ? english : translated); it.hasNext();)
+                    links[i] << it.next().captured(1);
+            QCOMPARE(links[0], links[1]);
+            QVERIFY2(links[0].filter(QStringLiteral(".png")).size() >= 1, qPrintable(page)); // of its view
+            for (const QString& target : links[0]) QVERIFY2(manual.exists(target), qPrintable(target));
+        }
+
+        HelpDialog help;
+        fourwalls::gui::applyLanguage(QStringLiteral("zh_CN"));
+        help.showPageOf(QStringLiteral("pipeline"));
+        QCOMPARE(help.page(), QStringLiteral("pipeline"));
+        QVERIFY(help.text().contains(QStringLiteral("气泡")));
+        fourwalls::gui::applyLanguage(QStringLiteral("en"));
+        QCoreApplication::sendPostedEvents();
+        QVERIFY(help.text().contains(QStringLiteral("bubble")));
+        help.showPageOf(QStringLiteral("steps"));
+        QCOMPARE(help.page(), QStringLiteral("compare"));
     }
 
     void englishHasPlurals()

@@ -33,7 +33,7 @@ private:
     {
         QStringList texts;
         for (const StatusItem& item : statusOf(info)) texts.append(item.text);
-        return texts.join(QLatin1Char('|')).remove(QChar(0x2009));
+        return texts.join(QLatin1Char('|')).remove(QChar(0x202F));
     }
 
 private slots:

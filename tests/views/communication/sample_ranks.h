@@ -96,11 +96,15 @@ inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true)
 template <class V>
 struct Shown {
     explicit Shown(std::shared_ptr<const InMemoryTraceData> data, QSize size = {1200, 640})
-        : session(
+        : Shown(
               [data](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
                   return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
               },
-              QStringLiteral("sample"))
+              size)
+    {
+    }
+    explicit Shown(TraceOpener opener, QSize size = {1200, 640})
+        : session(std::move(opener), QStringLiteral("sample"))
         , view(std::make_unique<V>())
     {
         view->resize(size);
@@ -128,7 +132,7 @@ inline void failOnWarnings()
 /// Without the thin spaces before units.
 inline QString plain(QString text)
 {
-    return text.replace(QChar(0x2009), QLatin1Char(' '));
+    return text.replace(QChar(0x202F), QLatin1Char(' '));
 }
 
 } // namespace fourwalls::views::sample

@@ -16,15 +16,47 @@
 #include "views/communication/traffic_card.h"
 #include "views/plot_cells.h"
 #include "views/plot_xy.h"
+#include "views/whatif/what_if.h"
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QSignalSpy>
 #include <QToolButton>
 
+#include <atomic>
+
 using namespace fourwalls;
 using namespace fourwalls::views;
 using namespace fourwalls::views::sample;
+
+namespace {
+
+/// A trace whose collectives cannot be read as long as `fails` says so.
+class FailingQuery : public InMemoryTraceQuery {
+public:
+    FailingQuery(std::shared_ptr<const InMemoryTraceData> data, const std::atomic<bool>& fails)
+        : InMemoryTraceQuery(data)
+        , m_data(std::move(data))
+        , m_fails(fails)
+    {
+    }
+    Result<std::unique_ptr<TraceQuery>> reopen() const override
+    {
+        return std::unique_ptr<TraceQuery>(std::make_unique<FailingQuery>(m_data, m_fails));
+    }
+    Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range,
+                                                    std::size_t limit) override
+    {
+        if (m_fails) return Error{ErrorCode::Io, "the disk went away", "sample", {}};
+        return InMemoryTraceQuery::collectives(rank, range, limit);
+    }
+
+private:
+    std::shared_ptr<const InMemoryTraceData> m_data;
+    const std::atomic<bool>& m_fails;
+};
+
+} // namespace
 
 class CommunicationViewTest : public QObject {
     Q_OBJECT
@@ -201,6 +233,42 @@ private slots:
         QVERIFY(links->front().stepSeconds > links->back().stepSeconds);
         spec.plan = ParallelPlan{};
         QVERIFY(!cost::scalingByLink(spec, calibration).ok());
+    }
+
+    void aPredictionRedrawsOnlyWhatShowsIt()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        QSignalSpy operations(probe.view->hops().table().model(), &QAbstractItemModel::modelReset);
+        QSignalSpy kinds(probe.view->collectives().table().model(), &QAbstractItemModel::modelReset);
+        WhatIf whatIf;
+        probe.view->setWhatIf(&whatIf);
+        QVERIFY(!kinds.isEmpty());
+        QVERIFY(operations.isEmpty());
+        probe.view->setWhatIf(nullptr);
+    }
+
+    void questionsGoWithTheirTrace()
+    {
+        Probe probe(ring());
+        QVERIFY(QTest::qWaitFor([&] { return probe.session.isOpen(); }));
+        QVERIFY(probe.session.pending() > 0);
+        probe.view->setTrace(nullptr, nullptr);
+        QCOMPARE(probe.session.pending(), 0);
+    }
+
+    void whatFailedMayWorkForTheNextStep()
+    {
+        std::atomic<bool> fails = true;
+        Probe probe([&fails, data = ring()](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+            return std::unique_ptr<TraceQuery>(std::make_unique<FailingQuery>(data, fails));
+        });
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("the disk went away")));
+        fails = false;
+        probe.selection.setStep(StepIndex{2});
+        QVERIFY(QTest::qWaitFor([&] { return probe.view->facts() && probe.ready(); }));
+        QVERIFY(probe.view->emptyReason().isEmpty());
     }
 
     void withoutASpecificationScalingSaysWhy()

@@ -100,6 +100,23 @@ private slots:
             if (figure.difference()) QCOMPARE(*figure.difference(), 0.0);
     }
 
+    void anotherRankOrLanguageComparesNothingAnew()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        const auto other = opened(shaped(Duration{1'500'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("slower"));
+        QVERIFY(shown(probe));
+        const SharedComparison before = probe.view->comparison();
+        probe.selection.setRank(RankId{1});
+        QVERIFY(shown(probe));
+        QCOMPARE(probe.view->comparison(), before);
+        QEvent language(QEvent::LanguageChange);
+        QCoreApplication::sendEvent(probe.view.get(), &language);
+        QCOMPARE(probe.view->comparison(), before);
+        QVERIFY(probe.view->showsFinalData());
+    }
+
     void theOtherTraceMayGo()
     {
         ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));

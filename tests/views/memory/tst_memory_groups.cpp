@@ -150,7 +150,7 @@ private slots:
         parts[static_cast<std::size_t>(MemoryCategory::Weights)] = 15;
         const QString total = QStringLiteral("3.65 GB");
         const auto text = [&](PhasePlace place, Phase phase) {
-            return peakSentence(total, parts, {place, phase}).replace(QChar(0x2009), QLatin1Char(' '));
+            return peakSentence(total, parts, {place, phase}).replace(QChar(0x202F), QLatin1Char(' '));
         };
         QCOMPARE(text(PhasePlace::Begin, Phase::BackwardInput),
                  QStringLiteral("peaks at 3.65 GB as backward begins: 85 % activations"));

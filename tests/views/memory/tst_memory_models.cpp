@@ -41,7 +41,7 @@ class MemoryModelsTest : public QObject {
 
     static QString cell(const QAbstractItemModel& model, int row, int column)
     {
-        return model.index(row, column).data().toString().replace(QChar(0x2009), QLatin1Char(' '));
+        return model.index(row, column).data().toString().replace(QChar(0x202F), QLatin1Char(' '));
     }
 
 private slots:

@@ -23,7 +23,7 @@ class MemoryViewTest : public QObject {
 
     using Probe = ViewProbe<MemoryView>;
 
-    static QString plain(QString text) { return text.replace(QChar(0x2009), QLatin1Char(' ')); }
+    static QString plain(QString text) { return text.replace(QChar(0x202F), QLatin1Char(' ')); }
 
     static QString figure(const Probe& probe, int index)
     {

@@ -22,7 +22,7 @@ namespace {
 
 QString plain(QString text)
 {
-    return text.replace(QChar(0x2009), QLatin1Char(' '));
+    return text.replace(QChar(0x202F), QLatin1Char(' '));
 }
 
 /// Two stages without a specification and without phases: kernels of known direction, messages between the stages.
@@ -166,6 +166,16 @@ private slots:
         for (std::size_t i = 0; i < ideals.size(); ++i) QVERIFY(std::abs(ideals[i].fraction - expected[i]) < 1e-12);
         QVERIFY(ideals.back().unitTimes);
         QVERIFY(idealBubbles(1, 8, 1, {}).empty());
+        // Weight gradients of any length: what they take beyond the shortest pass fills nothing, but keeps a stage busy.
+        for (const std::int64_t weight : {20, 60, 300}) {
+            PassTimes times;
+            times.forward = Duration{100};
+            times.backwardInput = Duration{90};
+            times.backwardWeight = Duration{weight};
+            const double idle = 3.0 * (190 - std::min<double>(90, static_cast<double>(weight)));
+            const double expectedBubble = idle / (8 * (190 + static_cast<double>(weight)) + idle);
+            QVERIFY(std::abs(idealBubbles(4, 8, 1, times).back().fraction - expectedBubble) < 1e-12);
+        }
         ParallelPlan plan;
         plan.pp = 4;
         plan.microbatches = 8;

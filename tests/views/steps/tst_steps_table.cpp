@@ -82,7 +82,7 @@ private slots:
         t->rows[2].parts = {{0.5, 0.25, 0, 0, 0.25}};
         model.setTable(t);
         const auto cell = [&](int r, int c) {
-            return model.index(r, c).data().toString().replace(QChar(0x2009), QLatin1Char(' '));
+            return model.index(r, c).data().toString().replace(QChar(0x202F), QLatin1Char(' '));
         };
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(cell(0, StepsModel::Step), QStringLiteral("0 (warm-up)"));

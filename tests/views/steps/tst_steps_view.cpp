@@ -34,7 +34,7 @@ class StepsViewTest : public QObject {
     static QString figure(const Probe& probe, int index)
     {
         QString text = probe.view->findChild<FigureStrip*>()->figures()[static_cast<std::size_t>(index)].value;
-        return text.replace(QChar(0x2009), QLatin1Char(' '));
+        return text.replace(QChar(0x202F), QLatin1Char(' '));
     }
 
 private slots:
