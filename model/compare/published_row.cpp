@@ -68,6 +68,11 @@ std::string frameworkOf(const Cells& cells)
     if (has(framework, "2021")) return "megatron-2021";
     if (has(framework, "2022")) return "megatron-2022";
     if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";
+    // Megatron-LM without a version: what there was when the device was the newest one.
+    const bool plain = has(framework, "megatron-lm") && !has(framework, "core");
+    const std::string gpu = cells.text("gpu");
+    if (plain && has(gpu, "v100")) return "megatron-2021";
+    if (has(framework, "2023") || (plain && (has(gpu, "a100") || has(gpu, "a800")))) return "megatron-2023";
     if (has(framework, "megatron") || has(framework, "nemo") || has(framework, "megascale") || has(framework, "mcore"))
         return "megatron-core";
     if (has(framework, "fsdp") || has(framework, "nanotron") || has(framework, "pytorch")) return "fsdp";

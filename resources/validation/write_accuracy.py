@@ -6,7 +6,7 @@ of every miss above 10 %.
     write_accuracy.py path/to/fourwalls-cli
 
 The constant yardstick predicts a row with the median hardware-FLOP utilisation of the other tables' rows
-(megatron-bridge, whose recipes are unknown, is not among them).
+(megatron-bridge, whose recipes are unknown, and other-sources are not among them).
 """
 import csv
 import json
@@ -20,6 +20,8 @@ TABLES = ROOT / "resources/validation"
 GOALS = {"megatron-2021-table1.csv": 10, "korthikanti-2022-time.csv": 10, "llm-foundry-mpt.csv": 10,
          "torchtitan-llama3.csv": 10, "bloom-176b.csv": 12.5, "zero-bubble.csv": 12.5, "mt-nlg-530b.csv": 12.5}
 # Published with the tables: mean error of llm-analysis and Calculon, each with one global setting, and the rows covered.
+# Rows that no term, flag or constant was chosen on: gathered when the model was done.
+UNSEEN = "other-sources.csv"
 OTHERS = {"bloom-176b.csv": ("10.8 (93)", "25.2 (93)"), "korthikanti-2022-time.csv": ("25.3 (9)", "4.5 (9)"),
           "llm-foundry-mpt.csv": ("16.4 (78)", "-"), "megatron-2021-table1.csv": ("5.8 (10)", "10.3 (10)"),
           "mt-nlg-530b.csv": ("17.1 (3)", "29.4 (3)"), "zero-bubble.csv": ("35.4 (12)", "12.2 (24)")}
@@ -95,6 +97,21 @@ def why(file, row, item):
             return "expert_comm/host: dispatcher, recomputation, CUDA graphs and overlap of the recipe are not on the " \
                    "page; the same layout moved by up to 2x between releases"
         return "gemm: recomputation, fp8 granularity and overlap of the recipe are not on the page"
+    if file == UNSEEN:
+        if "zero3" in item["id"]:
+            return "parameter_comm: DeepSpeed of 2021 gathers every tensor for itself, with copies and without coalescing; " \
+                   "the model prices one gather a layer at the rate of a large ring, hidden behind the computation"
+        if value(row, "experts"):
+            return "expert_comm/gemm: routing skew, products of unequal experts and recomputation are not on the page"
+        if "megascale" in item["id"]:
+            return "host/gemm: stragglers and drift, which that paper's section 6.3 finds on this very system"
+        if value(row, "cp") > 8:
+            return "attention: a ring of sixteen is priced; the source gathers keys and values and balances documents"
+        if value(row, "cp") > 1 or "llama" in row["model"]:
+            return "bubble: chunks per stage are not published"
+        if row["precision"] == "FP8":
+            return "gemm: the granularity of fp8 is not on the page"
+        return "inputs (micro-batch, recomputation, FLOPs counted) are not all published"
     if file == "zero-bubble.csv":
         return "pipeline_comm: interleaving sends three times as often and the batched transfers' own wait is not modelled"
     if file == "mt-nlg-530b.csv":
@@ -124,7 +141,7 @@ def main():
                     ideal[table["file"], item["id"]] = seconds / item["published_s"], seconds
 
     def constant(file, item):
-        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv")]
+        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv", UNSEEN)]
         if (file, item["id"]) not in ideal or not others:
             return None
         return ideal[file, item["id"]][1] / statistics.median(others)
@@ -137,7 +154,7 @@ def main():
             "preset; read the figures as in-sample.", "",
             "| table | rows | mean error % | bias % | largest % | goal % | memory % | ranks % | constant % | llm-analysis % | "
             "Calculon % |", "|---|---|---|---|---|---|---|---|---|---|---|"]
-    everything, signed = [], []
+    everything, signed, covered = [], [], {}
     for table in scored:
         name = table["file"]
         if "not_scored" in table:
@@ -145,6 +162,11 @@ def main():
         errors = [item["error_pct"] for item in table["items"] if item.get("error_pct") is not None]
         flat = [abs(constant(name, item) / item["published_s"] - 1) * 100 for item in table["items"]
                 if item.get("error_pct") is not None and constant(name, item)]
+        banded = [item for item in table["items"] if item.get("low_s") and item.get("published_s")]
+        if banded:
+            inside = sum(item["low_s"] <= item["published_s"] <= item["high_s"] for item in banded)
+            above = sum(item["published_s"] > item["high_s"] for item in banded)
+            covered[name] = inside, above, len(banded)
         if name in GOALS:
             chosen = [item["error_pct"] for row, item in zip(rows[name], table["items"])
                       if item.get("error_pct") is not None and "PER-LAYER" not in row.get("notes", "")
@@ -164,7 +186,41 @@ def main():
              f"{statistics.mean(signed):.1f} %.", "",
              "Memory compares like with like: reserved bytes of an allocator, everything on the device, or the layers'",
              "analytic figures. GB of tools that divide by 2^30 are read as GiB.", ""]
+    tuned = [c for name, c in covered.items() if name != UNSEEN]
+    text += ["## Is the band honest?", "",
+             "`low` to `high` carries the ranges of rates (calibration), not what a table leaves unsaid. Published values inside",
+             "it, slower than it, and all:", "", "| table | inside | slower | rows | inside % |", "|---|---|---|---|---|"]
+    for name, (inside, above, rows_) in covered.items():
+        text.append(f"| {name} | {inside} | {above} | {rows_} | {100 * inside / rows_:.0f} |")
+    total = sum(c[2] for c in tuned)
+    text += ["", f"Over the tables at hand {100 * sum(c[0] for c in tuned) / total:.0f} % lie inside and "
+             f"{100 * sum(c[1] for c in tuned) / total:.0f} % are slower than `high`: read the band as two to one where the",
+             "inputs are complete, and as too narrow where they are not (megatron-bridge, fp8 of torchtitan). What is missing",
+             "is nearly always time, hardly ever the opposite.", ""]
+    text += ["## Rows that nothing was chosen on", "",
+             f"`{UNSEEN}` was gathered when the model was done: NVIDIA's DGX Cloud recipes (read), and, recalled, Megatron-LM's",
+             "own table 2, MegaScale, Llama 3, GPT-NeoX, OPT, GLM and FSDP. Its first run found one thing wrong with the mapping",
+             "of names: a Megatron-LM of 2023 was given the overlap of Megatron-Core; it has a preset of its own since, for the",
+             "reasons that its file names. No constant moved. By group:", "", "| group | rows | mean error % | bias % |",
+             "|---|---|---|---|"]
+    unseen = next((table for table in scored if table["file"] == UNSEEN), {"items": []})
+    groups = {"dense, H100, bf16": lambda r, i: i.startswith("dgxc") and not r["experts"] and r["precision"] == "bf16",
+              "dense, H100, fp8": lambda r, i: i.startswith("dgxc") and not r["experts"] and r["precision"] == "FP8",
+              "mixture of experts, H100": lambda r, i: bool(r["experts"]),
+              "Llama 3 405B, 8 k to 16 k devices": lambda r, i: i.startswith("llama3-405b"),
+              "Megatron-LM 2021, pipeline and tensor": lambda r, i: i.startswith("megatron-2021-table2"),
+              "DeepSpeed ZeRO-3 of 2021": lambda r, i: "zero3" in i,
+              "MegaScale's baseline, 256 to 12,288 devices": lambda r, i: i.startswith("megascale"),
+              "GPT-NeoX, OPT, GLM, FSDP": lambda r, i: i.startswith(("gpt-neox", "opt-", "glm-", "fsdp-"))}
+    for group, belongs in groups.items():
+        errors = [i["error_pct"] for r, i in zip(rows.get(UNSEEN, []), unseen["items"])
+                  if i.get("error_pct") is not None and belongs(r, i["id"])]
+        if errors:
+            text.append(f"| {group} | {len(errors)} | {statistics.mean(map(abs, errors)):.1f} | {statistics.mean(errors):.1f} |")
+    text += [""]
     text += ["## What falls short", "",
+             "- ZeRO-3 as DeepSpeed had it in 2021, on 384 to 2,240 devices, is predicted up to four times too quick: see the",
+             "  rows below.",
              "- Out of memory in BLOOM: row 957 fits by the model (and by the table's row 939, whose stages hold as many",
              "  parameters and which ran in 67 GB); the other five are infeasible, and no row that ran is.",
              "- Rank agreement in the BLOOM sweep stays under 85 %: most wrong pairs hold one of five rows (775, 727, 847,",
