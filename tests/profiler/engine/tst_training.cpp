@@ -338,7 +338,7 @@ private slots:
     {
         RunSpec cuda = smallSpec(1);
         cuda.training.device = DeviceKind::Cuda;
-        QVERIFY(!checkRunnable(cuda).ok());
+        QCOMPARE(checkRunnable(cuda).ok(), describeGpu().ok()); // where there is no GPU, it says what is missing
         RunSpec half = smallSpec(1);
         half.training.precision = Precision::F16;
         QVERIFY(!checkRunnable(half).ok());
