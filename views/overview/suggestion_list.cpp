@@ -32,8 +32,13 @@ QString SuggestionList::note() const
 
 void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QString& note, const QString& action)
 {
-    delete m_rows;
-    m_rows = nullptr;
+    if (m_rows) {
+        // Not at once: a change of theme goes through all widgets, and a button may be the sender.
+        m_layout->removeWidget(m_rows);
+        m_rows->hide();
+        m_rows->deleteLater();
+        m_rows = nullptr;
+    }
     m_buttons.clear();
     m_note->setText(note);
     if (rows.empty()) return;
