@@ -137,7 +137,7 @@ private slots:
         file.close();
         const auto bytes = bytesOf(name);
         const std::string cut = path("cut2.fwspool");
-        for (std::size_t size = 0; size < bytes.size(); size += 13) {
+        for (std::size_t size = 0; size < bytes.size(); size += 37) {
             writeBytes(cut, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
             const Contents contents = contentsOf(cut);
             QCOMPARE(contents.opened, size >= sizeof(FileHeader));
@@ -154,7 +154,7 @@ private slots:
         const auto bytes = bytesOf(path("cut.fwspool"));
         QVERIFY(bytes.size() > sizeof(FileHeader));
         const std::string damaged = path("damaged.fwspool");
-        for (std::size_t at = 0; at < bytes.size(); at += 11) {
+        for (std::size_t at = 0; at < bytes.size(); at += 29) {
             auto copy = bytes;
             copy[at] = static_cast<char>(copy[at] ^ 0x10);
             writeBytes(damaged, copy);
