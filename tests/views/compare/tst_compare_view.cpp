@@ -114,7 +114,8 @@ private slots:
         QEvent language(QEvent::LanguageChange);
         QCoreApplication::sendEvent(probe.view.get(), &language);
         QCOMPARE(probe.view->comparison(), before);
-        QVERIFY(probe.view->showsFinalData());
+        QVERIFY(shown(probe));
+        QCOMPARE(probe.view->comparison(), before);
     }
 
     void theOtherTraceMayGo()

@@ -117,10 +117,11 @@ private slots:
         OverviewView& view = *probe.view;
         int binding = 0;
         for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning}) {
-            // A model's few slices per pass say FLOPs or bytes, never both: that wall then says what is missing.
             const MiniPicture& picture = view.wall(wall).plot().picture();
-            QCOMPARE(!picture.empty.isEmpty(), wall == Wall::Performance);
-            QCOMPARE(picture.dots.empty() && picture.stack.empty(), wall == Wall::Performance);
+            QVERIFY(picture.empty.isEmpty());
+            QVERIFY(!picture.dots.empty() || !picture.stack.empty());
+            // A model's few slices per pass say FLOPs or bytes, never both: the rates alone are shown, by time.
+            if (wall == Wall::Performance) QVERIFY(picture.x.unit.contains(QStringLiteral("bytes unknown")));
             QVERIFY(!view.wall(wall).verdict().isEmpty());
             binding += view.wall(wall).isBinding();
         }
