@@ -497,7 +497,7 @@ private:
         m_page.section("What was lost, repaired or noticed");
         Rows rows;
         for (const AuditRecord& record : m_info.audit) {
-            if (record.name.starts_with("inferred_")) continue;
+            if (record.name.starts_with("inferred_") || record.name == "import_facts") continue; // for programs
             if (rows.size() == kMostRows) break;
             rows.push_back({spaced(record.name), std::string(name(record.severity)), formatCount(record.count), m_redaction.text(record.detail)});
         }

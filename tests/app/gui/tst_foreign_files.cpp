@@ -10,12 +10,20 @@
 
 #include <QDateTime>
 #include <QDir>
+#include <QDirIterator>
+#include <QDragEnterEvent>
 #include <QFile>
 #include <QFileInfo>
 #include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QPushButton>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QUrl>
 #include <QtTest/QtTest>
+
+#include <algorithm>
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -166,6 +174,57 @@ private slots:
         QCOMPARE(QFileInfo(window.currentDocument()->path()).lastModified(), written);
         QVERIFY(!window.findChild<QDialog*>(QStringLiteral("import")) ||
                 !window.findChild<QDialog*>(QStringLiteral("import"))->isVisible());
+    }
+
+    /// Two ranks that are dropped together are one run.
+    void filesThatAreDroppedAreOneRun()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        QMimeData mime;
+        QList<QUrl> urls;
+        QDirIterator files(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/Megatron-LM"), QDir::Files, QDirIterator::Subdirectories);
+        while (files.hasNext()) urls << QUrl::fromLocalFile(files.next());
+        QCOMPARE(urls.size(), 2);
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        mime.setText(QStringLiteral("no file"));
+        QDragEnterEvent text(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &text);
+        QVERIFY(!text.isAccepted() || text.dropAction() == Qt::IgnoreAction);
+        mime.setUrls(urls);
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &drop);
+        QVERIFY(drop.isAccepted());
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument() && window.currentDocument()->isOpen(), 60'000);
+        QCOMPARE(window.documents().size(), 1);
+        const TraceInfo& info = window.currentDocument()->session()->info();
+        QCOMPARE(info.header.ranks.size(), std::size_t{2});
+        QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) { return record.name == "collectives_matched" && record.count == 13; }));
+    }
+
+    /// A cancelled import leaves nothing open and nothing half-written.
+    void anImportCanBeCancelled()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        QByteArray events = "[";
+        while (events.size() < 80'000'000)
+            events += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" + QByteArray::number(events.size()) + R"(,"dur":3},)";
+        const QString source = made(QStringLiteral("large.json"), events + "{}]");
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        window.show();
+        window.openFiles({source});
+        QTRY_VERIFY_WITH_TIMEOUT(window.findChild<QDialog*>(QStringLiteral("import")), 20'000);
+        QPointer<QDialog> dialog = window.findChild<QDialog*>(QStringLiteral("import"));
+        QVERIFY(dialog->findChild<QProgressBar*>());
+        dialog->findChild<QPushButton*>()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog, 60'000);
+        QVERIFY(window.documents().isEmpty());
+        QDirIterator left(importFolder(), QDir::Files | QDir::Hidden, QDirIterator::Subdirectories);
+        QVERIFY2(!left.hasNext(), qPrintable(left.next()));
     }
 
     void whatCannotBeImportedIsOneSentence()
