@@ -118,6 +118,7 @@ Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelP
 
 void RecordArguments::declare(CLI::App& app)
 {
+    declaredOn = &app;
     app.add_option("-o,--output", output, "the trace to write (not needed with --no-trace)");
     app.add_option("--model", model, "preset or JSON file of the network")->capture_default_str();
     app.add_option("--plan", plan, "how the step is cut over ranks: space-separated key=value");
@@ -152,7 +153,19 @@ void RecordArguments::declare(CLI::App& app)
     app.add_option("--link-fault", linkFaults,
                    "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock");
     app.add_flag("--no-trace", noTrace, "run the same without recording and print the step times");
+    app.add_flag("--memory", memorySnapshot,
+                 "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)");
     app.add_option("COMMAND", command, "after --: a program to record instead of the embedded engine");
+}
+
+std::string RecordArguments::engineOption() const
+{
+    for (const CLI::Option* option : declaredOn->get_options()) {
+        const std::string name = option->get_name();
+        const bool ofBoth = name == "--output" || name == "--steps" || name == "--memory" || name == "--json" || name == "COMMAND" || name == "--help";
+        if (option->count() > 0 && !ofBoth) return name;
+    }
+    return {};
 }
 
 Result<RunSpec> RecordArguments::resolveRun() const

@@ -33,9 +33,14 @@ struct RecordArguments {
     std::string data, saveWeights, loadWeights;
     std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;
+    bool memorySnapshot = false;      ///< of PyTorch, with a command
     std::vector<std::string> command; ///< after "--"
+    const CLI::App* declaredOn = nullptr; ///< that the options were declared on
 
     void declare(CLI::App& app);
+
+    /// The options given that only the embedded engine understands, the first of them; empty if there are none.
+    std::string engineOption() const;
 
     /// The resolved run. Errors: InvalidArgument is wrong usage; Unsupported what this program cannot do;
     /// NotFound, Io, Format from named files and presets.

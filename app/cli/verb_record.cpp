@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps.
+// `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps; with a
+// command after -- it records that program instead (record_command.h).
 #include "app/cli/output_file.h"
 #include "app/cli/record_arguments.h"
+#include "app/cli/record_command.h"
 #include "app/cli/record_ranks.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
@@ -57,7 +59,7 @@ std::optional<Duration> medianStep(const std::vector<engine::StepProgress>& step
 class RecordVerb : public Verb {
 public:
     const char* name() const override { return "record"; }
-    const char* summary() const override { return "train with the embedded engine and record the steps"; }
+    const char* summary() const override { return "train with the embedded engine, or run any CUDA program (after --), and record the steps"; }
     const char* examples() const override
     {
         return "  fourwalls-cli record -o run.fourwalls --model gpt-tiny --steps 20\n"
@@ -67,15 +69,24 @@ public:
                "  fourwalls-cli record -o run.fourwalls --transport gloo --plan \"dp=2\"\n"
                "  torchrun --nproc_per_node 2 --no_python fourwalls-cli record -o run.fourwalls --transport gloo "
                "--plan \"dp=2\"\n"
+               "  fourwalls-cli record -o job.fourwalls --steps 10-13 -- torchrun --nproc_per_node 8 train.py\n"
                "Ctrl-C ends the recording after the running step; the file is finished.";
     }
     void declare(CLI::App& app) override { m_arguments.declare(app); }
 
     int run(Console& console) override
     {
-        if (!m_arguments.command.empty())
-            return console.fail({ErrorCode::Unsupported, "this version records its own engine only, not other programs",
-                                 "record -- " + m_arguments.command.front(), "record without a command"});
+        if (!m_arguments.command.empty()) {
+            if (const std::string option = m_arguments.engineOption(); !option.empty())
+                return console.wrongUsage({ErrorCode::InvalidArgument, "is for the embedded engine", option,
+                                           "-o, --steps A-B and --memory with a command"});
+            const bool chosen = m_arguments.declaredOn->get_option("--steps")->count() > 0;
+            return recordCommand(console, {m_arguments.output, chosen ? m_arguments.steps : std::string(),
+                                           m_arguments.memorySnapshot, m_arguments.command});
+        }
+        if (m_arguments.memorySnapshot)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "is for programs that are recorded", "--memory",
+                                       "a command after --"});
         if (m_arguments.output.empty() && !m_arguments.noTrace)
             return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls",
                                        "name the trace, or --no-trace to time the steps only"});

@@ -164,7 +164,7 @@ private:
                     process.clock->offsetNs = 0;
                 }
             } else if (process.clock) {
-                process.offsetNs = reference->offsetNs + process.clock->offsetNs;
+                process.offsetNs = std::clamp(reference->offsetNs + process.clock->offsetNs, -kLargestTimeNs / 4, kLargestTimeNs / 4);
             }
         }
         std::optional<std::int64_t> origin;

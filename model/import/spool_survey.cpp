@@ -4,6 +4,7 @@
 #include "model/import/kernel_class.h"
 #include "model/import/nccl_ranges.h"
 #include "model/import/spool_tables.h"
+#include "model/trace/saturating_sum.h"
 #include "profiler/collect/spool_reader.h"
 
 #include <algorithm>
@@ -20,7 +21,6 @@ using collect::RecordKind;
 constexpr std::size_t kMostKernels = 8'000'000;     ///< kept for steps: 256 MB
 constexpr std::size_t kMostMessages = 1000;
 
-/// Smallest begin and largest end.
 struct Extent {
     std::optional<std::int64_t> begin, end;
     void add(std::int64_t from, std::int64_t to)
@@ -56,7 +56,6 @@ public:
             m_tables.contexts[context.id] = context.device;
             break;
         }
-        case RecordKind::Stream: break;
         case RecordKind::Thread: thread(record.as<collect::Thread>()); break;
         case RecordKind::ApiName: {
             const auto api = record.as<collect::ApiName>();
@@ -68,7 +67,6 @@ public:
             m_tables.domains[domain.id] = std::string(m_tables.string(domain.name));
             break;
         }
-        case RecordKind::NvtxCategory: break;
         case RecordKind::NvtxSchema: m_ncclRanges.addSchema(record, m_tables.strings); break;
         case RecordKind::NcclCommunicator: communicator(record.as<collect::NcclCommunicator>()); break;
         case RecordKind::Kernel: kernel(record.as<collect::Kernel>()); break;
@@ -76,7 +74,6 @@ public:
         case RecordKind::Memset: copy(record.as<collect::Memset>(), false); break;
         case RecordKind::Memory: memory(record.as<collect::Memory>()); break;
         case RecordKind::VirtualMemory: memory(record.as<collect::VirtualMemory>()); break;
-        case RecordKind::MemoryPool: break;
         case RecordKind::ApiCall: call(record.as<collect::ApiCall>()); break;
         case RecordKind::ExternalCorrelation: {
             const auto external = record.as<collect::ExternalCorrelation>();
@@ -107,7 +104,6 @@ public:
         case RecordKind::NvtxMark: opened(record); break;
         case RecordKind::NvtxPop:
         case RecordKind::NvtxRangeEnd: closed(record.kind, record.as<collect::NvtxEnd>()); break;
-        case RecordKind::NcclGroup: break;
         case RecordKind::NcclCollApi:
         case RecordKind::NcclP2pApi: api(record.as<collect::NcclApi>()); break;
         case RecordKind::NcclKernelLaunch: {
@@ -136,7 +132,11 @@ public:
             break;
         }
         case RecordKind::OwnCost: m_tables.cost = record.as<collect::OwnCost>(); break;
-        case RecordKind::End: break;
+        case RecordKind::Stream:
+        case RecordKind::NvtxCategory:
+        case RecordKind::MemoryPool:
+        case RecordKind::NcclGroup:
+        case RecordKind::End: break; // say nothing that a trace has room for
         default: ++m_tables.unknownRecords; break;
         }
     }
@@ -379,7 +379,7 @@ private:
         if (!real || !steady) return;
         const std::int64_t difference = *real - *steady;
         constexpr std::int64_t kJump = 1'000'000;    // the system's clock is slewed, slowly, all the time
-        if (m_clock && std::abs(difference - *m_clock) > kJump) m_tables.clockSetNs += difference - *m_clock;
+        if (m_clock && std::abs(difference - *m_clock) > kJump) addTo(m_tables.clockSetNs, difference - *m_clock);
         m_clock = difference;
     }
 

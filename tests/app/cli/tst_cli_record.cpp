@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `record`: the file, the progress, the summary, and an orderly end on a signal.
 #include "tests/app/cli/program.h"
+#include "tests/model/import/spool_sample.h"
 
 #include <QDir>
 #include <QFile>
@@ -24,8 +25,18 @@ private slots:
     void signalsEndItInOrder();
     void failureBeforeTheFirstStepLeavesNoFile();
     void modelFromAFile();
+    void anotherProgram();
+    void anotherProgramFails();
+    void anotherProgramWithoutGpu();
+    void signalsReachTheOtherProgram();
 
 private:
+    /// Runs a shell command as the recorded program. In place of the module stands a file, and of CUDA a spool that the
+    /// command may copy ("$SAMPLE").
+    Answer recordShell(const QString& name, const QString& shell, const QStringList& more = {}) const;
+    QStringList shellArguments(const QString& name, const QString& shell, const QStringList& more) const;
+    void makeSample() const;
+
     QString path(const QString& name) const { return m_folder.filePath(name); }
     QStringList record(const QString& name, const QStringList& more = {}, int steps = 3) const
     {
@@ -160,6 +171,98 @@ void CliRecordTest::modelFromAFile()
     const QJsonObject spec = info.json()["spec"].toObject();
     QCOMPARE(spec["model"].toObject()["name"].toString(), QString("mine"));
     QCOMPARE(spec["training"].toObject()["sequence"].toInt(), 64);
+}
+
+void CliRecordTest::makeSample() const
+{
+    using fourwalls::importers::test::SpoolSample;
+    SpoolSample spool(path("sample.fwspool").toStdString(), 0, 1);
+    QVERIFY(spool.created());
+    addEveryKind(spool);
+    qputenv("SAMPLE", path("sample.fwspool").toUtf8());
+    qputenv("FOURWALLS_COLLECTOR", path("sample.fwspool").toUtf8());
+}
+
+QStringList CliRecordTest::shellArguments(const QString& name, const QString& shell, const QStringList& more) const
+{
+    return QStringList{"record", "-o", path(name)} + more + QStringList{"--", "sh", "-c", shell};
+}
+
+Answer CliRecordTest::recordShell(const QString& name, const QString& shell, const QStringList& more) const
+{
+    return run(shellArguments(name, shell, more));
+}
+
+void CliRecordTest::anotherProgram()
+{
+    makeSample();
+    const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; ";
+    const Answer answer = recordShell("job.fourwalls", copy + "echo out; env > '" + path("env") + "'; ls \"${PYTHONPATH%%:*}\"", {"--steps", "1-2", "--memory", "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    // The job's own output is beside the answer, not in it.
+    QVERIFY(answer.err.contains("out\n") && answer.err.contains("sitecustomize.py"));
+    const QJsonObject summary = answer.json();
+    QCOMPARE(summary["exit_status"].toInt(-1), 0);
+    QCOMPARE(summary["processes"].toInt(), 1);
+    QCOMPARE(summary["steps"].toInt(), 4);
+    QCOMPARE(summary["collectives"].toInt(), 4);
+    QFile variables(path("env"));
+    QVERIFY(variables.open(QIODevice::ReadOnly));
+    const QByteArray all = variables.readAll();
+    for (const char* each : {"FOURWALLS_STEPS=1-2\n", "FOURWALLS_MEMORY=1\n", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NCCL_PROFILER_PLUGIN="})
+        QVERIFY2(all.contains(each), each);
+    QCOMPARE(run({"check", path("job.fourwalls")}).exitCode, 0);
+    QCOMPARE(run({"info", path("job.fourwalls"), "--json"}).json()["source"].toString(), QString("recorded"));
+    QCOMPARE(QDir(m_folder.path()).entryList({"*job.fourwalls*"}, QDir::AllEntries | QDir::Hidden), QStringList{"job.fourwalls"});
+}
+
+void CliRecordTest::anotherProgramFails()
+{
+    makeSample();
+    const Answer answer = recordShell("failed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; exit 3");
+    QCOMPARE(answer.exitCode, 1);
+    QVERIFY2(answer.saysOneLine() && answer.err.contains("returned 3"), answer.err.constData());
+    QVERIFY(QFile::exists(path("failed.fourwalls")));
+    const Answer killed = recordShell("killed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; kill -KILL $$");
+    QCOMPARE(killed.exitCode, 1);
+    QVERIFY2(killed.err.contains("signal 9"), killed.err.constData());
+    QVERIFY(QFile::exists(path("killed.fourwalls")));
+}
+
+void CliRecordTest::anotherProgramWithoutGpu()
+{
+    makeSample();
+    const Answer nothing = recordShell("nothing.fourwalls", "true");
+    QCOMPARE(nothing.exitCode, 1);
+    QVERIFY2(nothing.saysOneLine() && nothing.err.contains("nothing was recorded"), nothing.err.constData());
+    QCOMPARE(recordShell("nothing.fourwalls", "exit 4").exitCode, 1);
+    const Answer unknown = run({"record", "-o", path("nothing.fourwalls"), "--", "no-such-program"});
+    QCOMPARE(unknown.exitCode, 1);
+    QVERIFY2(unknown.saysOneLine(), unknown.err.constData());
+    for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}})
+        QCOMPARE(recordShell("nothing.fourwalls", "true", wrong).exitCode, 2);
+    QCOMPARE(run({"record", "--", "true"}).exitCode, 2);
+    QCOMPARE(run({"record", "-o", path("x.fourwalls"), "--memory"}).exitCode, 2);
+    QVERIFY(QDir(m_folder.path()).entryList({"*nothing.fourwalls*"}, QDir::AllEntries | QDir::Hidden).isEmpty());
+    qputenv("FOURWALLS_COLLECTOR", "/nowhere");
+    const Answer without = recordShell("nothing.fourwalls", "true");
+    QCOMPARE(without.exitCode, 1);
+    QVERIFY2(without.err.contains("module"), without.err.constData());
+}
+
+void CliRecordTest::signalsReachTheOtherProgram()
+{
+    makeSample();
+    QProcess process;
+    const QString shell = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; trap 'echo got it; exit 5' TERM; echo ready; while :; do read -r line; done";
+    process.start(programPath(), shellArguments("signalled.fourwalls", shell, {}));
+    while (!process.readAllStandardOutput().contains("ready")) QVERIFY(process.waitForReadyRead(60'000));
+    ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+    process.write("wake up\n");
+    QVERIFY(process.waitForFinished(60'000));
+    QCOMPARE(process.exitCode(), 1);
+    QVERIFY(process.readAllStandardOutput().contains("got it"));
+    QVERIFY(process.readAllStandardError().contains("returned 5"));
 }
 
 QTEST_GUILESS_MAIN(CliRecordTest)

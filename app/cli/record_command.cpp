@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Environment, child, conversion, report.
+#include "app/cli/record_command.h"
+
+#include "app/cli/child_program.h"
+#include "app/cli/output_file.h"
+#include "app/cli/python_hook.h"
+#include "app/cli/stop_signals.h"
+#include "app/cli/trace_clocks_report.h"
+#include "model/base/format.h"
+#include "model/import/trace_import.h"
+#include "model/store/trace_file.h"
+#include "model/store/trace_writer.h"
+#include "profiler/collect/collector_environment.h"
+#include "profiler/collect/spool_format.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace fourwalls::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kEnvModule[] = "FOURWALLS_COLLECTOR"; ///< the module's path, where it does not lie beside this program
+constexpr char kEnvMemory[] = "FOURWALLS_MEMORY";
+
+/// "A-B" or "A" with A <= B.
+bool areSteps(const std::string& text)
+{
+    const std::size_t dash = text.find('-');
+    const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
+    const auto number = [](const std::string& word) {
+        return !word.empty() && word.size() <= 9 && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    };
+    return number(first) && number(last) && std::stol(first) <= std::stol(last);
+}
+
+/// The module: named by the environment, beside this program, or where it is built or installed.
+std::optional<std::string> findModule()
+{
+    std::error_code failure;
+    if (const char* named = std::getenv(kEnvModule); named && *named) {
+        const fs::path path = fs::absolute(named, failure);
+        return fs::is_regular_file(path, failure) ? std::optional(path.string()) : std::nullopt;
+    }
+    const fs::path own = fs::read_symlink("/proc/self/exe", failure).parent_path();
+    for (const char* place : {".", "../lib", "../lib/fourwalls", "../profiler/collect", "../profiler/collect/module"}) {
+        const fs::path path = own / place / collect::kModuleFileName;
+        if (fs::is_regular_file(path, failure)) return fs::weakly_canonical(path, failure).string();
+    }
+    return std::nullopt;
+}
+
+/// A folder for the spools beside the output, removed with what is in it unless kept.
+class SpoolFolder {
+public:
+    static Result<SpoolFolder> create(const std::string& output)
+    {
+        std::error_code failure;
+        std::string path = fs::absolute(output + ".spool-XXXXXX", failure).string();
+        if (!mkdtemp(path.data())) return Error{ErrorCode::Io, std::string("no folder for the recording: ") + strerror(errno), path, "another place for -o"};
+        return SpoolFolder(path);
+    }
+    SpoolFolder(SpoolFolder&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+    SpoolFolder& operator=(SpoolFolder&&) = delete;
+    ~SpoolFolder()
+    {
+        std::error_code ignored; // nothing can be done about it here
+        if (!m_path.empty()) fs::remove_all(m_path, ignored);
+    }
+    const std::string& path() const { return m_path; }
+    void keep() { m_path.clear(); }
+
+    std::vector<std::string> spools() const
+    {
+        std::vector<std::string> found;
+        std::error_code failure;
+        for (const auto& entry : fs::directory_iterator(m_path, failure))
+            if (entry.path().extension() == collect::kSpoolSuffix) found.push_back(entry.path().string());
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    explicit SpoolFolder(std::string path) : m_path(std::move(path)) {}
+    std::string m_path;
+};
+
+/// Why a program that ran leaves no spool.
+std::string whyNothing()
+{
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (!driver) return "this machine has no CUDA driver, so that no program can use a GPU";
+    dlclose(driver);
+    return "the program did not initialise CUDA";
+}
+
+std::string howItEnded(const ChildEnd& end)
+{
+    if (end.signal != 0) return std::string("was ended by signal ") + std::to_string(end.signal) + " (" + strsignal(end.signal) + ")";
+    return "returned " + std::to_string(end.exitCode);
+}
+
+/// What the collector complained of, in the order of the audit; empty if nothing.
+std::string complaintOf(const TraceInfo& info)
+{
+    for (const AuditRecord& record : info.audit)
+        if (record.name.starts_with("collector_message_") && record.severity != AuditSeverity::Info) return record.detail;
+    return {};
+}
+
+Result<TraceInfo> convert(const std::vector<std::string>& spools, const std::string& path, const std::stop_token& stop)
+{
+    constexpr double kWritingShare = 0.6;
+    Progress progress("making the trace");
+    importers::ImportOptions options;
+    options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
+    options.stop = stop;
+    FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(spools, options));
+    store::WriterOptions writing;
+    writing.finishProgress = [&progress](double fraction) { progress(kWritingShare + (1 - kWritingShare) * fraction); };
+    writing.finishStop = stop;
+    {
+        FOURWALLS_TRY_ASSIGN(const auto writer, store::TraceWriter::create(path, import->header(), writing));
+        FOURWALLS_TRY(import->write(*writer, options));
+        FOURWALLS_TRY(writer->finish(import->closing()));
+    }
+    FOURWALLS_TRY_ASSIGN(const auto trace, store::openTrace(path));
+    return trace->info();
+}
+
+std::map<std::string, std::string> environmentFor(const CommandRecording& recording, const std::string& module, const std::string& folder)
+{
+    std::map<std::string, std::string> variables{{collect::kEnvSpoolFolder, folder}, {collect::kEnvCudaInjection, module},
+                                                 {collect::kEnvNvtxInjection, module}, {collect::kEnvNcclPlugin, module}};
+    if (!recording.steps.empty()) variables[collect::kEnvSteps] = recording.steps;
+    if (recording.memory) variables[kEnvMemory] = "1";
+    // Python looks for sitecustomize there first; ours runs the one that it hides.
+    const fs::path hook = fs::path(folder) / "python";
+    std::error_code failure;
+    fs::create_directory(hook, failure);
+    std::ofstream file(hook / "sitecustomize.py", std::ios::binary);
+    file << pythonHook();
+    if (file.flush()) {
+        const char* const path = std::getenv("PYTHONPATH");
+        variables["PYTHONPATH"] = hook.string() + (path && *path ? std::string(":") + path : std::string());
+    }
+    return variables;
+}
+
+int report(Console& console, const CommandRecording& recording, const TraceInfo& info, std::size_t processes, const ChildEnd& end)
+{
+    if (console.json()) {
+        nlohmann::json object{{"file", recording.output}, {"exit_status", end.signal != 0 ? 128 + end.signal : end.exitCode},
+                              {"processes", processes}, {"slices", info.counts.slices}, {"collectives", info.counts.collectives},
+                              {"allocations", info.counts.allocations}, {"steps", info.stepCount}};
+        object["ranks"] = nlohmann::json::array();
+        for (const RankInfo& rank : info.header.ranks) object["ranks"].push_back(rank.rank.value);
+        object["clocks"] = clocksJson(info);
+        return console.answerJson(std::move(object));
+    }
+    std::string text = recording.output + ": " + formatCount(info.counts.slices) + " slices, " + formatCount(info.stepCount) + " steps, " +
+                       formatCount(info.counts.collectives) + " collectives on " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) + " ranks";
+    for (const AuditRecord& record : info.audit)
+        if (record.name.starts_with("steps_from_") || record.name == "steps_unknown") text += "\n  steps: " + record.detail;
+    for (const std::string& line : clocksText(info)) text += "\n  clock of " + line;
+    if (const std::string complaint = complaintOf(info); !complaint.empty()) text += "\n  " + complaint;
+    return console.answerText(text);
+}
+
+} // namespace
+
+int recordCommand(Console& console, const CommandRecording& recording)
+{
+    const std::string name = "record -- " + recording.command.front();
+    if (recording.output.empty()) return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls", "name the trace"});
+    if (!recording.steps.empty() && !areSteps(recording.steps))
+        return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be '" + recording.steps + "'", "--steps", "A-B, for example 10-13"});
+    const auto module = findModule();
+    if (!module)
+        return console.fail({ErrorCode::NotFound, std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
+                             std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
+    auto output = PendingOutput::create(recording.output);
+    if (!output) return console.fail(output.error());
+    auto folder = SpoolFolder::create(recording.output);
+    if (!folder) return console.fail(folder.error());
+
+    const auto end = runChild(recording.command, environmentFor(recording, *module, folder->path()), console.json());
+    if (!end) return console.fail(end.error());
+    const bool failed = end->signal != 0 || end->exitCode != 0;
+    const std::vector<std::string> spools = folder->spools();
+    if (spools.empty()) {
+        const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing was recorded: " : "nothing was recorded: ";
+        return console.fail({ErrorCode::NotFound, ended + whyNothing(), name, "a program that uses a GPU of this machine"});
+    }
+    const StopSignals signals;
+    const auto info = convert(spools, output->temporaryPath(), signals.token());
+    if (!info) {
+        if (info.error().code != ErrorCode::Cancelled) {
+            const std::string kept = folder->path();
+            folder->keep();
+            Error error = info.error();
+            error.hint = "what was recorded is in " + kept;
+            return console.fail(error);
+        }
+        return console.fail(info.error());
+    }
+    if (info->counts.slices == 0) {
+        const std::string complaint = complaintOf(*info);
+        const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing of the GPU was recorded" : "nothing of the GPU was recorded";
+        return console.fail({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name, "FOURWALLS_VERBOSE=1 to see what the collector says"});
+    }
+    const Status placed = output->commit();
+    if (!placed.ok()) return console.fail(placed.error());
+    const int told = report(console, recording, *info, spools.size(), *end);
+    if (!failed) return told;
+    return console.fail({ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
+}
+
+} // namespace fourwalls::cli

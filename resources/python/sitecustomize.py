@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `fourwalls-cli record` adds to a Python job: marks around optimizer steps and, if asked for, PyTorch's own
+memory history of the recorded steps. Python runs this before the job's script. Nothing happens in programs that do not
+import torch, and no error of this file reaches the job.
+
+FOURWALLS_MEMORY=1   take the memory snapshot (written beside the spool when the recorded steps are over, or at exit)
+FOURWALLS_STEPS=A-B  the steps to take it of; steps are counted by the optimizer's, from 0
+FOURWALLS_SPOOL_DIR  where it goes
+"""
+import os
+import sys
+
+
+def _chain():
+    """Runs the sitecustomize that this one hides."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    for folder in sys.path:
+        if not folder or os.path.abspath(folder) == own:
+            continue
+        path = os.path.join(folder, "sitecustomize.py")
+        if os.path.isfile(path):
+            import importlib.util
+
+            spec = importlib.util.spec_from_file_location("sitecustomize", path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return
+
+
+class _Recording:
+    """State of one process."""
+
+    def __init__(self):
+        self.step = 0
+        self.depth = 0
+        self.history = False
+        self.written = False
+        self.first, self.last = _window(os.environ.get("FOURWALLS_STEPS", ""))
+        self.memory = os.environ.get("FOURWALLS_MEMORY", "") == "1"
+
+    def path(self):
+        host = os.uname().nodename
+        rank = next((os.environ[name] for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+                     if os.environ.get(name, "").isdigit()), None)
+        stem = f"{host}-{os.getpid()}" + (f"-rank{rank}" if rank is not None else "")
+        folder = os.environ.get("FOURWALLS_SPOOL_DIR", ".")
+        try:
+            import ctypes
+
+            module = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"], mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+            module.fourwalls_collector_path.restype = ctypes.c_char_p
+            spool = (module.fourwalls_collector_path() or b"").decode()
+            if spool.endswith(".fwspool"):
+                return spool[: -len(".fwspool")] + ".memory.pickle"
+        except Exception:
+            pass
+        return os.path.join(folder, stem + ".memory.pickle")
+
+    def begin_history(self, torch):
+        if self.memory and not self.history and not self.written and self.step >= self.first and torch.cuda.is_initialized():
+            self.history = True
+            record = torch.cuda.memory._record_memory_history
+            try:
+                record(max_entries=1_000_000, stacks="python", global_record_annotations=True)
+            except TypeError:  # older releases know less
+                record(max_entries=1_000_000, stacks="python")
+
+    def end_history(self, torch):
+        if not self.history or self.written:
+            return
+        self.written = True
+        path = self.path()
+        torch.cuda.synchronize()
+        torch.cuda.memory._dump_snapshot(path + ".part")
+        torch.cuda.memory._record_memory_history(enabled=None)
+        os.replace(path + ".part", path)
+
+
+def _window(text):
+    """(first, last) of "A-B" or "A"; everything if there is none."""
+    first, _, last = text.partition("-")
+    if not first.isdigit():
+        return 0, None
+    return int(first), int(last) if last.isdigit() else int(first)
+
+
+def _hook(optimizers):
+    """Called once torch.optim.optimizer has been imported."""
+    import torch
+
+    state = _Recording()
+
+    def before(optimizer, args, kwargs):
+        state.depth += 1
+        torch.cuda.nvtx.range_push("Optimizer.step#" + type(optimizer).__name__ + ".step")
+
+    def after(optimizer, args, kwargs):
+        torch.cuda.nvtx.range_pop()
+        state.depth -= 1
+        if state.depth == 0:
+            state.step += 1
+            state.begin_history(torch)
+            if state.last is not None and state.step > state.last:
+                state.end_history(torch)
+
+    def quiet(function):
+        def guarded(*args):
+            try:
+                function(*args)
+            except Exception as problem:
+                if os.environ.get("FOURWALLS_VERBOSE") == "1":
+                    print("fourwalls:", problem, file=sys.stderr)
+
+        return guarded
+
+    optimizers.register_optimizer_step_pre_hook(quiet(before))
+    optimizers.register_optimizer_step_post_hook(quiet(after))
+    if state.memory:
+        import atexit
+
+        atexit.register(quiet(lambda: state.end_history(torch)))
+
+
+class _Finder:
+    """Waits for torch's optimizers to be imported, without importing anything itself."""
+
+    name = "torch.optim.optimizer"
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)
+        import importlib.util
+
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            try:
+                _hook(module)
+            except Exception:
+                pass
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+try:
+    sys.meta_path.insert(0, _Finder())
+except Exception:
+    pass
+_chain()
