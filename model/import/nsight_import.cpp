@@ -122,6 +122,26 @@ std::string callName(const std::string& name)
     return version ? name.substr(0, at) : name;
 }
 
+/// "aten::mm, op_id = 7, sizes = [[2, 3]]", as PyTorch's emit_nvtx writes it, without the numbers that make every text
+/// another one: millions of names would be.
+struct RangeText {
+    std::string_view name, detail;
+    bool numbered = false;
+};
+RangeText rangeText(std::string_view text)
+{
+    constexpr std::string_view kSizes = ", sizes = ";
+    constexpr std::size_t kLongestDetail = 300;
+    const std::size_t numbers = std::min(text.find(", seq = "), text.find(", op_id = "));
+    if (numbers == std::string_view::npos) return {text, {}, false};
+    RangeText parts{text.substr(0, numbers), {}, true};
+    if (const std::size_t sizes = text.find(kSizes, numbers); sizes != std::string_view::npos) {
+        const std::string_view rest = text.substr(sizes + kSizes.size());
+        parts.detail = rest.substr(0, std::min(rest.find(", input_op_ids"), kLongestDetail));
+    }
+    return parts;
+}
+
 /// N of "step 12", "iteration_3", "ProfilerStep#7"; -1 for other texts.
 int stepNumber(std::string_view text)
 {
@@ -353,7 +373,7 @@ private:
         for (auto& [process, rank] : file.ranks) rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
         OpNames names(sink, false);
         NsightFacts facts;
-        std::int64_t slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0;
+        std::int64_t slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0, numbered = 0;
         std::unique_ptr<TraceProducer> producer = sink.openProducer();
         const auto nameOf = [](const std::string& text) { return JsonToken{text, JsonToken::Kind::String}; };
         const auto emit = [&](const ProcessRank& rank, int lane, OpId op, std::int64_t start, std::int64_t end,
@@ -427,8 +447,10 @@ private:
             }
             if (!isNvtxRange(range.type)) return;
             if (!range.end) ++openRanges;
-            const std::string name(range.text);
-            emit(rank, rangeLane(rank, range), names.id(names.find(Category::UserAnnotation, nameOf(name), {})), range.start,
+            const RangeText parts = rangeText(range.text);
+            numbered += parts.numbered;
+            const std::string name(parts.name);
+            emit(rank, rangeLane(rank, range), names.id(names.find(Category::UserAnnotation, nameOf(name), parts.detail)), range.start,
                  range.end.value_or(std::max(range.start, file.lastNs)), {});
         }, options.stop));
         for (auto& [process, rank] : file.ranks) {
@@ -440,6 +462,8 @@ private:
         audit(sink, "import_slices", AuditSeverity::Info, slices, "slices kept");
         audit(sink, "import_instants", AuditSeverity::Info, marks, "NVTX marks kept");
         audit(sink, "work_without_launch", AuditSeverity::Info, withoutLaunch, "device work launched before the window or without a record");
+        audit(sink, "operator_numbers_left_out", AuditSeverity::Info, numbered, "NVTX ranges whose texts number every call: the name is kept, and sizes");
+        audit(sink, "details_left_out", AuditSeverity::Info, names.droppedDetails(), "too many different shapes");
         audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges, "NVTX ranges still open: ended with the capture");
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");

@@ -58,7 +58,7 @@ std::string twoProcesses()
                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000,3000," + d + ",7,11," + p + ",1,2,4,1,1,128,1,1),(3500,4500," + d + ",20,12," + p + ",4,4,1,1,1,32,1,1),"
                "(9000,9100," + d + ",8,99," + p + ",1,2,1,1,1,1,1,1);"
                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1000,1100,0," + t + ",11,3),(1200,1300,0," + t + ",12,3);"
-               "INSERT INTO NVTX_EVENTS VALUES(900,1150,59,'autograd::engine::evaluate_function: MmBackward0, op_id = 3'," + t + ",NULL,0),(800,5000,59,NULL," + t + ",5,0),"
+               "INSERT INTO NVTX_EVENTS VALUES(900,1150,59,'autograd::engine::evaluate_function: MmBackward0, seq = 9, op_id = 3, sizes = [[2, 3], []], input_op_ids = [(1,0)]'," + t + ",NULL,0),(800,5000,59,NULL," + t + ",5,0),"
                "(700,5000,59,'step 4'," + t + ",NULL,0),(850,NULL,60,'open'," + t + ",NULL,0),(860,NULL,34,'a mark'," + t + ",NULL,0),(0,NULL,75,'a domain',NULL,NULL,1);";
     }
     sql += "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(6000,7000,0,7,50," + number(kFirst) + ",2);"
@@ -148,6 +148,11 @@ private slots:
                      trace.data->tracks[static_cast<std::size_t>(flow.toTrack.value)].info.rank);
         QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).phase, Phase::BackwardInput);
         QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).detail, std::string("grid [4, 1, 1] block [128, 1, 1]"));
+        // Numbers of calls are no part of a name.
+        const SliceView* backward = trace.slice("autograd::engine::evaluate_function: MmBackward0");
+        QVERIFY(backward);
+        QCOMPARE(trace.op(*backward).detail, std::string("[[2, 3], []]"));
+        QCOMPARE(trace.audit("operator_numbers_left_out"), std::int64_t{2});
         QVERIFY(trace.slice("cudaLaunchKernel"));
         QVERIFY(trace.slice("registered range"));
         QVERIFY(trace.slice("CUDA graph 2"));
