@@ -257,7 +257,7 @@ void fake_launch(std::uint32_t count)
         const std::uint32_t correlation = ++g_correlation;
         const std::uint64_t start = now();
         addApi(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, correlation, start);
-        addKernel(correlation, start + 3000, start + 8000, kNames[correlation % 3]);
+        addKernel(correlation, start + 3000, start + 8000, kNames[t_external != 0 ? 2 : correlation % 3]); // NCCL's own
     }
 }
 
