@@ -126,19 +126,21 @@ QStringList CommandPalette::shown() const
 
 void CommandPalette::filter(const QString& pattern)
 {
-    std::vector<std::pair<int, QAction*>> found;
-    for (const QPointer<QAction>& action : m_actions) {
+    std::vector<std::pair<int, qsizetype>> found;
+    for (qsizetype index = 0; index < m_actions.size(); ++index) {
+        const QAction* action = m_actions[index];
         if (!action) continue;
         // The name in the source language also finds it: an English word helps in every language.
         const int score = std::max(matchScore(pattern, plainText(action)),
                                    matchScore(pattern, QString(action->objectName()).replace(QLatin1Char('.'), QLatin1Char(' '))) / 2);
-        if (score > 0) found.emplace_back(score, action);
+        if (score > 0) found.emplace_back(score, index);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     m_list->clear();
-    for (const auto& [score, action] : found) {
+    for (const auto& [score, index] : found) {
+        const QAction* action = m_actions[index];
         auto* item = new QListWidgetItem(plainText(action), m_list);
-        item->setData(Qt::UserRole, QVariant::fromValue<QObject*>(action));
+        item->setData(Qt::UserRole, index); // the action may be gone when it is chosen, with the view that had it
         item->setData(kShortcutRole, action->shortcut().toString(QKeySequence::NativeText));
     }
     m_list->setCurrentRow(0);
@@ -147,7 +149,7 @@ void CommandPalette::filter(const QString& pattern)
 void CommandPalette::runCurrent()
 {
     QListWidgetItem* item = m_list->currentItem();
-    QPointer<QAction> action = item ? qobject_cast<QAction*>(item->data(Qt::UserRole).value<QObject*>()) : nullptr;
+    const QPointer<QAction> action = item ? m_actions.value(item->data(Qt::UserRole).toLongLong()) : nullptr;
     hide();
     if (action) action->trigger();
 }

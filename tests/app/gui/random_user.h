@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Somebody who presses everything: keys, clicks, drags, wheel, sliders, typed values, undo, views, several traces that
+// come and go, files that change or vanish while they are open, themes and languages. The same for the same seed.
+#pragma once
+
+#include <QtTest/QtTest>
+
+#include "app/gui/appearance.h"
+#include "app/gui/main_window.h"
+#include "app/gui/record_dialog.h"
+#include "app/gui/trace_document.h"
+#include "tests/views/fail_on_warning.h"
+#include "views/tables/tables_view.h"
+#include "views/view_registry.h"
+#include "views/whatif/knob_row.h"
+#include "views/whatif/what_if.h"
+#include "views/whatif/what_if_panel.h"
+#ifndef Q_MOC_RUN
+#include "model/store/trace_file.h"
+#endif
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QComboBox>
+#include <QDialog>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <QUndoStack>
+
+#include <memory>
+#include <random>
+
+namespace fourwalls::gui::test {
+
+class RandomUser {
+public:
+    /// seed 0 is not special. The traces are those that demos carry, copied into a folder of their own.
+    explicit RandomUser(quint32 seed) : m_random(seed), m_seed(seed), m_settings(Settings::Kind::Forgetful)
+    {
+        for (const char* name : {"gpt", "pipe_1f1b", "zero2", "resnet", "traffic"}) copyTrace(QString::fromLatin1(name));
+        // What is no trace, in ways that a person meets.
+        write(QStringLiteral("empty.fourwalls"), {});
+        write(QStringLiteral("text.fourwalls"), "this is not a trace\n");
+        write(QStringLiteral("cut.fourwalls"), m_contents.isEmpty() ? QByteArray() : m_contents.first().left(40'000));
+        m_names << QStringLiteral("missing.fourwalls");
+        const auto opener = [](const QString& path) { return store::openTrace(path.toStdString()); };
+        m_window = std::make_unique<MainWindow>(opener, m_settings);
+        m_window->resize(1280, 760);
+        m_window->show();
+        // Whatever asks a question is answered with Escape before long, also from inside of it.
+        m_impatience.setInterval(15);
+        QObject::connect(&m_impatience, &QTimer::timeout, m_window.get(), [this] { dismiss(3); });
+        m_impatience.start();
+        open(m_contents.keys().value(0));
+        QTest::qWait(50);
+    }
+
+    ~RandomUser()
+    {
+        m_impatience.stop();
+        dismiss(0);
+        m_window.reset();
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        applyLanguage(QStringLiteral("en"));
+        applyTheme(false);
+    }
+
+    /// Does one thing. Returns what went wrong, with the seed and the last things done; empty: nothing.
+    QString act()
+    {
+        ++m_count;
+        const int choice = below(100);
+        if (choice < 22) pressKey();
+        else if (choice < 42) click();
+        else if (choice < 49) drag();
+        else if (choice < 57) wheel();
+        else if (choice < 69) moveSlider();
+        else if (choice < 74) undo();
+        else if (choice < 82) showView();
+        else if (choice < 87) triggerAction();
+        else if (choice < 90) open(anyName());
+        else if (choice < 92) close();
+        else if (choice < 94) changeFile();
+        else if (choice < 96) resize();
+        else if (choice < 97) changeLook();
+        else if (choice < 99) chooseFromBox();
+        else ask();
+        QTest::qWait(below(20) == 0 ? below(40) : 0);
+        QCoreApplication::processEvents();
+        const QString warnings = tests::FailOnWarning::take();
+        if (warnings.isEmpty()) return {};
+        return QStringLiteral("%1\nseed %2, action %3; the last actions:\n%4")
+            .arg(warnings).arg(m_seed).arg(m_count).arg(m_log.join(QLatin1Char('\n')));
+    }
+
+    MainWindow& window() { return *m_window; }
+    QString lastActions() const { return m_log.join(QLatin1Char('\n')); }
+
+private:
+    int below(int limit) { return limit <= 0 ? 0 : static_cast<int>(m_random() % static_cast<quint32>(limit)); }
+    template <class List>
+    auto anyOf(const List& list) { return list[static_cast<typename List::size_type>(below(static_cast<int>(list.size())))]; }
+    QString anyName() { return anyOf(m_names); }
+    QString pathOf(const QString& name) const { return m_folder.filePath(name); }
+
+    void note(const QString& text)
+    {
+        constexpr qsizetype kKept = 25;
+        m_log << QString::number(m_count) + QStringLiteral(": ") + text;
+        if (m_log.size() > kKept) m_log.removeFirst();
+        if (qEnvironmentVariableIsSet("FOURWALLS_SHOW_ACTIONS")) {
+            std::fprintf(stderr, "%s\n", qPrintable(m_log.constLast()));
+            std::fflush(stderr);
+        }
+    }
+
+    void write(const QString& name, const QByteArray& bytes)
+    {
+        QFile file(pathOf(name));
+        if (file.open(QIODevice::WriteOnly)) file.write(bytes);
+        if (!m_names.contains(name)) m_names << name;
+    }
+
+    void copyTrace(const QString& name)
+    {
+        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/%1.fourwalls.z").arg(name));
+        if (!packed.open(QIODevice::ReadOnly)) return;
+        const QString file = name + QStringLiteral(".fourwalls");
+        m_contents.insert(file, qUncompress(packed.readAll()));
+        write(file, m_contents.value(file));
+    }
+
+    /// Closes menus and dialogs that have been there for a while. A dialog is met again and again while it is open.
+    void dismiss(int patience)
+    {
+        QWidget* asking = QApplication::activePopupWidget();
+        if (!asking) asking = QApplication::activeModalWidget();
+        if (!asking) {
+            for (QWidget* each : QApplication::topLevelWidgets())
+                if (each != m_window.get() && each->isVisible() && qobject_cast<QDialog*>(each)) asking = each;
+        }
+        if (!asking || asking == m_window.get()) {
+            m_asked = 0;
+            return;
+        }
+        if (++m_asked <= patience) return;
+        m_asked = 0;
+        if (auto* dialog = qobject_cast<QDialog*>(asking))
+            dialog->reject();
+        else
+            asking->close();
+    }
+
+    /// What keys and clicks go to: the window, or what lies over it.
+    QWidget* place() const
+    {
+        if (QWidget* popup = QApplication::activePopupWidget()) return popup;
+        if (QWidget* modal = QApplication::activeModalWidget()) return modal;
+        return m_window.get();
+    }
+
+    /// Whether using it would run programs, print or write outside of the test's folder.
+    static bool isTaboo(const QWidget* widget)
+    {
+        for (const QWidget* each = widget; each; each = each->parentWidget()) {
+            if (qobject_cast<const RecordDialog*>(each) || qobject_cast<const QFileDialog*>(each)) return true;
+            const QByteArray type = each->metaObject()->className();
+            if (type.contains("Print") || type.contains("WelcomePage") || type.contains("JobDialog")) return true;
+        }
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        return button && button->property("primary").toBool() && button->window()->inherits("QDialog");
+    }
+
+    QWidget* anyWidget()
+    {
+        QWidget* top = place();
+        const QPoint at(below(std::max(1, top->width())), below(std::max(1, top->height())));
+        QWidget* found = top->childAt(at);
+        if (!found) found = top;
+        return isTaboo(found) ? nullptr : found;
+    }
+    QPoint pointIn(const QWidget* widget) { return {below(std::max(1, widget->width())), below(std::max(1, widget->height()))}; }
+    static QString nameOf(const QWidget* widget)
+    {
+        return QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName();
+    }
+
+    void pressKey()
+    {
+        static constexpr Qt::Key kKeys[] = {
+            Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down, Qt::Key_PageUp, Qt::Key_PageDown, Qt::Key_Home,
+            Qt::Key_End, Qt::Key_Tab, Qt::Key_Backtab, Qt::Key_Return, Qt::Key_Escape, Qt::Key_Space, Qt::Key_Delete,
+            Qt::Key_Backspace, Qt::Key_F2, Qt::Key_F1, Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0, Qt::Key_1, Qt::Key_2,
+            Qt::Key_4, Qt::Key_8, Qt::Key_A, Qt::Key_B, Qt::Key_C, Qt::Key_D, Qt::Key_F, Qt::Key_G, Qt::Key_I, Qt::Key_K,
+            Qt::Key_L, Qt::Key_M, Qt::Key_N, Qt::Key_R, Qt::Key_S, Qt::Key_T, Qt::Key_V, Qt::Key_W, Qt::Key_Z};
+        static constexpr Qt::KeyboardModifiers kModifiers[] = {Qt::NoModifier, Qt::NoModifier, Qt::NoModifier,
+                                                               Qt::NoModifier, Qt::ShiftModifier, Qt::ControlModifier,
+                                                               Qt::AltModifier};
+        const Qt::Key key = kKeys[below(static_cast<int>(std::size(kKeys)))];
+        const Qt::KeyboardModifiers modifiers = kModifiers[below(static_cast<int>(std::size(kModifiers)))];
+        QWidget* to = place();
+        if (to == m_window.get()) {
+            const TraceDocument* document = m_window->currentDocument();
+            if (QApplication::focusWidget()) to = QApplication::focusWidget();
+            else if (document && document->currentView() && below(4) > 0) to = keyTaker(document->currentView());
+        }
+        if (isTaboo(to)) return;
+        note(QStringLiteral("key %1 to %2").arg(QKeySequence(QKeyCombination(modifiers, key)).toString(), nameOf(to)));
+        QTest::keyClick(to, key, modifiers);
+    }
+
+    /// The widget that gets the keys of a view.
+    static QWidget* keyTaker(QWidget* widget)
+    {
+        while (widget->focusProxy()) widget = widget->focusProxy();
+        return widget;
+    }
+
+    void click()
+    {
+        QWidget* to = anyWidget();
+        if (!to || !to->isEnabled()) return;
+        const QPoint at = pointIn(to);
+        const int how = below(12);
+        const Qt::MouseButton button = how == 0 ? Qt::RightButton : how == 1 ? Qt::MiddleButton : Qt::LeftButton;
+        const Qt::KeyboardModifiers modifiers = how == 2 ? Qt::ControlModifier : how == 3 ? Qt::ShiftModifier : Qt::NoModifier;
+        note(QStringLiteral("click %1 at %2,%3 in %4").arg(int(button)).arg(at.x()).arg(at.y()).arg(nameOf(to)));
+        QTest::mouseMove(to, at);
+        if (how == 4)
+            QTest::mouseDClick(to, Qt::LeftButton, Qt::NoModifier, at);
+        else
+            QTest::mouseClick(to, button, modifiers, at);
+    }
+
+    void drag()
+    {
+        const QPointer<QWidget> to = anyWidget();
+        if (!to || !to->isEnabled()) return;
+        const QPoint from = pointIn(to);
+        note(QStringLiteral("drag from %1,%2 in %3").arg(from.x()).arg(from.y()).arg(nameOf(to)));
+        QTest::mousePress(to, Qt::LeftButton, Qt::NoModifier, from);
+        for (int i = 0; i < 3 && to; ++i) {
+            const QPointF at = pointIn(to);
+            QMouseEvent move(QEvent::MouseMove, at, to->mapToGlobal(at), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+            QCoreApplication::sendEvent(to, &move);
+            QCoreApplication::processEvents();
+        }
+        if (to) QTest::mouseRelease(to, Qt::LeftButton, Qt::NoModifier, pointIn(to));
+    }
+
+    void wheel()
+    {
+        QWidget* to = anyWidget();
+        if (!to) return;
+        const QPointF at = pointIn(to);
+        const int turn = (below(2) ? 120 : -120) * (1 + below(3));
+        note(QStringLiteral("wheel %1 in %2").arg(turn).arg(nameOf(to)));
+        const Qt::KeyboardModifiers modifiers = below(4) == 0 ? Qt::ShiftModifier : Qt::NoModifier;
+        QWheelEvent event(at, to->mapToGlobal(at), {}, QPoint(0, turn), Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(to, &event);
+    }
+
+    void moveSlider()
+    {
+        if (!m_window->currentDocument() || place() != m_window.get()) return;
+        if (!m_window->showsWhatIf()) m_window->showWhatIf(true);
+        views::KnobRow& row = m_window->whatIfPanel()->row(static_cast<views::Knob>(below(static_cast<int>(views::kKnobCount))));
+        if (!row.isVisible() || !row.slider().isEnabled()) return;
+        row.slider().setFocus();
+        static constexpr Qt::Key kKeys[] = {Qt::Key_Left, Qt::Key_Right, Qt::Key_Home, Qt::Key_End, Qt::Key_PageUp, Qt::Key_PageDown};
+        if (below(5) == 0) {
+            static const QStringList kTyped{QStringLiteral("1"), QStringLiteral("3"), QStringLiteral("16"), QStringLiteral("0"),
+                                            QStringLiteral("1e9"), QStringLiteral("7k"), QStringLiteral("99999999999"),
+                                            QStringLiteral("-4"), QStringLiteral("x"), QStringLiteral("200 Gb/s")};
+            const QString typed = anyOf(kTyped);
+            note(QStringLiteral("type %1 into %2").arg(typed, row.objectName()));
+            row.value().startTyping(typed);
+            QTest::keyClick(&row.value(), below(4) == 0 ? Qt::Key_Escape : Qt::Key_Return);
+            return;
+        }
+        note(QStringLiteral("slider %1").arg(row.objectName()));
+        for (int i = 1 + below(3); i > 0; --i) QTest::keyClick(&row.slider(), kKeys[below(static_cast<int>(std::size(kKeys)))]);
+    }
+
+    void undo()
+    {
+        TraceDocument* document = m_window->currentDocument();
+        if (!document) return;
+        const int how = below(3);
+        note(QStringLiteral("undo %1").arg(how));
+        if (how == 0) document->whatIf()->history()->undo();
+        else if (how == 1) document->whatIf()->history()->redo();
+        else if (m_window->whatIfPanel()) m_window->whatIfPanel()->resetToRecorded();
+    }
+
+    void showView()
+    {
+        QStringList ids;
+        for (const views::ViewEntry& entry : views::viewRegistry()) ids << entry.id;
+        if (below(12) == 0) ids = {QStringLiteral("welcome"), QStringLiteral("demos"), QStringLiteral("claims")};
+        const QString id = anyOf(ids);
+        note(QStringLiteral("view ") + id);
+        m_window->showView(id);
+    }
+
+    void triggerAction()
+    {
+        QList<QAction*> actions = m_window->allActions();
+        const QStringList taboo{QStringLiteral("file.quit"), QStringLiteral("view.print"), QStringLiteral("window.full_screen")};
+        actions.removeIf([&](QAction* each) { return !each->isEnabled() || taboo.contains(each->objectName()); });
+        if (actions.isEmpty() || place() != m_window.get()) return;
+        QAction* action = anyOf(actions);
+        note(QStringLiteral("action ") + action->objectName());
+        action->trigger();
+    }
+
+    void open(const QString& name)
+    {
+        constexpr int kMostOpen = 4;
+        if (m_window->documents().size() >= kMostOpen) return close();
+        note(QStringLiteral("open ") + name);
+        m_window->openFile(pathOf(name));
+    }
+
+    void close()
+    {
+        note(QStringLiteral("close"));
+        for (QAction* action : m_window->allActions())
+            if (action->objectName() == QLatin1String("file.close") && action->isEnabled()) return action->trigger();
+    }
+
+    void changeFile()
+    {
+        const QString name = anyName();
+        const int how = below(5);
+        note(QStringLiteral("file %1: %2").arg(name).arg(how));
+        QFile file(pathOf(name));
+        switch (how) {
+        case 0: file.remove(); break;
+        case 1: file.remove(); write(name, m_contents.value(name)); break; // another file of the same name
+        case 2: file.remove(); write(name, anyOf(m_contents.values())); break;
+        case 3: file.remove(); write(name, "{}"); break;
+        default:
+            if (m_contents.contains(name)) {
+                file.remove();
+                write(name, m_contents.value(name).left(m_contents.value(name).size() / 2));
+            }
+        }
+    }
+
+    void resize()
+    {
+        const QSize size(900 + below(1000), 560 + below(540));
+        note(QStringLiteral("size %1x%2").arg(size.width()).arg(size.height()));
+        m_window->resize(size);
+    }
+
+    void changeLook()
+    {
+        const int how = below(3);
+        note(QStringLiteral("look %1").arg(how));
+        if (how == 0) applyTheme(!views::currentTheme().dark);
+        else applyLanguage(how == 1 ? QStringLiteral("en") : QStringLiteral("zh_CN"));
+    }
+
+    void chooseFromBox()
+    {
+        QList<QComboBox*> boxes = m_window->findChildren<QComboBox*>();
+        boxes.removeIf([](const QComboBox* box) { return !box->isVisible() || !box->isEnabled() || box->count() == 0; });
+        if (boxes.isEmpty() || place() != m_window.get()) return;
+        QComboBox* box = anyOf(boxes);
+        const int index = below(box->count());
+        note(QStringLiteral("choose %1 in %2").arg(box->itemText(index), box->accessibleName()));
+        box->setCurrentIndex(index);
+        emit box->activated(index);
+    }
+
+    void ask()
+    {
+        TraceDocument* document = m_window->currentDocument();
+        if (!document || !document->isOpen()) return;
+        m_window->showView(QStringLiteral("tables"));
+        auto* view = qobject_cast<views::TablesView*>(document->currentView());
+        if (!view) return;
+        static const QStringList kQueries{
+            QStringLiteral("SELECT * FROM named_slices LIMIT 50"), QStringLiteral("SELECT nonsense"), QStringLiteral("DROP TABLE op"),
+            QStringLiteral("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t LIMIT 1"),
+            QStringLiteral("SELECT key, value FROM meta")};
+        const QString query = anyOf(kQueries);
+        note(QStringLiteral("ask ") + query);
+        view->showQuery(query);
+    }
+
+    std::mt19937 m_random;
+    quint32 m_seed;
+    int m_count = 0, m_asked = 0;
+    QTemporaryDir m_folder;
+    QStringList m_names, m_log;
+    QMap<QString, QByteArray> m_contents; ///< of the good traces, by name
+    Settings m_settings;
+    QTimer m_impatience;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+/// `actions` things done by one person. Returns what went wrong, or nothing.
+inline QString randomActions(quint32 seed, int actions)
+{
+    RandomUser user(seed);
+    for (int i = 0; i < actions; ++i) {
+        const QString problem = user.act();
+        if (!problem.isEmpty()) return problem;
+    }
+    return {};
+}
+
+} // namespace fourwalls::gui::test
