@@ -17,13 +17,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 
 #include <dlfcn.h>
-#include <string.h>
 #include <unistd.h>
 
 namespace fourwalls::cli {
