@@ -25,7 +25,7 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
     , m_sequence(sequence)
 {
     if (range.first) {
-        m_embeddingUnit = m_parameters.beginUnit("embedding");
+        m_embeddingUnit = m_parameters.beginUnit("embedding", spec.embeddingNorm);
         m_embedding.emplace(rank, m_parameters, spec, seed);
     }
     if (spec.positions == Positions::Rotary)
@@ -40,7 +40,7 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
     if (spec.tiedEmbeddings) {
         m_tiedTable = m_embedding ? m_embedding->table() : tiedTable;
         if (!m_tiedTable) {
-            m_copyUnit = m_parameters.beginUnit("embedding");
+            m_copyUnit = m_parameters.beginUnit("embedding", false);
             m_tiedTable = &addTokenTable(rank, m_parameters, spec, seed);
         }
     }

@@ -31,10 +31,11 @@ void allocate(const RankContext& rank, Parameter& p)
     rank.device.convert(p.weight, p.compute);
 }
 
-const ParameterUnit* ParameterList::beginUnit(std::string name)
+const ParameterUnit* ParameterList::beginUnit(std::string name, bool readInBackward)
 {
     m_units.push_back(std::make_unique<ParameterUnit>());
     m_units.back()->name = std::move(name);
+    m_units.back()->readInBackward = readInBackward;
     return m_units.back().get();
 }
 

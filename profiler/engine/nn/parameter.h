@@ -124,6 +124,7 @@ struct Parameter {
 struct ParameterUnit {
     std::string name;
     std::vector<Parameter*> parameters;
+    bool readInBackward = true; ///< else the backward pass only adds to the gradients (a table of rows)
 };
 
 /// Gives a parameter its tensors: initial weights, their rounded copy, a gradient without contents.
@@ -133,7 +134,7 @@ void allocate(const RankContext& rank, Parameter& parameter);
 class ParameterList {
 public:
     /// Parameters that follow belong to a unit of this name.
-    const ParameterUnit* beginUnit(std::string name);
+    const ParameterUnit* beginUnit(std::string name, bool readInBackward = true);
 
     /// A matrix [rows, columns] with entries of the given standard deviation; decays; has a copy in the compute type.
     /// rows, columns, pieces: of the whole parameter. A shard's entries are those that the whole parameter has there.

@@ -270,6 +270,7 @@ void ParameterStore::gatherAhead(const UnitPlace& from, UnitPass pass)
         const int next = from.index + ahead * step;
         if (next < 0 || next >= static_cast<int>(units.size())) return;
         const ParameterUnit& unit = *units[static_cast<std::size_t>(next)];
+        if (pass == UnitPass::Backward && !unit.readInBackward) continue;
         UnitPlace& place = m_units.at(&unit);
         if (m_host && ahead == 1) bringUnit(unit, place);
         for (const int bucket : place.buckets) {
@@ -310,15 +311,16 @@ void ParameterStore::enter(const ParameterUnit& unit, UnitPass pass)
                         : pass == UnitPass::Forward ? Phase::Forward
                                                     : Phase::BackwardInput;
     const PhaseTag tag(m_rank.recorder, phase);
+    const bool reads = pass != UnitPass::Backward || unit.readInBackward;
     bool gathers = m_host != nullptr;
-    if (m_host) {
+    if (m_host && reads) {
         bringUnit(unit, place);
         m_host->waitUntil(place.arrival);
     }
     for (const int bucket : place.buckets) {
         ParameterBucket& b = m_buckets[static_cast<std::size_t>(bucket)];
         const int stage = stageOf(b);
-        if (stage == 3) {
+        if (stage == 3 && reads) {
             gather(b, false);
             b.gathering.wait();
             b.staged.reset();
@@ -333,9 +335,9 @@ void ParameterStore::enter(const ParameterUnit& unit, UnitPass pass)
 void ParameterStore::leave(const ParameterUnit& unit, UnitPass pass)
 {
     const UnitPlace& place = m_units.at(&unit);
-    // The backward pass begins with the unit that the forward pass ends with.
+    // The backward pass begins with the unit that the forward pass (and the loss) ends with.
     const bool staysForBackward =
-        pass == UnitPass::Forward &&
+        pass != UnitPass::Backward &&
         (!m_reshard ||
          place.index + 1 == static_cast<int>(m_unitsOfChunk[static_cast<std::size_t>(place.chunk)].size()));
     if (m_host && !staysForBackward) dropUnit(unit);
