@@ -232,6 +232,7 @@ KnobValue::KnobValue(QWidget* parent) : QLineEdit(parent)
 
 void KnobValue::showValue(const QString& words, const QString& number)
 {
+    if (words == m_words && number == m_number) return; // most rows stay while one slider moves
     m_words = words;
     m_number = number;
     if (m_typing) return;
@@ -367,7 +368,8 @@ void KnobRow::writeValue(double value)
     const QString words = m_format ? m_format(value) : QString::number(value);
     m_value->showValue(words, QString::number(value * m_scale / m_factor, 'g', 12));
     // A slider's own value is the number of its stop, which says nothing to who hears it.
-    m_slider->setAccessibleName(m_title + QStringLiteral(": ") + words);
+    if (const QString spoken = m_title + QStringLiteral(": ") + words; spoken != m_slider->accessibleName())
+        m_slider->setAccessibleName(spoken);
 }
 
 void KnobRow::setName(const QString& name, const QString& explanation)
