@@ -230,6 +230,9 @@ def main():
               f"{statistics.mean(row['error_pct'] for row in rows):+.1f} %; peak memory {statistics.mean(memory):.1f} % "
               f"mean, {max(memory):.1f} % at most; bubble "
               + (f"{statistics.mean(bubbles):.1f} points mean, {max(bubbles):.1f} at most" if bubbles else "-"))
+        differing = [row["case"] for row in rows if sum(row["wire"].values()) != sum(row["recorded_wire"].values())]
+        print(f"bytes on the wire equal for {len(rows) - len(differing)} of {len(rows)} plans"
+              + (": not " + ", ".join(differing) if differing else ""))
         if arguments.json:
             with open(arguments.json, "w") as file:
                 json.dump({"clock": clock, "rows": rows, "discarded": [describe(case) for case in discarded]}, file,
