@@ -468,6 +468,7 @@ private:
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");
         if (m_files.size() == 1) sink.audit(toAudit(facts.finish()));
+        for (auto& [process, rank] : file.ranks) rank.links = {}; // the largest table; the finish needs the memory
         return {};
     }
 
