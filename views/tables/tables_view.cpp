@@ -146,6 +146,7 @@ void TablesView::setQuery(bool shown)
     if (m_isQuery == shown) return;
     m_isQuery = shown;
     m_query->setVisible(shown);
+    m_table->horizontalHeader()->setStretchLastSection(!shown); // a last number would stand far from the others
     // Rows of an answer come in the order that was asked for.
     m_table->sortByColumn(-1, Qt::AscendingOrder);
     m_sorted->setSourceModel(shown ? static_cast<QAbstractItemModel*>(m_answer) : m_model);
