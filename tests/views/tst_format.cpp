@@ -25,7 +25,8 @@ private slots:
         QCOMPARE(plain(formatCount(0)), QStringLiteral("0"));
         QCOMPARE(plain(formatCount(999)), QStringLiteral("999"));
         QCOMPARE(plain(formatCount(18'412'907)), QStringLiteral("18_412_907"));
-        QCOMPARE(plain(formatCount(-1234)), QStringLiteral("-1_234"));
+        QCOMPARE(plain(formatCount(-1234)), QStringLiteral("-1234"));
+        QCOMPARE(plain(formatCount(-12345)), QStringLiteral("-12_345"));
     }
 
     void durations()

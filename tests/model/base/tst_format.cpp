@@ -13,7 +13,7 @@ namespace {
 
 QString plain(const std::string& text)
 {
-    return QString::fromStdString(text).replace(QChar(0x2009), ' ');
+    return QString::fromStdString(text).replace(QChar(0x202F), ' ');
 }
 
 } // namespace
@@ -41,13 +41,13 @@ void FormatTest::counts()
 
 void FormatTest::durations()
 {
-    QCOMPARE(plain(formatDuration({0})), "0 ns");
+    QCOMPARE(plain(formatDuration({0})), "0 ms");
     QCOMPARE(plain(formatDuration({999})), "999 ns");
-    QCOMPARE(plain(formatDuration({1000})), QString::fromUtf8("1.000 µs"));
+    QCOMPARE(plain(formatDuration({1000})), QString::fromUtf8("1 µs"));
     QCOMPARE(plain(formatDuration({3'214'000})), "3.214 ms");
-    QCOMPARE(plain(formatDuration({684'012'345})), "684.0 ms");
-    QCOMPARE(plain(formatDuration({999'999'999})), "1.000 s"); // rounds up into the next unit
-    QCOMPARE(plain(formatDuration({-1'500'000'000})), "-1.500 s");
+    QCOMPARE(plain(formatDuration({684'012'345})), "684 ms");
+    QCOMPARE(plain(formatDuration({999'999'999})), "1 s"); // rounds up into the next unit
+    QCOMPARE(plain(formatDuration({-1'500'000'000})), "-1.5 s");
     QCOMPARE(plain(formatDuration({123'456'000'000'000})), "123456 s");
 }
 
@@ -57,10 +57,10 @@ void FormatTest::bytes()
     QCOMPARE(plain(formatBytes(512)), "512 B");
     QCOMPARE(plain(formatBytes(76'100'000'000.0)), "76.1 GB");
     QCOMPARE(plain(formatBytes(76'100'000'000.0, ByteUnits::Binary)), "70.9 GiB");
-    QCOMPARE(plain(formatBytes(1e6)), "1.00 MB");
-    QCOMPARE(plain(formatBytes(999'999)), "1.00 MB");
-    QCOMPARE(plain(formatBytes(1536, ByteUnits::Binary)), "1.50 KiB");
-    QCOMPARE(plain(formatBytes(3.5e12)), "3.50 TB");
+    QCOMPARE(plain(formatBytes(1e6)), "1 MB");
+    QCOMPARE(plain(formatBytes(999'999)), "1 MB");
+    QCOMPARE(plain(formatBytes(1536, ByteUnits::Binary)), "1.5 KiB");
+    QCOMPARE(plain(formatBytes(3.5e12)), "3.5 TB");
 }
 
 void FormatTest::ratesAndShares()
@@ -76,11 +76,11 @@ void FormatTest::figures()
 {
     QCOMPARE(plain(formatFigure(3.21784)), "3.218");
     QCOMPARE(plain(formatFigure(0)), "0");
-    QCOMPARE(plain(formatFigure(9.99996)), "10.00");
-    QCOMPARE(plain(formatFigure(0.0003)), "0.0003000");
-    QCOMPARE(plain(formatFigure(3e-5, 2)), "3.0e-05");
-    QCOMPARE(plain(formatFigure(std::nan(""))), "nan");
-    QCOMPARE(plain(formatFigure(std::numeric_limits<double>::infinity())), "inf");
+    QCOMPARE(plain(formatFigure(9.99996)), "10");
+    QCOMPARE(plain(formatFigure(0.0003)), "0.0003");
+    QCOMPARE(plain(formatFigure(3e-5, 2)), "3e-5");
+    QCOMPARE(plain(formatFigure(std::nan(""))), QString::fromUtf8("–"));
+    QCOMPARE(plain(formatFigure(std::numeric_limits<double>::infinity())), QString::fromUtf8("–"));
 }
 
 QTEST_GUILESS_MAIN(FormatTest)

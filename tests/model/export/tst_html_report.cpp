@@ -63,7 +63,7 @@ private slots:
         for (const auto& [name, share] : metrics->waterfall) QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), name.c_str());
         QVERIFY(cells.contains(QString::fromStdString(formatBytes(4700)))); // weights and activations at the peak of a rank
         QVERIFY(cells.contains("linear"));
-        QVERIFY(page.contains("5.500 at first, 3.500 at last"));
+        QVERIFY(page.contains("5.5 at first, 3.5 at last"));
         QCOMPARE(page.count("<svg viewBox=\"0 0 1000"), 4); // bar, memory, step times, losses
     }
 
