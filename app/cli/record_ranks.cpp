@@ -21,10 +21,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// What a process that was killed while it made its file has left, under the name that the file had until then.
+void removeBegun(const std::string& path)
+{
+    std::error_code ignored;
+    const fs::path file(path);
+    const std::string begun = file.filename().string() + ".starting-";
+    std::vector<fs::path> left;
+    for (const auto& entry : fs::directory_iterator(file.has_parent_path() ? file.parent_path() : fs::path("."), ignored))
+        if (entry.path().filename().string().starts_with(begun)) left.push_back(entry.path());
+    for (const fs::path& each : left) fs::remove(each, ignored);
+}
+
 void removeTrace(const std::string& path)
 {
     std::error_code ignored;
     for (const char* companion : {"", "-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
+    removeBegun(path);
 }
 
 /// Makes one trace of the files and removes them.
@@ -189,7 +202,10 @@ private:
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
             meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank});
-            if (fs::exists(file)) files.push_back(file);
+            if (fs::exists(file))
+                files.push_back(file);
+            else
+                removeBegun(file);
         }
         salvage(m_console, files, m_run.output);
         return trained;
@@ -223,8 +239,13 @@ int launchRecording(Console& console, const std::string& output, int world, std:
     if (!ended->firstKilled) return ended->exitCode;
     // Rank 0 did not live to make the trace.
     std::vector<std::string> files;
-    for (int rank = 0; rank < world && !output.empty(); ++rank)
-        if (fs::exists(rankFile(output, rank))) files.push_back(rankFile(output, rank));
+    for (int rank = 0; rank < world && !output.empty(); ++rank) {
+        const std::string file = rankFile(output, rank);
+        if (fs::exists(file))
+            files.push_back(file);
+        else
+            removeBegun(file);
+    }
     console.message(ended->complaint.empty() ? "fourwalls-cli record: rank 0 was killed" : ended->complaint);
     salvage(console, files, output);
     return kExitCouldNot;

@@ -7,6 +7,7 @@
 #include "model/trace/slice_reduction.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -289,27 +290,30 @@ Result<std::vector<StepSummary>> FileQuery::stepSummaries()
     FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
     std::vector<StepSummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
-        for (int column = 0; column < rows->columns(); ++column) {
-            const bool isReal = column == 18 || column == 19;
-            if (isReal ? !rows->asReal(column) : !rows->asInteger(column)) return true;
+        // Each value is fetched once: there is a row for each rank and step, and the first picture waits for them.
+        std::array<std::int64_t, 35> value{};
+        for (int column = 0; column < 35; ++column) {
+            if (column == 18 || column == 19) continue;
+            const auto stored = rows->asInteger(column);
+            if (!stored || (column >= 6 && std::abs(*stored / 4) > kLargestTimeNs / 4)) return true;
+            value[static_cast<std::size_t>(column)] = *stored;
         }
-        const auto duration = [&](int column) { return Duration{rows->integer(column)}; };
-        const auto start = rows->asInteger(3), end = rows->asInteger(4);
-        if (!isTime(start) || !isTime(end) || !isId(rows->asInteger(0))) return true;
-        for (int column = 6; column < 35; ++column)
-            if (column != 18 && column != 19 && std::abs(rows->integer(column) / 4) > kLargestTimeNs / 4) return true;
+        const auto modelFlops = rows->asReal(18), recomputeFlops = rows->asReal(19);
+        if (!modelFlops || !recomputeFlops || !isTime(value[3]) || !isTime(value[4]) || !isId(value[0])) return true;
         StepSummary s;
-        s.rank = RankId(static_cast<std::int32_t>(rows->integer(0)));
-        s.step = StepIndex(static_cast<std::int32_t>(rows->integer(2)));
-        s.range = {Instant{*start}, Instant{*end}};
-        s.warmup = rows->integer(5) != 0;
-        int column = 6;
+        s.rank = RankId(static_cast<std::int32_t>(value[0]));
+        s.step = StepIndex(static_cast<std::int32_t>(value[2]));
+        s.range = {Instant{value[3]}, Instant{value[4]}};
+        s.warmup = value[5] != 0;
+        std::size_t column = 6;
+        const auto duration = [&](std::size_t at) { return Duration{value[at]}; };
         for (Duration* field : {&s.compute, &s.exposedComm, &s.exposedCopy, &s.bubble, &s.idleDataLoading,
                                 &s.idleLaunch, &s.idleSynchronisation, &s.idleOther, &s.computeSum, &s.collectiveWait,
                                 &s.pipelineWindow, &s.pipelineBusy})
             *field = duration(column++);
-        s.modelFlops = rows->real(column++);
-        s.recomputeFlops = rows->real(column++);
+        s.modelFlops = *modelFlops;
+        s.recomputeFlops = *recomputeFlops;
+        column += 2;
         s.recomputeTime = duration(column++);
         s.memoryBoundExcess = duration(column++);
         s.inefficiencyExcess = duration(column++);

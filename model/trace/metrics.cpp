@@ -260,6 +260,12 @@ Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
 
 Result<TraceMetrics> computeMetrics(TraceQuery& trace)
 {
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
+    return computeMetrics(trace, summaries);
+}
+
+Result<TraceMetrics> computeMetrics(TraceQuery& trace, const std::vector<StepSummary>& summaries)
+{
     const TraceInfo& info = trace.info();
     TraceMetrics metrics;
     metrics.source = info.header.source;
@@ -269,7 +275,6 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     for (const AuditRecord& record : info.audit)
         if (record.severity == AuditSeverity::Dropped) metrics.dropped += record.count;
 
-    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
     std::set<RankId> ranks;
     for (const StepSummary& summary : summaries) ranks.insert(summary.rank);
     const std::vector<JobStep> steps = medianSteps(measuredSteps(summaries));
@@ -300,9 +305,10 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         }
     }
 
-    FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries());
-    for (const MemorySummary& summary : memory)
-        if (!summary.step) metrics.memory.push_back(summary);
+    for (const RankInfo& rank : info.header.ranks) { // the first of each: over all measured steps
+        FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries(rank.rank, 1));
+        if (!memory.empty() && !memory.front().step) metrics.memory.push_back(memory.front());
+    }
 
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
     for (const CollectiveSummary& summary : collectives) {

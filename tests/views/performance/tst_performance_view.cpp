@@ -60,7 +60,7 @@ private slots:
         QVERIFY(at);
         QSignalSpy hovered(&page.roofline(), &XyPlot::pointHovered);
         QTest::mouseMove(page.roofline().findChild<QWidget*>(), at->toPoint());
-        QCOMPARE(hovered.size(), 1);
+        QTRY_COMPARE(hovered.size(), 1);
         QVERIFY(probe.view->tableAsCsv().startsWith(QStringLiteral("operator,share,time,count")));
     }
 
