@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a person does in the timeline view, offscreen, on a trace in memory: pointer, wheel, keys, search. A Qt warning
+// fails the test.
+#include "tests/views/timeline/timeline_bench.h"
+#include "views/timeline/details_panel.h"
+#include "views/timeline/timeline_toolbar.h"
+
+#include <QAction>
+#include <QLineEdit>
+#include <QToolButton>
+#include <QWheelEvent>
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class TimelineUseTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init() { beginTimelineTest(); }
+    void cleanup() { QCOMPARE(WatchedQuery::onGuiThread.load(), 0); }
+
+    void wheelZoomsAboutThePointer()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        const TimeRange before = canvas.range();
+        const QPointF at(canvas.plotRect().left() + 400, 200);
+        const Instant under = canvas.hitAt(at).at;
+        const auto wheel = [&](int angle, Qt::KeyboardModifiers modifiers) {
+            QWheelEvent event(at, canvas.mapToGlobal(at), QPoint(), QPoint(0, angle), Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+            QApplication::sendEvent(&canvas, &event);
+        };
+        for (int notch = 0; notch < 8; ++notch) wheel(120, Qt::NoModifier);
+        QVERIFY(qAbs((canvas.hitAt(at).at - under).ns) <= 2);
+        QVERIFY(canvas.range().length().ns < before.length().ns / 3);
+        QCOMPARE(bench.selection.range(), canvas.range());
+        // Shift moves instead.
+        const TimeRange near = canvas.range();
+        wheel(-120, Qt::ShiftModifier);
+        QVERIFY(canvas.range().begin > near.begin);
+        QVERIFY(qAbs((canvas.range().length() - near.length()).ns) <= 1);
+        wheel(120, Qt::ShiftModifier);
+        for (int notch = 0; notch < 8; ++notch) wheel(-120, Qt::NoModifier);
+        QCOMPARE(canvas.range(), before);
+        SETTLE(bench);
+    }
+
+    void panningBackAsksNothingNew()
+    {
+        Bench bench;
+        SETTLE(bench);
+        bench.selection.setRange({Instant{100 * kMs}, Instant{150 * kMs}});
+        SETTLE(bench);
+        bench.canvas().pan(0.3);
+        SETTLE(bench);
+        const int asked = WatchedQuery::asked;
+        bench.canvas().pan(-0.3);
+        bench.view->grab();
+        QVERIFY(bench.view->showsFinalData());
+        SETTLE(bench);
+        QVERIFY(WatchedQuery::asked <= asked + 3);      // at most what is asked ahead
+    }
+
+    void clickSelectsAndDoubleClickZooms()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        const QPoint at = bench.pointOf(TrackId{1}, 0, Instant{20 * kMs});
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, at);
+        QVERIFY(bench.selection.slice().has_value());
+        QCOMPARE(bench.selection.slice()->op->name, std::string("forward"));
+        SETTLE(bench);
+        QVERIFY(bench.view->details().facts().has_value());
+        QCOMPARE(bench.view->details().facts()->title, QStringLiteral("forward"));
+        QVERIFY(bench.view->details().accessibleDescription().contains(QStringLiteral("forward")));
+
+        QTest::mouseDClick(&canvas, Qt::LeftButton, {}, at);
+        const TimeRange range = bench.selection.range();
+        QVERIFY(range.begin.ns < 500'000 && range.end.ns > 40 * kMs);
+        QVERIFY(range.length().ns < 60 * kMs);
+        SETTLE(bench);
+        // A click beside everything clears.
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, QPoint(canvas.plotRect().left() + 5, canvas.height() - 3));
+        QVERIFY(!bench.selection.slice().has_value());
+        QVERIFY(!bench.view->details().facts().has_value());
+    }
+
+    void collectivesShowTheirDetailsAndArrows()
+    {
+        Bench bench;
+        SETTLE(bench);
+        bench.selection.setRange({Instant{44 * kMs}, Instant{60 * kMs}});
+        SETTLE(bench);
+        const QPoint at = bench.pointOf(TrackId{4}, 0, Instant{48 * kMs});
+        QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, at);
+        QVERIFY(bench.selection.slice().has_value());
+        SETTLE(bench);
+        const QString text = bench.view->details().facts()->asText();
+        QVERIFY2(text.contains(QStringLiteral("payload: 256")), qPrintable(text));
+        const QImage with = bench.view->grab().toImage();
+        bench.canvas().setFlows({});
+        QVERIFY(with != bench.view->grab().toImage());
+    }
+
+    void searchDimsAndJumps()
+    {
+        Bench bench;
+        SETTLE(bench);
+        auto* field = bench.view->findChild<QLineEdit*>(QStringLiteral("timeline.search"));
+        QVERIFY(field);
+        const QImage before = bench.canvas().renderer().image().copy();
+        QTest::keyClicks(field, QStringLiteral("softmax"));
+        QTRY_VERIFY(bench.view->source().matches());
+        SETTLE(bench);
+        const auto& found = bench.view->source().matches()->slices;
+        QVERIFY(!found.empty());
+        QVERIFY(bench.canvas().renderer().image() != before);
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(bench.selection.slice()->slice.id, found[0].id);
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(bench.selection.slice()->slice.id, found[1].id);
+        QTest::keyClick(field, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(bench.selection.slice()->slice.id, found[0].id);
+        QTest::keyClick(field, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(bench.selection.slice()->slice.id, found.back().id);       // around the end
+        QVERIFY(bench.view->tableAsCsv().startsWith(QStringLiteral("start_ns")));
+        QCOMPARE(bench.view->tableAsCsv().count(QLatin1Char('\n')), static_cast<qsizetype>(found.size()) + 1);
+        QTest::keyClick(field, Qt::Key_Escape);
+        QVERIFY(!bench.view->source().matches());
+        SETTLE(bench);
+    }
+
+    void regularExpressionsFilterAndReportErrors()
+    {
+        Bench bench;
+        SETTLE(bench);
+        auto* field = bench.view->findChild<QLineEdit*>(QStringLiteral("timeline.search"));
+        auto* regular = bench.view->findChild<QToolButton*>(QStringLiteral("timeline.search.regular"));
+        auto* hide = bench.view->findChild<QToolButton*>(QStringLiteral("timeline.search.hide"));
+        regular->click();
+        field->setText(QStringLiteral("^(soft|layer_)"));
+        QTRY_VERIFY(bench.view->source().matches());
+        for (const auto& slice : bench.view->source().matches()->slices) {
+            const std::string name = bench.view->source().op(slice.op)->name;
+            QVERIFY(name.starts_with("soft") || name.starts_with("layer_"));
+        }
+        SETTLE(bench);
+        const auto all = bench.canvas().renderer().barCount();
+        hide->click();
+        SETTLE(bench);
+        QVERIFY(bench.canvas().renderer().barCount() < all);
+        field->setText(QStringLiteral("("));
+        QTRY_VERIFY(!bench.view->source().filterError().isEmpty());
+        SETTLE(bench);
+    }
+
+    void draggingPansAndCtrlDraggingMeasures()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        bench.selection.setRange({Instant{100 * kMs}, Instant{200 * kMs}});
+        SETTLE(bench);
+        const TimeRange before = canvas.range();
+        const QPoint from(canvas.plotRect().left() + 300, 150), to = from + QPoint(200, 0);
+        QTest::mousePress(&canvas, Qt::LeftButton, {}, from);
+        QTest::mouseMove(&canvas, from + QPoint(60, 0));
+        QTest::mouseMove(&canvas, to);
+        QTest::mouseRelease(&canvas, Qt::LeftButton, {}, to);
+        const double expected = 200.0 * static_cast<double>(before.length().ns) / canvas.plotRect().width();
+        QVERIFY(qAbs(static_cast<double>((before.begin - canvas.range().begin).ns) - expected) < expected * 0.02);
+        QVERIFY(!bench.selection.slice());
+
+        const QPoint start = bench.pointOf(TrackId{3}, 0, canvas.range().begin + Duration{10 * kMs});
+        QTest::mousePress(&canvas, Qt::LeftButton, Qt::ControlModifier, start);
+        QTest::mouseMove(&canvas, start + QPoint(100, 0));
+        QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ControlModifier, start + QPoint(100, 0));
+        QVERIFY(bench.selection.measured().has_value());
+        const double length = 100.0 * static_cast<double>(canvas.range().length().ns) / canvas.plotRect().width();
+        QVERIFY(qAbs(static_cast<double>(bench.selection.measured()->length().ns) - length) < 3000);
+        SETTLE(bench);
+        bench.view->grab();
+        // F shows the measured range, Escape forgets it.
+        QTest::keyClick(&canvas, Qt::Key_F);
+        QCOMPARE(canvas.range(), *bench.selection.measured());
+        QTest::keyClick(&canvas, Qt::Key_Escape);
+        QVERIFY(!bench.selection.measured());
+    }
+
+    void keysMoveTheView()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        const TimeRange whole = canvas.range();
+        QTest::keyClick(&canvas, Qt::Key_W);
+        QVERIFY(canvas.range().length() < whole.length());
+        const TimeRange near = canvas.range();
+        QTest::keyClick(&canvas, Qt::Key_D);
+        QVERIFY(canvas.range().begin > near.begin);
+        QTest::keyClick(&canvas, Qt::Key_A);
+        QCOMPARE(canvas.range(), near);
+        QTest::keyClick(&canvas, Qt::Key_S);
+        QCOMPARE(canvas.range(), whole);
+        QTest::keyClick(&canvas, Qt::Key_W);
+        QTest::keyClick(&canvas, Qt::Key_F);
+        QCOMPARE(canvas.range(), whole);
+        SETTLE(bench);
+        for (const auto* action : bench.view->viewActions()) {
+            QVERIFY(action->objectName().startsWith(QStringLiteral("timeline.")));
+            QVERIFY(!action->text().isEmpty());
+        }
+    }
+
+    void arrowKeysGoToNeighbours()
+    {
+        Bench bench;
+        SETTLE(bench);
+        QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, bench.pointOf(TrackId{1}, 0, Instant{20 * kMs}));
+        QCOMPARE(bench.selection.slice()->op->name, std::string("forward"));
+        SETTLE(bench);
+        QTest::keyClick(&bench.canvas(), Qt::Key_Right);
+        QTRY_COMPARE(bench.selection.slice()->op->name, std::string("backward"));
+        QTest::keyClick(&bench.canvas(), Qt::Key_Left);
+        QTRY_COMPARE(bench.selection.slice()->op->name, std::string("forward"));
+        SETTLE(bench);
+        QTest::keyClick(&bench.canvas(), Qt::Key_Left);     // nothing before the first
+        SETTLE(bench);
+        QCOMPARE(bench.selection.slice()->op->name, std::string("forward"));
+    }
+
+    void followsTheSharedSelection()
+    {
+        Bench bench;
+        SETTLE(bench);
+        const TimeRange range{Instant{110 * kMs}, Instant{130 * kMs}};
+        bench.selection.setRange(range);
+        bench.selection.setCursor(Instant{120 * kMs});
+        QCOMPARE(bench.canvas().range(), range);
+        SETTLE(bench);
+        const QImage with = bench.view->grab().toImage();
+        bench.selection.setCursor(std::nullopt);
+        QVERIFY(with != bench.view->grab().toImage());
+    }
+
+    void stepPickerShowsTheStep()
+    {
+        Bench bench;
+        SETTLE(bench);
+        emit bench.view->toolbar().stepChosen(StepIndex{1});
+        const TimeRange range = bench.canvas().range();
+        QVERIFY(range.begin.ns < 100 * kMs && range.begin.ns > 95 * kMs);
+        QVERIFY(range.end.ns > 199 * kMs && range.end.ns < 204 * kMs);
+        QCOMPARE(bench.selection.step(), std::optional(StepIndex{1}));
+        SETTLE(bench);
+        emit bench.view->toolbar().stepChosen(std::nullopt);
+        QCOMPARE(bench.canvas().range(), bench.selection.whole());
+        SETTLE(bench);
+    }
+
+    void collapsedRanksAreOneQuestionAndNoTracks()
+    {
+        WatchedQuery::largestTrackCount = 0;
+        Bench bench({64, 1, 2, 8});
+        SETTLE(bench);
+        // 64 ranks of six tracks: only the first rank is open.
+        QVERIFY(WatchedQuery::largestTrackCount <= 6);
+        QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{63});
+        // A click on a rank's name opens it.
+        const auto& rows = bench.canvas().layout().rows;
+        const auto second = std::find_if(rows.begin(), rows.end(), [](const TimelineRow& row) { return row.kind == TimelineRow::Kind::Activity; });
+        const QPoint label(40, bench.canvas().plotRect().top() + second->top + second->height / 2);
+        QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, label);
+        QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{62});
+        SETTLE(bench);
+    }
+
+    void pinnedAndHiddenTracks()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineArrangement arrangement = bench.canvas().arrangement();
+        arrangement.pinned = {TrackId{9}};
+        arrangement.hidden = {TrackId{3}};
+        bench.canvas().setArrangement(arrangement);
+        SETTLE(bench);
+        QCOMPARE(bench.canvas().layout().pinned.size(), std::size_t{1});
+        QVERIFY(bench.canvas().laneRect(TrackId{3}, 0).isNull());
+        QCOMPARE(bench.canvas().laneRect(TrackId{9}, 0).top(), bench.canvas().plotRect().top() + TimelineRow::kPadding);
+        bench.canvas().revealTrack(TrackId{3});
+        QVERIFY(!bench.canvas().laneRect(TrackId{3}, 0).isNull());
+        SETTLE(bench);
+    }
+};
+
+QTEST_MAIN(TimelineUseTest)
+#include "tst_timeline_use.moc"
