@@ -75,6 +75,7 @@ int main(int argc, char** argv)
         const auto due = static_cast<std::uint64_t>(rate * now);
         if (due > launched) launch(static_cast<std::uint32_t>(due - launched));
         launched = std::max(launched, due);
+        // The pace of the generator, which is what is measured: nothing waits for a result by the clock.
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     const double took = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -54,7 +54,9 @@ void GlooKills::nobodyHangs()
                              "1000000", "--transport", "gloo", "--rank-timeout", QString::number(kTimeoutMs / 1000)});
         const QByteArray what = QByteArray("kill ") + QByteArray::number(i) + ": " + plan.text + ", rank " +
                                 QByteArray::number(victim) + " after " + QByteArray::number(moment) + " ms";
-        ranks[victim].waitForFinished(moment); // it does not finish: this lets time pass
+        // A fault waits for nobody: its moment is drawn, and nothing that the ranks have done by then is assumed. It does
+        // not finish by itself; this only lets the time pass.
+        ranks[victim].waitForFinished(moment);
         QVERIFY2(ranks[victim].state() != QProcess::NotRunning, what.constData());
         ranks[victim].kill();
         QElapsedTimer since;

@@ -114,7 +114,8 @@ private:
                 if (i % 20 != 0) continue;
                 m_state->committed.store(writer.recordsCommitted(), std::memory_order_release);
                 tell();
-                // A real program works between its records; nothing waits for the clock.
+                // The pace of the generator, as a real program works between its records; nothing waits for a result by
+                // the clock.
                 std::this_thread::sleep_until(begin + std::chrono::nanoseconds(i * 1'000'000'000 / rate));
             }
         }

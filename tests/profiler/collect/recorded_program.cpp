@@ -278,7 +278,9 @@ int main(int argc, char** argv)
         execl(argv[0], argv[0], "launch", "30", nullptr);
     } else if (what == "abort") {
         launch(10);
-        usleep(500'000); // more than the writer's tick
+        std::puts("ready");
+        std::fflush(stdout);
+        std::fgetc(stdin); // until the file has them
         std::abort();
     } else if (what == "stop") {
         launch(10);

@@ -424,7 +424,13 @@ private slots:
 
     void abortLeavesWhatWasWritten()
     {
-        const Spool spool = record({"abort"});
+        begin({"abort"});
+        QVERIFY(m_process.waitForReadyRead(10'000));
+        QTRY_COMPARE_WITH_TIMEOUT(readSpool(spools().at(0)).count(RecordKind::Kernel), std::size_t{10}, 10'000);
+        m_process.write("x");
+        end();
+        QCOMPARE(m_process.exitStatus(), QProcess::CrashExit);
+        const Spool spool = readSpool(spools().at(0));
         QVERIFY(!spool.state.ended);
         QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
     }
