@@ -54,14 +54,23 @@ QString machineFolder()
     return QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/machines");
 }
 
-QStringList knownMachineFiles(const QStringList& others)
+void readKnownMachines(const QStringList& chosen, QObject* receiver,
+                       std::function<void(const std::vector<MachineFile>&)> done)
 {
-    QStringList files;
-    for (const QFileInfo& each : QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
-        files.append(each.absoluteFilePath());
-    for (const QString& each : others)
-        if (!files.contains(each)) files.append(each);
-    return files;
+    QThreadPool::globalInstance()->start([chosen, guard = QPointer<QObject>(receiver), done = std::move(done)] {
+        QStringList files;
+        for (const QFileInfo& each : QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+            files.append(each.absoluteFilePath());
+        for (auto each = chosen.crbegin(); each != chosen.crend(); ++each) {
+            files.removeAll(*each);
+            files.append(*each);
+        }
+        auto machines = std::make_shared<std::vector<MachineFile>>();
+        for (const QString& path : files)
+            if (Result<MachineFile> machine = readMachineFile(path); machine.ok()) machines->push_back(std::move(*machine));
+        QMetaObject::invokeMethod(
+            qApp, [guard, done, machines] { if (guard) done(*machines); }, Qt::QueuedConnection);
+    });
 }
 
 } // namespace fourwalls::gui

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace fourwalls::gui {
 
@@ -29,7 +30,10 @@ void readMachineFileLater(const QString& path, QObject* receiver, std::function<
 
 /// Where a person can put cluster files that are always offered.
 QString machineFolder();
-/// The files there, and `others` (those that were chosen before), each once.
-QStringList knownMachineFiles(const QStringList& others);
+/// Reads the files there and then the `chosen` ones (given last one first), each once, on another thread. `done` runs on
+/// the GUI thread unless `receiver` is gone by then; files that cannot be read are left out, and the one that was chosen
+/// last comes last: of several with the same machine it is the one that counts.
+void readKnownMachines(const QStringList& chosen, QObject* receiver,
+                       std::function<void(const std::vector<MachineFile>&)> done);
 
 } // namespace fourwalls::gui

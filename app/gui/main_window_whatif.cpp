@@ -84,13 +84,10 @@ void MainWindow::makeWhatIfPanel()
 void MainWindow::readMachines()
 {
     if (m_settings.isForgetful()) return;
-    // Looking into a folder is quick; reading what lies there happens on another thread. One that cannot be read any
-    // more is not offered.
-    for (const QString& path : knownMachineFiles(m_settings.machineFiles())) {
-        readMachineFileLater(path, this, [this](const Result<MachineFile>& machines) {
-            if (machines.ok()) offerMachines(*machines);
-        });
-    }
+    // One that cannot be read any more is not offered.
+    readKnownMachines(m_settings.machineFiles(), this, [this](const std::vector<MachineFile>& known) {
+        for (const MachineFile& each : known) offerMachines(each);
+    });
 }
 
 void MainWindow::offerMachines(const MachineFile& machines)
@@ -225,6 +222,8 @@ void MainWindow::recordPlan()
     writeAll(files, this, [this, request, forecast](const Status& status) {
         if (!status.ok()) return say(QString::fromStdString(status.error().message()));
         openRecordDialog();
+        // What runs keeps its plan and its file's name: its progress is shown instead.
+        if (m_record->isRunning()) return;
         m_record->setRequest(request);
         m_forecast = forecast;
     });

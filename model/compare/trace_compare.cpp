@@ -85,20 +85,13 @@ std::vector<ComparedFigure> compareFigures(const TraceMetrics& a, const TraceMet
     return figures;
 }
 
-/// Lengths of the measured steps, by time.
+/// Lengths of the measured steps, by number.
 Result<std::vector<Duration>> stepLengths(TraceQuery& trace)
 {
-    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
-    std::map<StepIndex, TimeRange> ranges;
-    for (const StepSummary& summary : summaries) {
-        if (summary.warmup) continue;
-        const auto [found, isNew] = ranges.emplace(summary.step, summary.range);
-        if (isNew) continue;
-        found->second.begin = std::min(found->second.begin, summary.range.begin);
-        found->second.end = std::max(found->second.end, summary.range.end);
-    }
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     std::vector<Duration> lengths;
-    for (const auto& [step, range] : ranges) lengths.push_back(range.length());
+    for (const JobStep& step : steps)
+        if (!step.warmup) lengths.push_back(step.range.length());
     return lengths;
 }
 

@@ -64,6 +64,7 @@ public:
         FOURWALLS_TRY(writeCounters(stop));
         FOURWALLS_TRY(writeFlows(stop));
         FOURWALLS_TRY(writeSteps());
+        FOURWALLS_TRY(writeJobSteps());
         FOURWALLS_TRY(writeEvents());
         FOURWALLS_TRY(writeAudit());
         FOURWALLS_TRY(writeStepSummaries());
@@ -285,6 +286,27 @@ private:
                           step.loss, step.learningRate, step.gradientNorm, step.samples, step.tokens);
             }
         }
+        return table.end();
+    }
+
+    Status writeJobSteps()
+    {
+        Table table(m_output, "job_steps",
+                    {{"step"},
+                     {"begin_ns"},
+                     {"end_ns"},
+                     {"warmup"},
+                     {"complete"},
+                     {"loss", CellType::Real},
+                     {"learning_rate", CellType::Real},
+                     {"gradient_norm", CellType::Real},
+                     {"samples"},
+                     {"tokens"}});
+        FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, m_trace.jobSteps());
+        for (const JobStep& step : steps)
+            table.row(step.step.value, step.range.begin.ns, step.range.end.ns, step.warmup ? 1 : 0,
+                      step.complete ? 1 : 0, step.loss, step.learningRate, step.gradientNorm, step.samples,
+                      step.tokens);
         return table.end();
     }
 

@@ -64,7 +64,7 @@ public:
 
 /// Writes the tables trace (what the trace says of itself), ranks, tracks, operators, slices, process_groups,
 /// collectives, allocations, counters, counter_samples, flows, steps, events, audit, and the summaries
-/// step_summaries, memory_summaries, collective_summaries, operator_summaries. Times and durations are whole
+/// job_steps, step_summaries, memory_summaries, collective_summaries, operator_summaries. Times and durations are whole
 /// nanoseconds, sizes bytes. progress: 0..1, may be empty. Errors: those of the query and of the output; Cancelled.
 Status writeTables(TraceQuery& trace, TableOutput& output, const std::function<void(double)>& progress = {},
                    std::stop_token stop = {});

@@ -39,6 +39,12 @@ Result<CheckedFile> openChecked(const std::string& path, std::size_t cacheBytes)
                          ", newer than this program's " + std::to_string(kFormatVersion),
                      path, "open it with a newer Fourwalls"};
     }
+    if (header.userVersion < static_cast<std::uint32_t>(kFormatVersion) && header.userVersion > 0 && !header.wal) {
+        return Error{ErrorCode::Unsupported,
+                     "the trace has format version " + std::to_string(header.userVersion) +
+                         ", from before the first release; this program reads " + std::to_string(kFormatVersion),
+                     path, "record it again"};
+    }
     if (header.userVersion == 0) return refused("the trace has no format version", path);
     if (header.pageSize != kPageSize) return refused("the trace's page size is not ours", path);
     if (!header.schemaOnFirstPage) return refused("the trace's tables are not those of Fourwalls", path);

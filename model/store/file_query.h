@@ -48,7 +48,9 @@ public:
                                                     std::size_t limit) override;
     Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) override;
 
+    Result<std::vector<JobStep>> jobSteps() override;
     Result<std::vector<StepSummary>> stepSummaries() override;
+    Result<std::vector<StepSummary>> stepSummaries(StepIndex step) override;
     Result<std::vector<MemorySummary>> memorySummaries() override;
     Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) override;
     Result<std::vector<CollectiveSummary>> collectiveSummaries() override;

@@ -285,20 +285,21 @@ Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t 
     return events;
 }
 
-Result<std::vector<StepSummary>> FileQuery::stepSummaries()
+namespace {
+
+Result<std::vector<StepSummary>> readStepSummaries(sqlite::Statement& rows)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
     std::vector<StepSummary> summaries;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        // Each value is fetched once: there is a row for each rank and step, and the first picture waits for them.
+    FOURWALLS_TRY(forRows(rows, [&] {
+        // Each value is fetched once: there is a row for each rank and step.
         std::array<std::int64_t, 35> value{};
         for (int column = 0; column < 35; ++column) {
             if (column == 18 || column == 19) continue;
-            const auto stored = rows->asInteger(column);
+            const auto stored = rows.asInteger(column);
             if (!stored || (column >= 6 && std::abs(*stored / 4) > kLargestTimeNs / 4)) return true;
             value[static_cast<std::size_t>(column)] = *stored;
         }
-        const auto modelFlops = rows->asReal(18), recomputeFlops = rows->asReal(19);
+        const auto modelFlops = rows.asReal(18), recomputeFlops = rows.asReal(19);
         if (!modelFlops || !recomputeFlops || !isTime(value[3]) || !isTime(value[4]) || !isId(value[0])) return true;
         StepSummary s;
         s.rank = RankId(static_cast<std::int32_t>(value[0]));
@@ -322,6 +323,40 @@ Result<std::vector<StepSummary>> FileQuery::stepSummaries()
         return true;
     }));
     return summaries;
+}
+
+} // namespace
+
+Result<std::vector<JobStep>> FileQuery::jobSteps()
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM job_step ORDER BY step"));
+    std::vector<JobStep> steps;
+    FOURWALLS_TRY(forRows(*rows, [&] {
+        const auto start = rows->asInteger(1), end = rows->asInteger(2), warmup = rows->asInteger(3),
+                   complete = rows->asInteger(4), samples = rows->asInteger(8), tokens = rows->asInteger(9);
+        const std::int64_t number = rows->integer(0); // the table's key: always a number
+        if (number < std::numeric_limits<std::int32_t>::min() || number > kLargestInt32 || !isTime(start) ||
+            !isTime(end) || *end < *start || !warmup || !complete || !samples || !tokens)
+            return true;
+        steps.push_back({StepIndex(static_cast<std::int32_t>(number)), {Instant{*start}, Instant{*end}}, *warmup != 0,
+                         *complete != 0, rows->asReal(5), rows->asReal(6), rows->asReal(7), *samples, *tokens});
+        return true;
+    }));
+    return steps;
+}
+
+Result<std::vector<StepSummary>> FileQuery::stepSummaries()
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
+    return readStepSummaries(*rows);
+}
+
+Result<std::vector<StepSummary>> FileQuery::stepSummaries(StepIndex step)
+{
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
+                         statement("SELECT * FROM step_summary WHERE step=?1 ORDER BY rank, seq"));
+    rows->bind(1, std::int64_t{step.value});
+    return readStepSummaries(*rows);
 }
 
 namespace {

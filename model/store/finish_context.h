@@ -29,7 +29,7 @@ struct FinishContext {
     std::int64_t overlapping = 0;      ///< slices that went to a sub-lane
     int stepCount = 0;
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
-    std::map<std::int32_t, std::vector<StepRecord>> steps; ///< by rank, by time
+    std::map<RankId, std::vector<StepRecord>> steps; ///< by time
     std::map<std::int32_t, StepLookup> lookups;
     std::map<std::int32_t, std::vector<CounterRow>> reserved; ///< "reserved_bytes" by rank
 

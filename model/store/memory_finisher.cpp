@@ -255,7 +255,7 @@ Status MemoryFinisher::finishRank(std::int32_t rank)
     }
     std::sort(events.begin(), events.end(), memoryEventOrder);
 
-    const auto steps = m_context.steps.find(rank);
+    const auto steps = m_context.steps.find(RankId(rank));
     MemorySummarizer summarizer(RankId(rank), steps == m_context.steps.end() ? std::span<const StepRecord>()
                                                                              : std::span(steps->second));
     for (const MemoryEvent& event : events) summarizer.add(event);

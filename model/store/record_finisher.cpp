@@ -156,8 +156,12 @@ Status finishSteps(FinishContext& context)
                                           row.tokens, row.warmup});
         }
         context.lookups.emplace(rank, StepLookup(rows));
-        context.steps[rank] = std::move(rows);
+        context.steps[RankId(rank)] = std::move(rows);
     }
+    for (const JobStep& step : jobSteps(context.steps))
+        context.out.put(Table::JobStep,
+                        {step.step.value, step.range.begin.ns, step.range.end.ns, step.warmup, step.complete, step.loss,
+                         step.learningRate, step.gradientNorm, step.samples, step.tokens});
     return context.checkpoint(-1);
 }
 

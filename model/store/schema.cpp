@@ -86,6 +86,9 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
      "CREATE TABLE step(rank INTEGER, seq INTEGER, step INTEGER, start INTEGER, end INTEGER, loss REAL, "
      "learning_rate REAL, gradient_norm REAL, samples INTEGER, tokens INTEGER, warmup INTEGER, "
      "PRIMARY KEY(rank, seq)) WITHOUT ROWID", "", "rank, seq"},
+    {"job_step", 10,
+     "CREATE TABLE job_step(step INTEGER PRIMARY KEY, start INTEGER, end INTEGER, warmup INTEGER, complete INTEGER, "
+     "loss REAL, learning_rate REAL, gradient_norm REAL, samples INTEGER, tokens INTEGER)", "", "step"},
     {"step_summary", 35,
      "CREATE TABLE step_summary(rank INTEGER, seq INTEGER, step INTEGER, start INTEGER, end INTEGER, warmup INTEGER, "
      "compute INTEGER, exposed_comm INTEGER, exposed_copy INTEGER, bubble INTEGER, idle_data INTEGER, "
@@ -95,7 +98,8 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
      "phase_none INTEGER, phase_forward INTEGER, phase_backward_input INTEGER, phase_backward_weight INTEGER, "
      "phase_recompute INTEGER, phase_optimizer INTEGER, phase_gradient_sync INTEGER, phase_data_loading INTEGER, "
      "phase_checkpoint_save INTEGER, phase_checkpoint_load INTEGER, phase_evaluation INTEGER, phase_setup INTEGER, "
-     "PRIMARY KEY(rank, seq)) WITHOUT ROWID", "", "rank, seq"},
+     "PRIMARY KEY(rank, seq)) WITHOUT ROWID",
+     "CREATE INDEX step_summary_step ON step_summary(step)", "rank, seq"},
     {"collective", 15,
      "CREATE TABLE collective(id INTEGER PRIMARY KEY, rank INTEGER, class INTEGER, track INTEGER, start INTEGER, "
      "last_arrival INTEGER, end INTEGER, operation INTEGER, grp INTEGER, sequence INTEGER, payload_bytes INTEGER, "

@@ -13,7 +13,7 @@
 namespace fourwalls::store {
 
 inline constexpr std::uint32_t kApplicationId = 0x34574c53; ///< "4WLS"
-inline constexpr int kFormatVersion = 1;                    ///< user_version; a newer one is refused
+inline constexpr int kFormatVersion = 2;                    ///< user_version; a newer one is refused
 inline constexpr int kPageSize = 16384;
 inline constexpr int kLongestValue = 8 << 20;               ///< largest string, blob or row that is read [bytes]
 inline constexpr int kLongestRecordedValue = 64 << 20;      ///< the same in a recording, whose batches are larger
@@ -23,9 +23,9 @@ enum class Table : int {
     Meta, String, Rank, ProcessGroup, Track, Op, Counter, Audit,
     Run, Slice, Fence, Lane, SliceBin, OpRun, OpSummary, RankBin,
     AllocationRun, Allocation, AllocationFence, MemoryTimeline, MemoryBin, MemorySummary, PeakAlive,
-    CounterSample, CounterBin, Step, StepSummary, Collective, CollectiveSummary, Flow, Event
+    CounterSample, CounterBin, Step, JobStep, StepSummary, Collective, CollectiveSummary, Flow, Event
 };
-inline constexpr int kTableCount = 31;
+inline constexpr int kTableCount = 32;
 
 /// The eight tables that a recording has too: meta, definitions and audit.
 inline constexpr int kSharedTableCount = 8;

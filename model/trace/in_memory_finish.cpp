@@ -345,6 +345,9 @@ private:
             }
         }
         m_data.opSummaries = ops.finish();
+        std::map<RankId, std::vector<StepRecord>> steps;
+        for (const auto& [rank, views] : m_data.steps) steps.emplace(rank, records(rank));
+        m_data.jobSteps = jobSteps(steps);
         std::map<int, std::map<StepIndex, TimeRange>> pipelines;
         for (const auto& [rank, summarizer] : ranks)
             mergePipelineWindows(pipelines[pipelineOf(m_data.info.header, rank)], summarizer.pipelineWindows());

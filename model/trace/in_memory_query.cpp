@@ -244,6 +244,14 @@ Result<std::vector<StepView>> InMemoryTraceQuery::steps(RankId rank)
     return found == m_data->steps.end() ? std::vector<StepView>{} : found->second;
 }
 
+Result<std::vector<StepSummary>> InMemoryTraceQuery::stepSummaries(StepIndex step)
+{
+    std::vector<StepSummary> found;
+    std::copy_if(m_data->stepSummaries.begin(), m_data->stepSummaries.end(), std::back_inserter(found),
+                 [step](const StepSummary& summary) { return summary.step == step; });
+    return found;
+}
+
 Result<std::vector<CollectiveView>> InMemoryTraceQuery::collectives(std::optional<RankId> rank, TimeRange range,
                                                                     std::size_t limit)
 {

@@ -37,7 +37,9 @@ public:
                                                     std::size_t limit) override;
     Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) override;
 
+    Result<std::vector<JobStep>> jobSteps() override { return m_data->jobSteps; }
     Result<std::vector<StepSummary>> stepSummaries() override { return m_data->stepSummaries; }
+    Result<std::vector<StepSummary>> stepSummaries(StepIndex step) override;
     Result<std::vector<MemorySummary>> memorySummaries() override { return m_data->memorySummaries; }
     Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) override;
     Result<std::vector<CollectiveSummary>> collectiveSummaries() override { return m_data->collectiveSummaries; }

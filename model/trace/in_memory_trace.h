@@ -28,7 +28,8 @@ struct InMemoryTraceData {
     std::vector<CollectiveView> collectives;                 ///< by start
     std::vector<EventRecord> events;                         ///< by time
     std::map<RankId, std::vector<StepView>> steps;           ///< by begin
-    std::vector<StepSummary> stepSummaries;
+    std::vector<JobStep> jobSteps;
+    std::vector<StepSummary> stepSummaries;                  ///< by rank, each by time
     std::vector<MemorySummary> memorySummaries;
     std::vector<CollectiveSummary> collectiveSummaries;
     std::vector<OpSummary> opSummaries;

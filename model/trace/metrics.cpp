@@ -6,17 +6,15 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace fourwalls {
 
 namespace {
 
-/// One training step over all ranks.
-struct JobStep {
-    StepIndex step;
-    TimeRange range; ///< first rank's start to last rank's end
-    std::vector<const StepSummary*> ranks;
+/// A training step with what its ranks did.
+struct RankedStep {
+    JobStep job;
+    std::vector<StepSummary> ranks;
 };
 
 /// Weighted sums over the ranks of the median step(s), in nanoseconds of one rank each.
@@ -35,58 +33,27 @@ int multiplicityOf(const TraceHeader& header, RankId rank)
     return 1;
 }
 
-/// Measured steps that every rank took, by time.
-std::vector<JobStep> measuredSteps(const std::vector<StepSummary>& summaries)
-{
-    std::map<StepIndex, JobStep> byIndex;
-    std::set<RankId> ranks;
-    for (const StepSummary& summary : summaries) {
-        ranks.insert(summary.rank);
-        if (summary.warmup) continue;
-        const auto [found, isNew] = byIndex.try_emplace(summary.step, JobStep{summary.step, summary.range, {}});
-        JobStep& step = found->second;
-        step.range.begin = std::min(step.range.begin, summary.range.begin);
-        step.range.end = std::max(step.range.end, summary.range.end);
-        step.ranks.push_back(&summary);
-    }
-    std::vector<JobStep> steps;
-    for (auto& [index, step] : byIndex)
-        if (step.ranks.size() == ranks.size()) steps.push_back(std::move(step));
-    return steps;
-}
-
-/// The step of median length, or the two in the middle of an even number.
-std::vector<JobStep> medianSteps(std::vector<JobStep> steps)
-{
-    if (steps.empty()) return steps;
-    std::stable_sort(steps.begin(), steps.end(),
-                     [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
-    const std::size_t upper = steps.size() / 2;
-    if (steps.size() % 2 == 1) return {steps[upper]};
-    return {steps[upper - 1], steps[upper]};
-}
-
-Shares sumShares(const std::vector<JobStep>& steps, const TraceHeader& header)
+Shares sumShares(const std::vector<RankedStep>& steps, const TraceHeader& header)
 {
     Shares sums;
-    for (const JobStep& step : steps) {
-        for (const StepSummary* summary : step.ranks) {
-            const double weight = multiplicityOf(header, summary->rank);
+    for (const RankedStep& step : steps) {
+        for (const StepSummary& summary : step.ranks) {
+            const double weight = multiplicityOf(header, summary.rank);
             const auto add = [weight](double& sum, Duration part) { sum += weight * static_cast<double>(part.ns); };
-            add(sums.total, step.range.length());
-            add(sums.compute, summary->compute);
-            add(sums.exposedComm, summary->exposedComm);
-            add(sums.exposedCopy, summary->exposedCopy);
-            add(sums.bubble, summary->bubble);
+            add(sums.total, step.job.range.length());
+            add(sums.compute, summary.compute);
+            add(sums.exposedComm, summary.exposedComm);
+            add(sums.exposedCopy, summary.exposedCopy);
+            add(sums.bubble, summary.bubble);
             // A rank that begins later or ends earlier than the others is idle for the difference.
-            add(sums.idle, summary->idle() + step.range.length() - summary->range.length());
-            add(sums.idleDataLoading, summary->idleDataLoading);
-            add(sums.idleLaunch, summary->idleLaunch);
-            add(sums.idleSynchronisation, summary->idleSynchronisation);
-            add(sums.memoryBoundExcess, summary->memoryBoundExcess);
-            add(sums.inefficiencyExcess, summary->inefficiencyExcess);
-            sums.modelFlops += weight * summary->modelFlops;
-            sums.recomputeFlops += weight * summary->recomputeFlops;
+            add(sums.idle, summary.idle() + step.job.range.length() - summary.range.length());
+            add(sums.idleDataLoading, summary.idleDataLoading);
+            add(sums.idleLaunch, summary.idleLaunch);
+            add(sums.idleSynchronisation, summary.idleSynchronisation);
+            add(sums.memoryBoundExcess, summary.memoryBoundExcess);
+            add(sums.inefficiencyExcess, summary.inefficiencyExcess);
+            sums.modelFlops += weight * summary.modelFlops;
+            sums.recomputeFlops += weight * summary.recomputeFlops;
         }
     }
     return sums;
@@ -118,20 +85,20 @@ std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::o
     return parts;
 }
 
-void addBubble(TraceMetrics& metrics, const std::vector<JobStep>& steps, const TraceHeader& header)
+void addBubble(TraceMetrics& metrics, const std::vector<RankedStep>& steps, const TraceHeader& header)
 {
     struct Stage {
         double window = 0, busy = 0;
     };
     std::map<int, Stage> stages;
-    for (const JobStep& step : steps) {
-        for (const StepSummary* summary : step.ranks) {
+    for (const RankedStep& step : steps) {
+        for (const StepSummary& summary : step.ranks) {
             int stage = 0;
             for (const RankInfo& info : header.ranks)
-                if (info.rank == summary->rank) stage = info.pipelineStage;
-            const double weight = multiplicityOf(header, summary->rank);
-            stages[stage].window += weight * static_cast<double>(summary->pipelineWindow.ns);
-            stages[stage].busy += weight * static_cast<double>(summary->pipelineBusy.ns);
+                if (info.rank == summary.rank) stage = info.pipelineStage;
+            const double weight = multiplicityOf(header, summary.rank);
+            stages[stage].window += weight * static_cast<double>(summary.pipelineWindow.ns);
+            stages[stage].busy += weight * static_cast<double>(summary.pipelineBusy.ns);
         }
     }
     double sum = 0;
@@ -143,39 +110,26 @@ void addBubble(TraceMetrics& metrics, const std::vector<JobStep>& steps, const T
     if (!stages.empty()) metrics.bubbleFraction = sum / static_cast<double>(stages.size());
 }
 
-/// The loss of every recorded step, from the first rank that knows it.
-Status addSteps(TraceMetrics& metrics, TraceQuery& trace, const std::set<RankId>& ranks,
-                const std::vector<JobStep>& median)
+/// The loss of every step, and what the median step(s) took: their time and rates.
+void addSteps(TraceMetrics& metrics, const std::vector<JobStep>& steps, const std::vector<RankedStep>& median)
 {
-    std::map<StepIndex, std::optional<double>> losses;
-    std::map<StepIndex, StepRecord> records;
-    for (const RankId rank : ranks) {
-        FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
-        for (const StepView& view : steps) {
-            std::optional<double>& loss = losses[view.record.step];
-            if (!loss) loss = view.record.loss;
-            records.emplace(view.record.step, view.record);
-        }
+    for (const JobStep& step : steps) metrics.loss.push_back(step.loss);
+    if (median.empty()) return;
+    double tokens = 0, samples = 0, length = 0;
+    for (const RankedStep& step : median) {
+        tokens += static_cast<double>(step.job.tokens);
+        samples += static_cast<double>(step.job.samples);
+        length += static_cast<double>(step.job.range.length().ns);
     }
-    for (const auto& [step, loss] : losses) metrics.loss.push_back(loss);
-    if (!metrics.stepTime || metrics.stepTime->ns <= 0) return {};
-    double tokens = 0, samples = 0, seconds = 0;
-    for (const JobStep& step : median) {
-        const auto record = records.find(step.step);
-        if (record == records.end()) continue;
-        tokens += static_cast<double>(record->second.tokens);
-        samples += static_cast<double>(record->second.samples);
-        seconds += step.range.length().seconds();
-    }
-    if (seconds > 0 && tokens > 0) metrics.tokensPerSecond = tokens / seconds;
-    if (seconds > 0 && samples > 0) metrics.samplesPerSecond = samples / seconds;
-    return {};
+    metrics.stepTime = Duration{static_cast<std::int64_t>(length / static_cast<double>(median.size()))};
+    if (length > 0 && tokens > 0) metrics.tokensPerSecond = tokens / (length * 1e-9);
+    if (length > 0 && samples > 0) metrics.samplesPerSecond = samples / (length * 1e-9);
 }
 
 /// Model FLOPs of the median step(s). Of the architecture where the trace has all ranks of a known run, so that an
 /// implementation that computes more than it must (whole attention matrices) does not look better for it; else
 /// what the slices recorded.
-double modelFlops(const TraceHeader& header, const std::vector<JobStep>& steps, const Shares& sums)
+double modelFlops(const TraceHeader& header, const std::vector<RankedStep>& steps, const Shares& sums)
 {
     if (!header.spec) return sums.modelFlops;
     int ranks = 0;
@@ -186,7 +140,7 @@ double modelFlops(const TraceHeader& header, const std::vector<JobStep>& steps, 
 }
 
 /// mfu, hfu and the waterfall of the median step(s).
-void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, const std::vector<JobStep>& steps)
+void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, const std::vector<RankedStep>& steps)
 {
     const TraceHeader& header = info.header;
     const double flops = modelFlops(header, steps, sums);
@@ -242,29 +196,23 @@ double zeroBubbleBubble(int stages, int microbatches, double forward, double bac
 
 Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
 {
-    FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> summaries, trace.stepSummaries());
-    std::set<StepIndex> warm;
-    for (StepSummary& summary : summaries) {
-        if (summary.warmup) warm.insert(summary.step);
-        summary.warmup = false; // every step has its utilisation
-    }
-    std::vector<StepUtilisation> steps;
-    for (const JobStep& step : measuredSteps(summaries)) {
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
+    std::map<StepIndex, std::vector<StepSummary>> ranks;
+    for (const StepSummary& summary : summaries) ranks[summary.step].push_back(summary);
+    std::vector<StepUtilisation> utilisation;
+    for (const JobStep& step : steps) {
+        if (!step.complete) continue;
+        const std::vector<RankedStep> ranked{{step, std::move(ranks[step.step])}};
         TraceMetrics figures;
-        const Shares sums = sumShares({step}, trace.info().header);
-        if (sums.total > 0) addFlops(figures, trace.info(), sums, {step});
-        steps.push_back({step.step, warm.count(step.step) > 0, step.range, figures.mfu, figures.hfu});
+        const Shares sums = sumShares(ranked, trace.info().header);
+        if (sums.total > 0) addFlops(figures, trace.info(), sums, ranked);
+        utilisation.push_back({step.step, step.warmup, step.range, figures.mfu, figures.hfu});
     }
-    return steps;
+    return utilisation;
 }
 
 Result<TraceMetrics> computeMetrics(TraceQuery& trace)
-{
-    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
-    return computeMetrics(trace, summaries);
-}
-
-Result<TraceMetrics> computeMetrics(TraceQuery& trace, const std::vector<StepSummary>& summaries)
 {
     const TraceInfo& info = trace.info();
     TraceMetrics metrics;
@@ -275,15 +223,13 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, const std::vector<StepSum
     for (const AuditRecord& record : info.audit)
         if (record.severity == AuditSeverity::Dropped) metrics.dropped += record.count;
 
-    std::set<RankId> ranks;
-    for (const StepSummary& summary : summaries) ranks.insert(summary.rank);
-    const std::vector<JobStep> steps = medianSteps(measuredSteps(summaries));
-    if (!steps.empty()) {
-        double length = 0;
-        for (const JobStep& step : steps) length += static_cast<double>(step.range.length().ns);
-        metrics.stepTime = Duration{static_cast<std::int64_t>(length / static_cast<double>(steps.size()))};
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> all, trace.jobSteps());
+    std::vector<RankedStep> steps;
+    for (const JobStep& step : medianSteps(all)) {
+        FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> ranks, trace.stepSummaries(step.step));
+        steps.push_back({step, std::move(ranks)});
     }
-    FOURWALLS_TRY(addSteps(metrics, trace, ranks, steps));
+    addSteps(metrics, all, steps);
 
     const Shares sums = sumShares(steps, info.header);
     if (sums.total > 0) {

@@ -47,8 +47,6 @@ struct TraceMetrics {
 /// step, or of the two in the middle together, so that they fit one another exactly; loss and collectives are of
 /// all steps that docs/metrics names. Errors: those of the queries.
 Result<TraceMetrics> computeMetrics(TraceQuery& trace);
-/// The same for who has the trace's step summaries at hand: in a long run, reading them is most of the work.
-Result<TraceMetrics> computeMetrics(TraceQuery& trace, const std::vector<StepSummary>& summaries);
 
 /// Utilisation of one step over all ranks, by the definitions of mfu and hfu.
 struct StepUtilisation {

@@ -4,51 +4,30 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 namespace fourwalls {
 
-namespace {
-
-struct Step {
-    StepWindow window;
-    bool warmup = false;
-};
-
-} // namespace
-
 Result<StepWindow> stepWindow(TraceQuery& trace, std::optional<StepIndex> wanted)
 {
-    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
-    std::map<StepIndex, Step> steps;
-    std::set<RankId> ranks;
-    for (const StepSummary& summary : summaries) {
-        ranks.insert(summary.rank);
-        const auto [found, isNew] = steps.try_emplace(summary.step);
-        Step& step = found->second;
-        step.warmup = step.warmup || summary.warmup;
-        step.window.step = summary.step;
-        step.window.range = isNew ? summary.range
-                                  : TimeRange{std::min(step.window.range.begin, summary.range.begin),
-                                              std::max(step.window.range.end, summary.range.end)};
-        step.window.ranks[summary.rank] = summary.range;
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    std::optional<JobStep> step;
+    if (wanted) {
+        const auto found =
+            std::find_if(steps.begin(), steps.end(), [&](const JobStep& each) { return each.step == *wanted; });
+        if (found != steps.end()) step = *found;
     }
-    if (wanted)
-        if (const auto found = steps.find(*wanted); found != steps.end()) return found->second.window;
-    std::vector<const Step*> measured;
-    for (const auto& [index, step] : steps)
-        if (!step.warmup && step.window.ranks.size() == ranks.size()) measured.push_back(&step);
-    if (measured.empty())
-        for (const auto& [index, step] : steps) measured.push_back(&step);
-    if (measured.empty()) {
-        StepWindow whole;
-        whole.range = trace.info().range;
-        for (const RankInfo& rank : trace.info().header.ranks) whole.ranks[rank.rank] = whole.range;
-        return whole;
+    if (!step) step = typicalStep(steps);
+    StepWindow window;
+    if (!step) {
+        window.range = trace.info().range;
+        for (const RankInfo& rank : trace.info().header.ranks) window.ranks[rank.rank] = window.range;
+        return window;
     }
-    std::stable_sort(measured.begin(), measured.end(),
-                     [](const Step* a, const Step* b) { return a->window.range.length() < b->window.range.length(); });
-    return measured[measured.size() / 2]->window;
+    window.step = step->step;
+    window.range = step->range;
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries(step->step));
+    for (const StepSummary& summary : summaries) window.ranks[summary.rank] = summary.range;
+    return window;
 }
 
 Result<BoundedSlices> boundedSlices(TraceQuery& trace, const std::vector<TrackId>& tracks, TimeRange range,

@@ -5,6 +5,7 @@
 
 #include "model/base/result.h"
 #include "model/trace/records.h"
+#include "model/trace/job_step.h"
 #include "model/trace/step_summary.h"
 #include "model/trace/user_query.h"
 
@@ -209,7 +210,9 @@ public:
     virtual Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) = 0;
 
     /// Stored when the trace was finished; never computed from rows here.
-    virtual Result<std::vector<StepSummary>> stepSummaries() = 0;
+    virtual Result<std::vector<JobStep>> jobSteps() = 0;                         ///< by number
+    virtual Result<std::vector<StepSummary>> stepSummaries() = 0;                ///< by rank, each by time
+    virtual Result<std::vector<StepSummary>> stepSummaries(StepIndex step) = 0;  ///< of one step, by rank
     virtual Result<std::vector<MemorySummary>> memorySummaries() = 0;
     /// The first `limit` of one rank's: over all measured steps, then each step by time. Costs what it returns.
     virtual Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) = 0;

@@ -54,6 +54,9 @@ QString ClaimWords::translated(const std::string& now, const Sentence& sentence)
     if (sentence.is.isEmpty() || withoutNumbers(english) != withoutNumbers(sentence.of)) return english;
     // The model may say other figures than when this was translated.
     const QStringList before = numbersIn(sentence.of), after = numbersIn(english);
+    // Figures that were alike and no longer are cannot be told apart in the translation.
+    for (qsizetype i = 0; i < before.size(); ++i)
+        if (after[before.indexOf(before[i])] != after[i]) return english;
     QString text;
     qsizetype at = 0;
     for (auto it = number().globalMatch(sentence.is); it.hasNext();) {

@@ -171,7 +171,9 @@ void MemoryView::onShownRange()
         if (!serves) askWindow();
     }
 
-    if (!m_ghostRange.empty() && shown.intersected(whole) != shown.intersected(whole).intersected(m_ghostRange)) {
+    // Other steps are in sight, or few enough of them for a ghost.
+    const TimeRange inSight = shown.intersected(whole);
+    if (m_ghostOf && (m_ghostRange.empty() || inSight != inSight.intersected(m_ghostRange))) {
         m_ghostOf.reset();
         showGhost();
     }

@@ -81,11 +81,10 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     facts.spec = info.header.spec;
     facts.inferred = inferredFields(info.audit);
     for (const RankInfo& rank : info.header.ranks) facts.ranks += std::max(1, rank.multiplicity);
-    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
-    FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace, summaries));
+    FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
     facts.fullest = compare::fullestRank(facts.metrics, info.header);
-    const JobSteps job = jobStepsOf(summaries);
-    if (job.median) facts.step = *job.step(*job.median);
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    facts.step = typicalStep(steps);
     if (facts.fullest) {
         const TimeRange range = facts.step ? facts.step->range : info.range;
         FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));

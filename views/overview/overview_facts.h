@@ -39,7 +39,7 @@ struct OverviewFacts {
     int ranks = 0; ///< with the ranks that others stand for
     TraceMetrics metrics;
     std::optional<compare::FullestRank> fullest;
-    std::optional<JobStepSpan> step;           ///< the median one
+    std::optional<JobStep> step;               ///< the median one
     MemoryWindow memory;                       ///< of the fullest rank over that step
     std::vector<LinkDot> links;                ///< in that step; at most some hundreds
     bool communicates = false;                 ///< collectives were recorded, with or without a duration

@@ -174,8 +174,9 @@ Result<PipelineFacts> askPipelineFacts(TraceQuery& trace, bool withMetrics)
     if (withMetrics) {
         FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
     }
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    facts.job = jobStepsOf(steps);
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
-    facts.job = jobStepsOf(summaries);
     for (const StepSummary& summary : summaries)
         facts.busy[{summary.rank, summary.step}] = {summary.pipelineWindow, summary.pipelineBusy, summary.range};
     return facts;
@@ -185,7 +186,7 @@ Result<PipelinePicture> askPipelinePicture(TraceQuery& trace, const PipelineFact
                                            StepIndex index, std::stop_token stop)
 {
     PipelinePicture picture;
-    const JobStepSpan* step = facts.job.step(index);
+    const JobStep* step = facts.job.step(index);
     if (!step || pipeline >= facts.pipelines.size()) return picture;
     picture.step = *step;
     const std::vector<RankId>& ranks = facts.pipelines[pipeline].byStage;

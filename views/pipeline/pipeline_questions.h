@@ -41,7 +41,7 @@ Result<PipelineFacts> askPipelineFacts(TraceQuery& trace, bool withMetrics = tru
 
 /// One step of one pipeline, drawn and listed.
 struct PipelinePicture {
-    JobStepSpan step;
+    JobStep step;
     std::optional<TimeRange> window;                ///< W
     std::vector<StageLane> lanes;                   ///< by stage
     std::vector<std::optional<StageShares>> shares; ///< by lane

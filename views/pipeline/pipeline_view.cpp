@@ -91,7 +91,7 @@ std::optional<StepIndex> PipelineView::wantedStep() const
     if (!m_facts) return std::nullopt;
     const std::optional<StepIndex> chosen = selection()->step();
     if (chosen && m_facts->job.step(*chosen)) return chosen;
-    if (const JobStepSpan* under = m_facts->job.stepUnder(selection()->range())) return under->step;
+    if (const JobStep* under = m_facts->job.stepUnder(selection()->range())) return under->step;
     return m_facts->job.median;
 }
 
@@ -114,7 +114,8 @@ void PipelineView::askPicture()
             m_painted = false;
             showPicture();
             // Chosen again while this was on its way.
-            if (const auto now = wantedStep(); now && *now != m_picture->step.step) askPicture();
+            const auto now = wantedStep();
+            if (now && *now != m_picture->step.step && !m_picture->lanes.empty()) askPicture();
         });
 }
 

@@ -184,7 +184,7 @@ void PipelineView::buildControls()
     connect(m_steps, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> step) {
         if (!selection() || !m_facts) return;
         selection()->setStep(step);
-        const JobStepSpan* span = step ? m_facts->job.step(*step) : nullptr;
+        const JobStep* span = step ? m_facts->job.step(*step) : nullptr;
         selection()->setRange(span ? span->range : selection()->whole());
     });
     connect(m_pipelines, &QComboBox::activated, this, [this](int index) {

@@ -18,9 +18,10 @@ namespace {
 /// Views first: they have names and words where the tables have numbers.
 constexpr const char* kTables[] = {
     "named_slices",      "named_collectives", "named_allocations",  "named_counter_samples", "op_summary", "op",
-    "step",              "step_summary",      "collective_summary", "memory_summary",        "rank",       "track",
-    "process_group",     "counter",           "event",              "meta",                  "audit",      "slice",
-    "collective",        "allocation",        "flow",               "string",                "run",        "counter_sample"};
+    "job_step",          "step",              "step_summary",       "collective_summary",    "memory_summary", "rank",
+    "track",             "process_group",     "counter",            "event",                 "meta",       "audit",
+    "slice",             "collective",        "allocation",         "flow",                  "string",     "run",
+    "counter_sample"};
 
 constexpr const char* kOperators = "SELECT op.name, s.count, s.total / 1e6 AS ms\n"
                                    "FROM op_summary s JOIN op ON op.id = s.op\nORDER BY s.total DESC LIMIT 10";
@@ -44,9 +45,6 @@ QueryEdit::QueryEdit(QWidget* parent) : QPlainTextEdit(parent)
     setFont(fontOf(TextRole::Mono));
     setTabChangesFocus(true);
     setLineWrapMode(QPlainTextEdit::NoWrap);
-    // A query longer than that is none that a person wrote.
-    constexpr int kMostLines = 5000;
-    setMaximumBlockCount(kMostLines);
 }
 
 void QueryEdit::keyPressEvent(QKeyEvent* event)

@@ -13,6 +13,7 @@
 #include <QLocale>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QSignalBlocker>
 #include <QTimer>
 #include <QToolButton>
@@ -292,8 +293,11 @@ void KnobValue::finish(bool take)
 
 std::optional<double> typedNumber(const QString& text, double usualFactor)
 {
+    // A comma before three digits groups them, as in "1,024"; any other one is a decimal point, as in "0,125".
+    static const QRegularExpression grouping(QStringLiteral("(?<!^0),(?=[0-9]{3}(?![0-9]))"));
+    const QString ungrouped = text.trimmed().remove(grouping);
     QString number, unit;
-    for (const QChar c : text) {
+    for (const QChar c : ungrouped) {
         if (c.isSpace() || c == kThinSpace || c == QLatin1Char('_')) continue;
         if (unit.isEmpty() && (c.isDigit() || c == QLatin1Char('.') || c == QLatin1Char(',')))
             number += c == QLatin1Char(',') ? QLatin1Char('.') : c;

@@ -191,13 +191,15 @@ void WhatIf::addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibr
 {
     std::erase_if(m_machines, [&](const Machine& each) { return each.cluster.name == cluster.name; });
     m_machines.push_back({cluster, std::move(calibration)});
+    // A view may have asked for it without the sliders.
+    const bool isWanted = m_active || m_baseline || m_baselineProblem || m_baselinePending != 0;
     m_baseline.reset();
     m_baselineProblem.reset();
     m_baselinePending = 0;
     emit machinesChanged();
     if (m_predictor) {
         predict();
-        if (m_active) predictBaseline();
+        if (isWanted) predictBaseline();
     }
 }
 

@@ -281,13 +281,15 @@ void WhatIfPanel::chooseModel(int index)
 
 void WhatIfPanel::chooseCluster(int index)
 {
-    if (!whatIf() || !whatIf()->spec()) return;
-    const std::string name = m_cluster->itemText(index).toStdString();
     if (m_cluster->itemData(index).toString() == kFromFile) {
-        refreshChoices(); // the box shows what holds until there is a file
-        emit machinesRequested();
+        // The box shows what holds until there is a file.
+        m_cluster->setCurrentIndex(0);
+        refreshChoices();
+        if (whatIf()) emit machinesRequested();
         return;
     }
+    if (!whatIf() || !whatIf()->spec()) return;
+    const std::string name = m_cluster->itemText(index).toStdString();
     if (const ClusterSpec* machine = whatIf()->machine(name))
         return change(withCluster(*whatIf()->spec(), *machine), m_clusterName->text());
     if (whatIf()->recorded() && whatIf()->recorded()->cluster.name == name)

@@ -71,6 +71,27 @@ private slots:
         QVERIFY2(wrong.error().message().find("busy_slowdown") != std::string::npos, wrong.error().message().c_str());
     }
 
+    void theOneChosenLastComesLast()
+    {
+        const QString monday = write("monday.json", calibrated()), tuesday = write("tuesday.json", calibrated());
+        const QString gone = m_folder.filePath(QStringLiteral("gone.json"));
+        QStringList names;
+        bool isDone = false;
+        const auto read = [&](const QStringList& chosen) {
+            isDone = false;
+            readKnownMachines(chosen, this, [&](const std::vector<MachineFile>& machines) {
+                names.clear();
+                for (const MachineFile& each : machines) names.append(QString::fromStdString(each.cluster.name));
+                isDone = true;
+            });
+            return QTest::qWaitFor([&] { return isDone; });
+        };
+        QVERIFY(read({tuesday, gone, monday}));
+        QCOMPARE(names, (QStringList{QStringLiteral("monday"), QStringLiteral("tuesday")}));
+        QVERIFY(read({monday, tuesday}));
+        QCOMPARE(names, (QStringList{QStringLiteral("tuesday"), QStringLiteral("monday")}));
+    }
+
     void theSlidersTakeThem()
     {
         Settings settings(Settings::Kind::Forgetful);

@@ -412,6 +412,23 @@ private slots:
         }
     }
 
+    void jobStepsAgree()
+    {
+        const auto file = m_file->jobSteps(), memory = m_oracle->jobSteps();
+        QVERIFY(file.ok() && memory.ok());
+        QVERIFY(!memory->empty());
+        QVERIFY(*file == *memory);
+        for (const JobStep& step : *memory) {
+            const auto ranks = m_file->stepSummaries(step.step), expected = m_oracle->stepSummaries(step.step);
+            QVERIFY(ranks.ok() && expected.ok());
+            std::vector<std::pair<RankId, StepIndex>> found, wanted;
+            for (const StepSummary& summary : *ranks) found.emplace_back(summary.rank, summary.step);
+            for (const StepSummary& summary : *expected) wanted.emplace_back(summary.rank, summary.step);
+            QVERIFY(!found.empty());
+            QVERIFY(found == wanted);
+        }
+    }
+
     void summariesAgree()
     {
         auto file = m_file->stepSummaries(), memory = m_oracle->stepSummaries();

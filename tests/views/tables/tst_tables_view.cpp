@@ -120,6 +120,7 @@ private slots:
         QVERIFY2(finding().contains(QStringLiteral("10 rows")), qPrintable(finding()));
 
         view.queryPanel().setText(QStringLiteral("SELECT nme FROM op"));
+        QVERIFY(view.queryPanel().edit().document()->isUndoAvailable());
         view.queryPanel().askButton().click();
         QVERIFY(answered());
         QVERIFY2(finding().contains(QStringLiteral("nme")), qPrintable(finding()));

@@ -207,6 +207,10 @@ private slots:
     {
         QCOMPARE(typedNumber(QStringLiteral("24")), std::optional(24.0));
         QCOMPARE(typedNumber(QStringLiteral("1 024")), std::optional(1024.0));
+        QCOMPARE(typedNumber(QStringLiteral("1,024")), std::optional(1024.0));
+        QCOMPARE(typedNumber(QStringLiteral("1,048,576")), std::optional(1048576.0));
+        QCOMPARE(typedNumber(QStringLiteral("0,125")), std::optional(0.125));
+        QCOMPARE(typedNumber(QStringLiteral("2,5")), std::optional(2.5));
         QCOMPARE(typedNumber(QStringLiteral("2k")), std::optional(2000.0));
         QCOMPARE(typedNumber(QStringLiteral("0.5"), 1e9), std::optional(5e8));
         QCOMPARE(typedNumber(QStringLiteral("200 Gb/s"), 1e9), std::optional(2e11));

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// See job_step.h.
+#include "model/trace/job_step.h"
+
+#include <algorithm>
+
+namespace fourwalls {
+
+namespace {
+
+template <typename Keep>
+std::vector<JobStep> middleOf(const std::vector<JobStep>& steps, Keep keep)
+{
+    std::vector<JobStep> kept;
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(kept), keep);
+    if (kept.empty()) return kept;
+    std::stable_sort(kept.begin(), kept.end(),
+                     [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
+    const std::size_t upper = kept.size() / 2;
+    if (kept.size() % 2 == 1) return {kept[upper]};
+    return {kept[upper - 1], kept[upper]};
+}
+
+} // namespace
+
+std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks)
+{
+    struct Counted {
+        JobStep step;
+        std::size_t records = 0;
+    };
+    std::map<StepIndex, Counted> byNumber;
+    std::size_t members = 0;
+    for (const auto& [rank, records] : ranks) {
+        members += records.empty() ? 0 : 1;
+        for (const StepRecord& record : records) {
+            Counted& counted = byNumber[record.step];
+            JobStep& step = counted.step;
+            if (counted.records++ == 0) {
+                step.step = record.step;
+                step.range = record.range;
+                step.samples = record.samples;
+                step.tokens = record.tokens;
+            }
+            step.range.begin = std::min(step.range.begin, record.range.begin);
+            step.range.end = std::max(step.range.end, record.range.end);
+            step.warmup = step.warmup || record.warmup;
+            if (!step.loss) step.loss = record.loss;
+            if (!step.learningRate) step.learningRate = record.learningRate;
+            if (!step.gradientNorm) step.gradientNorm = record.gradientNorm;
+        }
+    }
+    std::vector<JobStep> steps;
+    steps.reserve(byNumber.size());
+    for (auto& [number, counted] : byNumber) {
+        counted.step.complete = counted.records == members;
+        steps.push_back(counted.step);
+    }
+    return steps;
+}
+
+std::vector<JobStep> medianSteps(const std::vector<JobStep>& steps)
+{
+    return middleOf(steps, [](const JobStep& step) { return step.complete && !step.warmup; });
+}
+
+std::optional<JobStep> typicalStep(const std::vector<JobStep>& steps)
+{
+    std::vector<JobStep> middle = medianSteps(steps);
+    if (middle.empty()) middle = middleOf(steps, [](const JobStep& step) { return step.complete; });
+    if (middle.empty()) middle = middleOf(steps, [](const JobStep&) { return true; });
+    if (middle.empty()) return std::nullopt;
+    return middle.back();
+}
+
+} // namespace fourwalls
