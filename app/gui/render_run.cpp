@@ -134,10 +134,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     const QDeadlineTimer deadline(kPatience);
     QTimer wakeUp;   // the event loop sleeps while nothing happens
     wakeUp.start(std::chrono::seconds(1));
-    waitFor([&] {
-        return (view->showsFinalData() && document->session()->pending() == 0 && !document->whatIf()->isPredicting()) ||
-               deadline.hasExpired();
-    });
+    waitFor([&] { return document->isSettled() || deadline.hasExpired(); });
     if (deadline.hasExpired()) {
         return Error{ErrorCode::Internal, "the view was not complete after two minutes", line.view.toStdString(),
                      "a larger --size, or a shorter --range"};

@@ -61,7 +61,7 @@ FrameTimes benchSliders(MainWindow& window, const QString& viewId)
     QTimer wakeUp; // the event loop sleeps while nothing happens
     wakeUp.start(std::chrono::milliseconds(50));
     const auto rest = [&] {
-        while (whatIf.isPredicting() || !view->showsFinalData() || document->session()->pending() > 0) turn();
+        while (!document->isSettled()) turn();
     };
     rest();
     // The dock that was shown again has its rows when it was laid out.

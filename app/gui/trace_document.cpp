@@ -37,6 +37,13 @@ QString TraceDocument::name() const { return QFileInfo(m_path).fileName(); }
 
 bool TraceDocument::isCarried() const { return m_path.startsWith(demoFolder() + QLatin1Char('/')); }
 
+bool TraceDocument::isSettled() const
+{
+    if (hasFailed()) return true;
+    if (!isOpen() || m_session->pending() > 0 || m_whatIf->isPredicting()) return false;
+    return !m_current || !m_current->isVisible() || m_current->showsFinalData();
+}
+
 TraceNotes* TraceDocument::notes()
 {
     if (!m_notes) m_notes = new TraceNotes(m_source.isEmpty() ? m_path : m_source, this);

@@ -43,6 +43,9 @@ public:
     bool isOpen() const { return m_session->isOpen(); }
     bool hasFailed() const { return m_error.has_value(); }
     const std::optional<Error>& error() const { return m_error; }
+    /// Nothing is under way: opening failed, or every question is answered, no prediction is being made and the current
+    /// view, where it can be seen, shows what was asked for.
+    bool isSettled() const;
 
     /// Shows the view of that id, making it at its first use; while the trace is opening the view waits for it.
     views::View* showView(const QString& id);

@@ -50,12 +50,16 @@ public:
         m_window = std::make_unique<MainWindow>(opener, m_settings);
         m_window->resize(1280, 760);
         m_window->show();
-        // Whatever asks a question is answered with Escape before long, also from inside of it.
-        m_impatience.setInterval(15);
-        QObject::connect(&m_impatience, &QTimer::timeout, m_window.get(), [this] { dismiss(3); });
-        m_impatience.start();
+        // What does not go on without an answer is answered with Escape, from inside of it, after so many turns of its
+        // event loop; what lies over the window without stopping it, after so many actions (see act).
+        m_outside = QThread::currentThread()->loopLevel();
+        QObject::connect(&m_impatience, &QTimer::timeout, m_window.get(), [this] {
+            constexpr int kTurns = 20;
+            if (QThread::currentThread()->loopLevel() > m_outside) dismiss(kTurns);
+        });
+        m_impatience.start(0);
         open(m_contents.keys().value(0));
-        QTest::qWait(50);
+        m_problem = rest();
     }
 
     ~RandomUser()
@@ -88,12 +92,20 @@ public:
         else if (choice < 97) changeLook();
         else if (choice < 99) chooseFromBox();
         else ask();
-        QTest::qWait(below(20) == 0 ? below(40) : 0);
+        // Mostly the next action comes while the answers to this one are under way; now and then, after some of them
+        // or after all.
         QCoreApplication::processEvents();
-        const QString warnings = tests::FailOnWarning::take();
-        if (warnings.isEmpty()) return {};
+        if (below(20) == 0) {
+            const int turns = below(40);
+            if (turns < 20) m_problem += rest();
+            else for (int turn = 20; turn < turns; ++turn) QCoreApplication::processEvents();
+        }
+        constexpr int kActions = 4;
+        dismiss(kActions);
+        m_problem += tests::FailOnWarning::take();
+        if (m_problem.isEmpty()) return {};
         return QStringLiteral("%1\nseed %2, action %3; the last actions:\n%4")
-            .arg(warnings).arg(m_seed).arg(m_count).arg(m_log.join(QLatin1Char('\n')));
+            .arg(m_problem).arg(m_seed).arg(m_count).arg(m_log.join(QLatin1Char('\n')));
     }
 
     MainWindow& window() { return *m_window; }
@@ -131,6 +143,17 @@ private:
         const QString file = name + QStringLiteral(".fourwalls");
         m_contents.insert(file, qUncompress(packed.readAll()));
         write(file, m_contents.value(file));
+    }
+
+    /// Lets everything under way in the trace that is shown come to its end. Returns what never does, or nothing.
+    QString rest()
+    {
+        constexpr int kNever = 120'000; // [ms]; a search of plans under the sanitizers takes its time
+        const auto settled = [this] {
+            const TraceDocument* document = m_window->currentDocument();
+            return !document || document->isSettled();
+        };
+        return QTest::qWaitFor(settled, kNever) ? QString() : QStringLiteral("the view is never complete");
     }
 
     /// Closes menus and dialogs that have been there for a while. A dialog is met again and again while it is open.
@@ -396,7 +419,8 @@ private:
 
     std::mt19937 m_random;
     quint32 m_seed;
-    int m_count = 0, m_asked = 0;
+    int m_count = 0, m_asked = 0, m_outside = 0;
+    QString m_problem;
     QTemporaryDir m_folder;
     QStringList m_names, m_log;
     QMap<QString, QByteArray> m_contents; ///< of the good traces, by name
