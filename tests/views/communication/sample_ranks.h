@@ -3,12 +3,10 @@
 // performance views: every figure can be worked out by hand.
 #pragma once
 
-#include <QRegularExpression> // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
-#include <QtTest>
+#include "tests/views/shown_view.h" // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
-#include "views/view.h"
 
 #include <memory>
 #include <string>
@@ -92,10 +90,12 @@ inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true)
     return status.ok() ? trace.data() : nullptr;
 }
 
-/// A view of that trace, opened as the application does it.
+/// A view of that trace, or of another.
 template <class V>
-struct Shown {
-    explicit Shown(std::shared_ptr<const InMemoryTraceData> data, QSize size = {1200, 640})
+struct Shown : ShownView<V> {
+    static constexpr QSize kSize{1200, 640};
+
+    explicit Shown(std::shared_ptr<const InMemoryTraceData> data, QSize size = kSize)
         : Shown(
               [data](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
                   return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
@@ -103,31 +103,8 @@ struct Shown {
               size)
     {
     }
-    explicit Shown(TraceOpener opener, QSize size = {1200, 640})
-        : session(std::move(opener), QStringLiteral("sample"))
-        , view(std::make_unique<V>())
-    {
-        view->resize(size);
-        QObject::connect(&session, &TraceSession::opened, view.get(), [this] {
-            selection.reset(session.info().range);
-            view->setTrace(&session, &selection);
-        });
-        view->show();
-    }
-    bool ready()
-    {
-        return QTest::qWaitFor([this] { return view->showsFinalData() && session.pending() == 0; }, 10'000);
-    }
-    TraceSession session;
-    Selection selection;
-    std::unique_ptr<V> view; ///< dies before what it shows
+    explicit Shown(TraceOpener opener, QSize size = kSize) : ShownView<V>(std::move(opener), size) {}
 };
-
-/// Any warning of Qt fails the running test, except two that speak of the test's surroundings.
-inline void failOnWarnings()
-{
-    QTest::failOnWarning(QRegularExpression(QStringLiteral("^(?!This plugin does not support|QStandardPaths: )")));
-}
 
 /// Without the thin spaces before units.
 inline QString plain(QString text)

@@ -25,7 +25,7 @@ class PerformanceViewTest : public QObject {
     using Probe = Shown<PerformanceView>;
 
 private slots:
-    void init() { failOnWarnings(); }
+    void init() { failOnQtWarnings(); }
 
     void figuresAreThoseOfMetrics()
     {
@@ -134,21 +134,7 @@ private slots:
     void everyPageSizeAndThemePaints()
     {
         Probe probe(ring());
-        QVERIFY(probe.ready());
-        for (const QString& page : probe.view->pages())
-            for (const QSize size : {QSize(1490, 800), QSize(1180, 610), QSize(500, 320)})
-                for (const bool dark : {true, false}) {
-                    setCurrentTheme(dark);
-                    QEvent palette(QEvent::PaletteChange);
-                    QCoreApplication::sendEvent(probe.view.get(), &palette);
-                    probe.view->setPage(page);
-                    probe.view->resize(size);
-                    QVERIFY(probe.ready());
-                    QVERIFY(!probe.view->grab().isNull());
-                }
-        QEvent language(QEvent::LanguageChange);
-        QCoreApplication::sendEvent(probe.view.get(), &language);
-        for (const QAction* action : probe.view->actions()) QVERIFY(!action->text().isEmpty());
+        paintEveryPage(probe);
     }
 
     void aTraceOfNothingSaysWhy()

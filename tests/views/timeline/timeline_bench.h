@@ -18,7 +18,11 @@ namespace fourwalls::views {
 /// Counts questions on the GUI thread (there must be none) and can hold answers back.
 class WatchedQuery : public InMemoryTraceQuery {
 public:
-    WatchedQuery(std::shared_ptr<const InMemoryTraceData> data, QThread* gui) : InMemoryTraceQuery(data), m_all(data), m_gui(gui) {}
+    WatchedQuery(std::shared_ptr<const InMemoryTraceData> data, QThread* gui)
+        : InMemoryTraceQuery(data)
+        , m_all(data)
+        , m_gui(gui)
+    {}
 
     Result<std::unique_ptr<TraceQuery>> reopen() const override
     {
@@ -64,14 +68,12 @@ struct Bench {
                 return std::unique_ptr<TraceQuery>(new WatchedQuery(held, gui));
             },
             QStringLiteral("sample"));
-        QObject::connect(session.get(), &TraceSession::opened, &selection, [this] { selection.reset(session->info().range); });
+        QObject::connect(session.get(), &TraceSession::opened, &selection,
+                         [this] { selection.reset(session->info().range); });
         view->setTrace(session.get(), &selection);
         view->show();
     }
-    ~Bench()
-    {
-        view->setTrace(nullptr, nullptr);
-    }
+    ~Bench() { view->setTrace(nullptr, nullptr); }
 
     TimelineCanvas& canvas() { return view->canvas(); }
     bool settled() { return view->showsFinalData() && session->pending() == 0; }
