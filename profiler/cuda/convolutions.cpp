@@ -2,12 +2,9 @@
 // Convolutions by cuDNN 9, loaded by name, through its descriptor interface: images channels-last, weights likewise.
 // Descriptions and the chosen algorithm are kept per shape; only algorithms with the same bits every time are taken.
 #include "profiler/cuda/cuda_stream.h"
+#include "profiler/cuda/library_plans.h"
 
-#include <cstring>
 #include <cudnn.h>
-#include <dlfcn.h>
-#include <string_view>
-#include <unordered_map>
 
 // The descriptor interface is marked as old; what follows it needs a graph of operations for what is one call here.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -50,11 +47,7 @@ struct Library {
         Library l{};
         void* const file = openLibrary({"libcudnn.so.9"});
         if (!file) return l;
-        bool all = true;
-        const auto bind = [&](auto& function, const char* name) {
-            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
-            all = all && function;
-        };
+        FunctionFinder bind{file};
         bind(l.version, "cudnnGetVersion");
         bind(l.errorString, "cudnnGetErrorString");
         bind(l.create, "cudnnCreate");
@@ -76,7 +69,7 @@ struct Library {
         bind(l.forward, "cudnnConvolutionForward");
         bind(l.input, "cudnnConvolutionBackwardData");
         bind(l.weight, "cudnnConvolutionBackwardFilter");
-        l.complete = all;
+        l.complete = bind.all;
         return l;
     }
 };
@@ -85,12 +78,6 @@ struct Key {
     std::int64_t pass, images, inChannels, height, width, outChannels, kernel, stride, padding, type, tf32;
 
     friend bool operator==(const Key&, const Key&) = default;
-};
-struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept
-    {
-        return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&key), sizeof key});
-    }
 };
 
 struct Plan {
@@ -115,17 +102,7 @@ struct Plan {
 
 } // namespace
 
-class Convolutions {
-public:
-    cudnnHandle_t handle = nullptr;
-    std::unordered_map<Key, std::unique_ptr<Plan>, KeyHash> plans;
-
-    ~Convolutions()
-    {
-        plans.clear();
-        if (handle) Library::get().destroy(handle);
-    }
-};
+class Convolutions : public LibraryPlans<Library, cudnnHandle_t, Key, Plan> {};
 
 namespace {
 

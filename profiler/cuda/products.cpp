@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products by cuBLASLt, loaded by name. Descriptions and the chosen algorithm are kept per shape.
 #include "profiler/cuda/cuda_stream.h"
+#include "profiler/cuda/library_plans.h"
 
 #include <cstring>
 #include <cublasLt.h>
-#include <dlfcn.h>
-#include <string_view>
-#include <unordered_map>
 
 namespace fourwalls::engine::gpu {
 
@@ -39,11 +37,7 @@ struct Library {
         Library l{};
         void* const file = openLibrary({"libcublasLt.so.13", "libcublasLt.so.12"});
         if (!file) return l;
-        bool all = true;
-        const auto bind = [&](auto& function, const char* name) {
-            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
-            all = all && function;
-        };
+        FunctionFinder bind{file};
         bind(l.create, "cublasLtCreate");
         bind(l.destroy, "cublasLtDestroy");
         bind(l.version, "cublasLtGetVersion");
@@ -58,7 +52,7 @@ struct Library {
         bind(l.preferenceSet, "cublasLtMatmulPreferenceSetAttribute");
         bind(l.heuristic, "cublasLtMatmulAlgoGetHeuristic");
         bind(l.matmul, "cublasLtMatmul");
-        l.complete = all;
+        l.complete = bind.all;
         return l;
     }
 };
@@ -75,13 +69,6 @@ struct Key {
     std::uint8_t operands, result, transposeA, transposeB, tf32, bias, residual, spare;
 
     friend bool operator==(const Key& a, const Key& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-};
-static_assert(std::has_unique_object_representations_v<Key>);
-struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept
-    {
-        return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&key), sizeof key});
-    }
 };
 
 // The largest power of two, at most 256, that an address is a multiple of.
@@ -111,17 +98,7 @@ struct Plan {
 
 } // namespace
 
-class Products {
-public:
-    cublasLtHandle_t handle = nullptr;
-    std::unordered_map<Key, std::unique_ptr<Plan>, KeyHash> plans;
-
-    ~Products()
-    {
-        plans.clear();
-        if (handle) Library::get().destroy(handle);
-    }
-};
+class Products : public LibraryPlans<Library, cublasLtHandle_t, Key, Plan> {};
 
 namespace {
 
