@@ -9,17 +9,26 @@ namespace fourwalls::collect::module {
 
 namespace {
 
-Kernel kernelOf(const CUpti_ActivityKernel9& from)
+/// When and where something ran: CUPTI's records of kernels, copies, sets and graphs name these fields alike, and so do
+/// ours. Of a graph there is no node.
+template <class To, class From>
+To placed(const From& from)
 {
-    Kernel to{};
+    To to{};
     to.start = from.start;
     to.end = from.end;
-    to.graphNode = from.graphNodeId;
     to.device = from.deviceId;
     to.context = from.contextId;
     to.stream = from.streamId;
     to.correlation = from.correlationId;
     to.graph = from.graphId;
+    if constexpr (requires { to.graphNode; }) to.graphNode = from.graphNodeId;
+    return to;
+}
+
+Kernel kernelOf(const CUpti_ActivityKernel9& from)
+{
+    auto to = placed<Kernel>(from);
     to.grid[0] = static_cast<std::uint32_t>(from.gridX);
     to.grid[1] = static_cast<std::uint32_t>(from.gridY);
     to.grid[2] = static_cast<std::uint32_t>(from.gridZ);
@@ -41,16 +50,8 @@ Kernel kernelOf(const CUpti_ActivityKernel9& from)
 template <class Copy>
 Memcpy copyOf(const Copy& from)
 {
-    Memcpy to{};
-    to.start = from.start;
-    to.end = from.end;
+    auto to = placed<Memcpy>(from);
     to.size = from.bytes;
-    to.graphNode = from.graphNodeId;
-    to.device = from.deviceId;
-    to.context = from.contextId;
-    to.stream = from.streamId;
-    to.correlation = from.correlationId;
-    to.graph = from.graphId;
     to.sourceDevice = to.destinationDevice = -1;
     to.copyKind = from.copyKind;
     to.sourceKind = from.srcKind;
@@ -61,16 +62,8 @@ Memcpy copyOf(const Copy& from)
 
 Memset memsetOf(const CUpti_ActivityMemset4& from)
 {
-    Memset to{};
-    to.start = from.start;
-    to.end = from.end;
+    auto to = placed<Memset>(from);
     to.size = from.bytes;
-    to.graphNode = from.graphNodeId;
-    to.device = from.deviceId;
-    to.context = from.contextId;
-    to.stream = from.streamId;
-    to.correlation = from.correlationId;
-    to.graph = from.graphId;
     to.value = from.value;
     to.memoryKind = static_cast<std::uint8_t>(from.memoryKind);
     to.async = (from.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0 ? 1 : 0;
@@ -155,19 +148,6 @@ Overhead overheadOf(const CUpti_ActivityOverhead& from)
     to.kind = static_cast<std::uint32_t>(overheadKindOf(from.overheadKind));
     to.thread = from.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? from.objectId.pt.threadId : 0;
     to.vendorKind = static_cast<std::uint32_t>(from.overheadKind);
-    return to;
-}
-
-GraphTrace graphOf(const CUpti_ActivityGraphTrace& from)
-{
-    GraphTrace to{};
-    to.start = from.start;
-    to.end = from.end;
-    to.graph = from.graphId;
-    to.device = from.deviceId;
-    to.context = from.contextId;
-    to.stream = from.streamId;
-    to.correlation = from.correlationId;
     return to;
 }
 
@@ -324,7 +304,7 @@ void ActivityRecords::convertOne(const CUpti_Activity* record)
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return m_sink.add(RecordKind::Overhead, overheadOf(as<CUpti_ActivityOverhead>(record)));
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
-        const GraphTrace to = graphOf(as<CUpti_ActivityGraphTrace>(record));
+        const GraphTrace to = placed<GraphTrace>(as<CUpti_ActivityGraphTrace>(record));
         checkTimes(to);
         return m_sink.add(RecordKind::GraphTrace, to);
     }
