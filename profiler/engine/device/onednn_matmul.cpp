@@ -3,11 +3,11 @@
 #include "profiler/engine/device/onednn_matmul.h"
 
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/onednn_primitive.h"
 
 #include <dnnl.hpp>
 #include <omp.h>
 
-#include <bit>
 #include <unordered_map>
 #include <vector>
 
@@ -16,33 +16,9 @@ namespace fourwalls::engine {
 namespace {
 
 using dnnl::memory;
-
-memory::data_type dataType(DType type)
-{
-    switch (type) {
-    case DType::F32: return memory::data_type::f32;
-    case DType::Bf16: return memory::data_type::bf16;
-    case DType::I32: return memory::data_type::s32;
-    case DType::F64: break;
-    }
-    throw EngineError(ErrorCode::Internal, "this device has no products in " + std::string(name(type)), "matmul");
-}
-
-// What a primitive was made for; compared as plain words.
-struct Key {
-    std::array<std::int64_t, 28> words{};
-    friend bool operator==(const Key&, const Key&) = default;
-};
-
-struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept
-    {
-        std::uint64_t h = 0;
-        for (const auto word : key.words)
-            h = (std::rotl(h, 29) ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ull;
-        return h ^ (h >> 31);
-    }
-};
+using onednn::dataType;
+using onednn::KeyHash;
+using Key = onednn::PlainKey<28>; // two operands, the result, and how they are combined
 
 void describe(Key& key, std::size_t at, const Matrix& m)
 {

@@ -32,13 +32,16 @@ inline dnnl::memory::data_type dataType(DType type)
 }
 
 /// What a primitive was made for, as plain words.
-struct Key {
-    std::array<std::int64_t, 12> words{};
-    friend bool operator==(const Key&, const Key&) = default;
+template <std::size_t N>
+struct PlainKey {
+    std::array<std::int64_t, N> words{};
+    friend bool operator==(const PlainKey&, const PlainKey&) = default;
 };
+using Key = PlainKey<12>;
 
 struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept
+    template <std::size_t N>
+    std::size_t operator()(const PlainKey<N>& key) const noexcept
     {
         std::uint64_t h = 0;
         for (const auto word : key.words)
