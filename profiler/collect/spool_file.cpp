@@ -132,9 +132,15 @@ bool SpoolFile::append(RecordKind kind, const void* structure, std::size_t struc
     if (m_file < 0 || m_error != 0 || tailBytes > kLongestTail) return false;
     const std::size_t payload = structureBytes + padded(tailBytes);
     if (payload > kLargestRecordBytes) return false;
-    const bool kept = m_segmentBytes != 0 && isKept(kind);
+    bool kept = m_segmentBytes != 0 && isKept(kind);
+    const std::size_t bytes = sizeof(RecordHeader) + payload;
+    // Where definitions have filled their half, what is said about the recording goes among the youngest events.
+    if (kept && kind > RecordKind::Kernel && m_keptSlots >= m_slotLimit / 2 &&
+        m_kept.capacity - m_kept.filled < bytes) {
+        kept = false;
+    }
     Part& part = kept ? m_kept : m_events;
-    if (!makeRoom(part, kept, sizeof(RecordHeader) + payload)) return false;
+    if (!makeRoom(part, kept, bytes)) return false;
 
     std::byte* to = part.bytes.get() + part.filled;
     RecordHeader header{0, static_cast<std::uint16_t>(kind), static_cast<std::uint16_t>(payload)};
@@ -146,12 +152,12 @@ bool SpoolFile::append(RecordKind kind, const void* structure, std::size_t struc
     }
     header.check = crc32c(part.seed, to + sizeof header.check, sizeof header - sizeof header.check + payload);
     std::memcpy(to, &header.check, sizeof header.check);
-    part.filled += sizeof header + payload;
+    part.filled += bytes;
     ++m_records;
-    m_bytes += sizeof header + payload;
+    m_bytes += bytes;
     if (m_segmentBytes != 0) {
         ++m_slots[part.slot].records;
-        m_slots[part.slot].bytes += sizeof header + payload;
+        m_slots[part.slot].bytes += bytes;
     }
     return true;
 }

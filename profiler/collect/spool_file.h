@@ -15,7 +15,8 @@ namespace fourwalls::collect {
 /// Smallest size that a ring can be limited to [bytes].
 inline constexpr std::uint64_t kSmallestRingBytes = 4 << 20;
 
-/// True for records that a ring never overwrites: definitions and what is said about the recording as a whole.
+/// True for records that a ring never overwrites: definitions and what is said about the recording as a whole (the
+/// latter as long as there is room for more of them).
 constexpr bool isKept(RecordKind kind)
 {
     return static_cast<std::uint16_t>(kind) < static_cast<std::uint16_t>(RecordKind::Kernel) ||

@@ -7,7 +7,8 @@
 //   FileHeader (512 bytes), then
 //   stream file (segmentBytes == 0): records, one after the other, until the end or the cut;
 //   ring file (segmentBytes > 0): segments of exactly segmentBytes, each a SegmentHeader and records. Event segments
-//   are overwritten, oldest first; kept segments (definitions, messages, losses, costs, the end) never are.
+//   are overwritten, oldest first; kept segments (definitions, messages, losses, the end) never are. Once definitions
+//   have filled half of the file, messages, losses and the end stand among the events.
 //   A record is a RecordHeader, a structure of its kind (named like the kind, below) and what the structure announces:
 //   text or bytes. `bytes` counts everything after the header and is a multiple of 8; padding is zero. What follows a
 //   structure is found from the record's end (it occupies its length, rounded up to 8): structures may grow.
@@ -199,10 +200,10 @@ enum class MessageCode : std::uint32_t {
     Exited = 11,
     TimesSuspicious = 12, ///< zero or inverted times: value: how many so far
     ClockSet = 13,        ///< CLOCK_REALTIME jumped; value: by how much [ns]
-    WindowMissed = 14,    ///< FOURWALLS_STEPS was set and no step mark was seen
+    WindowMissed = 14,    ///< capture was never switched on
     RingWrapped = 15,     ///< value: time before which events may have been overwritten
     DiskFull = 16,        ///< value: errno
-    BadSetting = 17,      ///< an environment variable could not be understood
+    BadSetting = 17,      ///< an environment variable could not be understood, or has no effect
     Versions = 18,        ///< text: driver, CUPTI, NCCL versions
     NcclPlugin = 19,      ///< value: version of the plugin interface in use
     Setting = 20,         ///< text: NAME=value of one of the collector's own variables that is in force

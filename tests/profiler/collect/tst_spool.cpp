@@ -211,9 +211,17 @@ private slots:
             if (!file.add(RecordKind::String, String{kept + 1, 60'000}, text.data(), text.size())) break;
         }
         QVERIFY(kept > 10 && kept < 60);
-        QVERIFY(file.add(RecordKind::Kernel, kernel(1))); // events still find room
+        int more = 0; // to the last byte
+        while (more < 60'000 && file.add(RecordKind::Thread, Thread{1, 0})) ++more;
+        QVERIFY(!file.add(RecordKind::Thread, Thread{1, 0}));
+        // Events still find room, and what is said about the recording.
+        QVERIFY(file.add(RecordKind::Kernel, kernel(1)));
+        QVERIFY(file.add(RecordKind::Loss, Loss{1, 1, 0, static_cast<std::uint32_t>(LossKind::StringsFull), 0}));
+        QVERIFY(file.add(RecordKind::End, End{1, file.records(), 1, 0}));
         QCOMPARE(file.flush(), 0);
         const Contents contents = contentsOf(name);
+        QVERIFY(contents.state.ended);
+        QCOMPARE(contents.state.records, file.records());
         QCOMPARE(contents.strings.size(), std::size_t{kept});
         QCOMPARE(contents.kernels.size(), std::size_t{1});
     }
