@@ -21,6 +21,37 @@ bool isEssential(RecordKind kind)
 
 } // namespace
 
+QueuedEvent measured(RecordKind kind, std::size_t structureBytes, const EventText* texts, std::size_t textCount,
+                     std::size_t tailBytes)
+{
+    QueuedEvent event{};
+    event.kind = static_cast<std::uint16_t>(kind);
+    event.structureBytes = static_cast<std::uint16_t>(structureBytes);
+    event.textCount = static_cast<std::uint16_t>(std::min(textCount, kMostTexts));
+    event.tailBytes = static_cast<std::uint16_t>(std::min<std::size_t>(tailBytes, kLongestTail));
+    std::size_t bytes = structureBytes + event.tailBytes;
+    for (std::size_t i = 0; i < event.textCount; ++i) {
+        event.fields[i] = static_cast<std::uint16_t>(texts[i].field);
+        event.lengths[i] =
+            static_cast<std::uint16_t>(texts[i].text == nullptr ? 0 : strnlen(texts[i].text, kLongestText));
+        bytes += event.lengths[i] + 1U;
+    }
+    event.bytes = static_cast<std::uint32_t>(bytes);
+    return event;
+}
+
+void copyBody(const QueuedEvent& event, const void* structure, const EventText* texts, const void* tail, std::byte* to)
+{
+    std::memcpy(to, structure, event.structureBytes);
+    to += event.structureBytes;
+    for (std::size_t i = 0; i < event.textCount; ++i) {
+        if (event.lengths[i] > 0) std::memcpy(to, texts[i].text, event.lengths[i]);
+        to[event.lengths[i]] = std::byte{0};
+        to += event.lengths[i] + 1U;
+    }
+    if (event.tailBytes > 0) std::memcpy(to, tail, event.tailBytes);
+}
+
 EventQueue::~EventQueue()
 {
     for (Shard& shard : m_shards) {
@@ -69,19 +100,8 @@ EventChunk* EventQueue::newChunk(bool beyondLimit)
 bool EventQueue::push(RecordKind kind, const void* structure, std::size_t structureBytes, const EventText* texts,
                       std::size_t textCount, const void* tail, std::size_t tailBytes)
 {
-    QueuedEvent event{};
-    event.kind = static_cast<std::uint16_t>(kind);
-    event.structureBytes = static_cast<std::uint16_t>(structureBytes);
-    event.textCount = static_cast<std::uint16_t>(std::min(textCount, kMostTexts));
-    event.tailBytes = static_cast<std::uint16_t>(std::min<std::size_t>(tailBytes, kLongestTail));
-    std::size_t bytes = sizeof event + structureBytes + event.tailBytes;
-    for (std::size_t i = 0; i < event.textCount; ++i) {
-        event.fields[i] = static_cast<std::uint16_t>(texts[i].field);
-        event.lengths[i] =
-            static_cast<std::uint16_t>(texts[i].text == nullptr ? 0 : strnlen(texts[i].text, kLongestText));
-        bytes += event.lengths[i] + 1U;
-    }
-    bytes = (bytes + 7) & ~std::size_t{7};
+    QueuedEvent event = measured(kind, structureBytes, texts, textCount, tailBytes);
+    const std::size_t bytes = (sizeof event + event.bytes + 7) & ~std::size_t{7};
     event.bytes = static_cast<std::uint32_t>(bytes);
 
     Shard& shard = m_shards[threadId() % kShards];
@@ -95,17 +115,9 @@ bool EventQueue::push(RecordKind kind, const void* structure, std::size_t struct
         (shard.last == nullptr ? shard.first : shard.last->next) = chunk;
         shard.last = chunk;
     }
-    std::byte* to = shard.last->bytes + shard.last->filled;
+    std::byte* const to = shard.last->bytes + shard.last->filled;
     std::memcpy(to, &event, sizeof event);
-    to += sizeof event;
-    std::memcpy(to, structure, structureBytes);
-    to += structureBytes;
-    for (std::size_t i = 0; i < event.textCount; ++i) {
-        if (event.lengths[i] > 0) std::memcpy(to, texts[i].text, event.lengths[i]);
-        to[event.lengths[i]] = std::byte{0};
-        to += event.lengths[i] + 1U;
-    }
-    if (event.tailBytes > 0) std::memcpy(to, tail, event.tailBytes);
+    copyBody(event, structure, texts, tail, to + sizeof event);
     shard.last->filled += bytes;
     return true;
 }

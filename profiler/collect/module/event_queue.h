@@ -36,6 +36,12 @@ struct QueuedEvent {
 };
 static_assert(sizeof(QueuedEvent) == 32);
 
+/// The head of an event with the lengths of what follows it; `bytes` is that of structure, texts and tail alone.
+QueuedEvent measured(RecordKind kind, std::size_t structureBytes, const EventText* texts, std::size_t textCount,
+                     std::size_t tailBytes);
+/// Writes structure, texts and tail to `to`, as measured() found their lengths.
+void copyBody(const QueuedEvent& event, const void* structure, const EventText* texts, const void* tail, std::byte* to);
+
 struct EventChunk {
     static constexpr std::size_t kBytes = (128 << 10) - 24;
     EventChunk* next = nullptr;
