@@ -57,12 +57,13 @@ void onExit()
     if (Recorder* const recorder = Recorder::current()) recorder->stop(EndReason::Exit, MessageCode::Exited, 0);
 }
 
-/// Installs the handler where the signal still has its default meaning.
+/// Installs the handler where the signal still has its default meaning. False: it has another.
 bool handle(int number)
 {
     struct sigaction now {};
-    if (sigaction(number, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
-        return false;
+    if (sigaction(number, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return false;
+    if (now.sa_handler == onSignal) return true; // of the recorded process that forked this one
+    if (now.sa_handler != SIG_DFL) return false;
     struct sigaction ours {};
     ours.sa_handler = onSignal;
     ours.sa_flags = SA_RESTART;
@@ -72,7 +73,7 @@ bool handle(int number)
 
 } // namespace
 
-void installProcessEvents(const Settings& settings)
+bool installProcessEvents(const Settings& settings)
 {
     if (!g_installed.exchange(true)) {
         void* memory = mmap(nullptr, sizeof(Family), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -86,7 +87,7 @@ void installProcessEvents(const Settings& settings)
     }
     g_endingSignals.store(0);
     for (const int number : kEnding) handle(number);
-    if (settings.signal != 0) handle(settings.signal);
+    return settings.signal == 0 || handle(settings.signal);
 }
 
 void resendSignal(int number)

@@ -38,6 +38,13 @@ bool isOurs(const char* path, const FileHeader& own)
            header.bootHash == own.bootHash && header.processStart == own.processStart;
 }
 
+/// Why a recording cannot begin, on standard error: there is no file that could say it. False, for its callers.
+bool sayNothingIsRecorded(const char* missing)
+{
+    std::fprintf(stderr, "fourwalls: [%d] nothing is recorded: the system gives no %s\n", getpid(), missing);
+    return false;
+}
+
 } // namespace
 
 Recorder::Recorder() = default;
@@ -55,22 +62,33 @@ Recorder* Recorder::start(EntryPoint entry)
     }
     // A worker that was forked off (to load data, say) is no part of the recording because it has NVTX in it.
     if (g_failed.load() || (entry == kEntryNvtx && g_forked.load())) return nullptr;
-    const Locked lock(g_startMutex); // others wait: their events belong to the recording that is being begun
-    if (Recorder* const running = current()) return running;
-    if (g_failed.load()) return nullptr;
+    Recorder* recorder = nullptr;
+    {
+        const Locked lock(g_startMutex); // others wait: their events belong to the recording that is being begun
+        recorder = current();
+        if (recorder == nullptr && !g_failed.load()) recorder = create(entry);
+    }
+    if (recorder != nullptr) recorder->noteEntry(entry); // it calls CUPTI: without the lock
+    return recorder;
+}
+
+Recorder* Recorder::create(EntryPoint entry)
+{
     // Never freed: callbacks and CUPTI may come back to it until the process is gone.
     void* memory = std::calloc(1, sizeof(Recorder) + 64);
-    if (memory == nullptr) return nullptr;
-    auto address = (reinterpret_cast<std::uintptr_t>(memory) + 63) & ~std::uintptr_t{63};
-    auto* recorder = new (reinterpret_cast<void*>(address)) Recorder();
-    if (recorder->begin(entry)) return recorder;
+    if (memory != nullptr) {
+        auto address = (reinterpret_cast<std::uintptr_t>(memory) + 63) & ~std::uintptr_t{63};
+        auto* recorder = new (reinterpret_cast<void*>(address)) Recorder();
+        if (recorder->begin(entry)) return recorder;
+    } else {
+        sayNothingIsRecorded("memory");
+    }
     g_failed.store(true);
     return nullptr;
 }
 
 void Recorder::noteEntry(EntryPoint entry)
 {
-    m_entries.fetch_or(entry);
     if (entry == kEntryCuda || entry == kEntryApi) {
         m_cudaSeen.store(true);
         if (!m_stopping.load()) m_cupti.begin(m_settings);
@@ -106,8 +124,10 @@ bool Recorder::begin(EntryPoint entry)
     describeProcess(&header);
     header.entryPoints = entry;
     m_queue.limit(m_settings.queueBytes / 4);
-    if (!m_writerAlarm.open() || !m_samplerAlarm.open()) return false;
-    if (!m_pool.reserve(m_settings.queueBytes / 4 * 3, m_settings.parts.cuda ? 3 : 0)) return false;
+    if (!m_writerAlarm.open() || !m_samplerAlarm.open()) return sayNothingIsRecorded("file descriptors");
+    if (!m_pool.reserve(m_settings.queueBytes / 4 * 3, m_settings.parts.cuda ? 3 : 0)) {
+        return sayNothingIsRecorded("memory for buffers");
+    }
     if (!createFile(&header)) return false;
     pinModule();
     m_capturing.store(m_settings.capture == Capture::Always);
@@ -116,16 +136,18 @@ bool Recorder::begin(EntryPoint entry)
     if (m_settings.problem[0] != '\0') message(MessageCode::BadSetting, Severity::Warning, 0, m_settings.problem);
     push(RecordKind::Window,
          Window{realtime(), capturing() ? 1U : 0U, static_cast<std::uint32_t>(WindowReason::Always)});
-    installProcessEvents(m_settings);
-    if (!startThread(&m_writer, writerBody, this, "fw_writer")) return false;
+    if (!installProcessEvents(m_settings)) {
+        message(MessageCode::BadSetting, Severity::Warning, m_settings.signal,
+                "the program handles the signal of FOURWALLS_SIGNAL itself: it does not switch the recording");
+    }
+    if (!startThread(&m_writer, writerBody, this, "fw_writer")) return sayNothingIsRecorded("threads");
     if (!startThread(&m_sampler, samplerBody, this, "fw_sampler")) {
         m_writerEnds.store(true);
         m_writerAlarm.wake();
         joinThread(m_writer);
-        return false;
+        return sayNothingIsRecorded("threads");
     }
     g_current.store(this, std::memory_order_release);
-    noteEntry(entry);
     return true;
 }
 
@@ -181,7 +203,7 @@ void Recorder::stepBegan(std::int64_t number, StepSource source, const char* nam
     }
     const bool steps = m_settings.capture == Capture::Steps;
     const bool inside = number >= m_settings.firstStep && number <= m_settings.lastStep;
-    if (steps && inside) capture(true, WindowReason::Steps);
+    if (steps) capture(inside, WindowReason::Steps); // before the mark, whose time tells whether it is in the window
     StepMark mark{};
     mark.time = realtime();
     mark.step = number;
@@ -189,7 +211,22 @@ void Recorder::stepBegan(std::int64_t number, StepSource source, const char* nam
     mark.thread = threadId();
     const EventText text{name, offsetof(StepMark, name)};
     push(RecordKind::StepMark, mark, &text, 1);
-    if (steps && !inside) capture(false, WindowReason::Steps);
+}
+
+const char* Recorder::whyNoWindow() const
+{
+    switch (m_settings.capture) {
+    case Capture::ProfilerApi:
+        return "FOURWALLS_CAPTURE=profiler is set, but no cudaProfilerStart was seen: nothing was recorded";
+    case Capture::Signal:
+        return "FOURWALLS_CAPTURE=signal is set, but no signal reached the recording: nothing was recorded";
+    case Capture::Steps:
+        if (m_stepSeen.load()) return "none of the steps of FOURWALLS_STEPS was reached: nothing was recorded";
+        return "FOURWALLS_STEPS is set, but no step mark was seen: nothing was recorded; name the program's NVTX range "
+               "with FOURWALLS_STEP_MARK";
+    case Capture::Always: break;
+    }
+    return "the recording was never switched on";
 }
 
 void Recorder::sayHowItEnded(EndReason reason)
@@ -199,12 +236,7 @@ void Recorder::sayHowItEnded(EndReason reason)
             MessageCode::DriverMissing, Severity::Info, 0,
             "CUDA was not initialised in this process, or without CUDA_INJECTION64_PATH: nothing of a GPU is recorded");
     }
-    if (m_settings.capture == Capture::Steps && !m_everCaptured.load()) {
-        message(MessageCode::WindowMissed, Severity::Warning, 0,
-                m_stepSeen.load() ? "none of the steps of FOURWALLS_STEPS was reached: nothing was recorded"
-                                  : "FOURWALLS_STEPS is set, but no step mark was seen: nothing was recorded; name the "
-                                    "program's NVTX range with FOURWALLS_STEP_MARK");
-    }
+    if (!m_everCaptured.load()) message(MessageCode::WindowMissed, Severity::Warning, 0, whyNoWindow());
     if (reason == EndReason::Exit) message(MessageCode::Exited, Severity::Info, 0, "the program ended");
 }
 

@@ -64,6 +64,7 @@ public:
 
 private:
     Recorder();
+    static Recorder* create(EntryPoint entry);
     bool begin(EntryPoint entry);
     bool createFile(FileHeader* header);
     static void* writerBody(void* recorder);
@@ -79,6 +80,7 @@ private:
     void noteEntry(EntryPoint entry);
     void describeDevices();
     void sayHowItEnded(EndReason reason);
+    const char* whyNoWindow() const;
 
     Settings m_settings;
     char m_path[1024] = "";
@@ -110,7 +112,6 @@ private:
     std::atomic<bool> m_stopped{false};
     std::atomic<bool> m_cudaSeen{false};
     std::atomic<bool> m_everCaptured{false};
-    std::atomic<std::uint32_t> m_entries{0};
 
     // Of the sampler alone.
     std::int64_t m_clockOffset = 0;
@@ -131,8 +132,9 @@ private:
     DefinitionWriter m_definitions;
 };
 
-/// Hooks for fork, exit and signals; installed once per process. process_events.cpp.
-void installProcessEvents(const Settings& settings);
+/// Hooks for fork, exit and signals; installed once per process. False: the program handles the signal of the settings
+/// itself. process_events.cpp.
+bool installProcessEvents(const Settings& settings);
 /// The signals that end the process get their former meaning back, and the given one is sent again.
 void resendSignal(int number);
 /// Children forked since the start: how many, and the pid of one of them.

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that is recorded: it loads the stand-in for CUPTI as a CUDA program would have it, then the module as the
 // CUDA driver, NVTX or NCCL would, and does what its first argument says. tst_collector runs it.
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -208,6 +215,43 @@ void nvtxThreads()
     for (std::thread& thread : threads) thread.join();
 }
 
+/// One thread begins the recording and is held at the file's name, which is taken by a pipe; then CUDA comes in on
+/// another, and only when that one waits, too, the first goes on.
+void together()
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    const std::string pipe =
+        std::string(std::getenv("FOURWALLS_SPOOL_DIR")) + "/" + host + "-" + std::to_string(getpid()) + ".fwspool";
+    if (mkfifo(pipe.c_str(), 0600) != 0) _exit(9);
+    std::thread first([] {
+        const auto* plugin = static_cast<const nccl::PluginV5*>(dlsym(g_module, "ncclProfiler_v5"));
+        void* communicator = nullptr;
+        int activation = 0;
+        plugin->init(&communicator, 0xabcdef, &activation, "dp", 2, 16, 3, nullptr);
+    });
+    int held = -1;
+    while ((held = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) std::this_thread::yield();
+    std::atomic<int> waiting{0};
+    std::thread second([&waiting] {
+        auto* const initialise = find<int()>(g_module, "InitializeInjection");
+        waiting.store(gettid());
+        initialise();
+        launch(10);
+    });
+    const auto sleeps = [](int thread) { // "TID (name) S ..."
+        std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const std::size_t name = text.rfind(") ");
+        return name != std::string::npos && text[name + 2] == 'S';
+    };
+    while (waiting.load() == 0 || !sleeps(waiting.load())) std::this_thread::yield();
+    unlink(pipe.c_str());
+    close(held);
+    first.join();
+    second.join();
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -224,6 +268,12 @@ int main(int argc, char** argv)
     if (what == "nccl") return nccl5(), 0;
     if (what == "nccl4") return nccl4(), 0;
     if (what == "idle") return 0; // loaded, and nothing that starts a recording
+    if (what == "together") return together(), 0;
+    if (what == "own-signal") signal(SIGUSR2, [](int) {});
+    if (what == "no-descriptors") {
+        const rlimit none{3, 3}; // standard input, output and error are open already
+        setrlimit(RLIMIT_NOFILE, &none);
+    }
     initialiseCuda();
     if (what == "launch") {
         launch(argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 1000);

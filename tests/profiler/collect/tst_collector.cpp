@@ -5,11 +5,10 @@
 #include <QtTest>
 
 #include "profiler/collect/collector_environment.h"
-#include "profiler/collect/spool_reader.h"
 #include "profiler/collect/step_mark.h"
+#include "tests/profiler/collect/whole_spool.h"
 
 #include <filesystem>
-#include <map>
 #include <signal.h>
 #include <string>
 #include <vector>
@@ -31,65 +30,6 @@ std::string toolkitLibrary(const std::string& name)
         if (std::filesystem::exists(folder + name)) return folder + name;
     }
     return {};
-}
-
-/// Everything of one spool, by kind; texts resolved by id.
-struct Spool {
-    FileHeader header{};
-    std::map<RecordKind, std::vector<std::vector<std::byte>>> records;
-    std::map<std::uint32_t, std::string> strings;
-    std::vector<std::pair<MessageCode, std::string>> messages;
-    SpoolState state;
-
-    template <class T>
-    std::vector<T> all(RecordKind kind) const
-    {
-        std::vector<T> result;
-        const auto found = records.find(kind);
-        if (found == records.end()) return result;
-        for (const auto& bytes : found->second) result.push_back(SpoolRecord{kind, bytes}.as<T>());
-        return result;
-    }
-    std::size_t count(RecordKind kind) const { return records.count(kind) == 0 ? 0 : records.at(kind).size(); }
-    std::string text(std::uint32_t id) const { return strings.count(id) == 0 ? "" : strings.at(id); }
-    std::string message(MessageCode code) const
-    {
-        for (const auto& [known, words] : messages) {
-            if (known == code) return words;
-        }
-        return {};
-    }
-    std::uint64_t lost(LossKind kind) const
-    {
-        std::uint64_t total = 0;
-        for (const Loss& loss : all<Loss>(RecordKind::Loss))
-            total += loss.kind == static_cast<std::uint32_t>(kind) ? loss.count : 0;
-        return total;
-    }
-};
-
-Spool readSpool(const std::string& path)
-{
-    Spool result;
-    auto reader = SpoolReader::open(path);
-    if (!reader.ok()) qFatal("%s", reader.error().message().c_str());
-    result.header = reader->header();
-    for (;;) {
-        auto record = reader->next();
-        if (!record.ok() || !*record) break;
-        const SpoolRecord& found = **record;
-        result.records[found.kind].emplace_back(found.bytes.begin(), found.bytes.end());
-        if (found.kind == RecordKind::String) {
-            const auto string = found.as<String>();
-            result.strings[string.id] = std::string(found.text(string.length));
-        } else if (found.kind == RecordKind::Message) {
-            const auto message = found.as<Message>();
-            result.messages.emplace_back(static_cast<MessageCode>(message.code),
-                                         std::string(found.text(message.length)));
-        }
-    }
-    result.state = reader->state();
-    return result;
 }
 
 } // namespace
@@ -288,12 +228,15 @@ private slots:
     {
         const Spool spool = record({"steps"}, {{kEnvSteps, "10-13"}});
         const auto kernels = spool.all<Kernel>(RecordKind::Kernel);
-        std::vector<std::int64_t> steps;
-        for (const StepMark& mark : spool.all<StepMark>(RecordKind::StepMark)) steps.push_back(mark.step);
-        QCOMPARE(steps.size(), std::size_t{20});
+        const auto marks = spool.all<StepMark>(RecordKind::StepMark);
+        QCOMPARE(marks.size(), std::size_t{20});
         const auto windows = spool.all<Window>(RecordKind::Window);
         QCOMPARE(windows.size(), std::size_t{3}); // off at the start, on, off
         QVERIFY(windows[0].on == 0 && windows[1].on == 1 && windows[2].on == 0);
+        for (const StepMark& mark : marks) {
+            const bool inWindow = mark.time >= windows[1].time && mark.time < windows[2].time;
+            QCOMPARE(inWindow, mark.step >= 10 && mark.step <= 13);
+        }
         QCOMPARE(kernels.front().correlation, 101U); // the first launch of step 10
         std::size_t inside = 0;
         for (const Kernel& kernel : kernels)
@@ -309,6 +252,39 @@ private slots:
         const Spool spool = record({"profiler-api"}, {{kEnvCapture, "profiler"}});
         QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{20});
         QCOMPARE(spool.count(RecordKind::Window), std::size_t{3});
+        QVERIFY(spool.message(MessageCode::WindowMissed).empty());
+        const Spool missed = record({"launch", "10"}, {{kEnvCapture, "profiler"}});
+        QCOMPARE(missed.count(RecordKind::Kernel), std::size_t{0});
+        QVERIFY(missed.message(MessageCode::WindowMissed).find("no cudaProfilerStart was seen") != std::string::npos);
+    }
+
+    void signalOfTheProgramItself()
+    {
+        const Spool missed = record({"launch", "10"}, {{kEnvCapture, "signal"}});
+        QVERIFY(missed.message(MessageCode::WindowMissed).find("no signal") != std::string::npos);
+        QVERIFY(missed.message(MessageCode::BadSetting).empty());
+        const Spool own = record({"own-signal"}, {{kEnvCapture, "signal"}});
+        QVERIFY(own.message(MessageCode::BadSetting).find("handles the signal") != std::string::npos);
+        QVERIFY(!own.message(MessageCode::WindowMissed).empty());
+    }
+
+    /// CUDA comes in while another thread begins the recording: it waits for it and is part of it.
+    void cudaWhileAnotherThreadBegins()
+    {
+        const Spool spool = record({"together"});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::NcclCommunicator), std::size_t{1});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+        QVERIFY(spool.message(MessageCode::DriverMissing).empty());
+    }
+
+    void whatTheSystemRefusesIsSaid()
+    {
+        begin({"no-descriptors"});
+        end();
+        QVERIFY(spools().empty());
+        const QByteArray said = m_process.readAll();
+        QVERIFY2(said.contains("nothing is recorded: the system gives no file descriptors"), said.constData());
     }
 
     void windowBySignal()
