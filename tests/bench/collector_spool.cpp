@@ -98,14 +98,18 @@ int main(int argc, char** argv)
         auto record = reader->next();
         if (!record.ok() || !*record) break;
         kernels += (*record)->kind == RecordKind::Kernel ? 1 : 0;
-        if ((*record)->kind == RecordKind::Loss) lost += (*record)->as<Loss>().count;
+        if ((*record)->kind == RecordKind::Loss) {
+            const auto loss = (*record)->as<Loss>();
+            const bool ofBuffers = loss.kind == static_cast<std::uint32_t>(LossKind::BufferRefused);
+            lost += ofBuffers ? 0 : loss.count;
+        }
         if ((*record)->kind == RecordKind::OwnCost) cost = (*record)->as<OwnCost>();
     }
     const double reading = std::chrono::duration<double>(Clock::now() - readBegin).count();
     const auto records = static_cast<double>(reader->state().records);
     std::printf("launches      %10llu  in %.1f s: %.0f/s\n", static_cast<unsigned long long>(launched), took,
                 static_cast<double>(launched) / took);
-    std::printf("in the spool  %10llu  lost %llu (target: all of 300000/s, none lost)\n",
+    std::printf("in the spool  %10llu  records lost %llu, three a launch (target: all of 300000/s, none lost)\n",
                 static_cast<unsigned long long>(kernels), static_cast<unsigned long long>(lost));
     std::printf("records       %10.0f  %.1f MB, %.0f MB/s\n", records, static_cast<double>(reader->fileBytes()) / 1e6,
                 static_cast<double>(reader->fileBytes()) / 1e6 / took);
