@@ -213,7 +213,7 @@ QList<QAction*> MainWindow::allActions() const
 void MainWindow::chooseFile()
 {
     auto* dialog = new QFileDialog(this, tr("Open a trace"), m_settings.lastFolder(),
-                                   tr("Traces and profiles (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;"
+                                   tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;"
                                       "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);

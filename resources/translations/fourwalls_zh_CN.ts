@@ -1827,8 +1827,8 @@ a message between two, or more members than can be drawn.</source>
         <translation>将导入的跟踪保存在源文件旁</translation>
     </message>
     <message>
-        <source>Traces and profiles (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation>跟踪与性能剖析文件 (*.fourwalls *.json *.json.gz *.gz *.pickle *.pkl *.sqlite *.db);;Fourwalls 跟踪 (*.fourwalls);;所有文件 (*)</translation>
+        <source>Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation>跟踪与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls 跟踪 (*.fourwalls);;所有文件 (*)</translation>
     </message>
     <message>
         <source>Importing %1</source>

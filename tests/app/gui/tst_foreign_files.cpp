@@ -7,12 +7,14 @@
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
 #include "model/store/trace_file.h"
+#include "tests/model/import/spool_sample.h"
 
 #include <QDateTime>
 #include <QDir>
 #include <QDirIterator>
 #include <QDragEnterEvent>
 #include <QFile>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMimeData>
@@ -203,6 +205,36 @@ private slots:
         const TraceInfo& info = window.currentDocument()->session()->info();
         QCOMPARE(info.header.ranks.size(), std::size_t{2});
         QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) { return record.name == "collectives_matched" && record.count == 13; }));
+    }
+
+    /// What the collector wrote is offered by the dialog and opens when it is dropped; it is a recording.
+    void aSpoolOpens()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        const QString source = in(QStringLiteral("node0-100-rank0.fwspool"));
+        {
+            importers::test::SpoolSample spool(source.toStdString(), 0, 1);
+            spool.launch("gemm", 10, 20, 30);
+        }
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        for (QAction* action : window.allActions())
+            if (action->objectName() == QLatin1String("file.open")) action->trigger();
+        auto* dialog = window.findChild<QFileDialog*>();
+        QVERIFY(dialog && dialog->nameFilters().constFirst().contains(QStringLiteral("*.fwspool")));
+        dialog->reject();
+        QMimeData mime;
+        mime.setUrls({QUrl::fromLocalFile(source)});
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &enter);
+        QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &drop);
+        QVERIFY(drop.isAccepted());
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument() && window.currentDocument()->isOpen(), 60'000);
+        const TraceInfo& info = window.currentDocument()->session()->info();
+        QCOMPARE(info.header.source, TraceSource::Recorded);
+        QCOMPARE(info.header.producer, std::string("Fourwalls collector 0.1.0 in python3"));
+        QVERIFY(info.counts.slices >= 2);
     }
 
     /// A cancelled import leaves nothing open and nothing half-written.
