@@ -10,6 +10,7 @@
 #include "app/gui/record_dialog.h"
 #include "app/gui/trace_document.h"
 #include "tests/views/fail_on_warning.h"
+#include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
 #include "views/view_registry.h"
 #include "views/whatif/knob_row.h"
@@ -148,6 +149,8 @@ private:
     /// Lets everything under way in the trace that is shown come to its end. Returns what never does, or nothing.
     QString rest()
     {
+        // One of the questions that are asked has no end; who waits stops it first.
+        for (views::QueryPanel* panel : m_window->findChildren<views::QueryPanel*>()) emit panel->stopRequested();
         constexpr int kNever = 120'000; // [ms]; a search of plans under the sanitizers takes its time
         const auto settled = [this] {
             const TraceDocument* document = m_window->currentDocument();
