@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batches of a recording as records.
+#include "model/base/sorted_rows.h"
 #include "model/store/definitions.h"
 #include "model/store/record_batch.h"
 #include "model/store/record_source.h"
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+#include <optional>
 
 namespace fourwalls::store {
 namespace {
+
+/// An event with its place in the recording.
+struct NumberedEvent {
+    AllocationEvent event;
+    std::int64_t number = 0;
+    friend bool operator<(const NumberedEvent& a, const NumberedEvent& b)
+    {
+        return a.event.buffer != b.event.buffer ? a.event.buffer < b.event.buffer : a.number < b.number;
+    }
+};
 
 class BatchSource final : public RecordSource {
 public:
@@ -57,32 +68,48 @@ public:
         });
     }
 
-    Status allocations(std::int32_t rank, std::vector<AllocationRow>& rows) override
+    Status allocations(std::int32_t rank, ChunkStore& chunks,
+                       const std::function<void(const AllocationRow&)>& visit) override
     {
-        std::vector<AllocationEvent> events;
-        FOURWALLS_TRY(all(BatchKind::Allocations, rank, events));
         // A free may have been recorded before its allocation (another thread's queue), so matching goes by id.
-        std::unordered_map<std::int64_t, std::size_t> byBuffer;
-        for (const AllocationEvent& event : events) {
-            if (event.free) continue;
-            if (!byBuffer.emplace(event.buffer, rows.size()).second) {
-                ++m_skipped.repeatedBuffers;
+        SortedRows<NumberedEvent> sorted(chunks);
+        std::vector<AllocationEvent> events;
+        FOURWALLS_TRY(forEachBatch(BatchKind::Allocations, rank, [&](std::string_view bytes) {
+            events.clear();
+            decodeAll(bytes, events);
+            for (const AllocationEvent& event : events) sorted.add({event, static_cast<std::int64_t>(sorted.size())});
+            return true;
+        }));
+        SortedRows<NumberedEvent>::Cursor cursor(sorted);
+        while (const NumberedEvent* first = cursor.get()) {
+            const std::int64_t buffer = first->event.buffer;
+            std::optional<AllocationRow> life;
+            std::optional<std::int64_t> end;
+            std::int64_t frees = 0; // at times that can be
+            for (; cursor.get() && cursor.get()->event.buffer == buffer; cursor.next()) {
+                const AllocationEvent& event = cursor.get()->event;
+                if (event.free) {
+                    if (validTime(event.at)) {
+                        end = event.at;
+                        ++frees;
+                    } else {
+                        ++m_skipped.frees;
+                    }
+                } else if (life) {
+                    ++m_skipped.repeatedBuffers;
+                } else {
+                    life = AllocationRow{event.at, kAbsent, event.bytes, event.address, event.buffer, event.op,
+                                         event.microbatch, event.category};
+                }
+            }
+            if (!life) {
+                m_skipped.frees += frees;
                 continue;
             }
-            rows.push_back({event.at, kAbsent, event.bytes, event.address, event.buffer, event.op, event.microbatch,
-                            event.category});
+            if (end) life->duration = std::max<std::int64_t>(0, wrappingSub(*end, life->start));
+            visit(*life);
         }
-        for (const AllocationEvent& event : events) {
-            if (!event.free) continue;
-            const auto found = byBuffer.find(event.buffer);
-            if (found == byBuffer.end() || !validTime(event.at)) {
-                ++m_skipped.frees;
-                continue;
-            }
-            AllocationRow& row = rows[found->second];
-            row.duration = std::max<std::int64_t>(0, wrappingSub(event.at, row.start));
-        }
-        return {};
+        return chunks.status();
     }
 
     Status counters(std::int32_t counter, std::vector<CounterRow>& rows) override
@@ -93,7 +120,16 @@ public:
     {
         return all(BatchKind::Collectives, track, rows);
     }
-    Status flows(std::vector<FlowRow>& rows) override { return all(BatchKind::Flows, 0, rows); }
+    Status flows(const std::function<void(const FlowRow&)>& visit) override
+    {
+        std::vector<FlowRow> rows;
+        return forEachBatch(BatchKind::Flows, 0, [&](std::string_view bytes) {
+            rows.clear();
+            decodeAll(bytes, rows);
+            for (const FlowRow& row : rows) visit(row);
+            return true;
+        });
+    }
     Status events(std::vector<EventRow>& rows) override { return all(BatchKind::Events, 0, rows); }
     Status steps(std::int32_t rank, std::vector<StepRecord>& rows) override
     {

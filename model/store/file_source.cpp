@@ -155,7 +155,8 @@ public:
         return {};
     }
 
-    Status allocations(std::int32_t rank, std::vector<AllocationRow>& rows) override
+    Status allocations(std::int32_t rank, ChunkStore&,
+                       const std::function<void(const AllocationRow&)>& visit) override
     {
         return forAll("SELECT a.start, a.dur, a.bytes, a.address, a.category, a.op, a.mb, a.buffer, r.class FROM "
                       "allocation_run r JOIN allocation a ON a.id>=r.first AND a.id<=r.last AND a.run=r.id WHERE r.rank=" +
@@ -175,7 +176,7 @@ public:
                           const int expected =
                               record.duration == kAbsent ? kUnboundedClass : durationClass(record.duration);
                           if (expected != *runClass) return false;
-                          rows.push_back(record);
+                          visit(record);
                           return true;
                       });
     }
@@ -201,15 +202,15 @@ public:
         return {};
     }
 
-    Status flows(std::vector<FlowRow>& rows) override
+    Status flows(const std::function<void(const FlowRow&)>& visit) override
     {
         return forAll("SELECT kind, from_track, from_at, to_track, to_at FROM flow ORDER BY id", "flow",
                       [&](sqlite::Statement& row) {
                           const auto kind = row.asInteger(0), fromTrack = row.asInteger(1), from = row.asInteger(2),
                                      toTrack = row.asInteger(3), to = row.asInteger(4);
                           if (!kind || !isTrack(fromTrack) || !from || !isTrack(toTrack) || !to) return false;
-                          rows.push_back({*kind, static_cast<std::int32_t>(*fromTrack), *from,
-                                          static_cast<std::int32_t>(*toTrack), *to});
+                          visit({*kind, static_cast<std::int32_t>(*fromTrack), *from,
+                                 static_cast<std::int32_t>(*toTrack), *to});
                           return true;
                       });
     }

@@ -2,10 +2,11 @@
 // What the parts of finishing share: where records come from, where rows go, and what is counted on the way.
 #pragma once
 
-#include "model/store/chunk_store.h"
+#include "model/base/chunk_store.h"
 #include "model/store/finish.h"
 #include "model/store/record_source.h"
 #include "model/store/row_output.h"
+#include "model/store/slice_stream.h"
 #include "model/trace/summary_builder.h"
 #include "model/trace/trace_query.h"
 

@@ -3,8 +3,8 @@
 // one, so it must give the same rows for the same records.
 #pragma once
 
+#include "model/base/chunk_store.h"
 #include "model/base/result.h"
-#include "model/store/chunk_store.h"
 #include "model/store/finish.h"
 #include "model/store/record_source.h"
 #include "model/store/row_output.h"

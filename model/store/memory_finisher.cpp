@@ -2,12 +2,14 @@
 // Lives, curve and peaks.
 #include "model/store/memory_finisher.h"
 
+#include "model/base/paged_array.h"
 #include "model/store/duration_class.h"
-#include "model/trace/memory_curve.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <optional>
 
 namespace fourwalls::store {
 namespace {
@@ -23,45 +25,76 @@ int classOf(const AllocationRow& row)
     return row.duration == kAbsent ? kUnboundedClass : durationClass(row.duration);
 }
 
-std::int64_t binAt(const MemorySample& sample, int level) { return binOf(sample.at.ns, level); }
-
-std::size_t countBins(const std::vector<MemorySample>& curve, int level)
+/// The curve, sample by sample: one per instant at which something changed.
+template <class Events, class Visit>
+void forEachSample(Events& events, Visit&& visit)
 {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < curve.size(); ++i)
-        if (i == 0 || binAt(curve[i], level) != binAt(curve[i - 1], level)) ++count;
-    return count;
-}
-
-std::vector<MemoryBin> binsOf(const std::vector<MemorySample>& curve, int level)
-{
-    std::vector<MemoryBin> bins;
-    for (const MemorySample& sample : curve) {
-        const std::int64_t index = binAt(sample, level);
-        if (bins.empty() || bins.back().index != index) bins.push_back({index, sample, sample});
-        MemoryBin& bin = bins.back();
-        if (sample.total() > bin.peak.total()) bin.peak = sample;
-        bin.last = sample;
+    typename Events::Cursor cursor(events);
+    MemorySample now;
+    while (const MemoryEvent* event = cursor.get()) {
+        now.at = event->at;
+        for (; cursor.get() && cursor.get()->at == now.at; cursor.next())
+            now.bytes[static_cast<std::size_t>(cursor.get()->category)] += cursor.get()->delta;
+        visit(now);
     }
-    return bins;
 }
 
-/// Four bins become one: the child with the largest total, whole, and the last child's end.
-std::vector<MemoryBin> coarser(const std::vector<MemoryBin>& bins)
-{
-    std::vector<MemoryBin> wider;
-    for (const MemoryBin& child : bins) {
-        const std::int64_t index = child.index >> 2;
-        if (wider.empty() || wider.back().index != index) {
-            wider.push_back({index, child.peak, child.last});
-            continue;
+/// Counts the bins that a curve has on every level.
+class BinCounter {
+public:
+    void add(const MemorySample& sample)
+    {
+        ++m_samples;
+        // What shares a bin shares all wider ones.
+        for (int level = 1; level < kClassCount; ++level) {
+            const auto i = static_cast<std::size_t>(level);
+            const std::int64_t bin = binOf(sample.at.ns, level);
+            if (m_samples > 1 && bin == m_last[i]) break;
+            m_last[i] = bin;
+            ++m_bins[i];
         }
-        MemoryBin& bin = wider.back();
-        if (child.peak.total() > bin.peak.total()) bin.peak = child.peak;
-        bin.last = child.last;
     }
-    return wider;
-}
+    /// The level where bins begin; 0: none.
+    int finest() const
+    {
+        for (int level = 1; level < kClassCount; ++level)
+            if (m_bins[static_cast<std::size_t>(level)] * kChangesPerBin <= m_samples) return level;
+        return 0;
+    }
+
+private:
+    std::size_t m_samples = 0;
+    std::array<std::size_t, kClassCount> m_bins{};
+    std::array<std::int64_t, kClassCount> m_last{};
+};
+
+/// The bins of one level, built by time.
+class BinLevel {
+public:
+    explicit BinLevel(ChunkStore& chunks) : m_bins(chunks) {}
+
+    /// The instant of the largest total and the last instant win; of equal totals, the first.
+    void add(std::int64_t index, const MemorySample& peak, const MemorySample& last)
+    {
+        if (m_open && m_open->index == index) {
+            if (peak.total() > m_open->peak.total()) m_open->peak = peak;
+            m_open->last = last;
+            return;
+        }
+        close();
+        m_open = MemoryBin{index, peak, last};
+    }
+    void close()
+    {
+        if (m_open) m_bins.push_back(*m_open);
+        m_open.reset();
+    }
+    const PagedArray<MemoryBin>& bins() const { return m_bins; }
+
+private:
+    PagedArray<MemoryBin> m_bins;
+    std::optional<MemoryBin> m_open;
+};
 
 void putSample(std::string& out, const MemorySample& sample, std::int64_t base, CategoryBytes& previous)
 {
@@ -141,49 +174,70 @@ bool decodeIds(std::string_view bytes, std::vector<std::int64_t>& ids)
     return true;
 }
 
-void MemoryFinisher::putLives(std::int32_t rank, const std::vector<AllocationRow>& rows)
+bool MemoryFinisher::TableOrder::operator()(const AllocationRow& a, const AllocationRow& b) const
+{
+    const int classA = classOf(a), classB = classOf(b);
+    return classA != classB ? classA < classB : a < b;
+}
+
+void MemoryFinisher::putLives(std::int32_t rank, Lives& lives)
 {
     m_firstRow = m_nextRow;
     m_firstRun = m_nextRun;
-    m_byRow.clear();
-    for (int c = 0; c <= kUnboundedClass; ++c) {
-        const std::int64_t first = m_nextRow;
-        for (const AllocationRow& row : rows) { // sorted by start
-            if (classOf(row) != c) continue;
-            const std::int64_t id = m_nextRow++;
-            if ((id - first) % kFenceEvery == 0) m_context.out.put(Table::AllocationFence, {m_nextRun, row.start, id});
-            m_context.out.put(Table::Allocation,
-                              {id, m_nextRun, row.start, Value::orNull(row.duration), row.bytes, row.address,
-                               static_cast<int>(row.category), Value::orNull(row.op), Value::orNull(row.microbatch),
-                               row.buffer});
-            m_byRow.push_back(&row);
+    std::int64_t first = m_nextRow;
+    int runClass = 0;
+    const auto endRun = [&] {
+        if (m_nextRow > first)
+            m_context.out.put(Table::AllocationRun, {m_nextRun++, rank, runClass, first, m_nextRow - 1});
+        first = m_nextRow;
+    };
+    lives.forEach([&](const AllocationRow& row) {
+        if (const int c = classOf(row); c != runClass) {
+            endRun();
+            runClass = c;
         }
-        if (m_nextRow > first) m_context.out.put(Table::AllocationRun, {m_nextRun++, rank, c, first, m_nextRow - 1});
-    }
+        const std::int64_t id = m_nextRow++;
+        if ((id - first) % kFenceEvery == 0) m_context.out.put(Table::AllocationFence, {m_nextRun, row.start, id});
+        m_context.out.put(Table::Allocation,
+                          {id, m_nextRun, row.start, Value::orNull(row.duration), row.bytes, row.address,
+                           static_cast<int>(row.category), Value::orNull(row.op), Value::orNull(row.microbatch),
+                           row.buffer});
+    });
+    endRun();
 }
 
-void MemoryFinisher::putBins(std::int32_t rank, const std::vector<MemorySample>& curve, std::int64_t allocations)
+void MemoryFinisher::putBins(std::int32_t rank, Events& events, std::int64_t allocations)
 {
-    int finest = 0;
-    for (int level = 1; level < kClassCount && finest == 0; ++level)
-        if (countBins(curve, level) * kChangesPerBin <= curve.size()) finest = level;
+    BinCounter counter;
+    forEachSample(events, [&](const MemorySample& sample) { counter.add(sample); });
+    const int finest = counter.finest();
     int top = finest;
     if (finest > 0) {
         std::string bytes;
         std::vector<MemoryBin> tileBins;
-        std::vector<MemoryBin> bins = binsOf(curve, finest);
+        auto level = std::make_unique<BinLevel>(m_context.chunks);
+        forEachSample(events, [&](const MemorySample& sample) {
+            level->add(binOf(sample.at.ns, finest), sample, sample);
+        });
         for (;; ++top) {
-            for (std::size_t i = 0; i < bins.size();) {
-                const std::int64_t tile = tileOf(bins[i].index, kMemoryBinsPerTile);
-                tileBins.clear();
-                for (; i < bins.size() && tileOf(bins[i].index, kMemoryBinsPerTile) == tile; ++i)
-                    tileBins.push_back(bins[i]);
+            level->close();
+            const PagedArray<MemoryBin>& bins = level->bins();
+            const bool isTop = bins.size() <= kBinsAtTop || top + 1 >= kClassCount;
+            auto wider = std::make_unique<BinLevel>(m_context.chunks);
+            tileBins.clear();
+            for (std::size_t i = 0; i < bins.size(); ++i) {
+                const MemoryBin bin = bins[i];
+                tileBins.push_back(bin);
+                if (!isTop) wider->add(bin.index >> 2, bin.peak, bin.last);
+                const std::int64_t tile = tileOf(bin.index, kMemoryBinsPerTile);
+                if (i + 1 < bins.size() && tileOf(bins[i + 1].index, kMemoryBinsPerTile) == tile) continue;
                 bytes.clear();
                 encodeMemoryTile(bytes, tile, top, tileBins);
                 m_context.out.put(Table::MemoryBin, {m_nextBin++, rank, top, tile, Value::blob(bytes)});
+                tileBins.clear();
             }
-            if (bins.size() <= kBinsAtTop || top + 1 >= kClassCount) break;
-            bins = coarser(bins);
+            if (isTop) break;
+            level = std::move(wider);
         }
     }
     m_context.out.put(Table::MemoryTimeline,
@@ -191,7 +245,7 @@ void MemoryFinisher::putBins(std::int32_t rank, const std::vector<MemorySample>&
                        m_firstRun, m_nextRun - 1});
 }
 
-void MemoryFinisher::putPeaks(std::int32_t rank, const std::vector<MemorySummary>& summaries)
+void MemoryFinisher::putPeaks(std::int32_t rank, Lives& lives, const std::vector<MemorySummary>& summaries)
 {
     // The sets at all peaks in one sweep over the lives: what begins at or before a peak and ends after it.
     std::vector<std::int64_t> instants;
@@ -200,14 +254,15 @@ void MemoryFinisher::putPeaks(std::int32_t rank, const std::vector<MemorySummary
     std::sort(instants.begin(), instants.end());
     instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
     std::vector<std::vector<std::int64_t>> alive(instants.size());
-    for (std::size_t i = 0; i < m_byRow.size(); ++i) {
-        const AllocationRow& row = *m_byRow[i];
+    std::int64_t id = m_firstRow;
+    lives.forEach([&](const AllocationRow& row) {
         const auto first = std::lower_bound(instants.begin(), instants.end(), row.start);
         for (auto at = first; at != instants.end(); ++at) {
             if (row.duration != kAbsent && *at >= row.start + row.duration) break;
-            alive[static_cast<std::size_t>(at - instants.begin())].push_back(m_firstRow + static_cast<std::int64_t>(i));
+            alive[static_cast<std::size_t>(at - instants.begin())].push_back(id);
         }
-    }
+        ++id;
+    });
     std::string bytes;
     for (std::size_t i = 0; i < instants.size(); ++i) {
         bytes.clear();
@@ -227,38 +282,43 @@ void MemoryFinisher::putPeaks(std::int32_t rank, const std::vector<MemorySummary
     }
 }
 
+Status MemoryFinisher::read(std::int32_t rank, Lives& lives, Events& events)
+{
+    std::int64_t sum = 0; // over all buffers, so that no total can overflow
+    FOURWALLS_TRY(m_context.source.allocations(rank, m_context.chunks, [&](const AllocationRow& row) {
+        bool valid = row.bytes >= 0 && row.bytes <= kMostBytes - sum;
+        if (valid) {
+            sum += row.bytes;
+            valid = validSpan(row.start, row.duration == kAbsent ? 0 : row.duration) &&
+                    validMicrobatch(row.microbatch) && (row.op == kAbsent || m_context.isOp(row.op));
+        }
+        if (!valid) {
+            ++m_context.invalid;
+            return;
+        }
+        lives.add(row);
+        const std::int64_t end = row.duration == kAbsent ? row.start : row.start + row.duration;
+        m_context.cover(row.start, end);
+        if (row.duration != kAbsent && row.duration <= 0) return;
+        events.add({Instant{row.start}, row.bytes, row.category});
+        if (row.duration != kAbsent) events.add({Instant{end}, -row.bytes, row.category});
+    }));
+    return m_context.chunks.status();
+}
+
 Status MemoryFinisher::finishRank(std::int32_t rank)
 {
-    std::vector<AllocationRow> rows;
-    FOURWALLS_TRY(m_context.source.allocations(rank, rows));
-    std::int64_t sum = 0; // over all buffers, so that no total can overflow
-    m_context.invalid += static_cast<std::int64_t>(std::erase_if(rows, [&](const AllocationRow& row) {
-        if (row.bytes < 0 || row.bytes > kMostBytes - sum) return true;
-        sum += row.bytes;
-        return !validSpan(row.start, row.duration == kAbsent ? 0 : row.duration) ||
-               !validMicrobatch(row.microbatch) || (row.op != kAbsent && !m_context.isOp(row.op));
-    }));
-    if (rows.empty()) return {};
-    std::sort(rows.begin(), rows.end());
-    for (const AllocationRow& row : rows)
-        m_context.cover(row.start, row.duration == kAbsent ? row.start : row.start + row.duration);
-    m_context.counts.allocations += static_cast<std::int64_t>(rows.size());
-    putLives(rank, rows);
-
-    std::vector<MemoryEvent> events;
-    events.reserve(rows.size() * 2);
-    for (const AllocationRow& row : rows) {
-        if (row.duration != kAbsent && row.duration <= 0) continue;
-        events.push_back({Instant{row.start}, row.bytes, row.category});
-        if (row.duration != kAbsent)
-            events.push_back({Instant{row.start + row.duration}, -row.bytes, row.category});
-    }
-    std::sort(events.begin(), events.end(), memoryEventOrder);
+    Lives lives(m_context.chunks);
+    Events events(m_context.chunks);
+    FOURWALLS_TRY(read(rank, lives, events));
+    if (lives.size() == 0) return {};
+    m_context.counts.allocations += static_cast<std::int64_t>(lives.size());
+    putLives(rank, lives);
 
     const auto steps = m_context.steps.find(RankId(rank));
     MemorySummarizer summarizer(RankId(rank), steps == m_context.steps.end() ? std::span<const StepRecord>()
                                                                              : std::span(steps->second));
-    for (const MemoryEvent& event : events) summarizer.add(event);
+    events.forEach([&](const MemoryEvent& event) { summarizer.add(event); });
     const auto reserved = m_context.reserved.find(rank);
     if (reserved != m_context.reserved.end()) {
         for (const CounterRow& sample : reserved->second)
@@ -266,9 +326,9 @@ Status MemoryFinisher::finishRank(std::int32_t rank)
     }
     const std::vector<MemorySummary> summaries = summarizer.finish();
 
-    putBins(rank, memoryCurve(events), static_cast<std::int64_t>(rows.size()));
-    putPeaks(rank, summaries);
-    return {};
+    putBins(rank, events, static_cast<std::int64_t>(lives.size()));
+    putPeaks(rank, lives, summaries);
+    return m_context.chunks.status();
 }
 
 } // namespace fourwalls::store

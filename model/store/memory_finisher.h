@@ -3,7 +3,9 @@
 // was alive at the peaks.
 #pragma once
 
+#include "model/base/sorted_rows.h"
 #include "model/store/finish_context.h"
+#include "model/trace/memory_curve.h"
 
 #include <cstdint>
 #include <string>
@@ -34,13 +36,23 @@ public:
     Status finishRank(std::int32_t rank);
 
 private:
-    void putLives(std::int32_t rank, const std::vector<AllocationRow>& rows);
-    void putBins(std::int32_t rank, const std::vector<MemorySample>& curve, std::int64_t allocations);
-    void putPeaks(std::int32_t rank, const std::vector<MemorySummary>& summaries);
+    /// The order of the table: by lifetime class, then by start.
+    struct TableOrder {
+        bool operator()(const AllocationRow& a, const AllocationRow& b) const;
+    };
+    struct EventOrder {
+        bool operator()(const MemoryEvent& a, const MemoryEvent& b) const { return memoryEventOrder(a, b); }
+    };
+    using Lives = SortedRows<AllocationRow, TableOrder>;
+    using Events = SortedRows<MemoryEvent, EventOrder>;
+
+    Status read(std::int32_t rank, Lives& lives, Events& events);
+    void putLives(std::int32_t rank, Lives& lives);
+    void putBins(std::int32_t rank, Events& events, std::int64_t allocations);
+    void putPeaks(std::int32_t rank, Lives& lives, const std::vector<MemorySummary>& summaries);
 
     FinishContext& m_context;
-    std::vector<const AllocationRow*> m_byRow; ///< of the current rank, from m_firstRow on
-    std::int64_t m_firstRow = 1, m_firstRun = 1;
+    std::int64_t m_firstRow = 1, m_firstRun = 1; ///< of the current rank
     std::int64_t m_nextRow = 1, m_nextRun = 1, m_nextBin = 1, m_nextPeak = 1;
 };
 

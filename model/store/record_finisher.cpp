@@ -2,6 +2,7 @@
 // Sorting and writing of the smaller kinds.
 #include "model/store/record_finisher.h"
 
+#include "model/base/sorted_rows.h"
 #include "model/store/duration_class.h"
 
 #include <algorithm>
@@ -246,16 +247,17 @@ Status finishCollectives(FinishContext& context)
 
 Status finishFlows(FinishContext& context)
 {
-    std::vector<FlowRow> rows;
-    FOURWALLS_TRY(context.source.flows(rows));
-    context.invalid += static_cast<std::int64_t>(std::erase_if(rows, [&](const FlowRow& row) {
-        return !context.isTrack(row.fromTrack) || !context.isTrack(row.toTrack) || !validTime(row.from) ||
-               !validTime(row.to) || !context.isString(row.kind);
+    SortedRows<FlowRow> rows(context.chunks);
+    FOURWALLS_TRY(context.source.flows([&](const FlowRow& row) {
+        const bool valid = context.isTrack(row.fromTrack) && context.isTrack(row.toTrack) && validTime(row.from) &&
+                           validTime(row.to) && context.isString(row.kind);
+        if (valid) rows.add(row);
+        else ++context.invalid;
     }));
-    std::sort(rows.begin(), rows.end());
     std::int64_t id = 1;
-    for (const FlowRow& row : rows)
+    rows.forEach([&](const FlowRow& row) {
         context.out.put(Table::Flow, {id++, row.kind, row.fromTrack, row.from, row.toTrack, row.to});
+    });
     context.counts.flows = static_cast<std::int64_t>(rows.size());
     return context.checkpoint(-1);
 }

@@ -2,6 +2,7 @@
 // Where finishing gets its records from: the batches of a recording, or, for check, the rows of a finished trace.
 #pragma once
 
+#include "model/base/chunk_store.h"
 #include "model/base/result.h"
 #include "model/sqlite/database.h"
 #include "model/store/stored_rows.h"
@@ -35,10 +36,12 @@ public:
     /// Calls visit with the track's slices, batch after batch as they were recorded; visit may take the vector and
     /// returns false to stop. May be called again.
     virtual Status slices(std::int32_t track, const std::function<bool(std::vector<SliceRow>&)>& visit) = 0;
-    virtual Status allocations(std::int32_t rank, std::vector<AllocationRow>& rows) = 0;
+    /// Calls visit with every buffer's life, in any order. chunks: for what must be sorted on the way.
+    virtual Status allocations(std::int32_t rank, ChunkStore& chunks,
+                               const std::function<void(const AllocationRow&)>& visit) = 0;
     virtual Status counters(std::int32_t counter, std::vector<CounterRow>& rows) = 0;
     virtual Status collectives(std::int32_t track, std::vector<CollectiveRow>& rows) = 0;
-    virtual Status flows(std::vector<FlowRow>& rows) = 0;
+    virtual Status flows(const std::function<void(const FlowRow&)>& visit) = 0;
     virtual Status events(std::vector<EventRow>& rows) = 0;
     virtual Status steps(std::int32_t rank, std::vector<StepRecord>& rows) = 0;
     virtual const Skipped& skipped() const = 0;

@@ -4,9 +4,9 @@
 // time, in little memory.
 #pragma once
 
-#include "model/store/chunk_store.h"
 #include "model/store/duration_class.h"
 #include "model/store/row_output.h"
+#include "model/store/slice_stream.h"
 #include "model/trace/trace_query.h"
 
 #include <array>

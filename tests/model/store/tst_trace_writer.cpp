@@ -453,10 +453,10 @@ public:
             if (!visit(batch)) break;
         return {};
     }
-    Status allocations(std::int32_t, std::vector<store::AllocationRow>&) override { return {}; }
+    Status allocations(std::int32_t, ChunkStore&, const std::function<void(const store::AllocationRow&)>&) override { return {}; }
     Status counters(std::int32_t, std::vector<store::CounterRow>&) override { return {}; }
     Status collectives(std::int32_t, std::vector<store::CollectiveRow>&) override { return {}; }
-    Status flows(std::vector<store::FlowRow>&) override { return {}; }
+    Status flows(const std::function<void(const store::FlowRow&)>&) override { return {}; }
     Status events(std::vector<store::EventRow>&) override { return {}; }
     Status steps(std::int32_t, std::vector<StepRecord>&) override { return {}; }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks in memory or in a file.
+#include "model/base/chunk_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace fourwalls {
+
+ChunkStore::~ChunkStore()
+{
+    if (m_file >= 0) ::close(m_file);
+}
+
+bool ChunkStore::openFile()
+{
+    if (m_file >= 0) return true;
+    if (m_directory.empty()) {
+        std::error_code none;
+        m_directory = std::filesystem::temp_directory_path(none).string();
+    }
+    std::string name = m_directory + "/fourwalls-chunks-XXXXXX";
+    m_file = ::mkostemp(name.data(), O_CLOEXEC);
+    if (m_file >= 0) ::unlink(name.c_str()); // nobody else shall see it, and a kill removes it
+    return m_file >= 0;
+}
+
+bool ChunkStore::writeAt(std::int64_t offset, std::string_view bytes)
+{
+    if (!m_status.ok()) return false;
+    const bool opened = openFile();
+    std::size_t written = 0;
+    while (opened && written < bytes.size()) {
+        const ssize_t n = ::pwrite(m_file, bytes.data() + written, bytes.size() - written,
+                                   offset + static_cast<std::int64_t>(written));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        written += static_cast<std::size_t>(n);
+    }
+    if (written == bytes.size()) return true;
+    m_status = Error{ErrorCode::Io, "a temporary file cannot be written: " + std::system_category().message(errno),
+                     m_directory, "free some space"};
+    return false;
+}
+
+bool ChunkStore::spill(Chunk& chunk)
+{
+    if (!writeAt(m_fileEnd, chunk.bytes)) return false;
+    chunk.offset = m_fileEnd;
+    m_fileEnd += static_cast<std::int64_t>(chunk.size);
+    chunk.bytes = std::string();
+    return true;
+}
+
+void ChunkStore::overwrite(Chunk& chunk, std::size_t at, std::string_view bytes)
+{
+    if (!chunk.bytes.empty()) chunk.bytes.replace(at, bytes.size(), bytes);
+    else writeAt(chunk.offset + static_cast<std::int64_t>(at), bytes);
+}
+
+void ChunkStore::seal(Stream& stream)
+{
+    if (stream.tail.empty()) return;
+    Chunk chunk;
+    chunk.size = stream.tail.size();
+    chunk.bytes.assign(stream.tail); // exact capacity: most streams are far shorter than a chunk
+    stream.tail.clear();
+    if (m_held + chunk.size > m_budget) spill(chunk);
+    else m_held += chunk.size;
+    stream.chunks.push_back(std::move(chunk));
+}
+
+void ChunkStore::drop(Stream& stream)
+{
+    for (const Chunk& chunk : stream.chunks) m_held -= chunk.bytes.size();
+    stream = {};
+}
+
+std::string_view ChunkStore::view(const Chunk& chunk, std::string& buffer)
+{
+    if (!chunk.bytes.empty() || chunk.size == 0) return chunk.bytes;
+    buffer.resize(chunk.size);
+    std::size_t got = 0;
+    while (m_file >= 0 && got < chunk.size) {
+        const ssize_t n = ::pread(m_file, buffer.data() + got, chunk.size - got,
+                                  chunk.offset + static_cast<std::int64_t>(got));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        got += static_cast<std::size_t>(n);
+    }
+    if (got == chunk.size) return buffer;
+    if (m_status.ok()) m_status = Error{ErrorCode::Io, "a temporary file cannot be read back", m_directory, ""};
+    return {};
+}
+
+} // namespace fourwalls
