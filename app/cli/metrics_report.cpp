@@ -150,11 +150,15 @@ std::string metricsText(const TraceMetrics& metrics)
     if (!metrics.collectives.empty()) text += "\ncollectives\n";
     for (const CollectiveMetrics& collective : metrics.collectives) {
         const CollectiveSummary& summary = collective.summary;
+        // Without the sizes, which kernels' names do not tell, there is no rate either.
+        std::optional<double> payload;
+        if (summary.payloadBytes > 0) payload = static_cast<double>(summary.payloadBytes);
         text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
                             collective.group, formatCount(summary.count),
-                            formatBytes(static_cast<double>(summary.payloadBytes)), formatDuration(summary.time),
-                            formatDuration(summary.wait),
-                            orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
+                            orDash(payload, [](double bytes) { return formatBytes(bytes); }),
+                            formatDuration(summary.time), formatDuration(summary.wait),
+                            orDash(payload ? collective.busBytesPerSecond : std::nullopt,
+                                   [](double rate) { return formatRate(rate, "B/s"); }));
     }
     if (!text.empty()) text.pop_back(); // the console ends the last line
     return text;

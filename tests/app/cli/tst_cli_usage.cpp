@@ -55,6 +55,7 @@ void CliUsageTest::wrongUsage_data()
     row("unknown option", {"info", "x", "--frobnicate"}, "--frobnicate");
     row("missing file", {"metrics"}, "FILE");
     row("no output", {"record"}, "-o");
+    row("no command", {"record", "-o", "x", "--"}, "--");
     row("unknown plan key", {"record", "-o", "x", "--plan", "dp=2 foo=1"}, "foo");
     row("repeated plan key", {"record", "-o", "x", "--plan", "tp=1 tp=1"}, "tp");
     row("batch", {"record", "-o", "x", "--plan", "dp=2 microbatches=3", "--batch", "8"}, "batch");
