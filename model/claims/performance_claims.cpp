@@ -102,7 +102,7 @@ Status addLlama(std::vector<Claim>& claims)
                                    row.hours, "GPU-hours",
                                    "the plan is an assumption, and the published hours contain restarts and evaluation",
                                    stepText(run, step) + "; " + figure(row.tokens) + " tokens"),
-                                deviceHours(step, row.tokens), 0.25));
+                                deviceHours(step, row.tokens), 0.2));
     }
     claims.push_back(judged(of("llama2-70b-days", "Llama-2 70B: 1.72 M GPU-hours on 1024 A100 are 70 days", 70, "days",
                                "the three figures agree", "1.72e6 h / 1024 / 24"),

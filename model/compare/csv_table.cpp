@@ -75,6 +75,8 @@ Result<CsvTable> CsvTable::read(const std::string& path)
 {
     constexpr std::uintmax_t kLargest = 100'000'000;
     std::error_code failure;
+    if (std::filesystem::is_directory(path, failure))
+        return Error{ErrorCode::NotFound, "is a folder", path, "the tables in it, one by one"};
     if (!std::filesystem::is_regular_file(path, failure))
         return Error{ErrorCode::NotFound, "no such file", path, "a table as CSV"};
     if (std::filesystem::file_size(path, failure) > kLargest)

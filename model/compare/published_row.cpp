@@ -338,7 +338,8 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
                    : perReplica;
         if (row.framework.microbatchesAreStages && plan.pp == 1) many = 1;
         micro = std::max<std::int64_t>(1, perReplica / *many);
-        assume.note("micro_batch=" + std::to_string(*micro));
+        row.largestMicrobatch = plan.pp == 1 && *many > 1;
+        if (!row.largestMicrobatch) assume.note("micro_batch=" + std::to_string(*micro));
     }
     if (!micro) micro = std::max<std::int64_t>(1, *batch / plan.dp / *many);
     if (!many) many = std::max<std::int64_t>(1, *batch / plan.dp / *micro);
@@ -371,12 +372,13 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     row.id = std::string(table.text(index, "id"));
     if (row.id.empty()) row.id = "row " + std::to_string(index + 1);
     for (const auto& [column, most] : {std::pair{"layers", 1e5}, {"hidden", 1e6}, {"seq", 1e9}, {"gpus", 1e7}}) {
+        if (!row.skipped.empty()) break;
         const auto count = cells.count(column);
         if (!count) row.skipped = std::string("no ") + column;
         if (count && static_cast<double>(*count) > most) row.skipped = std::string("no ") + column + " within reason";
     }
     const std::string cluster = clusterOf(cells);
-    if (cluster.empty()) row.skipped = "no device that a preset describes";
+    if (cluster.empty() && row.skipped.empty()) row.skipped = "no device that a preset describes";
     if (!row.skipped.empty()) return row;
 
     Assumptions assume(row.assumed);

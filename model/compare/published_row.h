@@ -25,8 +25,11 @@ struct PublishedRow {
     std::vector<std::string> assumed; ///< fields that the row leaves blank, as "field=value"
     std::optional<double> seconds;    ///< of an iteration (or of one layer)
     bool oneLayer = false;            ///< the row measures one transformer layer, not an iteration
-    std::optional<double> memoryGb;   ///< in the row's own unit
-    double bytesPerGb = 1e9;          ///< of that unit
+    /// The row is silent on its micro-batch and has no pipeline: the plan has one sample at a time; whoever knows the
+    /// memory takes the largest that fits, as users do.
+    bool largestMicrobatch = false;
+    std::optional<double> memoryGb; ///< in the row's own unit
+    double bytesPerGb = 1e9;        ///< of that unit
     MemoryKind memoryKind = MemoryKind::None;
     bool outOfMemory = false;
     std::string sweep;   ///< model, device and precision: rows that are ranked against each other

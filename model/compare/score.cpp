@@ -44,10 +44,30 @@ Status scoreLayer(const PublishedRow& row, const Calibration& calibration, Score
     return {};
 }
 
-Status scoreStep(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
+/// The plan of a row; without a word on the micro-batch and without a pipeline, with the largest that fits the device.
+Result<StepCost> planCost(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
 {
     FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(row.spec, row.framework, calibration));
-    FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(row.spec.plan));
+    ParallelPlan plan = row.spec.plan;
+    const int samples = plan.microbatches;
+    if (!row.largestMicrobatch) return model.stepCost(plan);
+    constexpr int kMostTries = 64;
+    plan.microbatches = 1;
+    for (int tries = 0; plan.microbatches < samples && tries < kMostTries; ++plan.microbatches) {
+        if (samples % plan.microbatches != 0) continue;
+        ++tries;
+        FOURWALLS_TRY_ASSIGN(StepCost cost, model.stepCost(plan));
+        if (!cost::closedForm(cost, calibration).feasible) continue;
+        scored.assumed.push_back("micro_batch=" + std::to_string(samples / plan.microbatches));
+        return cost;
+    }
+    scored.assumed.emplace_back("micro_batch=1");
+    return model.stepCost(row.spec.plan);
+}
+
+Status scoreStep(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
+{
+    FOURWALLS_TRY_ASSIGN(const StepCost cost, planCost(row, calibration, scored));
     FOURWALLS_TRY_ASSIGN(const cost::SimulatedStep step, simulateSchedule(cost));
     const cost::Prediction closed = cost::closedForm(cost, calibration);
     scored.predictedSeconds = step.seconds;

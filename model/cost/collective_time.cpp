@@ -58,7 +58,7 @@ CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& 
     : m_calibration(&calibration)
     , m_cluster(cluster)
 {
-    m_networkShare = cluster.networkBytesPerSecondPerDevice() * calibration.networkFraction;
+    m_networkShare = cluster.networkBytesPerSecondPerDevice() * calibration.fractionOfNetwork(cluster.network);
     m_nodeRate = cluster.nodeLink.bytesPerSecond * calibration.nodeLinkFraction;
     // Without peer access a PCIe transfer goes through host memory: down and up again.
     if (cluster.fabric == NodeFabric::Pcie) m_nodeRate /= 2;

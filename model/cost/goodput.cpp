@@ -3,7 +3,9 @@
 #include "model/cost/goodput.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 namespace fourwalls::cost {
@@ -12,7 +14,9 @@ namespace {
 
 Error wrong(const char* field, double value, const char* hint)
 {
-    return {ErrorCode::InvalidArgument, "cannot be " + std::to_string(value), field, hint};
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", value);
+    return {ErrorCode::InvalidArgument, std::string("cannot be ") + text.data(), field, hint};
 }
 
 Status check(const GoodputInput& input)

@@ -80,6 +80,7 @@ public:
     void communicate(const char* name, CostPart part, double seconds, double bytes, double wire)
     {
         if (!(seconds > 0)) return;
+        ++m_kernels; // launched like any other, and waited for where launches are
         send(part, wire);
         m_cost.parts[part] += seconds;
         note(name, part, seconds, 0, bytes, wire, false);
@@ -96,6 +97,7 @@ public:
             communicate(name, part, seconds - hidden, bytes, wire);
             if (m_list) m_list->back().hiddenSeconds = hidden;
         } else {
+            ++m_kernels;
             send(part, wire);
             note(name, part, hidden, 0, bytes, wire, true);
         }

@@ -64,9 +64,11 @@ std::int64_t layersOf(const StepCost& cost, int stage)
 /// A parameter server on `servers` nodes' links: all workers push gradients and pull weights in each step.
 double serverSeconds(const TrafficContext& c, const ParallelPlan& plan, double parameters)
 {
-    const double link = std::max(1.0, c.spec.cluster.nicLink.bytesPerSecond > 0
-                                          ? c.spec.cluster.nicLink.bytesPerSecond * c.calibration.networkFraction
-                                          : c.spec.cluster.nodeLink.bytesPerSecond * c.calibration.nodeLinkFraction);
+    const ClusterSpec& cluster = c.spec.cluster;
+    const double link =
+        std::max(1.0, cluster.nicLink.bytesPerSecond > 0
+                          ? cluster.nicLink.bytesPerSecond * c.calibration.fractionOfNetwork(cluster.network)
+                          : cluster.nodeLink.bytesPerSecond * c.calibration.nodeLinkFraction);
     const double bytes = (c.framework.reduceBytes + c.framework.weightBytes) * parameters;
     const double servers = std::max(1, plan.servers);
     return std::max(bytes / link, plan.dp * bytes / (servers * link));

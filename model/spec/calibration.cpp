@@ -104,6 +104,12 @@ const FamilyCalibration& Calibration::family(const std::string& name) const
     return other != families.end() ? other->second : kUnknown;
 }
 
+double Calibration::fractionOfNetwork(const std::string& kind) const
+{
+    const auto found = networkFractions.find(kind);
+    return found != networkFractions.end() ? found->second : networkFraction;
+}
+
 Result<Calibration> calibrationFromJson(std::string_view text, std::string_view where)
 {
     FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, where));
@@ -126,7 +132,16 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     fields.number("communication_high", c.communicationHigh, 1, 1e3);
     const json* families = fields.find("families", true);
     const json* curves = fields.find("collectives", false);
+    const json* networks = fields.find("network_fractions", false);
     FOURWALLS_TRY(fields.status());
+    if (networks && !networks->is_object()) fields.fail("network_fractions", "is not an object");
+    FOURWALLS_TRY(fields.status());
+    if (networks) {
+        JsonFields kinds(*networks, where, "network_fractions");
+        for (const auto& [kind, value] : networks->items())
+            kinds.number(kind.c_str(), c.networkFractions[kind], 1e-6, 1, true);
+        FOURWALLS_TRY(kinds.status());
+    }
     if (!families->is_object()) fields.fail("families", "is not an object");
     if (curves && !curves->is_array()) fields.fail("collectives", "is not a list");
     FOURWALLS_TRY(fields.status());

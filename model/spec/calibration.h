@@ -46,8 +46,9 @@ struct Calibration {
     double synchronousLaunchSeconds = 15e-6; ///< on top, when the host waits for every kernel
     double nodeLinkFraction = 0.78; ///< of a node link's rate that collectives reach, where no curve was measured
     double networkFraction = 0.80;  ///< likewise of the network
-    double hostLinkFraction = 0.80; ///< likewise of the link to the host
-    double contention = 0.189;      ///< slowdown of computation beside communication
+    std::map<std::string, double> networkFractions; ///< of kinds of networks that were measured (ClusterSpec::network)
+    double hostLinkFraction = 0.80;                 ///< likewise of the link to the host
+    double contention = 0.189;                      ///< slowdown of computation beside communication
     double busySlowdown = 1;        ///< of a device while all devices of its node compute, against one alone
     double deviceSpread = 0;        ///< standard deviation of the compute rate between devices of one kind
     double routingImbalance = 1.20; ///< most loaded expert rank against the mean, natural routing
@@ -57,6 +58,8 @@ struct Calibration {
     double communicationLow = 0.85, communicationHigh = 1.30;
 
     const FamilyCalibration& family(const std::string& name) const;
+    /// Fraction of an adapter's rate that collectives reach on a kind of network.
+    double fractionOfNetwork(const std::string& kind) const;
 };
 
 /// Reads a calibration file. Errors: Format with the field.

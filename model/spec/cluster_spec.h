@@ -54,6 +54,7 @@ struct ClusterSpec {
     NodeFabric fabric = NodeFabric::NvSwitch;
     LinkSpec nodeLink;                         ///< between devices of a node, data-sheet rate of one device
     LinkSpec nicLink;                          ///< of one network adapter, data-sheet rate
+    std::string network;                       ///< kind, for what was measured on it ("omni_path"); empty: any
     int nicsPerNode = 0;                       ///< 0: nodes are not connected
     Topology topology = Topology::FatTree;
     double oversubscription = 1;               ///< of the network above the nodes: 2 means half the rate when all send

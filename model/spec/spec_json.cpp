@@ -97,6 +97,7 @@ json clusterToJson(const ClusterSpec& cluster)
     if (cluster.nicsPerNode > 0) {
         object["nics_per_node"] = cluster.nicsPerNode;
         object["nic_link"] = linkToJson(cluster.nicLink);
+        if (!cluster.network.empty()) object["network"] = cluster.network;
         object["topology"] = wordOf(kTopologyWords, cluster.topology);
         object["oversubscription"] = cluster.oversubscription;
     }
@@ -334,6 +335,7 @@ Status readLinks(JsonFields& fields, std::string_view where, std::string_view pa
     fields.word("fabric", kFabricWords, cluster.fabric);
     fields.integer("nics_per_node", nics, 0, 1000);
     cluster.nicsPerNode = static_cast<int>(nics);
+    fields.text("network", cluster.network);
     fields.word("topology", kTopologyWords, cluster.topology);
     fields.number("oversubscription", cluster.oversubscription, 1, 1000);
     fields.number("host_memory_bytes_per_second", cluster.hostMemoryBytesPerSecond, 0, kLargestRate);

@@ -19,6 +19,7 @@ class ScoreTest : public QObject {
 private slots:
     void csvCells();
     void skippedRows();
+    void largestMicrobatch();
     void otherTables();
     void goals_data();
     void goals();
@@ -82,6 +83,28 @@ void ScoreTest::skippedRows()
     for (std::size_t i = 2; i < 7; ++i) QVERIFY(!scored.items[i].skipped.empty());
     QVERIFY(scored.items[2].skipped.find("layers") != std::string::npos);
     QVERIFY(scored.items[6].skipped.find("tp") != std::string::npos);
+}
+
+void ScoreTest::largestMicrobatch()
+{
+    // Silent on the micro-batch: without a pipeline the largest that fits, with one a sample at a time.
+    QTemporaryDir folder;
+    QFile file(folder.filePath("rows.csv"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(kHeader);
+    file.write("whole,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,256,3.5,\n");
+    file.write("parts,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,65536,900,\n");
+    file.write("stages,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,4,8,,256,3.5,\n");
+    file.close();
+    const ScoredTable scored = score(file.fileName());
+    QCOMPARE(scored.predicted, std::size_t{3});
+    const auto assumes = [](const ScoredRow& row, const char* what) {
+        return std::find(row.assumed.begin(), row.assumed.end(), what) != row.assumed.end();
+    };
+    QVERIFY(assumes(scored.items[0], "micro_batch=8"));
+    QVERIFY(!assumes(scored.items[1], "micro_batch=2048") && !assumes(scored.items[1], "micro_batch=1"));
+    QVERIFY(*scored.items[1].feasible);
+    QVERIFY(assumes(scored.items[2], "micro_batch=1"));
 }
 
 void ScoreTest::otherTables()

@@ -101,6 +101,13 @@ void CollectiveTimeTest::adaptersAreShared()
     const double full = CollectiveTimes(cluster(), plain()).seconds(Collective::AllReduce, 1e10, four);
     QVERIFY(qAbs(CollectiveTimes(few, plain()).seconds(Collective::AllReduce, 1e10, four) / full - 4) < 0.01);
     QVERIFY(qAbs(CollectiveTimes(crowded, plain()).seconds(Collective::AllReduce, 1e10, four) / full - 4) < 0.01);
+    // What was measured on a kind of network holds for it alone.
+    ClusterSpec measured = cluster();
+    measured.network = "slow";
+    Calibration calibration = plain();
+    calibration.networkFractions["slow"] = 0.5;
+    QVERIFY(qAbs(CollectiveTimes(measured, calibration).seconds(Collective::AllReduce, 1e10, four) / full - 2) < 0.01);
+    QVERIFY(qAbs(CollectiveTimes(cluster(), calibration).seconds(Collective::AllReduce, 1e10, four) / full - 1) < 1e-9);
     // All-to-all over a torus crosses several hops, over a fat tree one.
     ClusterSpec torus = cluster();
     torus.topology = Topology::Torus;

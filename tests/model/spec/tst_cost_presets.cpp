@@ -148,6 +148,10 @@ void CostPresetsTest::wrongFiles_data()
                                  << "{\n\"contention\": -1,\n\"families\": {}}"
                                  << "line 2"
                                  << "contention";
+    QTest::newRow("networks") << "calibration"
+                              << "{\n\"network_fractions\": {\n\"omni_path\": 2},\n\"families\": {}}"
+                              << "line 3"
+                              << "network_fractions.omni_path";
 }
 
 void CostPresetsTest::wrongFiles()
@@ -180,6 +184,10 @@ void CostPresetsTest::publishedCalibration()
     const auto c = loadCalibration("published");
     QVERIFY2(c.ok(), c.ok() ? "" : c.error().message().c_str());
     QVERIFY(c->curves.size() >= 8);
+    // 40 of an adapter's 100 Gb/s over Omni-Path; elsewhere as well used as the links of a node.
+    QVERIFY(std::abs(c->fractionOfNetwork("omni_path") - 0.40) < 0.01);
+    QCOMPARE(c->fractionOfNetwork(""), c->networkFraction);
+    QCOMPARE(loadCluster("jean-zay-a100")->network, std::string("omni_path"));
     for (const char* family : {"ampere", "hopper", "blackwell", ""}) QVERIFY(c->families.contains(family));
     const double ceiling = c->family("ampere").gemmCeiling.at(Precision::F16);
     QVERIFY(ceiling > 0.8 && ceiling < 0.9); // 235 to 255 of 312 TFLOP/s in the measured layers
