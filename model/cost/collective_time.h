@@ -36,7 +36,8 @@ public:
     /// input; of an all-to-all: what one rank holds and sends, its own share included). 0 for groups of one.
     /// ring: 2(n-1) steps of S/n (all-reduce), n-1 (gather, scatter); tree: 2 log2 n steps and 2S; hierarchical:
     /// scatter inside, reduce between nodes, gather inside; direct: two steps; auto: the quickest of ring and tree, and
-    /// of hierarchical between nodes. Where a node's devices share memory, collectiveSeconds of model/spec. Sources: NVIDIA/nccl-tests doc/PERFORMANCE.md, NVIDIA/nccl src/graph/tuning.cc.
+    /// of hierarchical between nodes. Where a node's devices share memory, collectiveSeconds of model/spec.
+    /// Sources: NVIDIA/nccl-tests doc/PERFORMANCE.md, NVIDIA/nccl src/graph/tuning.cc.
     double seconds(Collective collective, double bytes, const GroupPlacement& group,
                    CollectiveAlgorithm algorithm = CollectiveAlgorithm::Auto) const;
 

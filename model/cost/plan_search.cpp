@@ -104,7 +104,8 @@ private:
     bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
     {
-        return m_options.stop.stop_requested() || isAbandoned() || (m_options.mostPlans > 0 && m_evaluated >= m_options.mostPlans);
+        return m_options.stop.stop_requested() || isAbandoned() ||
+               (m_options.mostPlans > 0 && m_evaluated >= m_options.mostPlans);
     }
 
     const RunSpec& m_spec;

@@ -142,10 +142,9 @@ private:
     Device& m_device;
 };
 
-/// The operators that belong to the device: cuDNN for a GPU, plain loops for one that computes in double, else
-/// oneDNN. algorithm: of
-/// the convolutions; Winograd's falls back to the direct one where it does not exist (other kernels than 3x3 with
-/// stride 1, bf16, processors without AVX-512).
+/// The operators that belong to the device: cuDNN for a GPU, plain loops for one that computes in double, else oneDNN.
+/// algorithm: of the convolutions; Winograd's falls back to the direct one where it does not exist (other kernels than
+/// 3x3 with stride 1, bf16, processors without AVX-512).
 std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
                                                    ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
 
