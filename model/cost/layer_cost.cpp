@@ -19,7 +19,7 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     const double e = l.e;
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
                 l.normName);
-    l.gatherInput(pass, c, s, "attention.all_gather", l.qkvForward());
+    l.gatherAttentionInputs(pass, c, s, l.qkvForward());
     pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.linearAlignment(l.qkvWidth));
     l.rotary(pass, c);
     l.attentionForward(pass, c, s);
@@ -49,7 +49,7 @@ void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSett
     // Every second product, and everything between them but the fused attention and the reductions.
     const double e = l.e;
     pass.memory("norm", 2 * 2 * e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4));
-    l.gatherInput(pass, c, s, "attention.all_gather", 0);
+    l.gatherAttentionInputs(pass, c, s, 0);
     pass.gemm("attention.key", {1, l.rows, l.keyWidth, l.hidden});
     l.rotary(pass, c);
     pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth});
@@ -81,7 +81,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     l.attentionBackward(pass, c, s);
     l.rotary(pass, c);
     pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.linearAlignment(l.qkvWidth));
-    l.reduceGradient(pass, c, s, "attention.all_reduce_gradient", l.qkvForward());
+    l.reduceAttentionGradients(pass, c, s, l.qkvForward());
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
                 CostPart::MemoryBound, l.normBackwardName);
 }

@@ -54,16 +54,22 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     m_causal = m.causal;
 
     parameters = hidden * (qkvWidth + valueWidth);
+    attentionInputs[0] = {hidden, true};
     if (isLatent) { // low-rank products stand for the full ones
         const auto query = static_cast<double>(latent.queryRank), key = static_cast<double>(latent.keyValueRank);
-        parameters = (query > 0 ? query * (hidden + queryWidth) : hidden * queryWidth) +
-                     hidden * (key + static_cast<double>(latent.rotaryWidth)) + key * heads * (width + headValueWidth) +
-                     hidden * valueWidth;
-        qkvWidth = parameters / hidden - valueWidth; // a product of equal work
+        const auto rotary = static_cast<double>(latent.rotaryWidth);
+        const double queryInput = query > 0 ? query : hidden;
+        // Down-projections are whole on every rank, for the rows that it holds; up-projections are cut by heads.
+        const double down = hidden * (query + key + rotary);
+        const double up = queryInput * queryWidth + key * heads * (width + headValueWidth);
+        qkvWidth = ((s.sequenceParallel ? down / t : down) + up) / hidden; // a product of equal work
+        parameters = down + up + hidden * valueWidth + query + key;        // an RMSNorm per latent
+        if (s.sequenceParallel) partialParameters = down + query + key;
+        attentionInputs = {{{queryInput, true}, {key, true}, {rotary, false}}};
     }
     // Norms, and biases: those behind a sum over the ranks are whole on each.
     parameters += 2 * normNumbers * hidden;
-    if (s.sequenceParallel) partialParameters = (2 * normNumbers + (m.biases ? 2 : 0)) * hidden;
+    if (s.sequenceParallel) partialParameters += (2 * normNumbers + (m.biases ? 2 : 0)) * hidden;
     if (m.biases) parameters += qkvWidth + 2 * hidden + (s.mixture ? 0 : gates * inner);
     if (s.mixture) {
         const ExpertSpec& x = m.mixture;
@@ -229,10 +235,10 @@ void LayerShape::residualBackward(PassBuilder& pass, const CostContext& c) const
 }
 
 void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
-                             double window) const
+                             double window, std::optional<double> width) const
 {
     if (s.tp <= 1 || !s.sequenceParallel) return;
-    const double bytes = e * rows * hidden;
+    const double bytes = e * rows * width.value_or(hidden);
     const double seconds = tensorCollective(c, s, Collective::AllGather, bytes);
     const double hidable = c.framework.asyncTensor && s.overlap ? window * (s.tp - 1) / s.tp : 0;
     pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes,
@@ -251,16 +257,40 @@ void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const Lay
                            std::min(hidable, seconds * (s.tp - 1) / s.tp));
 }
 
+// The window of computation is shared by width.
+void LayerShape::gatherAttentionInputs(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
+                                       double window) const
+{
+    for (const AttentionInput& input : attentionInputs)
+        if (input.width > 0) gatherInput(pass, c, s, "attention.all_gather", window * shareOf(input), input.width);
+}
+
+void LayerShape::reduceAttentionGradients(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
+                                          double window) const
+{
+    for (const AttentionInput& input : attentionInputs)
+        if (input.width > 0)
+            reduceGradient(pass, c, s, "attention.all_reduce_gradient", window * shareOf(input), input.ofProduct,
+                           input.width);
+}
+
+double LayerShape::shareOf(const AttentionInput& input) const
+{
+    double all = 0;
+    for (const AttentionInput& each : attentionInputs) all += each.width;
+    return input.width / all;
+}
+
 void LayerShape::gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
 {
     gatherInput(pass, c, s, name, m_qkvSeconds / 3);
 }
 
 void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
-                                double window, bool gathersAgain) const
+                                double window, bool gathersAgain, std::optional<double> width) const
 {
     if (s.tp <= 1) return;
-    const double bytes = e * rows * hidden;
+    const double bytes = e * rows * width.value_or(hidden);
     const bool beside = s.overlap && (c.framework.overlapTensorBackward || c.framework.asyncTensor);
     const double room = beside ? window : 0;
     const auto exchange = [&](const char* what, Collective kind) {
@@ -326,10 +356,12 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     pass.gemm("moe.down", {experts, expertRows / experts, hidden, expertInner});
     allToAll(pass, c, s, "moe.combine");
     pass.memory("moe.unpermute", e * (m_topK + 1) * rowsSplit * hidden, 4);
-    if (sharedInner > 0) {
+    if (sharedInner > 0) { // a block of its own, with its own exchange
+        gatherInput(pass, c, s, "moe.shared.all_gather", 0);
         pass.gemm("moe.shared.up", {1, rows, gates * sharedInner, hidden});
         activationForward(pass, c, rows, sharedInner);
         pass.gemm("moe.shared.down", {1, rows, hidden, sharedInner});
+        reduceOutput(pass, c, s, "moe.shared.all_reduce");
     }
     reduceOutput(pass, c, s, "moe.all_reduce");
 }
@@ -352,9 +384,11 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
     pass.memory("moe.permute.backward", e * (m_topK + 1) * rowsSplit * hidden, 4);
     pass.gemm("moe.router.input_gradient", {1, rowsSplit, hidden, all});
     if (sharedInner > 0) {
+        gatherGradient(pass, c, s, "moe.shared.all_gather_gradient");
         pass.gemm("moe.shared.down.input_gradient", {1, rows, sharedInner, hidden});
         activationBackward(pass, c, rows, sharedInner);
         pass.gemm("moe.shared.up.input_gradient", {1, rows, hidden, gates * sharedInner});
+        reduceGradient(pass, c, s, "moe.shared.all_reduce_gradient", 0);
     }
     reduceGradient(pass, c, s, "moe.all_reduce_gradient", m_upSeconds);
 }
@@ -438,7 +472,7 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
     cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
     if (!c.framework.freesAtOnce) return;
     cost.savedBytes += 4 * rowsSplit * normStatistics;
-    // The results of the experts for the gradients of the gates; probabilities, choices, gates and places of the tokens.
+    // The results of the experts for the gradients of the gates; probabilities, choices, gates and places of tokens.
     if (s.mixture && s.recompute != Recompute::Full) {
         const double routing = 4 * rows * (static_cast<double>(c.model.mixture.experts) + 3 * m_topK);
         cost.savedBytes += e * expertRows * hidden + routing;

@@ -6,7 +6,16 @@
 #include "model/cost/layer_cost.h"
 #include "model/cost/pass_builder.h"
 
+#include <array>
+#include <optional>
+
 namespace fourwalls::cost {
+
+/// Rows that every rank of the tensor group needs whole in its attention.
+struct AttentionInput {
+    double width = 0;
+    bool ofProduct = true; ///< its product needs it again for the weight gradient
+};
 
 struct LayerShape {
     LayerShape(const CostContext& context, const LayerSetting& setting);
@@ -21,7 +30,8 @@ struct LayerShape {
     double gates = 1;                                                     ///< 2 for gated feed-forward blocks
     double heads = 0, scoreWidth = 0, headValueWidth = 0;                 ///< heads on this rank, widths of one
     double experts = 0, expertInner = 0, sharedInner = 0, expertRows = 0; ///< of a mixture, on this rank
-    double normPasses = 1; ///< bytes of the normalisation against a fused one
+    double normPasses = 1;                           ///< bytes of the normalisation against a fused one
+    std::array<AttentionInput, 3> attentionInputs{}; ///< those of width 0 are not there
     bool fusedAttention = true;
     bool splitBackward = false;
     bool residualInside = false;   ///< of the product before it
@@ -46,12 +56,17 @@ struct LayerShape {
     void residualBackward(PassBuilder& pass, const CostContext& c) const;
 
     // Tensor and sequence parallelism. window: computation that may run beside [s].
-    void gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
-                     double window) const;
+    // width: columns of the rows, if not `hidden`.
+    void gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name, double window,
+                     std::optional<double> width = {}) const;
     void reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name, double window,
-                        bool gathersAgain = true) const;
+                        bool gathersAgain = true, std::optional<double> width = {}) const;
+    /// What the attention's cut products take, and its gradient: one exchange of `hidden` columns, or one of each
+    /// latent and of the rotary keys.
+    void gatherAttentionInputs(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double window) const;
+    void reduceAttentionGradients(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double window) const;
 
     void mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
@@ -64,6 +79,7 @@ private:
     void exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
                       double window) const;
+    double shareOf(const AttentionInput& input) const;
     double keysAtOnce(const LayerSetting& s) const;
     double attentionFlops(const LayerSetting& s) const;
     /// Live beside what is saved at the peak of the backward pass, where buffers go as soon as they were read.

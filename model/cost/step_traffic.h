@@ -25,8 +25,9 @@ void addBoundaries(const TrafficContext& context, const ParallelPlan& plan, doub
 /// Fills gradient communication and optimizer of a stage; the kinds' times must be there.
 /// ZeRO 0 all-reduces gradients; 1 and 2 scatter them and gather weights, 2 after every micro-batch, because only a
 /// share of them is kept; 3 with a pipeline gathers and scatters once a step (without one, and where the framework
-/// says so, it happens per layer). Sequence parallelism sums the gradients of norms and biases over the tensor group. A synchronous parameter server takes every worker's gradients and gives
-/// weights, both over its servers' links. Sources: arXiv:1910.02054; Li et al., OSDI 2014.
+/// says so, it happens per layer). Sequence parallelism sums the gradients of norms, biases and down-projections over
+/// the tensor group. A synchronous parameter server takes every worker's gradients and gives weights, both over its
+/// servers' links. Sources: arXiv:1910.02054; Li et al., OSDI 2014.
 void addStageTraffic(const TrafficContext& context, const ParallelPlan& plan, int stage, const StageContents& contents,
                      StepCost& cost);
 

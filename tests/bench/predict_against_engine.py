@@ -47,6 +47,7 @@ WALL = [
     ("gpt-tiny", 8, 0, "pp=2 vpp=2 microbatches=4"),
     ("gpt-tiny", 8, 0, "pp=2 schedule=zb microbatches=4"),
     ("llama-tiny", 8, 0, "dp=2"),
+    ("deepseek-tiny", 8, 0, "tp=2 sp=1"),
     ("gpt-small", 8, 0, "dp=2"),
     ("gpt-small", 8, 0, "tp=2"),
     ("gpt-small", 8, 0, "pp=2 microbatches=4"),
@@ -113,10 +114,11 @@ def wire_by_group(metrics, steps):
 
 def groups_per_stage(plan, group):
     """How many groups of a kind a recording has for each one that the prediction shows: one per stage there."""
-    degrees = {key: int(value) for key, value in (word.split("=") for word in plan.split()) if key in ("dp", "tp", "cp")}
-    dp, tp, cp = (degrees.get(key, 1) for key in ("dp", "tp", "cp"))
+    keys = ("dp", "tp", "cp", "ep")
+    degrees = {key: int(value) for key, value in (word.split("=") for word in plan.split()) if key in keys}
+    dp, tp, cp, ep = (degrees.get(key, 1) for key in keys)
     ranks = {"tp": dp * cp, "cp": dp * tp * cp, "dp": tp * cp, "dp_cp": tp, "pp": dp * tp * cp,
-             "embedding": dp * tp * cp}
+             "embedding": dp * tp * cp, "ep": dp * tp * cp // ep, "edp": tp * ep}
     return ranks.get(group, 1)
 
 

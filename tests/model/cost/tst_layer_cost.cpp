@@ -15,6 +15,7 @@ private slots:
     void activationsOfKorthikanti_data();
     void activationsOfKorthikanti();
     void trafficOfTensorParallelism();
+    void trafficOfLatentAttention();
     void expertsCostWhatTheirTokensNeed();
     void listsAddUp();
 };
@@ -138,6 +139,38 @@ void LayerCostTest::trafficOfTensorParallelism()
     QCOMPARE(layerCost(f.context(), s).forward.parts[CostPart::TensorComm], 0.0);
 }
 
+// predict_against_engine.py compares the same sums with the bytes of a recording.
+void LayerCostTest::trafficOfLatentAttention()
+{
+    Fixture f;
+    f.model.normalization = Normalization::RmsNorm;
+    f.model.biases = false;
+    f.model.latent = {256, 128, 64, 64};
+    LayerSetting s = Fixture::setting();
+    // Queries down and up, keys and values down and up, output; two matrices of the feed-forward block; the norms.
+    const double down = 1024.0 * (256 + 128 + 64), norms = 256 + 128;
+    const double up = 256.0 * 16 * (64 + 64) + 128.0 * 16 * (64 + 64), rest = 1024.0 * 1024 + 2 * 4096.0 * 1024;
+    QCOMPARE(layerCost(f.context(), s).parameters, down + up + rest + norms + 2 * 1024);
+    QCOMPARE(layerCost(f.context(), s).partialParameters, 0.0);
+    s.tp = 4;
+    QCOMPARE(layerCost(f.context(), s).parameters, down + (up + rest) / 4 + norms + 2 * 1024);
+    // Each way, both blocks' results and the feed-forward block's input in `hidden` columns; backward the two latents
+    // and the rotary keys.
+    const double column = 2.0 * 512 * 4, ringed = 3.0 / 4;
+    QCOMPARE(wireOf(layerCost(f.context(), s)).tensor, 2 * ringed * column * (3 * 1024 + 256 + 128 + 64));
+    // Cut by rows: seven exchanges of `hidden` columns, and the latents to their up-projections, again to their weight
+    // gradients, and their gradients back; rotary keys belong to no product.
+    s.sequenceParallel = true;
+    const LayerCost cut = layerCost(f.context(), s);
+    QCOMPARE(wireOf(cut).tensor, ringed * column * (7 * 1024 + 3 * (256 + 128) + 2 * 64));
+    QCOMPARE(cut.partialParameters, down + norms + 2 * 1024);
+    // Without a latent of the queries their product takes the rows themselves.
+    f.model.latent.queryRank = 0;
+    const LayerCost direct = layerCost(f.context(), s);
+    QCOMPARE(wireOf(direct).tensor, ringed * column * (7 * 1024 + 3 * (1024 + 128) + 2 * 64));
+    QCOMPARE(direct.partialParameters, 1024.0 * (128 + 64) + 128 + 2 * 1024);
+}
+
 void LayerCostTest::expertsCostWhatTheirTokensNeed()
 {
     Fixture f;
@@ -159,6 +192,13 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     QVERIFY(spread.forward.parts[CostPart::ExpertComm] > 0);
     // Dispatch and combine, both ways: 3/4 of each token's two copies leave; before them the counts of eight experts.
     QCOMPARE(wireOf(spread).expert, 4 * 0.75 * 2 * tokens * 2 * 1024 + 0.75 * 4 * 8);
+    // An expert that all tokens visit is exchanged over the tensor group like any other block.
+    LayerSetting wide = s;
+    wide.tp = 2;
+    const double without = wireOf(layerCost(f.context(), wide)).tensor;
+    f.model.mixture.sharedHidden = 512;
+    QCOMPARE(wireOf(layerCost(f.context(), wide)).tensor, without + 2 * tokens * 2 * 1024);
+    f.model.mixture.sharedHidden = 0;
     LayerSetting natural = s;
     natural.naturalRouting = true;
     QVERIFY(layerCost(f.context(), natural).forward.seconds() > spread.forward.seconds());
