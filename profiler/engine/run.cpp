@@ -104,24 +104,25 @@ double leastMemory(const RunSpec& spec)
 Status checkMemory(const RunSpec& spec, bool processes)
 {
     const double needed = leastMemory(spec);
-    if (onGpu(spec)) {
-        const auto gpu = describeGpu();
-        if (!gpu || needed <= static_cast<double>(gpu->memoryBytes)) return {};
-        char sentence[160];
-        std::snprintf(sentence, sizeof sentence, "the run needs at least %.1f GB of memory, and the GPU has %.1f GB",
-                      needed * 1e-9, static_cast<double>(gpu->memoryBytes) * 1e-9);
-        return Error{ErrorCode::InvalidArgument, sentence, spec.model.name,
-                     "a smaller model, batch or sequence, or more micro-batches"};
-    }
     const auto machine = static_cast<double>(machineMemoryBytes());
-    double capacity = static_cast<double>(capacityOf(spec)) * spec.plan.worldSize();
     const ParallelPlan& plan = spec.plan;
     // With offloading the host's memory counts, too. What hosts other processes may have, nobody here knows.
-    if (plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters) capacity = processes ? 0 : machine;
-    if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
+    const bool offloads = plan.offloadOptimizer || plan.offloadActivations || plan.offloadParameters;
+    double capacity = 0; // 0: not known
+    const char* whose = "there are";
+    if (onGpu(spec)) {
+        const auto gpu = describeGpu();
+        if (!gpu || (offloads && machine <= 0)) return {};
+        capacity = static_cast<double>(gpu->memoryBytes) + (offloads ? machine : 0);
+        whose = offloads ? "the GPU and the host have" : "the GPU has";
+    } else {
+        capacity = static_cast<double>(capacityOf(spec)) * plan.worldSize();
+        if (offloads) capacity = processes ? 0 : machine;
+        if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
+    }
     if (capacity <= 0 || needed <= capacity) return {};
     char text[160];
-    std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and there are %.1f GB", needed * 1e-9,
+    std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and %s %.1f GB", needed * 1e-9, whose,
                   capacity * 1e-9);
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};

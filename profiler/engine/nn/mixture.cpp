@@ -2,6 +2,7 @@
 // See mixture.h. n: tokens of this rank; E: experts; k: experts per token; C: hidden; F: inner width of an expert.
 #include "profiler/engine/nn/mixture.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/nn/sequence_split.h"
 
 #include <algorithm>
@@ -114,23 +115,22 @@ void MixtureOfExperts::balance(RankContext& rank, const std::vector<std::int64_t
     const Scope op(rank.recorder, SliceKind::Operator, "mixture.balance");
     // [0, E): tokens per expert; [E, 2E): sums of their probabilities.
     const Tensor sums = rank.statistic({2, m_experts});
-    for (std::int64_t e = 0; e < m_experts; ++e)
-        setElement(sums, e, static_cast<double>(counts[static_cast<std::size_t>(e)]));
+    fillElements(sums, 0, m_experts,
+                 [&](std::int64_t e) { return static_cast<double>(counts[static_cast<std::size_t>(e)]); });
     rank.device.columnSum(s.probabilities, sums.rowRange(1, 1), false);
     if (rank.groups && sizeOf(rank.groups->gradient.get()) > 1) rank.groups->gradient->allReduce(sums);
+    const HostAccess sum(sums, HostAccess::Mode::Read); // a device is waited for once, not per expert
     double routed = 0, most = 0;
     for (std::int64_t e = 0; e < m_experts; ++e) {
-        routed += element(sums, e);
-        most = std::max(most, element(sums, e));
+        routed += sum.get(e);
+        most = std::max(most, sum.get(e));
     }
     const double tokens = routed / static_cast<double>(m_topK), experts = static_cast<double>(m_experts);
-    s.expertTerm = rank.statistic({m_experts});
+    const auto slope = [&](std::int64_t e) { return kAuxiliaryLossWeight * experts * sum.get(e) / routed / tokens; };
     s.auxiliaryLoss = 0;
-    for (std::int64_t e = 0; e < m_experts; ++e) {
-        const double slope = kAuxiliaryLossWeight * experts * element(sums, e) / routed / tokens;
-        s.auxiliaryLoss += slope * element(sums, m_experts + e);
-        setElement(s.expertTerm, e, slope * m_options.microbatchShare);
-    }
+    for (std::int64_t e = 0; e < m_experts; ++e) s.auxiliaryLoss += slope(e) * sum.get(m_experts + e);
+    s.expertTerm = rank.statistic({m_experts});
+    fillElements(s.expertTerm, [&](std::int64_t e) { return slope(e) * m_options.microbatchShare; });
     if (rank.recorder.phase() == Phase::Recompute) return;
     const Instant now = rank.recorder.now();
     rank.recorder.counter(m_imbalance, now, most * experts / routed);

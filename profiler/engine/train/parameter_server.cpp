@@ -13,6 +13,18 @@
 
 namespace fourwalls::engine {
 
+namespace {
+
+// From element `from` on, of a tensor in the same rank's memory.
+void copyElements(const Tensor& source, std::int64_t from, const Tensor& to)
+{
+    const Tensor part = source.part(from, {to.elements()});
+    const HostAccess values(part, HostAccess::Mode::Read);
+    fillElements(to, [&](std::int64_t i) { return values.get(i); });
+}
+
+} // namespace
+
 Result<std::unique_ptr<ParameterServerRank>> ParameterServerRank::create(RankContext& rank, const RunSpec& spec,
                                                                          const std::string& weightsDirectory)
 {
@@ -53,11 +65,12 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
         FOURWALLS_TRY_ASSIGN(dense, makeNetwork(describing, m_spec));
     }
     const ParameterList& list = dense.chunks.empty() ? whole : dense.chunks.front()->parameters();
-    const auto value = [&](const Parameter& p, std::int64_t i) {
-        if (alone.describeOnly) return p.initial(i);
-        for (const auto& loaded : whole.all())
-            if (loaded->name == p.name) return element(loaded->weight, i);
-        return 0.0;
+    // What was read from the file; null: every parameter begins with its initial values.
+    const auto loaded = [&](const std::string& name) -> const Parameter* {
+        if (alone.describeOnly) return nullptr;
+        for (const auto& candidate : whole.all())
+            if (candidate->name == name) return candidate.get();
+        return nullptr;
     };
 
     const ServerLayout layout(list, m_spec.plan.servers);
@@ -77,7 +90,10 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
         p.decays = s.parameter->decays;
         p.weight = p.compute = stretch(m_weights, s.place, s.count);
         p.gradient = stretch(m_gradients, s.place, s.count);
-        fillElements(p.weight, [&](std::int64_t i) { return value(*s.parameter, s.first + i); });
+        if (const Parameter* const read = loaded(s.parameter->name))
+            copyElements(read->weight, s.first, p.weight);
+        else
+            fillElements(p.weight, [&](std::int64_t i) { return s.parameter->initial(s.first + i); });
         pieces.push_back({&p, 0, p.weight, {}, p.gradient, true, -1});
     }
     if (const RecommendationSpec* spec = m_spec.model.recommendation()) {
@@ -90,14 +106,12 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
             };
             p.weight = p.compute = make(MemoryCategory::Weights);
             p.gradient = make(MemoryCategory::Gradients);
-            const Parameter* loaded = nullptr;
-            for (const auto& candidate : whole.all())
-                if (!alone.describeOnly && candidate->name == p.name) loaded = candidate.get();
             const std::int64_t before = rows.first * spec->embeddingWidth;
-            fillElements(p.weight, [&](std::int64_t i) {
-                return loaded ? element(loaded->weight, before + i)
-                              : tableEntry(*spec, m_spec.training.seed, t, before + i);
-            });
+            if (const Parameter* const read = loaded(p.name))
+                copyElements(read->weight, before, p.weight);
+            else
+                fillElements(p.weight,
+                             [&](std::int64_t i) { return tableEntry(*spec, m_spec.training.seed, t, before + i); });
             m_rank.device.zero(p.gradient);
             m_tables.push_back(&p);
             pieces.push_back({&p, 0, p.weight, {}, p.gradient, true, -1});

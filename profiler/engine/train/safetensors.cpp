@@ -267,23 +267,23 @@ Status loadPieces(RankContext& rank, const std::string& directory, const std::ve
     for (const ParameterPiece& part : all) {
         const Parameter& p = *part.parameter;
         const std::int64_t rows = wholeRows(p), columns = wholeColumns(p);
-        std::optional<HostAccess> weight;
-        weight.emplace(part.weight, HostAccess::Mode::ReadWrite);
-        for (const auto& piece : p.pieces) {
-            const StoredTensor& t = header->tensors.at(piece.name);
-            bytes.resize(t.end - t.begin);
-            in.seekg(static_cast<std::streamoff>(header->dataOffset + t.begin));
-            if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-                return Error{ErrorCode::Io, "ended while being read", file, "another file"};
-            for (std::int64_t i = 0; i < part.weight.elements(); ++i) {
-                const std::int64_t place = p.shard.whole ? part.first + i : p.shard.fullIndex(part.first + i);
-                const std::int64_t row = place / columns, column = place % columns - piece.firstColumn;
-                if (column < 0 || column >= piece.columns) continue;
-                const std::int64_t stored = piece.transposed ? column * rows + row : row * piece.columns + column;
-                weight->set(i, storedElement(t.type, bytes.data(), stored));
+        { // the weights are brought back where this ends, which throws if the device has failed
+            const HostAccess weight(part.weight, HostAccess::Mode::ReadWrite);
+            for (const auto& piece : p.pieces) {
+                const StoredTensor& t = header->tensors.at(piece.name);
+                bytes.resize(t.end - t.begin);
+                in.seekg(static_cast<std::streamoff>(header->dataOffset + t.begin));
+                if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
+                    return Error{ErrorCode::Io, "ended while being read", file, "another file"};
+                for (std::int64_t i = 0; i < part.weight.elements(); ++i) {
+                    const std::int64_t place = p.shard.whole ? part.first + i : p.shard.fullIndex(part.first + i);
+                    const std::int64_t row = place / columns, column = place % columns - piece.firstColumn;
+                    if (column < 0 || column >= piece.columns) continue;
+                    const std::int64_t stored = piece.transposed ? column * rows + row : row * piece.columns + column;
+                    weight.set(i, storedElement(t.type, bytes.data(), stored));
+                }
             }
         }
-        weight.reset();
         if (part.compute.defined()) rank.device.convert(part.weight, part.compute);
     }
     return {};
