@@ -54,7 +54,7 @@ bool startModule(int* count, char* why, int whySize)
                       cudaGetErrorString(error));
         return false;
     }
-    return cublasVersion(why, whySize) != 0;
+    return findProducts(why, whySize);
 }
 
 bool factsOf(int device, DeviceFacts* facts)
@@ -67,9 +67,7 @@ bool factsOf(int device, DeviceFacts* facts)
     facts->computeMajor = properties.major;
     facts->computeMinor = properties.minor;
     facts->multiprocessors = properties.multiProcessorCount;
-    cudaDriverGetVersion(&facts->driverVersion);
-    cudaRuntimeGetVersion(&facts->runtimeVersion);
-    facts->cublasVersion = cublasVersion(nullptr, 0);
+    facts->cacheBytes = properties.l2CacheSize;
     facts->cudnnVersion = cudnnVersion();
     return true;
 }

@@ -69,8 +69,9 @@ ElementLaunches elementLaunches2();
 ElementLaunches elementLaunches3();
 const RowLaunch* rowLaunches();
 
-/// cuBLASLt's version; 0: it is not there, and `why` says so.
-std::int64_t cublasVersion(char* why, int whySize);
+/// Whether cuBLASLt is there; if not, `why` says so.
+bool findProducts(char* why, int whySize);
+/// 0: it is not there.
 std::int64_t cudnnVersion();
 
 void runProduct(Stream* stream, const Product* product);

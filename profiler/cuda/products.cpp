@@ -13,7 +13,6 @@ namespace {
 struct Library {
     decltype(&cublasLtCreate) create;
     decltype(&cublasLtDestroy) destroy;
-    decltype(&cublasLtGetVersion) version;
     decltype(&cublasLtMatmulDescCreate) descriptionCreate;
     decltype(&cublasLtMatmulDescDestroy) descriptionDestroy;
     decltype(&cublasLtMatmulDescSetAttribute) descriptionSet;
@@ -40,7 +39,6 @@ struct Library {
         FunctionFinder bind{file};
         bind(l.create, "cublasLtCreate");
         bind(l.destroy, "cublasLtDestroy");
-        bind(l.version, "cublasLtGetVersion");
         bind(l.descriptionCreate, "cublasLtMatmulDescCreate");
         bind(l.descriptionDestroy, "cublasLtMatmulDescDestroy");
         bind(l.descriptionSet, "cublasLtMatmulDescSetAttribute");
@@ -179,14 +177,12 @@ std::unique_ptr<Plan> makePlan(CudaStream* stream, const Key& key, const Product
 
 } // namespace
 
-std::int64_t cublasVersion(char* why, int whySize)
+bool findProducts(char* why, int whySize)
 {
-    const Library& l = Library::get();
-    if (l.complete) return static_cast<std::int64_t>(l.version());
-    if (why)
-        std::snprintf(why, static_cast<std::size_t>(whySize),
-                      "libcublasLt.so.13 is not found; FOURWALLS_CUDA_LIBRARIES can name its folder");
-    return 0;
+    if (Library::get().complete) return true;
+    std::snprintf(why, static_cast<std::size_t>(whySize),
+                  "libcublasLt.so.13 (or 12) is not found; FOURWALLS_CUDA_LIBRARIES can name its folder");
+    return false;
 }
 
 void runProduct(Stream* base, const Product* product)

@@ -125,7 +125,8 @@ struct Rotary {
     float sign;
     FOURWALLS_BOTH void operator()(Index i) const
     {
-        const Index pair = quotient(i, half), d = i - pair * half, row = quotient(pair, heads), head = pair - row * heads;
+        const Index pair = quotient(i, half), d = i - pair * half, row = quotient(pair, heads),
+                    head = pair - row * heads;
         const Index position = remainder(row, sequence) * half + d;
         T* at = x + row * width + head * 2 * half + d;
         const float c = cosines[position], s = sines[position] * sign, a = valueOf(at[0]), b = valueOf(at[half]);

@@ -13,24 +13,39 @@ namespace fourwalls::engine {
 
 namespace {
 
-// Queries of a tile, and bytes of f32 scores: half of an H100's second-level cache.
+// Queries of a tile, at most and where there are many keys.
 constexpr std::int64_t kTileQueries = 1024;
+constexpr std::int64_t kLeastQueries = 128;
+// F32 scores of a tile where the GPU does not say how large its cache is.
 constexpr std::int64_t kTileBytes = 24 << 20;
 
 } // namespace
 
+std::int64_t GpuDevice::attentionTileBytes() const
+{
+    const std::int64_t cache = m_stream.facts().cacheBytes; // the other half for what goes in and out
+    return cache > 0 ? cache / 2 : kTileBytes;
+}
+
 struct GpuDevice::AttentionCall {
+    std::int64_t tileBytes;
     AttentionBlock block;
     const Tensor& q;
     const Tensor& kv;
     std::int64_t keyColumn = 0, valueColumn = 0;
 
     float scale() const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(block.headDim))); }
-    std::int64_t tileQueries() const { return std::min(kTileQueries, block.queries); }
+    // As many as leave one head's scores in the cache, in steps that suit the products.
+    std::int64_t tileQueries() const
+    {
+        const std::int64_t fitting = tileBytes / (4 * std::max<std::int64_t>(1, block.keys));
+        const std::int64_t rows = fitting / kLeastQueries * kLeastQueries;
+        return std::min(std::clamp(rows, kLeastQueries, kTileQueries), block.queries);
+    }
     // Query heads of a tile: all of them share their key head, or none does.
     std::int64_t tileHeads(std::int64_t rows, std::int64_t keys) const
     {
-        const std::int64_t most = std::max<std::int64_t>(1, kTileBytes / (rows * keys * 4));
+        const std::int64_t most = std::max<std::int64_t>(1, tileBytes / (rows * keys * 4));
         return std::min(most, block.group() == 1 ? block.heads : block.group());
     }
     std::int64_t keysFor(std::int64_t firstRow, std::int64_t rows) const
@@ -124,9 +139,9 @@ void GpuDevice::attentionForward(const AttentionCall& call, const Tensor& out, c
                 const gpu::TileRows tile{rows, keys, h, s.firstQuery + q0, s.queryRows, q0 + 1, s.causal};
                 float* sampleStatistics = statistics + b * s.heads * s.queryRows;
                 dispatchActivation(rounded, [&]<class T>(T) {
-                    m_stream.rows(gpu::AttentionRow<T>{scores.as<float>(), rounded.as<T>(), sampleStatistics, tile,
-                                                       call.scale()},
-                                  count * rows, keys);
+                    m_stream.rows(
+                        gpu::AttentionRow<T>{scores.as<float>(), rounded.as<T>(), sampleStatistics, tile, call.scale()},
+                        count * rows, keys);
                 });
                 doMatmul(scoreMatrix(rounded, count, rows, keys), v, heads(out, row, rows, h * d, count, d), {});
             }
@@ -166,8 +181,9 @@ void GpuDevice::attentionBackward(const AttentionCall& call, const Tensor& out, 
     for (std::int64_t b = 0; b < s.batch; ++b) {
         const std::int64_t firstRow = b * s.queryRows, keyRow = b * s.keyRows + s.firstKey;
         dispatchActivation(dout, [&]<class T>(T) {
-            m_stream.rows(gpu::HeadDots<T>{result.as<T>() + firstRow * s.heads * d, dout.as<T>() + firstRow * s.heads * d,
-                                           delta.as<float>(), s.heads, d, s.firstQuery, s.queries, s.queryRows},
+            m_stream.rows(gpu::HeadDots<T>{result.as<T>() + firstRow * s.heads * d,
+                                           dout.as<T>() + firstRow * s.heads * d, delta.as<float>(), s.heads, d,
+                                           s.firstQuery, s.queries, s.queryRows},
                           s.heads * s.queries, d);
         });
         for (std::int64_t h = 0; h < s.heads;) {
@@ -195,7 +211,7 @@ void GpuDevice::attentionBackward(const AttentionCall& call, const Tensor& out, 
                 const Matrix pm = scoreMatrix(p, count, rows, keys), dsm = scoreMatrix(ds, count, rows, keys);
                 doMatmul(dsm, k, part(dq, b, q0, rows, h, count), add ? adding : overwriting);
                 const Matrix dKeys = part(dk, b, 0, keys, kv, kvCount), dValues = part(dv, b, 0, keys, kv, kvCount);
-                if (kvCount == count) {
+                if (s.group() == 1) {
                     const bool first = t == tiles - 1;
                     doMatmul(pm.transposed(), dO, dValues, first && !add ? overwriting : adding);
                     doMatmul(dsm.transposed(), q, dKeys, first && !add ? overwriting : adding);
@@ -219,7 +235,7 @@ void GpuDevice::doAttentionForward(const AttentionShape& s, const Tensor& qkv, c
 {
     const AttentionBlock block{s.batch,    s.heads,    s.kvHeads, s.headDim,  s.sequence, 0,
                                s.sequence, s.sequence, 0,         s.sequence, s.causal};
-    attentionForward({block, qkv, qkv, s.keyColumn(), s.valueColumn()}, out, logSumExp);
+    attentionForward({attentionTileBytes(), block, qkv, qkv, s.keyColumn(), s.valueColumn()}, out, logSumExp);
 }
 
 void GpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, const Tensor& out,
@@ -227,7 +243,7 @@ void GpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
 {
     const AttentionBlock block{s.batch,    s.heads,    s.kvHeads, s.headDim,  s.sequence, 0,
                                s.sequence, s.sequence, 0,         s.sequence, s.causal};
-    const AttentionCall call{block, qkv, qkv, s.keyColumn(), s.valueColumn()};
+    const AttentionCall call{attentionTileBytes(), block, qkv, qkv, s.keyColumn(), s.valueColumn()};
     const std::int64_t d = s.headDim, t = s.sequence, rows = s.batch * t, kvWidth = s.kvHeads * d;
     const Matrix dq = gradientMatrix(dqkv, s.batch, t, 0, t, 0, s.heads, d);
     const bool once = s.group() == 1 && call.tileQueries() == s.sequence;
@@ -245,7 +261,7 @@ void GpuDevice::doAttentionBackward(const AttentionShape& s, const Tensor& qkv, 
 void GpuDevice::doAttentionBlockForward(const AttentionBlock& block, const Tensor& q, const Tensor& kv,
                                         const Tensor& out, const Tensor& logSumExp)
 {
-    attentionForward({block, q, kv, 0, block.kvHeads * block.headDim}, out, logSumExp);
+    attentionForward({attentionTileBytes(), block, q, kv, 0, block.kvHeads * block.headDim}, out, logSumExp);
 }
 
 void GpuDevice::doAttentionBlockBackward(const AttentionBlock& s, const Tensor& q, const Tensor& kv, const Tensor& out,
@@ -256,7 +272,7 @@ void GpuDevice::doAttentionBlockBackward(const AttentionBlock& s, const Tensor& 
     const auto keyGradient = [&](std::int64_t column) {
         return gradientMatrix(dkv, s.batch, s.keyRows, s.firstKey, s.keys, column, s.kvHeads, d);
     };
-    attentionBackward({s, q, kv, 0, value}, out, logSumExp, dout,
+    attentionBackward({attentionTileBytes(), s, q, kv, 0, value}, out, logSumExp, dout,
                       gradientMatrix(dq, s.batch, s.queryRows, s.firstQuery, s.queries, 0, s.heads, d), keyGradient(0),
                       keyGradient(value), true);
 }

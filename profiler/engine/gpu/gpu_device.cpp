@@ -177,8 +177,8 @@ void GpuDevice::doNormBackward(NormKind kind, const Tensor& x, const Tensor& gam
                                               dx.as<T>(), columns, accumulateDx},
                       rows, columns);
     });
-    m_stream.elements(
-        gpu::ColumnSum{gammaParts.as<float>(), dgamma.as<float>(), count, columns, accumulateParameters}, columns);
+    m_stream.elements(gpu::ColumnSum{gammaParts.as<float>(), dgamma.as<float>(), count, columns, accumulateParameters},
+                      columns);
     if (dbeta.defined())
         m_stream.elements(
             gpu::ColumnSum{betaParts.as<float>(), dbeta.as<float>(), count, columns, accumulateParameters}, columns);
@@ -214,9 +214,9 @@ void GpuDevice::doSwigluBackward(const Tensor& gateUp, const Tensor& dy, const T
 void GpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal, const Tensor& keysSeen)
 {
     dispatchActivation(scores, [&]<class T>(T) {
-        m_stream.rows(gpu::SoftmaxRow<T>{scores.as<T>(), scores.columns(), static_cast<float>(scale),
-                                         maskOf(causal, keysSeen)},
-                      scores.rows(), scores.columns());
+        m_stream.rows(
+            gpu::SoftmaxRow<T>{scores.as<T>(), scores.columns(), static_cast<float>(scale), maskOf(causal, keysSeen)},
+            scores.rows(), scores.columns());
     });
 }
 
@@ -274,8 +274,7 @@ void GpuDevice::doShardCrossEntropy(const Tensor& exponentials, const Tensor& su
 void GpuDevice::doAddBias(const Tensor& x, const Tensor& bias, const Tensor& residual)
 {
     dispatchActivation(x, [&]<class T>(T) {
-        m_stream.elements(gpu::AddBias<T>{x.as<T>(), bias.as<float>(), orNull<T>(residual), x.columns()},
-                          x.elements());
+        m_stream.elements(gpu::AddBias<T>{x.as<T>(), bias.as<float>(), orNull<T>(residual), x.columns()}, x.elements());
     });
 }
 
@@ -296,8 +295,9 @@ void GpuDevice::doCopyColumns(const Tensor& from, std::int64_t fromColumn, const
 
 void GpuDevice::doAdd(const Tensor& a, const Tensor& b, const Tensor& out)
 {
-    dispatchActivation(
-        out, [&]<class T>(T) { m_stream.elements(gpu::Add<T>{a.as<T>(), b.as<T>(), out.as<T>()}, out.elements()); });
+    dispatchActivation(out, [&]<class T>(T) {
+        m_stream.elements(gpu::Add<T>{a.as<T>(), b.as<T>(), out.as<T>()}, out.elements());
+    });
 }
 
 void GpuDevice::doZero(const Tensor& x)
@@ -410,8 +410,8 @@ void GpuDevice::rootPass(const Tensor& out, const Tensor& v, double root, double
 
 void GpuDevice::quotientStep(const Tensor& w, const Tensor& m, const Tensor& divisor, double rate)
 {
-    m_stream.elements(
-        gpu::QuotientStep{w.as<float>(), m.as<float>(), divisor.as<float>(), static_cast<float>(rate)}, w.elements());
+    m_stream.elements(gpu::QuotientStep{w.as<float>(), m.as<float>(), divisor.as<float>(), static_cast<float>(rate)},
+                      w.elements());
 }
 
 } // namespace fourwalls::engine

@@ -109,13 +109,15 @@ protected:
 
 private:
     struct AttentionCall;
+    /// What the f32 scores of a tile of heads and queries may take.
+    std::int64_t attentionTileBytes() const;
     void attentionForward(const AttentionCall& call, const Tensor& out, const Tensor& logSumExp);
     void attentionBackward(const AttentionCall& call, const Tensor& out, const Tensor& logSumExp, const Tensor& dout,
                            const Matrix& dq, const Matrix& dk, const Matrix& dv, bool add);
     void addSum(const Tensor& x, bool squares, bool accumulate);
     double readResult();
     void multiply(Matrix a, Matrix b, Matrix c, const MatmulOptions& options);
-    void addTableRows(const std::vector<std::pair<std::int32_t, std::int32_t>>& entries, const Tensor& dOut,
+    void addTableRows(std::vector<std::pair<std::int32_t, std::int32_t>> entries, const Tensor& dOut,
                       std::int64_t column, const Tensor& dTable);
 
     GpuStream& m_stream;

@@ -77,8 +77,7 @@ void GpuImageOperators::convolve(const ConvolutionShape& shape, ConvolutionPass 
     c.workspaceBytes = m_gpu.stream().convolutionWorkspace(c, kWorkspaceLimit);
     Tensor workspace;
     if (c.workspaceBytes > 0) {
-        workspace =
-            Tensor::make(allocator(), {(c.workspaceBytes + 3) / 4}, DType::F32, MemoryCategory::Workspace);
+        workspace = Tensor::make(allocator(), {(c.workspaceBytes + 3) / 4}, DType::F32, MemoryCategory::Workspace);
         c.workspace = workspace.data();
     }
     m_gpu.stream().convolve(c);
@@ -108,10 +107,9 @@ void GpuImageOperators::doArrange(const Tensor& from, const Tensor& to)
     const std::int64_t channels = to.shape()[1], pixels = to.shape()[2] * to.shape()[3];
     const bool toChannelsLast = to.layout() == Layout::ChannelsLast;
     dispatchActivation(to, [&]<class T>(T) {
-        m_gpu.stream().elements(
-            gpu::ReorderImages<T>{static_cast<const T*>(from.data()), static_cast<T*>(to.data()), channels, pixels,
-                                  toChannelsLast},
-            to.elements());
+        m_gpu.stream().elements(gpu::ReorderImages<T>{static_cast<const T*>(from.data()), static_cast<T*>(to.data()),
+                                                      channels, pixels, toChannelsLast},
+                                to.elements());
     });
 }
 
@@ -125,12 +123,12 @@ void GpuImageOperators::doBatchNorm(const Tensor& x, const Tensor& gamma, const 
 {
     const std::int64_t channels = x.shape()[1], rows = pixelsOf(x), per = GpuDevice::rowsPerPart(rows, channels);
     const std::int64_t count = (rows + per - 1) / per;
-    const Tensor means = m_gpu.scratch({count, channels}, DType::F32), squares = m_gpu.scratch(means.shape(), DType::F32);
+    const Tensor means = m_gpu.scratch({count, channels}, DType::F32),
+                 squares = m_gpu.scratch(means.shape(), DType::F32);
     dispatchActivation(x, [&]<class T>(T) {
         GpuStream& stream = m_gpu.stream();
-        stream.elements(
-            gpu::MomentsPart<T>{x.as<T>(), means.as<float>(), squares.as<float>(), rows, channels, per},
-            count * channels);
+        stream.elements(gpu::MomentsPart<T>{x.as<T>(), means.as<float>(), squares.as<float>(), rows, channels, per},
+                        count * channels);
         stream.elements(gpu::Moments{means.as<float>(), squares.as<float>(), saved.mean.as<float>(),
                                      saved.variance.as<float>(), rows, channels, per},
                         channels);
@@ -175,9 +173,9 @@ Tensor GpuImageOperators::makePositions(const PoolingShape& shape, DType)
 void GpuImageOperators::doMaxPool(const PoolingShape& shape, const Tensor& x, const Tensor& y, const Tensor& positions)
 {
     dispatchActivation(x, [&]<class T>(T) {
-        m_gpu.stream().elements(gpu::MaxPool<T>{x.as<T>(), y.as<T>(), static_cast<std::uint16_t*>(positions.data()),
-                                                extents(shape)},
-                                y.elements());
+        m_gpu.stream().elements(
+            gpu::MaxPool<T>{x.as<T>(), y.as<T>(), static_cast<std::uint16_t*>(positions.data()), extents(shape)},
+            y.elements());
     });
 }
 
@@ -185,10 +183,9 @@ void GpuImageOperators::doMaxPoolGradient(const PoolingShape& shape, const Tenso
                                           const Tensor& dx)
 {
     dispatchActivation(dy, [&]<class T>(T) {
-        m_gpu.stream().elements(
-            gpu::MaxPoolGradient<T>{dy.as<T>(), static_cast<const std::uint16_t*>(positions.data()), dx.as<T>(),
-                                    extents(shape)},
-            dx.elements());
+        m_gpu.stream().elements(gpu::MaxPoolGradient<T>{dy.as<T>(), static_cast<const std::uint16_t*>(positions.data()),
+                                                        dx.as<T>(), extents(shape)},
+                                dx.elements());
     });
 }
 

@@ -43,11 +43,10 @@ void GpuDevice::doEmbeddingForward(const Tensor& tokens, const Tensor& table, co
 }
 
 // entries: (row of the table, row of dOut), sorted here. Columns [column, column + width of the table) of dOut.
-void GpuDevice::addTableRows(const std::vector<std::pair<std::int32_t, std::int32_t>>& unsorted, const Tensor& dOut,
+void GpuDevice::addTableRows(std::vector<std::pair<std::int32_t, std::int32_t>> entries, const Tensor& dOut,
                              std::int64_t column, const Tensor& dTable)
 {
-    if (unsorted.empty()) return;
-    auto entries = unsorted;
+    if (entries.empty()) return;
     std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::int32_t> pieces, rows, firstPiece;
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -64,8 +63,8 @@ void GpuDevice::addTableRows(const std::vector<std::pair<std::int32_t, std::int3
     firstPiece.push_back(static_cast<std::int32_t>(pieceCount));
     // One buffer for all lists: order, pieces, rows, first pieces.
     const std::size_t length = entries.size() + pieces.size() + rows.size() + firstPiece.size();
-    const Tensor lists = Tensor::make(allocator(), {static_cast<std::int64_t>(length)}, DType::I32,
-                                      MemoryCategory::Temporaries);
+    const Tensor lists =
+        Tensor::make(allocator(), {static_cast<std::int64_t>(length)}, DType::I32, MemoryCategory::Temporaries);
     std::int32_t* const order = lists.as<std::int32_t>();
     std::int32_t* at = std::transform(entries.begin(), entries.end(), order, [](const auto& e) { return e.second; });
     const std::int32_t* const pieceList = at;
@@ -96,21 +95,21 @@ void GpuDevice::doEmbeddingBackward(const Tensor& tokens, const Tensor& dOut, co
         if (row >= 0 && row < dTable.rows())
             entries.emplace_back(static_cast<std::int32_t>(row), static_cast<std::int32_t>(i));
     }
-    addTableRows(entries, dOut, 0, dTable);
+    addTableRows(std::move(entries), dOut, 0, dTable);
     if (!dPositions.defined()) return;
     const std::int64_t sequence = tokens.columns();
     dispatchActivation(dOut, [&]<class T>(T) {
-        m_stream.elements(gpu::PositionGradient<T>{dOut.as<T>(), dPositions.as<float>(), tokens.rows(), sequence,
-                                                   dOut.columns()},
-                          sequence * dOut.columns());
+        m_stream.elements(
+            gpu::PositionGradient<T>{dOut.as<T>(), dPositions.as<float>(), tokens.rows(), sequence, dOut.columns()},
+            sequence * dOut.columns());
     });
 }
 
 void GpuDevice::doAddRows(const Tensor& ids, const Tensor& table, const Tensor& x)
 {
     dispatchActivation(x, [&]<class T>(T) {
-        m_stream.elements(
-            gpu::AddTableRows<T>{ids.as<std::int32_t>(), table.as<float>(), x.as<T>(), x.columns()}, x.elements());
+        m_stream.elements(gpu::AddTableRows<T>{ids.as<std::int32_t>(), table.as<float>(), x.as<T>(), x.columns()},
+                          x.elements());
     });
 }
 
@@ -199,7 +198,7 @@ void GpuDevice::sumRowsGradient(const Tensor& rows, std::int64_t rowColumn, std:
         for (std::int64_t l = 0; l < lookups; ++l)
             entries.emplace_back(rows.as<std::int32_t>()[i * rows.columns() + rowColumn + l],
                                  static_cast<std::int32_t>(i));
-    addTableRows(entries, dOut, outColumn, dTable);
+    addTableRows(std::move(entries), dOut, outColumn, dTable);
 }
 
 void GpuDevice::interact(const Tensor& features, std::int64_t width, const Tensor& out)
@@ -222,8 +221,7 @@ void GpuDevice::interactGradient(const Tensor& features, std::int64_t width, con
 
 void GpuDevice::relu(const Tensor& y)
 {
-    dispatchActivation(y,
-                       [&]<class T>(T) { m_stream.elements(gpu::AddRelu<T>{y.as<T>(), nullptr}, y.elements()); });
+    dispatchActivation(y, [&]<class T>(T) { m_stream.elements(gpu::AddRelu<T>{y.as<T>(), nullptr}, y.elements()); });
 }
 
 void GpuDevice::reluGradient(const Tensor& y, const Tensor& dy)

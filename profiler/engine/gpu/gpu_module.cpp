@@ -37,6 +37,9 @@ Result<const Module*> openModule()
 {
     std::vector<std::string> places;
     if (const char* named = std::getenv("FOURWALLS_CUDA_MODULE"); named && *named) {
+        if (access(named, R_OK) != 0)
+            return missing("FOURWALLS_CUDA_MODULE names a file that cannot be read: " + std::string(named),
+                           "its whole path, or the variable unset");
         places.push_back(named);
     } else if (const std::string here = programDirectory(); !here.empty()) {
         places.push_back(here + "/" + kFile);

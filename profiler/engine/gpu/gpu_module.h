@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The border to the CUDA module, libfourwalls_cuda.so: a table of functions over plain memory. Everything above it is
-// ordinary C++ that is built and tested without any toolkit; everything that needs the CUDA runtime, cuBLASLt or cuDNN is
-// below it, in profiler/cuda. The module is loaded when a run asks for a GPU, so programs start without it, and without
-// a driver.
+// ordinary C++ that is built and tested without any toolkit; everything that needs the CUDA runtime, cuBLASLt or cuDNN
+// is below it, in profiler/cuda. The module is loaded when a run asks for a GPU, so programs start without it, and
+// without a driver.
 #pragma once
 
 #include "model/base/result.h"
@@ -12,18 +12,21 @@
 
 namespace fourwalls::engine::gpu {
 
+/// Part of the module's mark; higher whenever a field or a function below changes its meaning but no size.
+inline constexpr std::uint64_t kBorderVersion = 2;
+
 /// What a GPU says about itself.
 struct DeviceFacts {
     char name[256];
     std::int64_t memoryBytes;
     int computeMajor, computeMinor;
     int multiprocessors;
-    int driverVersion, runtimeVersion; ///< 1000 major + 10 minor
-    std::int64_t cublasVersion, cudnnVersion; ///< 0: not there
+    std::int64_t cacheBytes;   ///< the second level, which all multiprocessors share; 0: not known
+    std::int64_t cudnnVersion; ///< 0: not there
 };
 
-/// A stream of one GPU with what belongs to it. Whoever holds it sees the first failure of anything that was asked of it:
-/// functions without a result leave it here.
+/// A stream of one GPU with what belongs to it. Whoever holds it sees the first failure of anything that was asked of
+/// it: functions without a result leave it here.
 struct Stream {
     int failed = 0;
     char message[256] = {};
@@ -74,6 +77,7 @@ struct Module {
 
     void* (*allocate)(Stream* stream, std::int64_t bytes, MemoryPlace place); ///< null without a failure: no memory
     void (*release)(Stream* stream, void* memory, MemoryPlace place);
+    /// For tests: what the driver says.
     void (*freeMemory)(Stream* stream, std::int64_t* free, std::int64_t* total);
     void (*copy)(Stream* stream, void* to, const void* from, std::int64_t bytes); ///< in the stream's order
     void (*clear)(Stream* stream, void* memory, std::int64_t bytes);

@@ -73,7 +73,7 @@ Result<GpuDescription> describeGpu()
     description.name = facts.name;
     description.memoryBytes = facts.memoryBytes;
     description.multiprocessors = facts.multiprocessors;
-    description.family = facts.computeMajor == 8    ? "ampere"
+    description.family = facts.computeMajor == 8    ? facts.computeMinor == 9 ? "ada" : "ampere"
                          : facts.computeMajor == 9  ? "hopper"
                          : facts.computeMajor == 10 ? "blackwell"
                                                     : "";
@@ -91,10 +91,10 @@ Status checkGpu(const RunSpec& spec, const RunOptions& options)
     if (options.separateProcesses)
         return unsupported("transport", "ranks on a GPU are threads of one process", "--transport local");
     if (options.clock == ClockKind::Device)
-        return unsupported("clock", "the device clock takes the processor's time of the operators, and a GPU has its own",
+        return unsupported("clock",
+                           "the device clock takes the processor's time of the operators, and a GPU has its own",
                            "--clock wall");
-    if (!options.slowRanks.empty())
-        return unsupported("slow rank", "a GPU cannot be slowed down", "--device cpu");
+    if (!options.slowRanks.empty()) return unsupported("slow rank", "a GPU cannot be slowed down", "--device cpu");
     const Precision precision = spec.training.precision;
     if (precision != Precision::F32 && precision != Precision::Tf32 && precision != Precision::Bf16)
         return unsupported("precision", "the CUDA engine computes in f32, tf32 or bf16", "--precision bf16");

@@ -28,9 +28,7 @@ GpuStream::EventPool::~EventPool()
     for (void* event : free) module.destroyEvent(nullptr, event);
 }
 
-GpuStream::GpuStream(const gpu::Module& module, int device)
-    : m_module(module)
-    , m_device(device)
+GpuStream::GpuStream(const gpu::Module& module, int device) : m_module(module), m_device(device)
 {
     char why[256] = {};
     m_stream = module.openStream(device, why, sizeof why);

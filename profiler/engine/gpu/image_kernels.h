@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of convolutional networks. Images lie channels-last: element (n, h, w, c). cuDNN has the convolutions; batch
-// normalisation with its ReLU in one pass, and pooling, are here because cuDNN has them fused for few types only. T: type
-// of activations; n: image, c: channel.
+// normalisation with its ReLU in one pass, and pooling, are here because cuDNN has them fused for few types only. T:
+// type of activations; n: image, c: channel.
 #pragma once
 
 #include "profiler/engine/gpu/kernel_support.h"
@@ -17,7 +17,8 @@ struct ReorderImages {
     bool toChannelsLast;
     FOURWALLS_BOTH void operator()(Index i) const
     {
-        const Index all = quotient(i, channels), c = i - all * channels, n = quotient(all, pixels), pixel = all - n * pixels;
+        const Index all = quotient(i, channels), c = i - all * channels, n = quotient(all, pixels),
+                    pixel = all - n * pixels;
         const Index planar = (n * channels + c) * pixels + pixel;
         if (toChannelsLast)
             to[i] = from[planar];

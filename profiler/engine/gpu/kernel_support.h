@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the bodies of the own kernels are written with: they are ordinary functions of one element or of one row and a
 // team of threads, so that a compiler for the host can run them as loops and tests can check their arithmetic without a
-// GPU. Only what is in launch_cuda.h is left to be checked on one.
+// GPU. Only what is in launch_cuda.cuh is left to be checked on one.
 #pragma once
 
 #include "profiler/engine/core/dtype.h"
@@ -42,10 +42,6 @@ FOURWALLS_BOTH inline void put(Bf16& to, float x)
 FOURWALLS_BOTH inline void put(double& to, double x)
 {
     to = x;
-}
-FOURWALLS_BOTH inline void put(double& to, float x)
-{
-    to = static_cast<double>(x);
 }
 
 /// a / b and a % b for a >= 0, b > 0. Most fit 32 bits, where a GPU divides several times as fast.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that look rows up: embeddings, embedding bags, experts, recommendation models. Function objects as in
-// element_kernels.h and row_kernels.h. Nothing is added up with atomics: gradients of tables are sums over lists that the
-// host has sorted, so they have the same bits every time.
+// element_kernels.h and row_kernels.h. Nothing is added up with atomics: gradients of tables are sums over lists that
+// the host has sorted, so they have the same bits every time.
 #pragma once
 
 #include "profiler/engine/gpu/kernel_support.h"
@@ -108,10 +108,7 @@ struct ScatterRows {
     const std::int32_t* rows;
     T* to;
     Index columns;
-    FOURWALLS_BOTH void operator()(Index i) const
-    {
-        to[Index{rows[i / columns]} * columns + i % columns] = from[i];
-    }
+    FOURWALLS_BOTH void operator()(Index i) const { to[Index{rows[i / columns]} * columns + i % columns] = from[i]; }
 };
 
 /// See RoutingOperators::choose; one element is one token. margins[t]: of this token.

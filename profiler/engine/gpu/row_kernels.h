@@ -131,8 +131,8 @@ struct SoftmaxGradientRow {
     }
 };
 
-/// Where the rows of one tile of scores [heads, rows, keys] lie: query firstQuery + row % rows of head firstHead + row /
-/// rows of one sample, whose statistics [all heads, queryRows] begin at `statistics`.
+/// Where the rows of one tile of scores [heads, rows, keys] lie: query firstQuery + row % rows of head
+/// firstHead + row / rows of one sample, whose statistics [all heads, queryRows] begin at `statistics`.
 struct TileRows {
     Index rows, keys;
     Index firstHead, firstQuery, queryRows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA module's table carried out by the processor, so that the GPU device of the engine and the bodies of its kernels
-// are tested where there is no GPU. It is as lazy as a GPU: what is asked for happens when somebody waits, so whoever
-// reads too early reads nothing; and what only the GPU may touch cannot be read or written by the host meanwhile.
-// Products and convolutions are plain loops over what cuBLASLt and cuDNN would be given.
+// The CUDA module's table carried out by the processor, so that the GPU device of the engine and the bodies of its
+// kernels are tested where there is no GPU. It is as lazy as a GPU: what is asked for happens when somebody waits, so
+// whoever reads too early reads nothing; and what only the GPU may touch cannot be read or written by the host
+// meanwhile. Products and convolutions are plain loops over what cuBLASLt and cuDNN would be given.
 #pragma once
 
 #include "profiler/engine/gpu/gpu_module.h"
@@ -29,6 +29,9 @@ struct HostModuleState {
     bool protectsMemory = true; ///< the host cannot touch the GPU's memory
     bool hasDriver = true;
     int failAfter = -1; ///< kernels until the GPU "breaks"; -1: never
+    int computeMajor = 9, computeMinor = 0;
+    std::int64_t cacheBytes = 50 << 20;
+    std::int64_t waits = 0; ///< how often the host asked for a stream to be done
 
     static HostModuleState& get()
     {
@@ -188,9 +191,11 @@ inline const Module& hostModule()
             *facts = {};
             std::snprintf(facts->name, sizeof facts->name, "the processor as a GPU");
             facts->memoryBytes = HostModuleState::get().capacity + (1ll << 30);
-            facts->computeMajor = 9;
+            facts->computeMajor = HostModuleState::get().computeMajor;
+            facts->computeMinor = HostModuleState::get().computeMinor;
             facts->multiprocessors = 1;
-            facts->cublasVersion = facts->cudnnVersion = 1;
+            facts->cacheBytes = HostModuleState::get().cacheBytes;
+            facts->cudnnVersion = 1;
             return true;
         };
         m.openStream = [](int, char*, int) -> Stream* { return new HostStream; };
@@ -232,14 +237,20 @@ inline const Module& hostModule()
             if (state.isDevice(from)) return own(s)->ask([=] { std::memcpy(to, from, size); });
             // What comes from the host is taken at once, as CUDA does with memory that is not pinned.
             const char* source = static_cast<const char*>(from);
-            own(s)->ask([to, copy = std::vector<char>(source, source + size)] {
-                std::memcpy(to, copy.data(), copy.size());
-            });
+            own(s)->ask(
+                [to, copy = std::vector<char>(source, source + size)] { std::memcpy(to, copy.data(), copy.size()); });
         };
         m.clear = [](Stream* s, void* memory, std::int64_t bytes) {
             own(s)->ask([=] { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
         };
-        m.synchronize = [](Stream* s) { own(s)->run(); };
+        m.synchronize = [](Stream* s) {
+            {
+                auto& state = HostModuleState::get();
+                const std::lock_guard lock(state.mutex);
+                ++state.waits;
+            }
+            own(s)->run();
+        };
         m.createEvent = [](Stream*, bool) -> void* { return new HostEvent; };
         m.destroyEvent = [](Stream*, void* event) { delete static_cast<HostEvent*>(event); };
         m.record = [](Stream* s, void* event) {

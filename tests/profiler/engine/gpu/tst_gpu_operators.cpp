@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator of the CUDA device against the reference device in double: with the processor in place of the GPU (which
-// proves the arithmetic of the kernels and all that lies above the CUDA module), and on a GPU where there is one.
-// Tolerances come from rounding, as in tst_cpu_operators.
+// Every operator of the CUDA device against the reference device in double: with the processor in place of the GPU
+// (which proves the arithmetic of the kernels and all that lies above the CUDA module), and on a GPU where there is
+// one. Tolerances come from rounding, as in tst_cpu_operators.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/device/routing_operators.h"
@@ -101,7 +101,8 @@ private slots:
     {
         const auto c = make();
         if (!c) return;
-        for (const std::array<std::int64_t, 3> size : {std::array<std::int64_t, 3>{37, 51, 33}, {8, 16, 24}, {1, 7, 5}, {5, 1, 9}})
+        for (const std::array<std::int64_t, 3> size :
+             {std::array<std::int64_t, 3>{37, 51, 33}, {8, 16, 24}, {1, 7, 5}, {5, 1, 9}})
             for (const bool transposeA : {false, true})
                 for (const bool transposeB : {false, true})
                     for (const int with : {0, 1, 2, 3}) { // bias and residual, added to what is there, both, neither
@@ -265,7 +266,8 @@ private slots:
         QVERIFY(std::abs(sums[0] - sums[1]) < 1e-5 * std::abs(sums[1]));
         QVERIFY(std::abs(squares[0] - squares[1]) < 1e-5 * squares[1]);
         // Half of a vocabulary that begins at token 10.
-        const Pair half = pair(*c, {6, 20}, 1, 5.0, true), maxima = empty(*c, {6, 1}, true), parts = empty(*c, {6, 2}, true);
+        const Pair half = pair(*c, {6, 20}, 1, 5.0, true), maxima = empty(*c, {6, 1}, true),
+                   parts = empty(*c, {6, 2}, true);
         both(*c, [&](Device& d, auto pick) {
             d.rowMaxima(pick(half), pick(maxima));
             d.shardExponentials(pick(half), pick(maxima), pick(targets), 10, pick(parts));
@@ -296,6 +298,34 @@ private slots:
                 compare(*c, out, 6 * c->u + 64 * c->f32, "attention");
                 compare(*c, lse, 8 * c->u + 64 * c->f32, "log of the sum of exponentials");
                 compare(*c, dqkv, 16 * c->u + 256 * c->f32, "attention gradient");
+            }
+    }
+
+    // More queries than a tile has, and fewer heads in it than there are: as with so many keys that one tile of scores
+    // fills the cache. On a real GPU these are single tiles.
+    void attentionInTiles_data() { addRows(); }
+    void attentionInTiles()
+    {
+        auto& state = gpu::testing::HostModuleState::get();
+        const std::int64_t cache = std::exchange(state.cacheBytes, 2 * 4 * 140 * 200); // scores of 140 queries
+        const auto c = make();
+        state.cacheBytes = cache;
+        if (!c) return;
+        for (const bool causal : {false, true})
+            for (const std::int64_t kvHeads : {2, 1}) {
+                const AttentionShape s{1, 200, 2, kvHeads, 4, causal};
+                const Pair qkv = pair(*c, {200, s.width()}, 1), out = empty(*c, {200, 8}), dout = pair(*c, {200, 8}, 2);
+                const Pair lse = empty(*c, {1, 2, 200}, true), dqkv = empty(*c, {200, s.width()});
+                both(*c, [&](Device& d, auto pick) {
+                    d.attentionForward(s, pick(qkv), pick(out), pick(lse));
+                    d.attentionBackward(s, pick(qkv), pick(out), pick(lse), pick(dout), pick(dqkv));
+                });
+                compare(*c, out, 6 * c->u + 64 * c->f32, "attention");
+                compare(*c, lse, 8 * c->u + 64 * c->f32, "log of the sum of exponentials");
+                compare(*c, dqkv, 16 * c->u + 256 * c->f32, "attention gradient");
+                QFETCH(bool, real); // all scores of both heads and their gradients would take twice 320 kB
+                const auto& peaks = c->gpu->allocator.statistics().categoryPeaks;
+                QVERIFY(real || peaks[static_cast<std::size_t>(MemoryCategory::Temporaries)] < 400'000);
             }
     }
 
@@ -331,7 +361,8 @@ private slots:
         const auto c = make();
         if (!c) return;
         // Few tokens, so that one of them has more entries than a thread adds up.
-        const Pair tokens = integers(*c, {3, 90}, 4, 1), table = pair(*c, {3, 5}, 2), positions = pair(*c, {90, 5}, 3, 1.0, true);
+        const Pair tokens = integers(*c, {3, 90}, 4, 1), table = pair(*c, {3, 5}, 2),
+                   positions = pair(*c, {90, 5}, 3, 1.0, true);
         const Pair out = empty(*c, {270, 5}), dTable = pair(*c, {3, 5}, 4, 1.0, true),
                    dPositions = pair(*c, {90, 5}, 5, 1.0, true), x = pair(*c, {270, 5}, 6);
         both(*c, [&](Device& d, auto pick) {
@@ -389,7 +420,8 @@ private slots:
     {
         const auto c = make();
         if (!c) return;
-        const Pair table = pair(*c, {9, 4}, 1, 1.0, true), rows = integers(*c, {6, 5}, 9, 2), features = pair(*c, {6, 12}, 3);
+        const Pair table = pair(*c, {9, 4}, 1, 1.0, true), rows = integers(*c, {6, 5}, 9, 2),
+                   features = pair(*c, {6, 12}, 3);
         const Pair out = pair(*c, {6, 7}, 4), dOut = pair(*c, {6, 7}, 5), dFeatures = empty(*c, {6, 12}),
                    dTable = pair(*c, {9, 4}, 6, 1.0, true), labels = integers(*c, {6}, 2, 7),
                    z = pair(*c, {6}, 8, 4.0, true), losses = empty(*c, {6}, true), places = integers(*c, {6}, 9, 9),
@@ -431,8 +463,8 @@ private slots:
                         const HostAccess host(one, HostAccess::Mode::ReadWrite);
                         for (std::int64_t i = 0; i < one.elements(); ++i) host.set(i, std::abs(host.get(i)));
                     }
-                    const UpdateTensors t{pick(w), pick(g), pick(m), adam ? one : Tensor(),
-                                          d.asGpu() ? rounded : Tensor(), 0.1};
+                    const UpdateTensors t{
+                        pick(w), pick(g), pick(m), adam ? one : Tensor(), d.asGpu() ? rounded : Tensor(), 0.1};
                     const AdamWStep a{1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3};
                     const SgdStep s{1e-2, 0.9, 0.1, 0.5};
                     UpdateOperators apart(d);
@@ -461,8 +493,8 @@ private slots:
         };
         const auto compareImage = [&](const Pair& p, double tolerance, const char* what) {
             const Tensor here = c->exact->tensor(p.gpu.shape(), DType::F64);
-            const Tensor bytes = Tensor::make(c->exact->allocator, p.gpu.shape(), p.gpu.type(), MemoryCategory::Other,
-                                              p.gpu.layout());
+            const Tensor bytes =
+                Tensor::make(c->exact->allocator, p.gpu.shape(), p.gpu.type(), MemoryCategory::Other, p.gpu.layout());
             {
                 const HostAccess from(p.gpu, HostAccess::Mode::Read);
                 std::memcpy(bytes.data(), from.data(), static_cast<std::size_t>(bytes.bytes()));
@@ -479,8 +511,10 @@ private slots:
               ConvolutionShape{1, 4, 11, 11, 5, 7, 2, 3}}) {
             const Pair x = image(s.input(), 1), dy = image(s.output(), 2), w = pair(*c, s.weights(), 3, 1.0, true),
                        dw = pair(*c, s.weights(), 4, 1.0, true);
-            const Pair y{fast.make(s.output(), c->type, MemoryCategory::Other), c->exact->tensor(s.output(), DType::F64)};
-            const Pair dx{fast.make(s.input(), c->type, MemoryCategory::Other), c->exact->tensor(s.input(), DType::F64)};
+            const Pair y{fast.make(s.output(), c->type, MemoryCategory::Other),
+                         c->exact->tensor(s.output(), DType::F64)};
+            const Pair dx{fast.make(s.input(), c->type, MemoryCategory::Other),
+                          c->exact->tensor(s.input(), DType::F64)};
             fast.convolution(s, x.gpu, w.gpu, y.gpu);
             exact.convolution(s, x.exact, w.exact, y.exact);
             fast.convolutionInputGradient(s, dy.gpu, w.gpu, dx.gpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole trainings on the CUDA device against the CPU: with the processor in place of the GPU, which is as lazy as one, and
-// on a GPU where there is one. Every kind of network, plans with several ranks, what is recorded, memory, and what is said
-// when something is missing.
+// Whole trainings on the CUDA device against the CPU: with the processor in place of the GPU, which is as lazy as one,
+// and on a GPU where there is one. Every kind of network, plans with several ranks, what is recorded, memory, and what
+// is said when something is missing.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/in_memory_query.h"
@@ -12,9 +12,14 @@
 #include "profiler/engine/train/image_data.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
 
+#include <QProcess>
+#include <QTemporaryDir>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
+#include <utility>
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -66,11 +71,11 @@ RunSpec specOf(Net net, const char* plan, std::int64_t steps, Precision precisio
     return spec;
 }
 
-Result<RunReport> train(RunSpec spec, DeviceKind device, TraceSink* sink = nullptr, ClockOrigin origin = {})
+Result<RunReport> train(RunSpec spec, DeviceKind device, TraceSink* sink = nullptr, ClockOrigin origin = {},
+                        RunOptions options = {})
 {
     spec.training.device = device;
     FOURWALLS_TRY(resolve(spec));
-    RunOptions options;
     options.measurePeak = false;
     options.sink = sink;
     options.origin = origin;
@@ -149,7 +154,9 @@ private slots:
             // f32 sums in another order; training amplifies what differs.
             QVERIFY2(std::abs(gpu->steps[i].loss - cpu->steps[i].loss) < 2e-5 * cpu->steps[i].loss,
                      qPrintable(QString("loss of step %1: %2 against %3")
-                                    .arg(i).arg(gpu->steps[i].loss, 0, 'g', 9).arg(cpu->steps[i].loss, 0, 'g', 9)));
+                                    .arg(i)
+                                    .arg(gpu->steps[i].loss, 0, 'g', 9)
+                                    .arg(cpu->steps[i].loss, 0, 'g', 9)));
             QVERIFY(std::abs(gpu->steps[i].gradientNorm - cpu->steps[i].gradientNorm) <
                     1e-3 * cpu->steps[i].gradientNorm);
         }
@@ -250,10 +257,11 @@ private slots:
         for (const auto& audit : query.info().audit)
             QVERIFY2(audit.severity == AuditSeverity::Info, audit.name.c_str());
         std::map<SliceKind, std::vector<std::pair<std::int64_t, std::int64_t>>> slices;
-        QVERIFY(query.scanSlices([&](const SliceView& s) {
-                         slices[(**query.op(s.op)).kind].emplace_back(s.start.ns, s.end().ns);
-                         return true;
-                     })
+        QVERIFY(query
+                    .scanSlices([&](const SliceView& s) {
+                        slices[(**query.op(s.op)).kind].emplace_back(s.start.ns, s.end().ns);
+                        return true;
+                    })
                     .ok());
         QCOMPARE(slices[SliceKind::Step].size(), std::size_t{3});
         QVERIFY(slices[SliceKind::Kernel].size() > 3 * 2 * 30);
@@ -277,7 +285,8 @@ private slots:
         QCOMPARE(peak, report->peakBytes);
         QVERIFY(report->peakBytes <= report->peakReservedBytes + (64 << 10)); // tokens are the host's
         const std::string device = query.info().header.ranks.at(0).device;
-        QVERIFY2(real ? device.find("NVIDIA") != std::string::npos : device == "the processor as a GPU", device.c_str());
+        QVERIFY2(real ? device.find("NVIDIA") != std::string::npos : device == "the processor as a GPU",
+                 device.c_str());
     }
 
     // What the allocator says it reserved is what the GPU no longer has.
@@ -339,6 +348,126 @@ private slots:
         state.capacity = capacity;
         QVERIFY(!full.ok());
         QVERIFY2(full.error().what.find("out of memory") != std::string::npos, full.error().what.c_str());
+    }
+
+    // Without offloading the GPU's memory counts, with it the host's, too.
+    void memoryThatARunNeeds()
+    {
+        gpu::useModule(&gpu::testing::hostModule());                                           // 2.1 GB
+        const auto large = [](std::int64_t layers, std::int64_t ffnHidden, const char* plan) { // 12 bytes per weight
+            RunSpec spec = specOf(Net::Decoder, plan, 3);
+            auto& t = std::get<TransformerSpec>(spec.model.architecture);
+            t.layers = layers;
+            t.hidden = 1024;
+            t.ffnHidden = ffnHidden;
+            return spec;
+        };
+        const std::string alone = refusal(large(20, 4096, ""));
+        QVERIFY2(alone.ends_with("and the GPU has 2.1 GB"), alone.c_str());
+        QCOMPARE(refusal(large(20, 4096, "offload=optimizer")), std::string());
+        const std::string both = refusal(large(1000, 1'000'000, "offload=optimizer"));
+        QVERIFY2(both.find("and the GPU and the host have ") != std::string::npos, both.c_str());
+    }
+
+    void families()
+    {
+        gpu::useModule(&gpu::testing::hostModule());
+        auto& state = gpu::testing::HostModuleState::get();
+        const auto family = [&](int major, int minor) {
+            state.computeMajor = major;
+            state.computeMinor = minor;
+            const auto gpu = describeGpu();
+            return gpu ? gpu->family : gpu.error().what;
+        };
+        QCOMPARE(family(8, 0), std::string("ampere"));
+        QCOMPARE(family(8, 6), std::string("ampere"));
+        QCOMPARE(family(8, 9), std::string("ada"));
+        QCOMPARE(family(10, 3), std::string("blackwell"));
+        QCOMPARE(family(12, 0), std::string(""));
+        QCOMPARE(family(9, 0), std::string("hopper"));
+    }
+
+    // How often a step waits for the GPU does not depend on how many experts there are.
+    void waitsOfAMixture()
+    {
+        gpu::useModule(&gpu::testing::hostModule());
+        auto& state = gpu::testing::HostModuleState::get();
+        const auto waitsOf = [&](std::int64_t experts, std::int64_t steps) {
+            RunSpec spec = specOf(Net::Experts, "", steps);
+            std::get<TransformerSpec>(spec.model.architecture).mixture.experts = experts;
+            state.waits = 0;
+            const auto report = train(spec, DeviceKind::Cuda);
+            return report.ok() ? state.waits : -1;
+        };
+        const std::int64_t few = waitsOf(2, 3) - waitsOf(2, 2), many = waitsOf(8, 3) - waitsOf(8, 2);
+        QVERIFY(few > 0);
+        QCOMPARE(many, few);
+    }
+
+    // Weights from a file: every parameter is fetched as a whole, and a GPU that breaks meanwhile is an error.
+    void weightsFromAFile_data()
+    {
+        QTest::addColumn<int>("net");
+        QTest::addColumn<QByteArray>("plan");
+        QTest::newRow("one rank") << static_cast<int>(Net::Decoder) << QByteArray("");
+        QTest::newRow("server") << static_cast<int>(Net::Decoder) << QByteArray("dp=1 ps=sync servers=1");
+        QTest::newRow("server of tables") << static_cast<int>(Net::Clicks) << QByteArray("dp=1 ps=sync servers=2");
+    }
+    void weightsFromAFile()
+    {
+        QFETCH(int, net);
+        QFETCH(QByteArray, plan);
+        gpu::useModule(&gpu::testing::hostModule());
+        auto& state = gpu::testing::HostModuleState::get();
+        QTemporaryDir directory;
+        RunOptions save, load;
+        save.saveWeightsDirectory = load.loadWeightsDirectory = directory.path().toStdString();
+        const RunSpec one = specOf(static_cast<Net>(net), "", 2), spec = specOf(static_cast<Net>(net), plan, 2);
+        QVERIFY(train(specOf(static_cast<Net>(net), "", 5), DeviceKind::Cpu, nullptr, {}, save).ok());
+        const auto cpu = train(one, DeviceKind::Cpu, nullptr, {}, load);
+        state.waits = 0;
+        const auto fresh = train(spec, DeviceKind::Cuda);
+        const std::int64_t without = std::exchange(state.waits, 0);
+        const auto gpu = train(spec, DeviceKind::Cuda, nullptr, {}, load);
+        QVERIFY(cpu.ok() && fresh.ok() && gpu.ok());
+        QVERIFY(std::abs(gpu->steps[0].loss - cpu->steps[0].loss) < 2e-5 * cpu->steps[0].loss);
+        QVERIFY(std::abs(fresh->steps[0].loss - cpu->steps[0].loss) > 1e-4 * cpu->steps[0].loss);
+        // 28 parameters and less, of up to 4096 numbers.
+        QVERIFY2(state.waits - without < 200, qPrintable(QString::number(state.waits - without)));
+        for (int calls = 10; calls < 250; calls += 8) {
+            state.failAfter = calls;
+            const auto broken = train(spec, DeviceKind::Cuda, nullptr, {}, load);
+            QVERIFY(!broken.ok());
+            QVERIFY2(broken.error().what.find("illegal memory access") != std::string::npos,
+                     broken.error().what.c_str());
+        }
+    }
+
+    // The mark by which the module is known: FNV-1a, of the kernels' names, too.
+    void marksOfModules()
+    {
+        namespace detail = gpu::detail;
+        using namespace std::string_view_literals;
+        QCOMPARE(detail::hashed(detail::kEmptyHash, "foobar"sv),
+                 std::uint64_t{0x85944171f73967e8}); // its authors' test
+        QVERIFY(detail::hashed(detail::kEmptyHash, "AddPieces;Choose;"sv) !=
+                detail::hashed(detail::kEmptyHash, "Choose;AddPieces;"sv));         // kernels of equal sizes
+        QCOMPARE(detail::hashed(detail::kEmptyHash, std::uint64_t{0x7261626f6f66}), // low bytes first
+                 detail::hashed(detail::kEmptyHash, "foobar\0\0"sv));
+    }
+
+    // In a program of its own: the module is looked for once.
+    void aModuleThatIsNotThere()
+    {
+        QProcess other;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        environment.insert("FOURWALLS_CUDA_MODULE", "/no/such/module.so");
+        other.setProcessEnvironment(environment);
+        other.start(QCoreApplication::applicationFilePath(), {"-o", "-,txt", "resnet50OnTheGpu"});
+        QVERIFY(other.waitForFinished(-1));
+        const QByteArray said = other.readAllStandardOutput();
+        QVERIFY2(said.contains("FOURWALLS_CUDA_MODULE names a file that cannot be read: /no/such/module.so"),
+                 said.constData());
     }
 
     // This machine's own module, whatever it finds: it says one sentence or there is a GPU.
