@@ -9,6 +9,7 @@
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@ Status importProfiles(const std::vector<std::string>& files, const std::string& 
     importers::ImportOptions options;
     options.progress = std::move(progress);
     options.stop = stop;
+    options.scratchFolder = std::filesystem::absolute(path).parent_path().string();
     FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(files, options));
     store::WriterOptions writing;
     writing.finishProgress = std::move(finishProgress);

@@ -8,6 +8,8 @@
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 
+#include <filesystem>
+
 namespace fourwalls::cli {
 
 namespace {
@@ -36,6 +38,7 @@ public:
         importers::ImportOptions options;
         options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
         options.stop = signals.token();
+        options.scratchFolder = std::filesystem::absolute(m_output).parent_path().string();
         const auto import = importers::TraceImport::open(m_files, options);
         if (!import) return console.fail(import.error());
         auto output = PendingOutput::create(m_output);

@@ -3,6 +3,7 @@
 #include "model/import/chrome_facts.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace fourwalls::importers {
 
@@ -23,7 +24,24 @@ void compact(std::vector<std::pair<Time, Time>>& intervals)
     if (!intervals.empty()) intervals.resize(kept + 1);
 }
 
+/// Kept in memory.
+constexpr std::size_t kMostIntervals = std::size_t{1} << 18;
+constexpr std::size_t kBudget = std::size_t{8} << 20;
+
 } // namespace
+
+BusyTime::Rest::Rest(const std::string& folder) : chunks(folder, kBudget), intervals(chunks, kBudget / sizeof(Interval)) {}
+
+template <class Time>
+void BusyTime::putAway(Intervals<Time>& intervals)
+{
+    if (!m_rest) m_rest = std::make_unique<Rest>(m_folder);
+    for (const auto& [begin, end] : intervals) {
+        if constexpr (std::is_same_v<Time, FineTime>) m_rest->intervals.add({begin, end});
+        else m_rest->intervals.add({{begin, 0}, {end, 0}});
+    }
+    intervals.clear();
+}
 
 template <class Time>
 void BusyTime::add(Intervals<Time>& intervals, Time begin, Time end)
@@ -38,6 +56,7 @@ void BusyTime::add(Intervals<Time>& intervals, Time begin, Time end)
     intervals.emplace_back(begin, end);
     if (intervals.size() >= m_compactAt) {
         compact(intervals);
+        if (intervals.size() >= kMostIntervals) putAway(intervals);
         m_compactAt = std::max<std::size_t>(4096, intervals.size() * 2);
     }
 }
@@ -50,11 +69,26 @@ void BusyTime::add(FineTime begin, FineTime end)
     add(m_fine, begin, end);
 }
 
-std::int64_t BusyTime::total()
+std::optional<std::int64_t> BusyTime::total()
 {
     compact(m_plain);
     compact(m_fine);
     DurationSum sum;
+    if (m_rest) {
+        putAway(m_plain);
+        putAway(m_fine);
+        std::optional<Interval> joined;
+        m_rest->intervals.forEach([&](const Interval& next) {
+            if (joined && !(joined->end < next.begin)) {
+                joined->end = std::max(joined->end, next.end);
+                return;
+            }
+            if (joined) sum.add(joined->end - joined->begin);
+            joined = next;
+        });
+        if (joined) sum.add(joined->end - joined->begin);
+        return m_rest->chunks.status().ok() ? std::optional(sum.rounded()) : std::nullopt;
+    }
     for (const auto& [begin, end] : m_plain) sum.add(FineTime{end - begin, 0});
     for (const auto& [begin, end] : m_fine) sum.add(end - begin);
     return sum.rounded();

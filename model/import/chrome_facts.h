@@ -2,6 +2,7 @@
 // Counts the facts of a Chrome trace, event by event.
 #pragma once
 
+#include "model/base/sorted_rows.h"
 #include "model/import/chrome_event.h"
 #include "model/import/decimal_time.h"
 #include "model/import/trace_categories.h"
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,18 +19,20 @@
 
 namespace fourwalls::importers {
 
-/// Intervals whose union is asked for at the end. Memory: 16 bytes per interval that touches no earlier one; 32 from
-/// the first time on that is finer than a nanosecond.
+/// Intervals whose union is asked for at the end, in bounded memory.
 class BusyTime {
 public:
+    /// folder: see ImportOptions::scratchFolder.
+    explicit BusyTime(std::string folder = {}) : m_folder(std::move(folder)) {}
+
     void add(std::int64_t begin, std::int64_t end)
     {
         if (m_fine.empty()) add(m_plain, begin, end);
         else add(m_fine, FineTime{begin, 0}, FineTime{end, 0});
     }
     void add(FineTime begin, FineTime end);
-    /// Length of the union [ns], rounded.
-    std::int64_t total();
+    /// Length of the union [ns], rounded; absent if a temporary file was needed and could not be written.
+    std::optional<std::int64_t> total();
 
 private:
     template <class Time>
@@ -36,7 +40,25 @@ private:
     template <class Time>
     void add(Intervals<Time>& intervals, Time begin, Time end);
     Intervals<std::int64_t> m_plain;
+    template <class Time>
+    void putAway(Intervals<Time>& intervals);
+
+    struct Interval {
+        FineTime begin, end;
+        friend bool operator<(const Interval& a, const Interval& b)
+        {
+            return a.begin == b.begin ? a.end < b.end : a.begin < b.begin;
+        }
+    };
+    /// What did not fit into memory.
+    struct Rest {
+        explicit Rest(const std::string& folder);
+        ChunkStore chunks;
+        SortedRows<Interval> intervals;
+    };
+    std::string m_folder;
     Intervals<FineTime> m_fine;        ///< instead of m_plain, once it is needed
+    std::unique_ptr<Rest> m_rest;
     std::size_t m_compactAt = 4096;
 };
 
@@ -65,6 +87,9 @@ struct DurationSum {
 
 class ChromeFacts {
 public:
+    /// folder: see ImportOptions::scratchFolder.
+    explicit ChromeFacts(std::string folder = {}) : m_busy(std::move(folder)) {}
+
     /// ts, dur: absent if the event has none that can be read.
     void add(const ChromeEvent& event, Category category, std::optional<FineTime> ts, std::optional<FineTime> dur);
     /// baseNs: the file's base time; entries: complete events and others of the event array.

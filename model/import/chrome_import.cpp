@@ -44,7 +44,7 @@ public:
                 if (options.progress && total > 0)
                     options.progress(kSurveyShare * (done + fraction * static_cast<double>(file.bytes)) / total);
             };
-            FOURWALLS_TRY_ASSIGN(file.survey, surveyChromeTrace(path, progress, options.stop));
+            FOURWALLS_TRY_ASSIGN(file.survey, surveyChromeTrace(path, progress, options.stop, options.scratchFolder));
             done += static_cast<double>(file.bytes);
             import->m_files.push_back(std::move(file));
         }
@@ -83,6 +83,7 @@ public:
             placement.rank = file.rank;
             placement.shiftNs = file.shiftNs;
             placement.pipelined = m_pipelined;
+            placement.scratchFolder = options.scratchFolder;
             if (&file == m_files.data()) placement.evidence = &evidence;
             placement.progress = [&](double fraction) {
                 if (options.progress)
@@ -252,6 +253,7 @@ private:
 class FactsVisitor final : public ChromeVisitor {
 public:
     bool wantsHeader(std::string_view key) override { return m_header.wants(key); }
+    explicit FactsVisitor(const std::string& scratchFolder) : m_facts(scratchFolder) {}
     void header(std::string_view key, const JsonToken& value) override { m_header.take(key, value); }
     void event(const ChromeEvent& event) override
     {
@@ -278,11 +280,11 @@ Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& opt
 {
     FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
     TextWindow window(std::move(source));
-    FactsVisitor visitor;
+    FactsVisitor visitor(options.scratchFolder);
     FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, visitor, path, options.stop));
     if (report.events == 0 && !(report.foundEvents && report.nonEvents == 0)) {
         // The survey knows what such files are.
-        const auto survey = surveyChromeTrace(path, {}, options.stop);
+        const auto survey = surveyChromeTrace(path, {}, options.stop, options.scratchFolder);
         if (!survey.ok()) return survey.error();
     }
     return visitor.finish(report);

@@ -230,17 +230,18 @@ bool ChromeSurvey::wallClock() const
 }
 
 Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::function<void(double)>& progress,
-                                       std::stop_token stop)
+                                       std::stop_token stop, const std::string& scratchFolder)
 {
     FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
     TextWindow window(std::move(source));
     ChromeSurvey survey;
+    survey.links = LaunchLinks(scratchFolder);
     SurveyVisitor visitor(survey, fileBytes(path), progress);
     FOURWALLS_TRY_ASSIGN(survey.report, readChromeTrace(window, visitor, path, stop));
     const bool emptyTrace = survey.report.foundEvents && survey.report.nonEvents == 0;
     if (survey.report.events == 0 && !emptyTrace) return refusal(survey, path);
     survey.kineto = survey.kineto || survey.header.kineto;
-    survey.links.resolve(survey.training ? Phase::Forward : Phase::None);
+    FOURWALLS_TRY(survey.links.resolve(survey.training ? Phase::Forward : Phase::None));
     return survey;
 }
 

@@ -57,9 +57,9 @@ struct ChromeSurvey {
 };
 
 /// Errors: as openByteSource and readChromeTrace; Unsupported naming the real format for what only looks alike.
-/// progress: fraction of the file.
+/// progress: fraction of the file. scratchFolder: see ImportOptions.
 Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::function<void(double)>& progress = {},
-                                       std::stop_token stop = {});
+                                       std::stop_token stop = {}, const std::string& scratchFolder = {});
 
 /// Whether an event happens on an accelerator's stream.
 bool isStreamWork(Category category, const ChromeEvent& event);

@@ -44,7 +44,7 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
                            std::int64_t fileSize)
     : m_survey(survey), m_sink(sink), m_collectives(collectives), m_placement(std::move(placement)),
       m_fileSize(fileSize), m_producer(sink.openProducer()), m_tracks(survey.lanes.defineTracks(sink, m_placement.rank)),
-      m_names(sink, !survey.deviceWork), m_pairs([this](const DurationPairs::Slice& s) {
+      m_names(sink, !survey.deviceWork), m_facts(m_placement.scratchFolder), m_pairs([this](const DurationPairs::Slice& s) {
           const bool sound = s.end - s.begin <= kLargestTimeNs && inRange(s.begin, s.end - s.begin);
           if (sound) emit(s.lane, s.op, s.begin, s.end - s.begin);
           else ++m_outOfRange;
@@ -165,19 +165,16 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
     }
     NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
     emit(lane, m_names.id(work), ts, length, correlation);
-    if (work.communication) collective(detailOf(event, nullptr).value_or(CollectiveDetail{}), work, lane, ts, length);
+    if (work.communication) collective(detailOf(event, std::nullopt).value_or(CollectiveDetail{}), work, lane, ts, length);
 }
 
 void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
 {
-    const Launch* launch = nullptr;
+    std::optional<std::int64_t> id;
+    if (event[ArgKey::Correlation]) id = integerFromText(event[ArgKey::Correlation].text);
     std::optional<CorrelationId> correlation;
-    if (event[ArgKey::Correlation]) {
-        if (const auto id = integerFromText(event[ArgKey::Correlation].text)) {
-            correlation = CorrelationId{*id};
-            launch = m_survey.links.find(*id);
-        }
-    }
+    if (id) correlation = CorrelationId{*id};
+    const std::optional<Launch> launch = m_survey.links.find(id);
     m_text.clear();
     if (event[ArgKey::Grid].kind == JsonToken::Kind::Array && event[ArgKey::Block].kind == JsonToken::Kind::Array) {
         m_text.append("grid ").append(event[ArgKey::Grid].text).append(" block ").append(event[ArgKey::Block].text);
@@ -205,7 +202,7 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     if (detail) collective(*detail, work, lane, ts, dur);
 }
 
-std::optional<CollectiveDetail> ChromeWriter::detailOf(const ChromeEvent& event, const Launch* launch) const
+std::optional<CollectiveDetail> ChromeWriter::detailOf(const ChromeEvent& event, const std::optional<Launch>& launch) const
 {
     std::optional<CollectiveDetail> detail = collectiveDetail(event);
     if (!detail && launch && launch->collective >= 0)

@@ -28,6 +28,7 @@ struct FilePlacement {
     bool pipelined = false;          ///< ranks are stages of a pipeline: sends and receives are its transfers
     SpecEvidence* evidence = nullptr;   ///< collects what tells of the network; may be null
     std::function<void(double)> progress;
+    std::string scratchFolder;       ///< see ImportOptions
 };
 
 class ChromeWriter final : public ChromeVisitor {
@@ -47,7 +48,7 @@ public:
 private:
     void slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur);
     void streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur);
-    std::optional<CollectiveDetail> detailOf(const ChromeEvent& event, const Launch* launch) const;
+    std::optional<CollectiveDetail> detailOf(const ChromeEvent& event, const std::optional<Launch>& launch) const;
     void collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur);
     void instant(const ChromeEvent& event, std::int64_t ts);
     void counters(const ChromeEvent& event, std::int64_t ts);

@@ -8,13 +8,43 @@
 
 namespace fourwalls::importers {
 
+namespace {
+
+// A run has one set of links per rank.
+constexpr std::size_t kBudget = std::size_t{12} << 20, kSorted = std::size_t{4} << 20;
+
+} // namespace
+
+bool LaunchLinks::ByLane::operator()(const Launch& a, const Launch& b) const
+{
+    return std::tie(a.lane, a.at, a.correlation) < std::tie(b.lane, b.at, b.correlation);
+}
+
+bool LaunchLinks::ByLane::operator()(const Operator& a, const Operator& b) const
+{
+    return std::tie(a.lane, a.begin, b.end) < std::tie(b.lane, b.begin, a.end);
+}
+
+bool LaunchLinks::ByCorrelation::operator()(const Launch& a, const Launch& b) const
+{
+    return std::tie(a.correlation, a.at, a.lane) < std::tie(b.correlation, b.at, b.lane);
+}
+
+LaunchLinks::Tables::Tables(const std::string& folder)
+    : chunks(folder, kBudget), launches(chunks, kSorted / sizeof(Launch)), operators(chunks, kSorted / sizeof(Operator)),
+      linked(chunks)
+{
+}
+
+LaunchLinks::LaunchLinks(const std::string& folder) : m_tables(std::make_unique<Tables>(folder)) {}
+
 void LaunchLinks::addLaunch(std::int64_t correlation, int lane, std::int64_t at)
 {
     Launch launch;
     launch.correlation = correlation;
     launch.at = at;
     launch.lane = lane;
-    m_launches.push_back(launch);
+    m_tables->launches.add(launch);
 }
 
 void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context)
@@ -24,48 +54,63 @@ void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, co
         flops = static_cast<std::int32_t>(m_flops.size());
         m_flops.push_back(context.flops);
     }
-    m_operators.push_back({begin, end, lane, flops, context.collective, context.phase});
+    m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
 }
 
-void LaunchLinks::resolve(Phase otherwise)
+Status LaunchLinks::resolve(Phase otherwise)
 {
-    std::sort(m_operators.begin(), m_operators.end(), [](const Operator& a, const Operator& b) {
-        return std::tie(a.lane, a.begin, b.end) < std::tie(b.lane, b.begin, a.end);
-    });
-    std::sort(m_launches.begin(), m_launches.end(),
-              [](const Launch& a, const Launch& b) { return std::tie(a.lane, a.at) < std::tie(b.lane, b.at); });
-    std::vector<Operator> open;   // outer first; each says what is true inside it
-    std::size_t next = 0;
-    for (Launch& launch : m_launches) {
-        while (next < m_operators.size() &&
-               std::tie(m_operators[next].lane, m_operators[next].begin) <= std::tie(launch.lane, launch.at)) {
-            Operator opened = m_operators[next++];
-            while (!open.empty() && (open.back().lane != opened.lane || open.back().end <= opened.begin)) open.pop_back();
-            if (!open.empty()) {
-                if (opened.phase == Phase::None) opened.phase = open.back().phase;
-                if (opened.flops < 0) opened.flops = open.back().flops;
-                if (opened.collective < 0) opened.collective = open.back().collective;
+    SortedRows<Launch, ByCorrelation> linked(m_tables->chunks, kSorted / sizeof(Launch));
+    {
+        SortedRows<Operator, ByLane>::Cursor operators(m_tables->operators);
+        std::vector<Operator> open;   // outer first; each says what is true inside it
+        m_tables->launches.forEach([&](Launch launch) {
+            for (const Operator* next = operators.get(); next && std::tie(next->lane, next->begin) <= std::tie(launch.lane, launch.at);
+                 operators.next(), next = operators.get()) {
+                Operator opened = *next;
+                while (!open.empty() && (open.back().lane != opened.lane || open.back().end <= opened.begin)) open.pop_back();
+                if (!open.empty()) {
+                    if (opened.phase == Phase::None) opened.phase = open.back().phase;
+                    if (opened.flops < 0) opened.flops = open.back().flops;
+                    if (opened.collective < 0) opened.collective = open.back().collective;
+                }
+                open.push_back(opened);
             }
-            open.push_back(opened);
-        }
-        while (!open.empty() && (open.back().lane != launch.lane || open.back().end < launch.at)) open.pop_back();
-        launch.phase = otherwise;
-        if (open.empty()) continue;
-        if (open.back().phase != Phase::None) launch.phase = open.back().phase;
-        launch.flopsOperator = open.back().flops;
-        launch.collective = open.back().collective;
+            while (!open.empty() && (open.back().lane != launch.lane || open.back().end < launch.at)) open.pop_back();
+            launch.phase = otherwise;
+            if (!open.empty()) {
+                if (open.back().phase != Phase::None) launch.phase = open.back().phase;
+                launch.flopsOperator = open.back().flops;
+                launch.collective = open.back().collective;
+            }
+            linked.add(launch);
+        });
     }
-    m_operators = {};
-    std::stable_sort(m_launches.begin(), m_launches.end(), [](const Launch& a, const Launch& b) {
-        return std::tie(a.correlation, a.at) < std::tie(b.correlation, b.at);
+    m_tables->operators.clear();
+    m_tables->launches.clear();
+    linked.forEach([&](const Launch& launch) {
+        if (m_tables->linked.size() % PagedArray<Launch>::kPerPage == 0) m_firstOfPage.push_back(launch.correlation);
+        m_tables->linked.push_back(launch);
     });
+    return m_tables->chunks.status();
 }
 
-const Launch* LaunchLinks::find(std::int64_t correlation) const
+std::optional<Launch> LaunchLinks::find(std::optional<std::int64_t> id) const
 {
-    const auto found = std::lower_bound(m_launches.begin(), m_launches.end(), correlation,
-                                        [](const Launch& launch, std::int64_t id) { return launch.correlation < id; });
-    return found != m_launches.end() && found->correlation == correlation ? &*found : nullptr;
+    if (!id) return std::nullopt;
+    const std::int64_t correlation = *id;
+    // The first of its launches is on the last page that begins below it, or begins the page after that.
+    const auto page = std::lower_bound(m_firstOfPage.begin(), m_firstOfPage.end(), correlation) - m_firstOfPage.begin();
+    const PagedArray<Launch>& linked = m_tables->linked;
+    std::size_t first = page == 0 ? 0 : (static_cast<std::size_t>(page) - 1) * PagedArray<Launch>::kPerPage;
+    std::size_t last = std::min(linked.size(), static_cast<std::size_t>(page) * PagedArray<Launch>::kPerPage);
+    while (first < last) {
+        const std::size_t middle = first + (last - first) / 2;
+        if (linked[middle].correlation < correlation) first = middle + 1;
+        else last = middle;
+    }
+    if (first == linked.size()) return std::nullopt;
+    const Launch launch = linked[first];
+    return launch.correlation == correlation ? std::optional(launch) : std::nullopt;
 }
 
 double LaunchLinks::takeFlops(std::int32_t flopsOperator)

@@ -4,9 +4,14 @@
 // operator. The innermost operator on the launching thread that covers the call's start is right in all of them.
 #pragma once
 
+#include "model/base/paged_array.h"
+#include "model/base/sorted_rows.h"
 #include "model/trace/vocabulary.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -30,15 +35,19 @@ struct Launch {
 
 class LaunchLinks {
 public:
+    LaunchLinks() : LaunchLinks(std::string()) {}
+    /// folder: where what does not fit into memory goes (a few ten MB do); empty: the system's for temporary files.
+    explicit LaunchLinks(const std::string& folder);
+
     void addLaunch(std::int64_t correlation, int lane, std::int64_t at);
     void addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context);
 
     /// Links launches to operators; call once, when all have been added. otherwise: the phase of launches outside
-    /// of every operator with a phase.
-    void resolve(Phase otherwise);
+    /// of every operator with a phase. Errors: Io if a temporary file cannot be written.
+    Status resolve(Phase otherwise);
 
-    /// The call with that correlation id; null if there is none. Of several, the earliest.
-    const Launch* find(std::int64_t correlation) const;
+    /// The call with that correlation id, if there is one. Of several, the earliest.
+    std::optional<Launch> find(std::optional<std::int64_t> correlation) const;
 
     /// The FLOPs of an operator, given out once: to the first matrix kernel that it launched.
     double takeFlops(std::int32_t flopsOperator);
@@ -53,8 +62,23 @@ private:
         std::int32_t collective;
         Phase phase;
     };
-    std::vector<Launch> m_launches;
-    std::vector<Operator> m_operators;
+    struct ByLane {
+        bool operator()(const Launch& a, const Launch& b) const;
+        bool operator()(const Operator& a, const Operator& b) const;
+    };
+    struct ByCorrelation {
+        bool operator()(const Launch& a, const Launch& b) const;
+    };
+    /// Behind a pointer, because rows point to their store.
+    struct Tables {
+        explicit Tables(const std::string& folder);
+        ChunkStore chunks;
+        SortedRows<Launch, ByLane> launches;       ///< until resolve()
+        SortedRows<Operator, ByLane> operators;    ///< until resolve()
+        PagedArray<Launch> linked;                 ///< by correlation
+    };
+    std::unique_ptr<Tables> m_tables;
+    std::vector<std::int64_t> m_firstOfPage;       ///< of m_tables->linked: the page's first correlation
     std::vector<double> m_flops;
 };
 

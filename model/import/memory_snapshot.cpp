@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -48,8 +49,6 @@ public:
         if (pickle.get(item, "state").kind == Kind::Text) return block(pickle, item);
     }
 
-    std::deque<SnapshotEntry> entries;
-
 private:
     void entry(Pickle& pickle, PickleValue& item, const PickleValue& action)
     {
@@ -66,8 +65,8 @@ private:
         const std::int64_t time = integerOr(pickle.get(item, "time_us"), -1);
         made.timeUs = time >= 0 && time <= kLastTimeUs ? time : -1;
         made.frame = frame(pickle, pickle.get(item, "frames"));
-        replace(pickle, item, {Kind::Int, kEntryMark, static_cast<std::int64_t>(entries.size())});
-        entries.push_back(made);
+        replace(pickle, item, {Kind::Run, 1, static_cast<std::int64_t>(m_snapshot.entries->list.size())});
+        m_snapshot.entries->list.push_back(made);
     }
 
     void block(Pickle& pickle, PickleValue& item)
@@ -149,7 +148,7 @@ private:
 
 public:
     /// Marks of integers that stand for a record; those of the file have 0 there.
-    static constexpr std::uint32_t kEntryMark = 1, kBlockMark = 2, kFrameMark = 3;
+    static constexpr std::uint32_t kBlockMark = 1, kFrameMark = 2;
 
 private:
     MemorySnapshot& m_snapshot;
@@ -159,41 +158,49 @@ private:
 
 } // namespace
 
-Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_token stop)
+void SnapshotHistory::append(std::size_t first, std::size_t count)
+{
+    if (m_runs.empty() || m_runs.back().first + (m_size - m_runs.back().begin) != first) m_runs.push_back({m_size, first});
+    m_size += count;
+}
+
+SnapshotEntry SnapshotHistory::operator[](std::size_t index) const
+{
+    const auto behind = std::upper_bound(m_runs.begin(), m_runs.end(), index,
+                                         [](std::size_t at, const Run& run) { return at < run.begin; });
+    const Run& run = *std::prev(behind);
+    return m_entries->list[run.first + (index - run.begin)];
+}
+
+Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_token stop, const std::string& scratchFolder)
 {
     MemorySnapshot snapshot;
+    snapshot.entries = std::make_unique<SnapshotEntries>(scratchFolder);
     SnapshotReducer reducer(snapshot);
     const PickleReduce reduce = [&reducer](Pickle& pickle, PickleValue& item) { reducer(pickle, item); };
-    FOURWALLS_TRY_ASSIGN(const Pickle pickle, readPickle(path, reduce, stop));
+    FOURWALLS_TRY_ASSIGN(const Pickle pickle, readPickle(path, reduce, stop, scratchFolder));
     const PickleValue traces = pickle.get(pickle.root(), "device_traces");
     if (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List)
         return Error{ErrorCode::Unsupported, "a Python pickle, but no memory snapshot", path,
                      "give the file that torch.cuda.memory._dump_snapshot wrote"};
-    // The usual file has the whole history in one list, which need not be copied.
-    const auto isWhole = [&](const std::vector<PickleValue>& list) {
-        std::int64_t next = 0;
-        for (const PickleValue& value : list)
-            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || value.integer != next++) return false;
-        return !list.empty() && list.size() == reducer.entries.size();
-    };
-    std::vector<bool> used(reducer.entries.size());
+    std::vector<bool> used(snapshot.entries->list.size());
     for (const PickleValue& device : pickle.list(traces)) {
         if (snapshot.history.size() >= 4096) break;
-        auto& history = snapshot.history.emplace_back();
-        if (isWhole(pickle.list(device))) {
-            history = std::move(reducer.entries);
-            reducer.entries.clear();
-            used.clear();
-            continue;
-        }
+        SnapshotHistory& history = snapshot.history.emplace_back(*snapshot.entries);
         for (const PickleValue& value : pickle.list(device)) {
-            const auto index = static_cast<std::size_t>(value.integer);
-            if (value.kind != Kind::Int || value.index != SnapshotReducer::kEntryMark || index >= used.size() || used[index]) {
+            if (value.kind != Kind::Run) {
                 ++snapshot.unreadable;
                 continue;
             }
-            used[index] = true;
-            history.push_back(reducer.entries[index]);
+            for (std::uint32_t i = 0; i < value.index; ++i) {
+                const std::size_t index = static_cast<std::size_t>(value.integer) + i;
+                if (index >= used.size() || used[index]) {
+                    ++snapshot.unreadable;
+                    continue;
+                }
+                used[index] = true;
+                history.append(index, 1);
+            }
         }
     }
     for (const PickleValue& value : pickle.list(pickle.get(pickle.root(), "external_annotations"))) {
@@ -203,6 +210,7 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
                                         integerOr(pickle.get(value, "device"), 0), time,
                                         pickle.text(pickle.get(value, "stage")) == "START"});
     }
+    FOURWALLS_TRY(snapshot.entries->chunks.status());
     return snapshot;
 }
 
@@ -219,14 +227,15 @@ SnapshotWalk walkBack(const MemorySnapshot& snapshot, std::size_t device)
     walk.peakReserved = walk.reservedAtStart;
     if (device >= snapshot.history.size()) return walk;
     const auto& history = snapshot.history[device];
-    for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
-        switch (entry->action) {
-        case SnapshotAction::Alloc: walk.requestedAtStart -= entry->size; break;
-        case SnapshotAction::FreeCompleted: walk.requestedAtStart += entry->size; break;
+    for (std::size_t i = history.size(); i-- > 0;) {
+        const SnapshotEntry entry = history[i];
+        switch (entry.action) {
+        case SnapshotAction::Alloc: walk.requestedAtStart -= entry.size; break;
+        case SnapshotAction::FreeCompleted: walk.requestedAtStart += entry.size; break;
         case SnapshotAction::SegmentAlloc:
-        case SnapshotAction::SegmentMap: walk.reservedAtStart -= entry->size; break;
+        case SnapshotAction::SegmentMap: walk.reservedAtStart -= entry.size; break;
         case SnapshotAction::SegmentFree:
-        case SnapshotAction::SegmentUnmap: walk.reservedAtStart += entry->size; break;
+        case SnapshotAction::SegmentUnmap: walk.reservedAtStart += entry.size; break;
         default: break;
         }
         walk.peakRequested = std::max(walk.peakRequested, walk.requestedAtStart);
@@ -257,7 +266,8 @@ TraceFacts snapshotFacts(const MemorySnapshot& snapshot)
     std::optional<std::int64_t> first, last;
     for (const auto& history : snapshot.history) {
         *facts.memTraceEntries += static_cast<std::int64_t>(history.size());
-        for (const SnapshotEntry& entry : history) {
+        for (std::size_t i = 0; i < history.size(); ++i) {
+            const SnapshotEntry entry = history[i];
             streams.insert(entry.stream);
             if (entry.timeUs < 0) continue;
             first = first ? std::min(*first, entry.timeUs) : entry.timeUs;

@@ -2,14 +2,15 @@
 // A PyTorch memory snapshot as plain records: segments, blocks and the history of each device.
 #pragma once
 
+#include "model/base/paged_array.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
 #include "model/import/trace_facts.h"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -47,17 +48,47 @@ struct SnapshotAnnotation {
     bool start = true;
 };
 
+/// The entries of all devices as the file has them, in bounded memory.
+struct SnapshotEntries {
+    explicit SnapshotEntries(const std::string& scratchFolder) : chunks(scratchFolder, kBudget), list(chunks) {}
+    static constexpr std::size_t kBudget = std::size_t{32} << 20;
+    ChunkStore chunks;
+    PagedArray<SnapshotEntry> list;
+};
+
+/// The entries of one device, oldest first.
+class SnapshotHistory {
+public:
+    explicit SnapshotHistory(const SnapshotEntries& entries) : m_entries(&entries) {}
+    /// Appends entries that follow each other in the file.
+    void append(std::size_t first, std::size_t count);
+    std::size_t size() const { return m_size; }
+    bool empty() const { return m_size == 0; }
+    SnapshotEntry operator[](std::size_t index) const;
+
+private:
+    struct Run {
+        std::size_t begin = 0;     ///< its first entry's place in the history
+        std::size_t first = 0;     ///< and in the file
+    };
+    const SnapshotEntries* m_entries;
+    std::vector<Run> m_runs;
+    std::size_t m_size = 0;
+};
+
 struct MemorySnapshot {
     std::vector<SnapshotSegment> segments;
-    std::vector<std::deque<SnapshotEntry>> history;   ///< by device, oldest first
+    std::unique_ptr<SnapshotEntries> entries;
+    std::vector<SnapshotHistory> history;              ///< by device
     std::vector<SnapshotAnnotation> annotations;
     std::vector<std::string> frames;                   ///< "function (file:line)" of the caller nearest to the user
     std::map<std::string, std::int64_t> actions;
     std::int64_t unreadable = 0;                       ///< records without the fields they need
 };
 
-/// Errors: as readPickle; Unsupported for a pickle that is no snapshot.
-Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_token stop = {});
+/// scratchFolder: see ImportOptions. Errors: as readPickle; Unsupported for a pickle that is no snapshot.
+Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_token stop = {},
+                                          const std::string& scratchFolder = {});
 
 /// Live requested and reserved bytes of one device before the first entry of its history, walked back from the end
 /// (the history is a ring buffer: counting up from zero would be wrong), and the largest met on the way.

@@ -24,6 +24,8 @@ namespace {
 /// Counts the facts of one export, row by row.
 class NsightFacts {
 public:
+    explicit NsightFacts(std::string scratchFolder) : m_scratchFolder(std::move(scratchFolder)) {}
+
     void add(NsightTables& tables, const NsightWork& work)
     {
         using Kind = NsightWork::Kind;
@@ -39,7 +41,7 @@ public:
         } else {
             ++m_kernels;
             m_kernelTime.add(length);
-            m_busy[work.device].add(work.start, work.end);
+            m_busy.try_emplace(work.device, m_scratchFolder).first->second.add(work.start, work.end);
             m_streams.insert({work.device, work.stream});
             if (isNcclName(tables.string(work.name)) || isNcclName(tables.string(work.shortName))) {
                 ++m_nccl;
@@ -65,7 +67,11 @@ public:
         facts.gpuKernelEvents = m_kernels;
         facts.gpuKernelTimeNs = m_kernelTime.rounded();
         facts.gpuKernelBusyNs = 0;
-        for (auto& [device, busy] : m_busy) *facts.gpuKernelBusyNs += busy.total();
+        for (auto& [device, busy] : m_busy) {
+            const auto total = busy.total();
+            if (facts.gpuKernelBusyNs && total) *facts.gpuKernelBusyNs += *total;
+            else facts.gpuKernelBusyNs.reset();
+        }
         facts.ncclKernels = m_nccl;
         facts.ncclTimeNs = m_ncclTime.rounded();
         facts.memcpyEvents = m_copies;
@@ -85,6 +91,7 @@ private:
     DurationSum m_kernelTime, m_ncclTime, m_copyTime;
     Hull m_span, m_gpuSpan;
     std::map<std::int64_t, BusyTime> m_busy;
+    std::string m_scratchFolder;
     std::set<std::pair<std::int64_t, std::int64_t>> m_streams;
 };
 
@@ -175,7 +182,7 @@ public:
         for (const std::string& path : paths) {
             FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
             File file{path, std::move(tables), {}, 0, 0, {}};
-            FOURWALLS_TRY(import->survey(file, options.stop));
+            FOURWALLS_TRY(import->survey(file, options));
             import->m_files.push_back(std::move(file));
         }
         import->describe();
@@ -232,8 +239,9 @@ private:
         return rank.lanes.find(LaneRole::Thread, std::to_string(pidOf(globalTid)), std::to_string(tidOf(globalTid)));
     }
 
-    Status survey(File& file, const std::stop_token& stop)
+    Status survey(File& file, const ImportOptions& options)
     {
+        const std::stop_token& stop = options.stop;
         // Ranks first: processes that ran something, by their smallest device.
         std::map<std::int64_t, std::int64_t> devices;
         FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
@@ -248,6 +256,7 @@ private:
             ProcessRank& rank = file.ranks[process];
             rank.rank = RankId{m_nextRank++};
             rank.device = device;
+            rank.links = LaunchLinks(options.scratchFolder);
         }
         FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
             ProcessRank& rank = rankOf(file, work.process);
@@ -284,7 +293,7 @@ private:
         FOURWALLS_TRY(file.tables.eachThreadName([&](std::int64_t thread, const std::string& name) {
             rankOf(file, processOf(thread)).lanes.nameThread(std::to_string(pidOf(thread)), std::to_string(tidOf(thread)), name.substr(0, 200));
         }));
-        for (auto& [process, rank] : file.ranks) rank.links.resolve(rank.training ? Phase::Forward : Phase::None);
+        for (auto& [process, rank] : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.training ? Phase::Forward : Phase::None));
         return {};
     }
 
@@ -372,7 +381,7 @@ private:
         const std::int64_t shift = file.shiftNs;
         for (auto& [process, rank] : file.ranks) rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
         OpNames names(sink, false);
-        NsightFacts facts;
+        NsightFacts facts(options.scratchFolder);
         std::int64_t slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0, numbered = 0;
         std::unique_ptr<TraceProducer> producer = sink.openProducer();
         const auto nameOf = [](const std::string& text) { return JsonToken{text, JsonToken::Kind::String}; };
@@ -409,7 +418,7 @@ private:
                 category = work.kind == Kind::Copy ? Category::Memcpy : work.kind == Kind::Set ? Category::Memset : Category::CudaSync;
                 name = work.kind == Kind::Copy ? copyName(work.code) : work.kind == Kind::Set ? "Memset" : waitName(work.code);
             }
-            const Launch* launch = work.correlation ? rank.links.find(*work.correlation) : nullptr;
+            const std::optional<Launch> launch = rank.links.find(work.correlation);
             NamedWork& named = names.find(category, nameOf(name), detail);
             const Phase phase = launch && work.kind != Kind::Wait ? launch->phase : Phase::None;
             if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) || work.kind == Kind::Wait) return;
@@ -468,7 +477,7 @@ private:
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");
         if (m_files.size() == 1) sink.audit(toAudit(facts.finish()));
-        for (auto& [process, rank] : file.ranks) rank.links = {}; // the largest table; the finish needs the memory
+        for (auto& [process, rank] : file.ranks) rank.links = LaunchLinks(); // the largest table; the finish needs the memory
         return {};
     }
 
@@ -500,7 +509,7 @@ Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::st
 Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options)
 {
     FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
-    NsightFacts facts;
+    NsightFacts facts(options.scratchFolder);
     FOURWALLS_TRY(tables.eachWork([&](const NsightWork& work) { facts.add(tables, work); }, options.stop));
     FOURWALLS_TRY(tables.eachCall([&](const NsightCall& call) { facts.add(call); }, options.stop));
     FOURWALLS_TRY(tables.eachRange([&](const NsightRange& range) { facts.add(range); }, options.stop));

@@ -131,13 +131,23 @@ private:
         // Reducing an item may have released the very list that it is put into.
         if (!m_pickle->isLive(target)) return fail("damaged: a record that holds the list it is in");
         auto& items = m_pickle->m_places[target.index].items;
-        items.insert(items.end(), m_stack.begin() + static_cast<std::ptrdiff_t>(from), m_stack.end());
-        m_pickle->m_held += m_stack.size() - from;
+        const std::size_t before = items.size();
+        for (std::size_t i = from; i < m_stack.size(); ++i) {
+            if (kind == Kind::List && !items.empty() && continues(items.back(), m_stack[i])) items.back().index += m_stack[i].index;
+            else items.push_back(m_stack[i]);
+        }
+        m_pickle->m_held += items.size() - before;
         m_stack.resize(from);
+    }
+    static bool continues(const PickleValue& run, const PickleValue& next)
+    {
+        constexpr std::uint32_t kLongest = 1u << 31;
+        return run.kind == Kind::Run && next.kind == Kind::Run && run.index < kLongest && next.index < kLongest &&
+               run.integer + run.index == next.integer;
     }
     void memoGet(std::uint64_t id)
     {
-        const auto& memo = m_pickle->m_memo;
+        const PickleMemo& memo = *m_pickle->m_memo;
         const auto found = m_sparse.find(id);
         if (id < memo.size()) push(memo[id]);
         else if (found != m_sparse.end()) push(found->second);
@@ -146,14 +156,14 @@ private:
     void memoPut(std::uint64_t id)
     {
         if (m_stack.empty()) return fail("damaged: nothing to remember");
-        auto& memo = m_pickle->m_memo;
+        PickleMemo& memo = *m_pickle->m_memo;
         const PickleValue value = m_stack.back();
         if (id > memo.size()) {
             m_sparse[id] = value;
             return;
         }
         if (id == memo.size()) memo.push_back(value);
-        else memo[id] = value;
+        else memo.set(id, value);
         if (isContainer(value) && m_pickle->isLive(value)) m_pickle->m_places[value.index].memo = static_cast<std::int64_t>(id);
     }
     void longInteger(std::uint64_t length)
@@ -198,7 +208,7 @@ private:
         case 'U': case 'C': pushText(number(1)); break;                           // SHORT_BINSTRING, SHORT_BINBYTES
         case 'T': case 'B': pushText(number(4)); break;                           // BINSTRING, BINBYTES
         case 0x8e: case 0x96: pushText(number(8)); break;                         // BINBYTES8, BYTEARRAY8
-        case 0x94: memoPut(m_pickle->m_memo.size()); break;                       // MEMOIZE
+        case 0x94: memoPut(m_pickle->m_memo->size()); break;                       // MEMOIZE
         case 'q': memoPut(number(1)); break;
         case 'r': memoPut(number(4)); break;
         case 'h': memoGet(number(1)); break;
@@ -236,6 +246,20 @@ private:
     std::size_t m_steps = 0;
     std::string m_problem;
 };
+
+void PickleMemo::push_back(const PickleValue& value)
+{
+    m_recent.push_back(value);
+    if (m_recent.size() <= kRecent) return;
+    m_old.push_back(m_recent.front());
+    m_recent.pop_front();
+}
+
+void PickleMemo::set(std::size_t id, const PickleValue& value)
+{
+    if (id < m_old.size()) m_old.set(id, value);
+    else m_recent[id - m_old.size()] = value;
+}
 
 std::string_view Pickle::text(const PickleValue& value) const
 {
@@ -277,9 +301,10 @@ void Pickle::release(const PickleValue& container, const PickleValue& replacemen
     if (!isContainer(container) || !isLive(container)) return;
     Place& place = m_places[container.index];
     // The memo entry may have been given to another value since.
-    if (place.memo >= 0) {
-        PickleValue& entry = m_memo[static_cast<std::size_t>(place.memo)];
-        if (entry.kind == container.kind && entry.integer == container.integer) entry = replacement;
+    if (place.memo >= 0 && m_memo) {
+        const auto id = static_cast<std::size_t>(place.memo);
+        const PickleValue entry = (*m_memo)[id];
+        if (entry.kind == container.kind && entry.integer == container.integer) m_memo->set(id, replacement);
     }
     m_replaced[container.integer] = replacement;
     m_held -= place.items.size();
@@ -304,11 +329,13 @@ PickleValue Pickle::get(const PickleValue& dict, std::string_view key) const
     return found;
 }
 
-Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, std::stop_token stop)
+Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, std::stop_token stop,
+                          const std::string& scratchFolder)
 {
     FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
     TextWindow window(std::move(source));
     Pickle pickle;
+    pickle.m_memo = std::make_unique<PickleMemo>(scratchFolder);
     PickleMachine machine(window, reduce, stop);
     const std::string problem = machine.run(pickle);
     if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
@@ -316,6 +343,8 @@ Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, s
     if (!problem.empty())
         return Error{ErrorCode::Format, "no memory snapshot that can be read: " + problem, path,
                      "record it again with torch.cuda.memory._dump_snapshot"};
+    FOURWALLS_TRY(pickle.m_memo->status());
+    pickle.m_memo.reset();
     return pickle;
 }
 

@@ -7,6 +7,7 @@
 #include "model/trace/trace_sink.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ private:
     std::vector<RankId> m_world;
     std::map<std::string, int> m_byKey;
     std::vector<ProcessGroupInfo> m_groups;
-    std::vector<CollectiveMember> m_members;
+    std::deque<CollectiveMember> m_members;   ///< may be hundreds of thousands: never moved
     std::int64_t m_matched = 0;
 };
 

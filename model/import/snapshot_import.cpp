@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 namespace fourwalls::importers {
@@ -36,7 +37,10 @@ public:
         m_reservedNow = walk.reservedAtStart;
         m_producer->counter({m_reserved, at(0), static_cast<double>(std::max<std::int64_t>(0, m_reservedNow))});
         aliveAtStart();
-        for (std::size_t i = 0; i < entries(); ++i) entry((*m_history)[i], at(i));
+        for (std::size_t i = 0; i < entries(); ++i) {
+            const SnapshotEntry each = (*m_history)[i];
+            entry(each, at(each, i));
+        }
         m_producer.reset();
         if (m_unmatched > 0)
             m_sink.audit({"final_blocks_unmatched", AuditSeverity::Repaired, m_unmatched, "alive at the end without an allocation that fits: alive throughout"});
@@ -54,9 +58,11 @@ private:
     Instant at(std::size_t i) const
     {
         if (entries() == 0) return Instant{0};
-        const std::size_t index = std::min(i, entries() - 1);
-        const std::int64_t time = (*m_history)[index].timeUs;
-        return Instant{time >= 0 ? time * 1000 - m_originNs : static_cast<std::int64_t>(i) * 1000};
+        return at((*m_history)[std::min(i, entries() - 1)], i);
+    }
+    Instant at(const SnapshotEntry& entry, std::size_t i) const
+    {
+        return Instant{entry.timeUs >= 0 ? entry.timeUs * 1000 - m_originNs : static_cast<std::int64_t>(i) * 1000};
     }
 
     void allocate(std::int64_t address, std::int64_t bytes, std::int32_t frame, Instant when)
@@ -78,29 +84,35 @@ private:
     /// What the history frees without having allocated it, and what is alive at the end without being allocated in it.
     void aliveAtStart()
     {
-        std::unordered_map<std::int64_t, int> open;                      // address: 1 allocated in the window, 0 freed
-        std::unordered_map<std::int64_t, const SnapshotEntry*> before;
-        for (std::size_t i = 0; i < entries(); ++i) {
-            const SnapshotEntry& each = (*m_history)[i];
-            if (each.action == SnapshotAction::Alloc) {
-                open[each.address] = 1;
-            } else if (each.action == SnapshotAction::FreeCompleted) {
-                const auto found = open.find(each.address);
-                if (found == open.end()) before.emplace(each.address, &each);
-                open[each.address] = 0;
-            }
+        // Backwards, so that only what lives at one time is held.
+        struct Freed {
+            std::int64_t size;
+            std::int32_t frame;
+        };
+        std::map<std::int64_t, Freed> before;                 // by address
+        std::unordered_map<std::int64_t, SnapshotAction> last; // by address, of the blocks alive at the end
+        const auto blocks = [this](const auto& visit) {
+            for (const SnapshotSegment& segment : m_snapshot.segments)
+                if (static_cast<std::size_t>(segment.device) == m_device)
+                    for (const SnapshotBlock& block : segment.blocks)
+                        if (!block.inactive) visit(block);
+        };
+        blocks([&](const SnapshotBlock& block) { last[block.address] = SnapshotAction::Other; });
+        for (std::size_t i = entries(); i-- > 0;) {
+            const SnapshotEntry each = (*m_history)[i];
+            if (each.action == SnapshotAction::Alloc) before.erase(each.address);
+            else if (each.action == SnapshotAction::FreeCompleted) before.insert_or_assign(each.address, Freed{each.size, each.frame});
+            else continue;
+            const auto found = last.find(each.address);
+            if (found != last.end() && found->second == SnapshotAction::Other) found->second = each.action;
         }
-        for (const auto& [address, free] : before) allocate(address, free->size, free->frame, at(0));
-        for (const SnapshotSegment& segment : m_snapshot.segments) {
-            if (static_cast<std::size_t>(segment.device) != m_device) continue;
-            for (const SnapshotBlock& block : segment.blocks) {
-                if (block.inactive) continue;
-                const auto found = open.find(block.address);
-                if (found != open.end() && found->second == 1) continue;  // the history brings it
-                if (found != open.end()) ++m_unmatched;
-                if (m_live.count(block.address) == 0) allocate(block.address, block.requested, block.frame, at(0));
-            }
-        }
+        for (const auto& [address, freed] : before) allocate(address, freed.size, freed.frame, at(0));
+        blocks([&](const SnapshotBlock& block) {
+            const SnapshotAction action = last[block.address];
+            if (action == SnapshotAction::Alloc) return;      // the history brings it
+            if (action == SnapshotAction::FreeCompleted) ++m_unmatched;
+            if (m_live.count(block.address) == 0) allocate(block.address, block.requested, block.frame, at(0));
+        });
     }
 
     void entry(const SnapshotEntry& each, Instant when)
@@ -174,7 +186,7 @@ private:
     TraceSink& m_sink;
     std::unique_ptr<TraceProducer> m_producer;
     CounterId m_reserved;
-    const std::deque<SnapshotEntry>* m_history = nullptr;
+    const SnapshotHistory* m_history = nullptr;
     std::unordered_map<std::int64_t, Live> m_live;
     std::int64_t m_reservedNow = 0, m_nextId = 1, m_unmatched = 0;
 };
@@ -187,7 +199,7 @@ public:
         for (std::size_t i = 0; i < paths.size(); ++i) {
             SnapshotFile file;
             file.path = paths[i];
-            FOURWALLS_TRY_ASSIGN(file.snapshot, readMemorySnapshot(paths[i], options.stop));
+            FOURWALLS_TRY_ASSIGN(file.snapshot, readMemorySnapshot(paths[i], options.stop, options.scratchFolder));
             file.rank = RankId{rankFromFileName(paths[i]).value_or(static_cast<int>(i))};
             import->m_files.push_back(std::move(file));
             if (options.progress) options.progress(0.5 * static_cast<double>(i + 1) / static_cast<double>(paths.size()));
@@ -200,9 +212,9 @@ public:
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {
-        for (const SnapshotFile& file : m_files) {
+        for (SnapshotFile& file : m_files) {
             if (options.stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", file.path, ""};
-            const MemorySnapshot& snapshot = file.snapshot;
+            MemorySnapshot& snapshot = file.snapshot;
             const auto devices = devicesOf(snapshot);
             for (const std::size_t device : devices) {
                 DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink).write();
@@ -214,6 +226,8 @@ public:
             sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});
             if (snapshot.unreadable > 0) sink.audit({"snapshot_records_unread", AuditSeverity::Skipped, snapshot.unreadable, ""});
             if (m_files.size() == 1) sink.audit(toAudit(facts));
+            FOURWALLS_TRY(snapshot.entries->chunks.status());
+            snapshot = {}; // the finish needs the memory
         }
         return {};
     }
@@ -305,7 +319,7 @@ Result<std::unique_ptr<TraceImport>> openSnapshots(const std::vector<std::string
 
 Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions& options)
 {
-    FOURWALLS_TRY_ASSIGN(const MemorySnapshot snapshot, readMemorySnapshot(path, options.stop));
+    FOURWALLS_TRY_ASSIGN(const MemorySnapshot snapshot, readMemorySnapshot(path, options.stop, options.scratchFolder));
     return snapshotFacts(snapshot);
 }
 

@@ -69,7 +69,7 @@ std::int64_t SpoolMemoryWriter::writeBuffers()
 {
     const auto ncclRanges = rangesOfNccl();
     const auto isNccl = [&](std::uint32_t correlation) {
-        const Launch* const launch = correlation != 0 ? m_tables.links.find(correlation) : nullptr;
+        const std::optional<Launch> launch = correlation != 0 ? m_tables.links.find(correlation) : std::nullopt;
         if (!launch || launch->lane < 0 || static_cast<std::size_t>(launch->lane) >= ncclRanges.size()) return false;
         const auto& ranges = ncclRanges[static_cast<std::size_t>(launch->lane)];
         const auto behind = std::upper_bound(ranges.begin(), ranges.end(), std::pair(launch->at, INT64_MAX));

@@ -34,7 +34,7 @@ public:
     {
         m_work.reserve(tables.kernels.size());
         for (const SpoolKernel& kernel : tables.kernels) {
-            const Launch* const launch = kernel.correlation != 0 ? tables.links.find(kernel.correlation) : nullptr;
+            const std::optional<Launch> launch = kernel.correlation != 0 ? tables.links.find(kernel.correlation) : std::nullopt;
             if (launch) m_work.push_back({launch->at, kernel.start, kernel.end});
         }
         std::sort(m_work.begin(), m_work.end(), [](const Work& a, const Work& b) { return a.at < b.at; });

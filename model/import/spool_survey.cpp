@@ -141,15 +141,16 @@ public:
         }
     }
 
-    void finish()
+    Status finish()
     {
         m_pairs.finish(m_tables.lastNs);
         m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
         m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
         phases();
-        m_tables.links.resolve(m_tables.training ? Phase::Forward : Phase::None);
+        FOURWALLS_TRY(m_tables.links.resolve(m_tables.training ? Phase::Forward : Phase::None));
         nccl();
         finishFacts();
+        return {};
     }
 
 private:
@@ -456,7 +457,7 @@ private:
         }
         std::vector<NcclKernel> kernels;
         for (const SpoolCommunication& each : m_tables.communication) {
-            const Launch* const launch = each.correlation != 0 ? m_tables.links.find(each.correlation) : nullptr;
+            const std::optional<Launch> launch = each.correlation != 0 ? m_tables.links.find(each.correlation) : std::nullopt;
             NcclKernel kernel;
             kernel.correlation = each.correlation;
             if (launch) {
@@ -587,7 +588,7 @@ Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std
         if (!record) break;
         survey.take(*record);
     }
-    survey.finish();
+    FOURWALLS_TRY(survey.finish());
     const collect::SpoolState& state = reader.state();
     tables.records = state.records;
     tables.ended = state.ended;

@@ -144,7 +144,7 @@ void SpoolWriter::take(const collect::SpoolRecord& record, SpoolMemoryWriter& me
         const auto graph = record.as<collect::GraphTrace>();
         const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, graph.device, graph.context, graph.stream);
         NamedWork& named = plain(Category::Kernel, "CUDA graph " + std::to_string(graph.graph));
-        const Launch* const launch = launchOf(graph.correlation);
+        const std::optional<Launch> launch = launchOf(graph.correlation);
         if (emit(lane, m_names.id(named, launch ? launch->phase : Phase::None), graph.start, graph.end, graph.correlation)) launched(graph.correlation, lane, graph.start, launch);
         break;
     }
@@ -223,7 +223,7 @@ NamedWork& SpoolWriter::workOf(const NcclOperation& operation, const collect::Ke
 void SpoolWriter::kernel(const collect::Kernel& kernel)
 {
     const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, kernel.device, kernel.context, kernel.stream);
-    const Launch* const launch = launchOf(kernel.correlation);
+    const std::optional<Launch> launch = launchOf(kernel.correlation);
     const NcclOperation* const operation = operationOf(kernel.correlation);
     NamedWork& named = operation ? workOf(*operation, kernel) : workOf(kernel);
     Phase phase = launch ? launch->phase : Phase::None;
@@ -247,7 +247,7 @@ template <class Copied>
 void SpoolWriter::copy(const Copied& copied, Category category, const char* name, std::string detail)
 {
     const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, copied.device, copied.context, copied.stream);
-    const Launch* const launch = launchOf(copied.correlation);
+    const std::optional<Launch> launch = launchOf(copied.correlation);
     detail += ", " + std::to_string(copied.size) + " bytes";
     NamedWork& named = plain(category, name, detail);
     if (named.info.bytes == 0 && copied.size < (std::uint64_t{1} << 50)) named.info.bytes = static_cast<std::int64_t>(copied.size);
@@ -302,7 +302,7 @@ bool SpoolWriter::emit(std::int32_t lane, OpId op, std::uint64_t start, std::uin
 }
 
 /// An arrow from the call to its work; of a graph's replay, to the first node only.
-void SpoolWriter::launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start, const Launch* launch)
+void SpoolWriter::launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start, const std::optional<Launch>& launch)
 {
     if (!launch) {
         ++m_withoutLaunch;

@@ -59,8 +59,8 @@ private:
     NamedWork& workOf(const NcclOperation& operation, const collect::Kernel& kernel);
     NamedWork& plain(Category category, std::string_view name, std::string_view detail = {});
     bool emit(std::int32_t lane, OpId op, std::uint64_t start, std::uint64_t end, std::uint32_t correlation);
-    void launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start, const Launch* launch);
-    const Launch* launchOf(std::uint32_t correlation) const { return correlation != 0 ? m_tables.links.find(correlation) : nullptr; }
+    void launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start, const std::optional<Launch>& launch);
+    std::optional<Launch> launchOf(std::uint32_t correlation) const { return correlation != 0 ? m_tables.links.find(correlation) : std::nullopt; }
     bool inRange(std::int64_t at) const { return at + m_placement.shiftNs >= -kLargestTimeNs && at + m_placement.shiftNs <= kLargestTimeNs; }
     Instant at(std::int64_t ns) const { return Instant{ns + m_placement.shiftNs}; }
 

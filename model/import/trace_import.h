@@ -18,6 +18,7 @@ namespace fourwalls::importers {
 struct ImportOptions {
     std::function<void(double)> progress;   ///< 0..1, from the calling thread; may be empty
     std::stop_token stop;                   ///< Cancelled soon after it is requested
+    std::string scratchFolder;              ///< for what does not fit into memory; empty: the system's for temporary files
 };
 
 class TraceImport {
