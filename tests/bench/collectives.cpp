@@ -2,8 +2,8 @@
 // All-reduce between rank threads: time per call, by size, ranks and algorithm, beside Gloo's own (threads of this process
 // over TCP) where it is installed; between processes, our algorithms over Gloo's messages beside Gloo's own all-reduce;
 // what overlap leaves exposed; and, on the device clock, how well a ring uses its links against its length and the message
-// size. MPI is measured by collectives_mpi.c beside this file.
-//   bench_collectives [most_megabytes=64]
+// size. MPI is measured by collectives_mpi.c beside this file; compare_collectives.py runs both in turns.
+//   bench_collectives [most_megabytes=64] [threads]     threads: the first table only
 #include "profiler/engine/comm/rank_world.h"
 
 #include <algorithm>
@@ -264,8 +264,9 @@ void ringLength()
 int main(int argc, char** argv)
 {
     const std::int64_t most = (argc > 1 ? std::atoll(argv[1]) : 64) << 20;
+    const bool threadsOnly = argc > 2 && std::string(argv[2]) == "threads";
 #if BENCH_GLOO
-    if (argc > 2) return rankProcess(most, argv[2]);
+    if (argc > 2 && !threadsOnly) return rankProcess(most, argv[2]);
 #endif
     std::printf("all-reduce, median [us]%s\n", BENCH_GLOO ? "" : " (built without Gloo)");
     std::printf("%10s %5s  %9s %9s %9s %9s %9s\n", "bytes", "ranks", "direct", "ring", "tree", "gloo", "ratio");
@@ -283,6 +284,7 @@ int main(int argc, char** argv)
                         tree, "-", "-");
 #endif
         }
+    if (threadsOnly) return 0;
 #if BENCH_GLOO
     std::printf("\nbetween processes, median [us]\n%10s %5s  %9s %9s %9s\n", "bytes", "ranks", "direct", "gloo",
                 "ratio");

@@ -22,14 +22,19 @@ public:
         m_wake.notify_all();
     }
 
-    /// Returns when ready() holds, true; false when `limit` has passed since the call. Only one thread waits at a
-    /// time. spins: how often to look before sleeping; a few hundred where every thread has a core.
+    /// Returns when ready() holds, true; false when `limit` has passed since it went to sleep. Only one thread waits at
+    /// a time. spin: how long to look before sleeping, 0 where threads share cores. It must be longer than waking a
+    /// sleeper takes: two threads that answer each other would otherwise fall asleep in turns, and stay at it.
     template <class Ready>
-    bool wait(const Ready& ready, int spins, std::chrono::nanoseconds limit)
+    bool wait(const Ready& ready, std::chrono::nanoseconds spin, std::chrono::nanoseconds limit)
     {
-        for (int i = 0; i < spins; ++i) {
-            if (ready()) return true;
-            pause();
+        if (look(ready)) return true;
+        if (spin.count() > 0) {
+            const auto until = std::chrono::steady_clock::now() + spin;
+            do {
+                std::this_thread::yield(); // whoever else wants this core has it
+                if (look(ready)) return true;
+            } while (std::chrono::steady_clock::now() < until);
         }
         for (int i = 0; i < kYields; ++i) {
             if (ready()) return true;
@@ -50,7 +55,18 @@ public:
     }
 
 private:
+    static constexpr int kLooks = 20; // about 0.3 us
     static constexpr int kYields = 8;
+
+    template <class Ready>
+    static bool look(const Ready& ready)
+    {
+        for (int i = 0; i < kLooks; ++i) {
+            if (ready()) return true;
+            pause();
+        }
+        return false;
+    }
     static void pause()
     {
 #if defined(__x86_64__)

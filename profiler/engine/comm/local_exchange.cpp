@@ -20,10 +20,11 @@ std::string rankName(RankId rank)
 
 } // namespace
 
-LocalExchange::LocalExchange(std::vector<RankId> ranks, Failure& failure, int spins, std::chrono::nanoseconds patience)
+LocalExchange::LocalExchange(std::vector<RankId> ranks, Failure& failure, std::chrono::nanoseconds spin,
+                             std::chrono::nanoseconds patience)
     : m_ranks(std::move(ranks))
     , m_failure(failure)
-    , m_spins(spins)
+    , m_spin(spin)
     , m_patience(patience)
 {
     for (std::size_t i = 0; i < m_ranks.size() * m_ranks.size(); ++i) {
@@ -66,7 +67,7 @@ void LocalTransport::waitFor(Doorbell& bell, int peer, const Ready& ready)
     const auto done = [&] { return ready() || failure.happened(); };
     std::chrono::nanoseconds waited{0};
     while (
-        !bell.wait(done, m_exchange->m_spins, std::min<std::chrono::nanoseconds>(kSuspicion, m_exchange->m_patience))) {
+        !bell.wait(done, m_exchange->m_spin, std::min<std::chrono::nanoseconds>(kSuspicion, m_exchange->m_patience))) {
         if (&bell == &m_exchange->m_members[static_cast<std::size_t>(m_index)]->collectives) checkAgreement(peer);
         waited += kSuspicion;
         if (waited >= m_exchange->m_patience)

@@ -19,8 +19,9 @@ namespace fourwalls::engine {
 /// What the members of one group share.
 class LocalExchange {
 public:
-    /// failure: of the run, outlives the exchange. spins: see Doorbell. patience: how long to wait for a rank.
-    LocalExchange(std::vector<RankId> ranks, Failure& failure, int spins, std::chrono::nanoseconds patience);
+    /// failure: of the run, outlives the exchange. spin: see Doorbell. patience: how long to wait for a rank.
+    LocalExchange(std::vector<RankId> ranks, Failure& failure, std::chrono::nanoseconds spin,
+                  std::chrono::nanoseconds patience);
     LocalExchange(const LocalExchange&) = delete;
     LocalExchange& operator=(const LocalExchange&) = delete;
 
@@ -60,7 +61,7 @@ private:
 
     std::vector<RankId> m_ranks;
     Failure& m_failure;
-    int m_spins;
+    std::chrono::nanoseconds m_spin;
     std::chrono::nanoseconds m_patience;
     std::vector<std::unique_ptr<Channel>> m_channels;
     std::vector<std::unique_ptr<Mailbox>> m_mailboxes;
