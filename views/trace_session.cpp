@@ -44,6 +44,7 @@ struct TraceSession::Impl {
     std::map<quint64, Question> questions;
     quint64 lastRequest = 0;
     bool isOpen = false;
+    std::optional<Error> error;
     TraceInfo info;
     std::vector<TrackView> tracks;
     QElapsedTimer sinceStart;
@@ -104,7 +105,12 @@ struct TraceSession::Impl {
             }
             wake.notify_all();
             QMetaObject::invokeMethod(
-                q, [this, error = result.error()] { emit q->failed(error); }, Qt::QueuedConnection);
+                q,
+                [this, why = result.error()] {
+                    error = why;
+                    emit q->failed(why);
+                },
+                Qt::QueuedConnection);
             return;
         }
         const std::unique_ptr<TraceQuery> query = std::move(*result);
@@ -190,6 +196,7 @@ TraceSession::~TraceSession()
 
 const QString& TraceSession::path() const { return m_impl->path; }
 bool TraceSession::isOpen() const { return m_impl->isOpen; }
+const std::optional<Error>& TraceSession::error() const { return m_impl->error; }
 const TraceInfo& TraceSession::info() const { return m_impl->info; }
 const std::vector<TrackView>& TraceSession::tracks() const { return m_impl->tracks; }
 double TraceSession::openMilliseconds() const { return m_impl->openMs; }

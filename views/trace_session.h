@@ -46,6 +46,8 @@ public:
 
     const QString& path() const;
     bool isOpen() const;
+    /// Why it could not be opened; none while it is opening.
+    const std::optional<Error>& error() const;
     /// Absent facts of a trace that is not open yet are empty.
     const TraceInfo& info() const;
     const std::vector<TrackView>& tracks() const;

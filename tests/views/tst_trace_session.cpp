@@ -70,6 +70,7 @@ private slots:
         QTRY_VERIFY(!what.isEmpty());
         QVERIFY(what.contains(QStringLiteral("there is no such file")));
         QVERIFY(!session.isOpen());
+        QVERIFY(session.error() && session.error()->what == "there is no such file");
     }
 
     void questionsAskedBeforeOpeningAreAnswered()

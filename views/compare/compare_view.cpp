@@ -60,14 +60,24 @@ void CompareView::setPartner(TraceSession* partner, const QString& name)
     m_failed = false;
     m_problem.clear();
     if (partner) {
-        connect(partner, &TraceSession::opened, this, &CompareView::start);
-        connect(partner, &TraceSession::failed, this, [this](const Error& error) {
-            m_failed = true;
-            m_problem = QString::fromStdString(error.message());
-            start();
-        });
+        watch(partner);
         connect(partner, &QObject::destroyed, this, [this] { setPartner(nullptr, {}); });
     }
+    start();
+}
+
+/// Either trace may open, or fail to, before or after it is chosen.
+void CompareView::watch(TraceSession* trace)
+{
+    connect(trace, &TraceSession::opened, this, &CompareView::start);
+    connect(trace, &TraceSession::failed, this, &CompareView::fail);
+    if (trace->error()) fail(*trace->error());
+}
+
+void CompareView::fail(const Error& error)
+{
+    m_failed = true;
+    m_problem = QString::fromStdString(error.message());
     start();
 }
 
@@ -75,14 +85,7 @@ void CompareView::traceChanged()
 {
     m_failed = false;
     m_problem.clear();
-    if (session()) {
-        connect(session(), &TraceSession::opened, this, &CompareView::start);
-        connect(session(), &TraceSession::failed, this, [this](const Error& error) {
-            m_failed = true;
-            m_problem = QString::fromStdString(error.message());
-            start();
-        });
-    }
+    if (session()) watch(session());
     if (selection()) {
         connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
             if (!m_inRange && m_aligned) m_axis.setRange(range);
@@ -156,7 +159,7 @@ void CompareView::showEmptyReason()
 {
     const QString reason = emptyReason();
     m_emptyText->setText(reason.isEmpty() ? tr("Opening…") : reason);
-    m_choose->setVisible(!m_partner);
+    m_choose->setVisible(!m_partner || m_failed);
 }
 
 void CompareView::readSteps(std::size_t which)
@@ -282,17 +285,12 @@ void CompareView::compareNow()
             return std::make_shared<std::unique_ptr<TraceQuery>>(std::move(own));
         },
         [this](const Answer<Query>& query) {
-            const auto fail = [this](const Error& error) {
-                m_failed = true;
-                m_problem = QString::fromStdString(error.message());
-                start();
-            };
             if (!query.ok()) return fail(query.error);
             if (!m_partner) return;
             m_partner->ask<compare::TraceComparison>(
                 this, "compare.figures",
                 [a = *query](TraceQuery& b, std::stop_token stop) { return compare::compareTraces(**a, b, stop); },
-                [this, fail](const Answer<compare::TraceComparison>& answer) {
+                [this](const Answer<compare::TraceComparison>& answer) {
                     if (!answer.ok()) return fail(answer.error);
                     m_comparison = answer.value;
                     showComparison();

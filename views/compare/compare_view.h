@@ -68,6 +68,8 @@ private:
 
     void build();
     void retranslate();
+    void watch(TraceSession* trace);
+    void fail(const Error& error);
     void start();
     void startSides();
     bool hasBoth() const;

@@ -285,6 +285,7 @@ void MemoryView::onStep()
 
 void MemoryView::onInstantClicked(Instant at)
 {
+    if (!m_facts) return; // another rank's are on their way, and what is still drawn is not theirs
     m_marked = at;
     m_area->setMarked(at);
     m_blocks->setMarked(at);

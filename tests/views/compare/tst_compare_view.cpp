@@ -118,6 +118,20 @@ private slots:
         QCOMPARE(probe.view->comparison(), before);
     }
 
+    void anotherThatHasFailedSaysSo()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        TraceSession other([](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+            return Error{ErrorCode::Format, "is no trace", "x.fourwalls", "another file"};
+        }, QStringLiteral("x"));
+        QTRY_VERIFY(other.error()); // before it is chosen
+        probe.view->setPartner(&other, QStringLiteral("x"));
+        QVERIFY(shown(probe));
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("is no trace")));
+        probe.view->setPartner(nullptr, {});
+        QVERIFY(shown(probe));
+    }
+
     void theOtherTraceMayGo()
     {
         ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));

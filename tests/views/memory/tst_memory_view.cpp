@@ -280,6 +280,8 @@ private slots:
         for (int i = 0; i < 40; ++i) {
             probe.selection.setRank(RankId(i % 4));
             probe.selection.setRange({Instant{i * 100'000}, Instant{50'000'000}});
+            // A click into what is still drawn of the rank before.
+            emit probe.view->findChild<MemoryAreaPlot*>()->instantClicked(Instant{i * 1'000'000}, {});
             QCoreApplication::processEvents();
         }
         QVERIFY(probe.ready());
