@@ -156,7 +156,12 @@ private:
             const TraceDocument* document = m_window->currentDocument();
             return !document || document->isSettled();
         };
-        return QTest::qWaitFor(settled, kNever) ? QString() : QStringLiteral("the view is never complete");
+        if (QTest::qWaitFor(settled, kNever)) return {};
+        const TraceDocument* document = m_window->currentDocument();
+        const views::View* view = document->currentView();
+        return QStringLiteral("never complete: %1, %2 questions, %3").arg(
+            view ? nameOf(view) : QString()).arg(document->session()->pending()).arg(
+            document->whatIf()->isPredicting() ? QStringLiteral("predicting") : QStringLiteral("not predicting"));
     }
 
     /// Closes menus and dialogs that have been there for a while. A dialog is met again and again while it is open.
