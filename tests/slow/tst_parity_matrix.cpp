@@ -13,6 +13,7 @@ class ParityMatrix : public QObject {
     Q_OBJECT
 
     std::map<std::string, PlanOutcome> m_references;
+    ParityTally m_tally;
 
 private slots:
     void plansEqualOneRank_data()
@@ -42,8 +43,13 @@ private slots:
         if (!spec.plan.fusedAttention) key += "scores";
         if (!m_references.count(key)) m_references[key] = runPlan(referenceOf(spec), format);
         const std::string difference =
-            compareOutcomes(runPlan(spec, format), m_references[key], parityTolerance(format));
+            m_tally.compare(bf16 ? "bf16" : "f32", runPlan(spec, format), m_references[key], parityTolerance(format));
         QVERIFY2(difference.empty(), difference.c_str());
+    }
+
+    void cleanupTestCase()
+    {
+        for (const std::string& line : m_tally.lines()) qInfo("%s", line.c_str());
     }
 };
 

@@ -196,8 +196,14 @@ inline ParityTolerance parityTolerance(NumberFormat format)
     return {4 * c, 40 * c, 4 * c, true};
 }
 
-/// Empty if the plan's outcome equals the reference's; else what differs.
-inline std::string compareOutcomes(const PlanOutcome& actual, const PlanOutcome& expected, const ParityTolerance& t)
+/// The largest differences between a plan and its reference, as shares.
+struct ParityDifferences {
+    double loss = 0, gradient = 0, weight = 0;
+};
+
+/// Empty if the plan's outcome equals the reference's; else what differs. met: how large the differences were.
+inline std::string compareOutcomes(const PlanOutcome& actual, const PlanOutcome& expected, const ParityTolerance& t,
+                                   ParityDifferences& met)
 {
     if (!actual.error.empty()) return "the plan failed: " + actual.error;
     if (!expected.error.empty()) return "the reference failed: " + expected.error;
@@ -210,8 +216,10 @@ inline std::string compareOutcomes(const PlanOutcome& actual, const PlanOutcome&
     std::string where;
     for (std::size_t i = 0; i < expected.losses.size(); ++i) {
         const double loss = std::abs(actual.losses[i] - expected.losses[i]) / std::abs(expected.losses[i]);
+        met.loss = std::max(met.loss, loss);
         if (!(loss <= t.loss)) return differs("the loss differs", i, loss, t.loss);
         const double gradient = largestDifference(actual.gradients[i], expected.gradients[i], where);
+        met.gradient = std::max(met.gradient, gradient);
         if (!(gradient <= t.gradient)) return differs("the gradient of " + where + " differs", i, gradient, t.gradient);
         const double norm = std::abs(actual.norms[i] - expected.norms[i]) / expected.norms[i];
         if (!(norm <= t.gradient)) return differs("the gradient norm differs", i, norm, t.gradient);
@@ -219,10 +227,57 @@ inline std::string compareOutcomes(const PlanOutcome& actual, const PlanOutcome&
     if (actual.replicaDifference != 0)
         return differs("replicas differ", expected.losses.size(), actual.replicaDifference, 0);
     if (!t.compareWeights) return {};
-    const double weight = largestDifference(actual.weights, expected.weights, where);
+    const double weight = met.weight = largestDifference(actual.weights, expected.weights, where);
     if (!(weight <= t.weight))
         return differs("the weight " + where + " differs", expected.losses.size(), weight, t.weight);
     return {};
 }
+
+/// What a test program's comparisons came to, by kind ("f32"); said when it ends.
+class ParityTally {
+public:
+    /// compareOutcomes, counted.
+    std::string compare(const std::string& kind, const PlanOutcome& actual, const PlanOutcome& expected,
+                        const ParityTolerance& tolerance)
+    {
+        ParityDifferences met;
+        std::string difference = compareOutcomes(actual, expected, tolerance, met);
+        Sum& sum = m_sums[kind];
+        ++(difference.empty() ? sum.equal : sum.different);
+        sum.allowed = tolerance;
+        sum.largest.loss = std::max(sum.largest.loss, met.loss);
+        sum.largest.gradient = std::max(sum.largest.gradient, met.gradient);
+        sum.largest.weight = std::max(sum.largest.weight, met.weight);
+        return difference;
+    }
+
+    /// A line per kind.
+    std::vector<std::string> lines() const
+    {
+        std::vector<std::string> lines;
+        for (const auto& [kind, sum] : m_sums) {
+            char text[300];
+            const ParityDifferences& met = sum.largest;
+            const int length = std::snprintf(
+                text, sizeof text,
+                "%s: %d plans equal the one-rank run, %d do not; largest differences (allowed): losses %.2g (%.2g), "
+                "gradients %.2g (%.2g)",
+                kind.c_str(), sum.equal, sum.different, met.loss, sum.allowed.loss, met.gradient, sum.allowed.gradient);
+            if (sum.allowed.compareWeights)
+                std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), ", weights %.2g (%.2g)",
+                              met.weight, sum.allowed.weight);
+            lines.push_back(text);
+        }
+        return lines;
+    }
+
+private:
+    struct Sum {
+        int equal = 0, different = 0;
+        ParityTolerance allowed;
+        ParityDifferences largest;
+    };
+    std::map<std::string, Sum> m_sums;
+};
 
 } // namespace fourwalls::engine::testing

@@ -99,9 +99,18 @@ private slots:
             expected += parsed->fusedAttention ? a / t * s * b * statistics : width * scores / t;
         if (parsed->recompute == Recompute::Full) expected = width * rows * h;
 
-        qInfo("%-46s measured %8.0f B/layer, paper %8.0f (%+5.1f %%), without dropout and with row statistics %8.0f",
+        // What lies between the two: dropout's masks and results, the scores that fused attention does not keep, the
+        // part of the input that sequence parallelism leaves, numbers per row.
+        const bool scoresOfPaper = parsed->recompute == Recompute::None, full = parsed->recompute == Recompute::Full;
+        const double masks = full ? 0 : width / 2 * (cut ? 2 / t : 2) * sbh;
+        const double dropped = scoresOfPaper ? width / 2 * 3 * scores / t : 0;
+        const double unkept = scoresOfPaper && parsed->fusedAttention ? width * scores / t : 0;
+        const double input = full ? width * (s * b - rows) * h : 0;
+        const double numbers = expected - (paper - masks - dropped - unkept - input);
+        qInfo("%-46s measured %8.0f B/layer, paper %8.0f (%+5.1f %%): masks -%.0f, scores behind dropout -%.0f, scores "
+              "not kept -%.0f, input of other ranks -%.0f, row statistics +%.0f",
               qPrintable(plan), static_cast<double>(measured), paper, 100 * (static_cast<double>(measured) / paper - 1),
-              expected);
+              masks, dropped, unkept, input, numbers);
         QCOMPARE(static_cast<double>(measured), expected);
     }
 

@@ -15,7 +15,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
+#include <string>
+#include <vector>
 #endif
 
 using namespace fourwalls;
@@ -103,6 +106,8 @@ class CommRecordingTest : public QObject {
 
 private slots:
     void collectiveWithWaitAndHops();
+    void wireBytesAreTheFormulas_data();
+    void wireBytesAreTheFormulas();
     void pipelineMessagesAreTransfers();
     void waitingForOtherStagesIsBubble();
     void startedOperationsHaveTheirOwnTrack();
@@ -165,6 +170,42 @@ void CommRecordingTest::collectiveWithWaitAndHops()
     QCOMPARE(hops, 12 * 6);
     QCOMPARE(recorded.flows.size(), std::size_t{12 * 6});
     for (const FlowRecord& flow : recorded.flows) QVERIFY(flow.from <= flow.to && flow.fromTrack != flow.toTrack);
+}
+
+void CommRecordingTest::wireBytesAreTheFormulas_data()
+{
+    QTest::addColumn<int>("ranks");
+    QTest::addColumn<QString>("algorithm");
+    for (const char* algorithm : {"ring", "tree", "direct"})
+        for (const int ranks : {2, 3, 4, 7, 8}) QTest::addRow("%s of %d", algorithm, ranks) << ranks << algorithm;
+}
+
+// Of an all-reduce whose elements do not divide by the ranks: what the trace says that each of them sent, and the closed form.
+void CommRecordingTest::wireBytesAreTheFormulas()
+{
+    QFETCH(int, ranks);
+    QFETCH(QString, algorithm);
+    constexpr std::int64_t kElements = 10007;
+    RecordedWorld world(qPrintable(QString("dp=%1 collective=%2").arg(ranks).arg(algorithm)));
+    const auto query = world.run([](RankContext& rank) { rank.groups->data->allReduce(zeros(rank, kElements)); });
+    const CollectiveShape shape{CollectiveKind::AllReduce, ranks, kElements, 0, 0};
+    std::vector<std::int64_t> recorded(static_cast<std::size_t>(ranks)), formula;
+    for (const CollectiveView& view : Recorded(*query).collectives)
+        recorded[static_cast<std::size_t>(view.rank.value)] += view.record.wireBytes;
+    for (int rank = 0; rank < ranks; ++rank)
+        formula.push_back(4 * elementsSent(shape, world.options.plan.collective, rank));
+    const auto text = [](const std::vector<std::int64_t>& bytes) {
+        std::string line;
+        for (const std::int64_t value : bytes) line += ' ' + std::to_string(value);
+        return line;
+    };
+    qInfo("%-6s of %d, %lld bytes: sent by each rank%s, formula%s", qPrintable(algorithm), ranks,
+          static_cast<long long>(4 * kElements), text(recorded).c_str(), text(formula).c_str());
+    QCOMPARE(recorded, formula);
+    if (algorithm == "tree") return;
+    // The textbook's 2 (n - 1) / n of the buffer, on the average over the ranks: exactly.
+    const std::int64_t all = std::accumulate(recorded.begin(), recorded.end(), std::int64_t{0});
+    QCOMPARE(all, std::int64_t{2} * (ranks - 1) * 4 * kElements);
 }
 
 void CommRecordingTest::pipelineMessagesAreTransfers()

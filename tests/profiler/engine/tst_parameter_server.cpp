@@ -220,6 +220,16 @@ private slots:
         const auto report = runTraining(spec, options);
         QVERIFY2(report.ok(), report ? "" : report.error().message().c_str());
         QVERIFY(std::abs(report->steps.front().loss - std::log(256.0)) < 0.5);
+        double sum = 0, most = 0;
+        for (const StepProgress& step : report->steps) {
+            sum += step.staleness;
+            most = std::max(most, step.staleness);
+        }
+        qInfo(
+            "dp=2 ps=async, text: loss %.3f in the first of %zu steps, %.3f over the last ten; staleness of worker 0's "
+            "gradients %.2f updates (mean), %.0f at most",
+            report->steps.front().loss, report->steps.size(), endOf(*report, 10),
+            sum / static_cast<double>(report->steps.size()), most);
         QVERIFY2(endOf(*report, 10) < 3.6, qPrintable(QString::number(endOf(*report, 10))));
         QVERIFY(trace.finish(report->closing).ok());
         // The server is a rank of its own; weights and gradients travelled as messages between it and the workers.

@@ -19,6 +19,7 @@ class ParityTest : public QObject {
     Q_OBJECT
 
     std::map<std::string, PlanOutcome> m_references;
+    ParityTally m_tally;
 
 private slots:
     void plansEqualOneRank_data()
@@ -43,8 +44,14 @@ private slots:
         }
         const std::string key = referenceKey(p);
         if (!m_references.count(key)) m_references[key] = runPlan(referenceOf(spec), kDouble);
-        const std::string difference = compareOutcomes(runPlan(spec, kDouble), m_references[key], tolerance);
+        const std::string difference =
+            m_tally.compare(p.adamw ? "double, AdamW" : "double", runPlan(spec, kDouble), m_references[key], tolerance);
         QVERIFY2(difference.empty(), difference.c_str());
+    }
+
+    void cleanupTestCase()
+    {
+        for (const std::string& line : m_tally.lines()) qInfo("%s", line.c_str());
     }
 };
 

@@ -66,6 +66,7 @@ class ParityTensor : public QObject {
     Q_OBJECT
 
     std::map<std::string, PlanOutcome> m_references;
+    ParityTally m_tally;
 
 private slots:
     void plansEqualOneRank_data()
@@ -101,8 +102,13 @@ private slots:
             std::to_string(r.layers) + (r.llama ? "l" : "g") + std::to_string(t.kvHeads) + kFormatNames[format];
         if (!m_references.count(key)) m_references[key] = runPlan(referenceOf(spec), numbers);
         const std::string difference =
-            compareOutcomes(runPlan(spec, numbers), m_references[key], parityTolerance(numbers));
+            m_tally.compare(kFormatNames[format], runPlan(spec, numbers), m_references[key], parityTolerance(numbers));
         QVERIFY2(difference.empty(), difference.c_str());
+    }
+
+    void cleanupTestCase()
+    {
+        for (const std::string& line : m_tally.lines()) qInfo("%s", line.c_str());
     }
 };
 

@@ -180,8 +180,9 @@ private slots:
                                       mean[PipelinePass::BackwardInput], mean[PipelinePass::BackwardWeight]);
         else if (!shape.splitsBackward())
             closed = pipelineBubble(shape.schedule, shape.stages, shape.microbatches, shape.chunks);
-        qInfo("%s: measured %.4f, replayed %.4f, with equal stages %.4f, closed form %.4f", qPrintable(plan),
-              *metrics->bubbleFraction, expected, even, closed.value_or(NAN));
+        qInfo("%s, %d layers: measured %.4f, replayed %.4f, with equal stages %.4f, closed form %s", qPrintable(plan),
+              layers, *metrics->bubbleFraction, expected, even,
+              closed ? qPrintable(QString::number(*closed, 'f', 4)) : "none");
         QVERIFY2(!closed || std::abs(even - *closed) < 1e-9, qPrintable(QString("%1 %2").arg(even).arg(*closed)));
         // What is beside the passes (norm of the gradients, tokens of the flush) is small, unless a sanitizer makes it dear.
         QVERIFY2(std::abs(*metrics->bubbleFraction - expected) < kBesidePasses,
