@@ -4,28 +4,42 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace fourwalls::views {
 
 namespace {
 
-/// Sums over the ranks of one step.
+/// Sums over the ranks of one step, each as often as it stands for identical ones, in nanoseconds of one rank.
 struct Total {
     TimeRange range;
     std::array<double, kStepPartCount> parts{};
-    int ranks = 0;
+    double own = 0, weight = 0; ///< the ranks' own lengths, and how many ranks they are
+    std::size_t ranks = 0;
 };
 
-void add(Total& total, const StepSummary& summary)
+void add(Total& total, const StepSummary& summary, double weight)
 {
-    const double length = static_cast<double>(std::max<std::int64_t>(1, summary.range.length().ns));
     const Duration parts[kStepPartCount] = {summary.compute, summary.exposedComm, summary.exposedCopy, summary.bubble,
                                             summary.idle()};
-    for (std::size_t i = 0; i < kStepPartCount; ++i) total.parts[i] += static_cast<double>(parts[i].ns) / length;
+    for (std::size_t i = 0; i < kStepPartCount; ++i) total.parts[i] += weight * static_cast<double>(parts[i].ns);
+    total.own += weight * static_cast<double>(summary.range.length().ns);
+    total.weight += weight;
     total.range = total.ranks == 0 ? summary.range
                                    : TimeRange{std::min(total.range.begin, summary.range.begin),
                                                std::max(total.range.end, summary.range.end)};
     ++total.ranks;
+}
+
+/// Shares of the job's step: a rank that begins later or ends earlier than the others is idle for the difference, as
+/// in the metrics.
+std::array<double, kStepPartCount> sharesOf(const Total& total)
+{
+    const double whole = total.weight * static_cast<double>(std::max<std::int64_t>(1, total.range.length().ns));
+    std::array<double, kStepPartCount> shares = total.parts;
+    shares[static_cast<std::size_t>(StepPart::Idle)] += whole - total.own;
+    for (double& share : shares) share /= whole;
+    return shares;
 }
 
 } // namespace
@@ -40,7 +54,7 @@ std::optional<Duration> StepTable::medianTime() const
 {
     std::vector<std::int64_t> times;
     for (const StepRow& row : rows) {
-        if (!row.warmup) times.push_back(row.range.length().ns);
+        if (!row.warmup && row.complete) times.push_back(row.range.length().ns);
     }
     if (times.empty()) return std::nullopt;
     std::sort(times.begin(), times.end());
@@ -63,8 +77,15 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
 {
     FOURWALLS_TRY_ASSIGN(std::vector<StepView> steps, trace.steps(rank));
     FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> summaries, trace.stepSummaries());
+    std::map<RankId, double> weights;
+    for (const RankInfo& info : trace.info().header.ranks) weights[info.rank] = std::max(1, info.multiplicity);
     std::map<StepIndex, Total> totals;
-    for (const StepSummary& summary : summaries) add(totals[summary.step], summary);
+    std::set<RankId> ranks;
+    for (const StepSummary& summary : summaries) {
+        const auto weight = weights.find(summary.rank);
+        add(totals[summary.step], summary, weight == weights.end() ? 1 : weight->second);
+        ranks.insert(summary.rank);
+    }
 
     StepTable table;
     for (const StepView& view : steps) {
@@ -80,8 +101,8 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         row.samples = record.samples;
         if (const auto total = totals.find(record.step); total != totals.end()) {
             row.range = total->second.range;
-            row.parts = total->second.parts;
-            for (double& part : *row.parts) part /= total->second.ranks;
+            row.parts = sharesOf(total->second);
+            row.complete = total->second.ranks == ranks.size();
         }
         table.rows.push_back(std::move(row));
     }

@@ -17,10 +17,11 @@ inline constexpr int kStepPartCount = 5;
 struct StepRow {
     StepIndex step;
     bool warmup = false;
+    bool complete = true; ///< every rank took it; only such steps count in medians
     TimeRange range; ///< first rank's start to last rank's end
     std::optional<double> loss, learningRate, gradientNorm;
     std::int64_t tokens = 0, samples = 0; ///< global; 0: none or unknown
-    /// Shares of the step, averaged over ranks, adding up to 1; absent without a summary.
+    /// Shares of the job's step, averaged over all ranks, adding up to 1 as in the metrics; absent without a summary.
     std::optional<std::array<double, kStepPartCount>> parts;
 
     std::optional<double> tokensPerSecond() const;
@@ -28,7 +29,7 @@ struct StepRow {
 
 struct StepTable {
     std::vector<StepRow> rows; ///< by step
-    /// Median over measured (not warm-up) steps; absent if there are none.
+    /// Median over measured (not warm-up) steps that every rank took, as in the metrics; absent if there are none.
     std::optional<Duration> medianTime() const;
     std::optional<double> tokensPerSecond() const; ///< of a measured step, at the median time
 };

@@ -4,6 +4,9 @@
 #include <QAbstractItemModelTester> // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
 #include <QtTest>
 
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/metrics.h"
 #include "tests/views/memory/sample_training.h"
 #include "views/format.h"
 #include "views/plot_table.h"
@@ -57,6 +60,45 @@ private slots:
         }
     }
 
+    void sharesAreThoseOfTheMetrics()
+    {
+        // Rank 1 begins 10 ms late and stands for three, rank 0 ends 5 ms early: idle for the difference.
+        TraceHeader header;
+        for (int rank = 0; rank < 2; ++rank) {
+            RankInfo info;
+            info.rank = RankId(rank);
+            info.multiplicity = rank == 0 ? 1 : 3;
+            header.ranks.push_back(info);
+        }
+        InMemoryTrace trace(header);
+        for (int rank = 0; rank < 2; ++rank) {
+            constexpr std::int64_t kMs = 1'000'000;
+            const TrackId track = trace.defineTrack({RankId(rank), TrackKind::ComputeStream, "kernels", 0});
+            OpInfo product;
+            product.name = "product";
+            product.kind = SliceKind::Kernel;
+            product.activity = Activity::Compute;
+            const OpId op = trace.defineOp(product);
+            const auto producer = trace.openProducer();
+            const std::int64_t begin = rank == 0 ? 0 : 10 * kMs, end = rank == 0 ? 35 * kMs : 40 * kMs;
+            producer->slice({track, op, Instant{begin}, Duration{20 * kMs}, {}, {}});
+            StepRecord step;
+            step.step = StepIndex(0);
+            step.range = {Instant{begin}, Instant{end}};
+            producer->step(RankId(rank), step);
+        }
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery query(trace.data());
+        const Result<StepTable> steps = askSteps(query, RankId(0));
+        const Result<TraceMetrics> metrics = computeMetrics(query);
+        QVERIFY(steps.ok() && metrics.ok());
+        QCOMPARE(steps->rows.size(), std::size_t(1));
+        const auto& parts = *steps->rows.front().parts;
+        QCOMPARE(parts[static_cast<std::size_t>(StepPart::Compute)], 0.5);
+        QCOMPARE(parts[static_cast<std::size_t>(StepPart::Idle)], *metrics->idleFraction);
+        QCOMPARE(*steps->medianTime(), *metrics->stepTime);
+    }
+
     void theMedianLeavesWarmupOut()
     {
         StepTable t;
@@ -67,6 +109,10 @@ private slots:
         QCOMPARE(*t.medianTime(), Duration{20'000'000});
         t.rows.push_back(row(4, 40));
         QCOMPARE(*t.medianTime(), Duration{25'000'000});
+        t.rows.push_back(row(5, 5));
+        t.rows.back().complete = false; // a rank did not take it
+        QCOMPARE(*t.medianTime(), Duration{25'000'000});
+        t.rows.pop_back();
         QVERIFY(!t.tokensPerSecond()); // no tokens recorded: unknown, not 0
         t.rows[1].tokens = 1000;
         QCOMPARE(*t.tokensPerSecond(), 1000 / 0.025);
