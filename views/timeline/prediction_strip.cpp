@@ -96,15 +96,8 @@ TimeRange PredictionStrip::rangeOf(std::size_t step) const
 
 std::optional<double> PredictionStrip::difference() const
 {
-    if (!isShown()) return std::nullopt;
-    std::vector<std::int64_t> lengths;
-    for (const StepSpan& step : *m_steps)
-        if (!step.warmup) lengths.push_back(step.range.length().ns);
-    if (lengths.empty()) return std::nullopt;
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    if (*middle <= 0) return std::nullopt;
-    return m_prediction->step.seconds / (static_cast<double>(*middle) * 1e-9) - 1;
+    if (!isShown() || !m_stepTime || m_stepTime->ns <= 0) return std::nullopt;
+    return m_prediction->step.seconds / m_stepTime->seconds() - 1;
 }
 
 std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const

@@ -34,6 +34,8 @@ public:
     /// " · guessed", or nothing: behind every figure of it.
     void setNote(const QString& note) { m_note = note; }
     const QString& note() const { return m_note; }
+    /// Of the whole job, as in the metrics; absent: not known (yet).
+    void setStepTime(std::optional<Duration> time) { m_stepTime = time; }
     bool isShown() const { return m_prediction && !m_steps->empty(); }
     int height() const { return isShown() ? kHeight : 0; }
 
@@ -46,7 +48,7 @@ public:
 
     /// The bar at an instant; absent where nothing is predicted.
     std::optional<PredictedBar> barAt(Instant at) const;
-    /// How much longer (> 0) or shorter the predicted step is than the median of the measured ones; absent without any.
+    /// How much longer (> 0) or shorter the predicted step is than the job's step time; absent while that is not known.
     std::optional<double> difference() const;
 
     static constexpr int kHeight = 44;
@@ -59,6 +61,7 @@ private:
 
     std::shared_ptr<const cost::PredictedStep> m_prediction;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
+    std::optional<Duration> m_stepTime;
     int m_stage = 0;
     QString m_note;
     QImage m_image;

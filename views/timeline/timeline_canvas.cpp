@@ -97,6 +97,14 @@ QRect TimelineCanvas::predictionRect() const
     return {plot.left(), plot.bottom() + 1, plot.width(), m_prediction->height()};
 }
 
+void TimelineCanvas::setStepTime(std::optional<Duration> time)
+{
+    m_prediction->setStepTime(time);
+    if (!m_prediction->isShown()) return;
+    m_labelsDirty = true;
+    invalidate();
+}
+
 void TimelineCanvas::setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note)
 {
     const int before = m_prediction->height();

@@ -2,6 +2,7 @@
 // Composition of the timeline view and its ties to the session and the shared selection.
 #include "views/timeline/timeline_view.h"
 
+#include "model/trace/job_step.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
@@ -93,7 +94,7 @@ bool TimelineView::showsFinalData() const
     if (!session()) return true;
     if (m_failed) return true;
     if (!session()->isOpen()) return false;
-    return !emptyReason().isEmpty() || m_canvas->showsEverything();
+    return !emptyReason().isEmpty() || (m_canvas->showsEverything() && m_timeAsked == m_timeKnown);
 }
 
 QString TimelineView::emptyReason() const
@@ -123,6 +124,8 @@ void TimelineView::traceChanged()
     m_openError.clear();
     m_steps = stepSpansOf({});
     m_canvas->setPrediction(nullptr, 0, {});
+    m_canvas->setStepTime(std::nullopt);
+    m_timeAsked = m_timeKnown = false;
     m_stepsRank.reset();
     m_collective.reset();
     m_contextOf.reset();
@@ -242,10 +245,35 @@ void TimelineView::showPrediction()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
     const auto predicted = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    if (predicted) askStepTime();
     const std::vector<RankInfo>& ranks = session()->info().header.ranks;
     const auto rank = std::find_if(ranks.begin(), ranks.end(),
                                    [&](const RankInfo& each) { return each.rank == selection()->rank(); });
     m_canvas->setPrediction(predicted, rank == ranks.end() ? 0 : rank->pipelineStage, guessedNote(whatIf()));
+}
+
+void TimelineView::askStepTime()
+{
+    // Of all ranks, as every view that names the error of a prediction has it; a rank's own steps are shorter.
+    if (m_timeAsked) return;
+    m_timeAsked = true;
+    using Time = std::optional<Duration>;
+    session()->ask<Time>(
+        this, "timeline.steptime",
+        [](TraceQuery& trace, std::stop_token) -> Result<Time> {
+            FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+            const std::vector<JobStep> median = medianSteps(steps);
+            if (median.empty()) return Time();
+            double sum = 0;
+            for (const JobStep& step : median) sum += static_cast<double>(step.range.length().ns);
+            return Time(Duration{static_cast<std::int64_t>(sum / static_cast<double>(median.size()))});
+        },
+        [this, asked = session()](const Answer<Time>& answer) {
+            if (session() != asked) return; // of a trace that was replaced meanwhile
+            m_timeKnown = true;
+            m_canvas->setStepTime(answer.ok() ? *answer : std::nullopt);
+        },
+        Urgency::Background);
 }
 
 void TimelineView::setVisibleRange(TimeRange range)

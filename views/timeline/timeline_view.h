@@ -50,6 +50,7 @@ protected:
 
 private:
     void showPrediction();
+    void askStepTime();
     void createActions();
     QAction* addViewAction(const char* name, const QList<QKeySequence>& keys, std::function<void()> run);
     void retranslateActions();
@@ -78,6 +79,7 @@ private:
     std::optional<RankId> m_stepsRank;
     std::optional<CollectiveRecord> m_collective;
     std::optional<SliceId> m_contextOf;     ///< slice whose details were asked for
+    bool m_timeAsked = false, m_timeKnown = false; ///< of the job's step
     bool m_ownRange = false;                ///< the range change comes from the canvas
     bool m_failed = false;
     QString m_openError;
