@@ -32,6 +32,28 @@ step() { # NAME STEP record's arguments...: keeps one step
     pack "$name"
 }
 
+lengthOf() { # FILE STEP: nanoseconds of the job's step
+    python3 -c 'import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("SELECT \"end\" - start FROM job_step WHERE step = ?", (sys.argv[2],)).fetchone()[0])' "$@"
+}
+
+quickest() { # NAME STEP record's arguments...: of five runs the one that was disturbed least
+    name=$1 kept=$2
+    shift 2
+    isWanted "$name" || return 0
+    least=
+    for run in 1 2 3 4 5; do
+        "$cli" record -o "$work/run.fourwalls" "$@" 2>/dev/null >/dev/null
+        length=$(lengthOf "$work/run.fourwalls" "$kept")
+        if [ -z "$least" ] || [ "$length" -lt "$least" ]; then
+            least=$length
+            mv "$work/run.fourwalls" "$work/$name.fourwalls"
+        fi
+    done
+    "$cli" trim "$work/$name.fourwalls" --steps "$kept" --redact -o "$work/$name.cut.fourwalls" >/dev/null
+    pack "$name"
+}
+
 whole() { # NAME command and its arguments...: keeps all of it
     name=$1
     shift
@@ -42,9 +64,10 @@ whole() { # NAME command and its arguments...: keeps all of it
 
 # Memory
 step resnet 1 --model resnet50 --batch 32 --steps 2 --optimizer sgd
-step gpt 3 --model gpt-tiny --steps 4 --cluster "$here/recording/eight-cores.json"
-step gpt_selective 3 --model gpt-tiny --steps 4 --plan "recompute=selective attention=unfused"
-step gpt_full 3 --model gpt-tiny --steps 4 --plan "recompute=full"
+# These and `unfused` are compared with one another by their time.
+quickest gpt 3 --model gpt-tiny --steps 4 --clock device --cluster "$here/recording/eight-cores.json"
+quickest gpt_selective 3 --model gpt-tiny --steps 4 --plan "recompute=selective attention=unfused" --clock device --cluster "$here/recording/eight-cores.json"
+quickest gpt_full 3 --model gpt-tiny --steps 4 --plan "recompute=full" --clock device --cluster "$here/recording/eight-cores.json"
 for zero in 0 1 2 3; do
     step zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device --cluster "$here/recording/eight-cores.json"
 done
@@ -53,7 +76,7 @@ step straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --clust
 step exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/recording/eight-cores.json"
 step traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/recording/eight-cores.json"
 # Performance
-step unfused 3 --model gpt-tiny --steps 4 --plan "fuse=0 attention=unfused"
+quickest unfused 3 --model gpt-tiny --steps 4 --plan "fuse=0 attention=unfused" --clock device --cluster "$here/recording/eight-cores.json"
 for schedule in naive gpipe 1f1b zb; do
     step pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device --cluster "$here/recording/eight-cores.json"
 done
