@@ -424,7 +424,7 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
     <message>
         <source>time in %1, all ranks</source>
-        <translation>%1 中的时间，所有 rank</translation>
+        <translation>%1的时间，所有 rank</translation>
     </message>
     <message>
         <source>Transfer and waiting added up over ranks; the longest bar is the kind that takes most</source>
@@ -588,6 +588,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>单个 rank 不与任何人通信。
 用 dp=2 之类的计划录制，或将多个 rank 的轨迹一起导入。</translation>
     </message>
+    <message>
+        <source>behind computation</source>
+        <translation>被计算隐藏</translation>
+    </message>
 </context>
 <context>
     <name>CompareFigureModel</name>
@@ -739,6 +743,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>B</source>
         <translation>B</translation>
+    </message>
+    <message>
+        <source>Neither trace has allocations.</source>
+        <translation>两个轨迹都没有内存分配。</translation>
     </message>
 </context>
 <context>
@@ -2096,6 +2104,14 @@ a message between two, or more members than can be drawn.</source>
         <source>%1: capacity of %2</source>
         <translation>%1：%2 的容量</translation>
     </message>
+    <message>
+        <source>predicted %1, above this scale</source>
+        <translation>预测 %1，超出此刻度</translation>
+    </message>
+    <message>
+        <source>reserved %1</source>
+        <translation>已保留 %1</translation>
+    </message>
 </context>
 <context>
     <name>MemoryBlockPlot</name>
@@ -2602,6 +2618,10 @@ Choose another rank on the timeline.</source>
     <message>
         <source>Memory: what fits</source>
         <translation>内存：放得下什么</translation>
+    </message>
+    <message>
+        <source>the trace does not say what for</source>
+        <translation>轨迹未说明用途</translation>
     </message>
 </context>
 <context>
@@ -3369,6 +3389,16 @@ MFU %4，HFU %5</translation>
     <message>
         <source>%1 operators by time, bytes unknown</source>
         <translation>按时间排列的 %1 个算子，字节未知</translation>
+    </message>
+    <message>
+        <source>guessed: %1</source>
+        <translation>推测：%1</translation>
+    </message>
+    <message>
+        <source>Without training steps there is no time to take apart.
+Traces recorded by Fourwalls mark them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
+        <translation>没有训练步，就没有可分解的时间。
+Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
 </context>
 <context>
@@ -4731,6 +4761,10 @@ step %3, %4 samples/s</source>
     <message>
         <source>Status</source>
         <translation>状态</translation>
+    </message>
+    <message>
+        <source>1 slice</source>
+        <translation>1 个切片</translation>
     </message>
 </context>
 <context>

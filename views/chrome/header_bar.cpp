@@ -12,6 +12,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QToolButton>
 
 namespace fourwalls::views {
@@ -94,7 +95,9 @@ QString deviceWords(const TraceInfo& info)
         same = same && rank.device == ranks.front().device;
     }
     const QString name = same ? QString::fromStdString(ranks.front().device) : HeaderBar::tr("mixed devices");
-    if (name.isEmpty()) return {};
+    // Some formats only number their devices: "2 x device 0" would name none of them.
+    static const QRegularExpression kNumbered(QStringLiteral("^device \\d+$"));
+    if (name.isEmpty() || kNumbered.match(name).hasMatch()) return {};
     return QStringLiteral("%1 %2 %3").arg(QString::number(devices), QChar(0x00d7), name);
 }
 

@@ -48,7 +48,8 @@ QList<StatusItem> statusOf(const TraceInfo& info)
                       Status::tr("The recording was interrupted: what was written until then is shown.")});
     }
     const QString separator = QStringLiteral(" %1 ").arg(QChar(0x00b7));
-    items.append({QStringList{Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
+    items.append({QStringList{info.counts.slices == 1 ? Status::tr("1 slice")
+                                                      : Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
                               Status::tr("%n rank(s)", nullptr, static_cast<int>(info.header.ranks.size())),
                               Status::tr("%n step(s)", nullptr, info.stepCount)}
                       .join(separator),

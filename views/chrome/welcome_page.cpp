@@ -51,16 +51,23 @@ protected:
         painter.drawPixmap(QPointF(left, (height() - 24) / 2.0),
                            iconPixmap(m_icon, m_framed ? theme.accent : theme.secondaryText, 24, devicePixelRatioF()));
         const QRect room(left + 38, 0, width() - left - 50, height());
-        const int middle = height() / 2;
+        const QFontMetrics small(fontOf(TextRole::Small));
+        // Where it is narrow the explanation takes a second line.
+        const bool wraps = m_framed && small.horizontalAdvance(m_detail) > room.width();
+        const int middle = height() / 2 - (wraps ? 8 : 0);
         painter.setFont(fontOf(m_framed ? TextRole::Title : TextRole::Body));
         painter.setPen(theme.text);
         painter.drawText(QRect(room.left(), middle - 21, room.width(), 20), Qt::AlignVCenter,
                          painter.fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()));
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.secondaryText);
-        painter.drawText(QRect(room.left(), middle + 1, room.width(), 18), Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(m_detail, m_framed ? Qt::ElideRight : Qt::ElideMiddle,
-                                                          room.width()));
+        if (wraps)
+            painter.drawText(QRect(room.left(), middle + 1, room.width(), 2 * small.lineSpacing()),
+                             Qt::AlignTop | Qt::TextWordWrap, m_detail);
+        else
+            painter.drawText(
+                QRect(room.left(), middle + 1, room.width(), 18), Qt::AlignVCenter,
+                painter.fontMetrics().elidedText(m_detail, m_framed ? Qt::ElideRight : Qt::ElideMiddle, room.width()));
     }
 
 private:

@@ -240,9 +240,10 @@ void CommunicationView::showFigures()
                        ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
                        : tr("of the step"),
                    d.metrics.exposedCommFraction.value_or(0) > 0.25});
-    all.push_back({tr("Transfers hidden"),
-                   percent(d.step.hiddenShare()),
-                   tr("behind computation, %1").arg(stepName(d.step.window)), false});
+    all.push_back(
+        {tr("Transfers hidden"), percent(d.step.hiddenShare()),
+         d.step.window.step ? tr("behind computation, %1").arg(stepName(d.step.window)) : tr("behind computation"),
+         false});
     std::map<RankId, double> sent;
     for (const JoinedOperation& operation : d.step.operations)
         for (const CollectiveView& member : operation.members)

@@ -4,6 +4,7 @@
 
 #include "views/theme.h"
 
+#include <QImage>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -16,6 +17,8 @@ namespace fourwalls::views {
 namespace {
 constexpr double kLeft = 46, kTop = 34, kLegend = 74;
 constexpr double kTextCell = 40; ///< cells at least this wide say their value
+constexpr double kFineCell = 1.5; ///< narrower ones are drawn as pixels
+constexpr double kLeastNode = 8;  ///< between the lines that part nodes [pixels]
 } // namespace
 
 MatrixPlot::MatrixPlot(QWidget* parent) : QWidget(parent)
@@ -87,6 +90,43 @@ QString MatrixPlot::cellText(int row, int column) const
         .arg(what);
 }
 
+void MatrixPlot::paintFine(QPainter& painter, const QRectF& box) const
+{
+    // Cells of about a pixel and less: each pixel shows the largest of those that it covers.
+    const double ratio = devicePixelRatioF();
+    const int side = std::max(1, static_cast<int>(std::floor(box.width() * ratio)));
+    const std::size_t n = m_names.size();
+    std::vector<double> most(static_cast<std::size_t>(side) * static_cast<std::size_t>(side), 0.0);
+    const auto pixels = [&](std::size_t i) {
+        const int first = static_cast<int>(i * static_cast<std::size_t>(side) / n);
+        const int last = static_cast<int>((i + 1) * static_cast<std::size_t>(side) / n);
+        return std::pair(first, std::max(first + 1, std::min(last, side)));
+    };
+    for (std::size_t row = 0; row < n; ++row)
+        for (std::size_t column = 0; column < n; ++column) {
+            const double value = m_values[row * n + column];
+            if (value <= 0) continue;
+            const auto [top, bottom] = pixels(row);
+            const auto [left, right] = pixels(column);
+            for (int y = top; y < bottom; ++y)
+                for (int x = left; x < right; ++x) {
+                    double& here = most[static_cast<std::size_t>(y) * static_cast<std::size_t>(side) +
+                                        static_cast<std::size_t>(x)];
+                    here = std::max(here, value);
+                }
+        }
+    QImage image(side, side, QImage::Format_RGB32);
+    image.fill(currentTheme().window);
+    for (int y = 0; y < side; ++y)
+        for (int x = 0; x < side; ++x) {
+            const double value =
+                most[static_cast<std::size_t>(y) * static_cast<std::size_t>(side) + static_cast<std::size_t>(x)];
+            if (value > 0) image.setPixel(x, y, colourOf(value).rgb());
+        }
+    image.setDevicePixelRatio(ratio);
+    painter.drawImage(box.topLeft(), image);
+}
+
 void MatrixPlot::paintEvent(QPaintEvent*)
 {
     const Theme& t = currentTheme();
@@ -102,7 +142,9 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     const auto n = static_cast<int>(m_names.size());
     const double cell = box.width() / n;
     const QFontMetricsF metrics(painter.font());
-    for (int row = 0; row < n; ++row)
+    const bool isFine = cell < kFineCell;
+    if (isFine) paintFine(painter, box);
+    for (int row = 0; row < n && !isFine; ++row)
         for (int column = 0; column < n; ++column) {
             const double value =
                 m_values[static_cast<std::size_t>(row) * m_names.size() + static_cast<std::size_t>(column)];
@@ -125,7 +167,8 @@ void MatrixPlot::paintEvent(QPaintEvent*)
             }
         }
     painter.setPen(QPen(cell >= 6 ? t.secondaryText : t.line, 1));
-    for (int i = m_every; m_every > 0 && i < n; i += m_every) {
+    const bool separates = m_every > 0 && m_every * cell >= kLeastNode; // else the lines would hide what they divide
+    for (int i = m_every; separates && i < n; i += m_every) {
         const double at = std::round(i * cell) - 0.5;
         painter.drawLine(QPointF(box.left() + at, box.top()), QPointF(box.left() + at, box.bottom()));
         painter.drawLine(QPointF(box.left(), box.top() + at), QPointF(box.right(), box.top() + at));

@@ -38,6 +38,7 @@ protected:
 
 private:
     QRectF square() const;
+    void paintFine(QPainter& painter, const QRectF& box) const; ///< cells smaller than pixels
     QColor colourOf(double value) const;
 
     std::vector<int> m_names;

@@ -62,6 +62,12 @@ void CompareMemoryPlot::paintPlot(QPainter& painter)
     double most = static_cast<double>(m_highest);
     for (const Curve& curve : m_curves)
         for (const CurvePoint& point : curve.points) most = std::max(most, point.bytes);
+    if (most <= 0 && m_has[0] && m_has[1]) {
+        painter.setPen(currentTheme().secondaryText);
+        painter.drawText(QRectF(rect()).adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                         tr("Neither trace has allocations."));
+        return;
+    }
     m_scale = MemoryScale::fit(inside, most, 0, false);
     const int ticks = std::clamp(static_cast<int>(m_scale.linear().height() / 30), 2, 8);
     paintValueAxis(painter, inside, byteTicks(m_scale.top(), m_unit, ticks), [&](double v) { return m_scale.y(v); },

@@ -4,6 +4,7 @@
 
 #include "views/plot_table.h"
 #include "views/theme.h"
+#include "views/utilisation.h"
 #include "views/words.h"
 
 #include <QCoreApplication>
@@ -82,7 +83,8 @@ QString figureText(const std::string& name, std::optional<double> value, ByteUni
     if (name.ends_with("_ms")) return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)}, digits);
     if (name.ends_with("_bytes")) return sign + formatBytes(magnitude, unit);
     if (name.ends_with("_per_s")) return sign + formatRate(magnitude, QStringLiteral("/s"));
-    return sign + formatPercent(magnitude, 1);
+    const bool ofPeak = name == "mfu" || name == "hfu" || name == "mfu_full_attention" || name == "waterfall.achieved";
+    return sign + (ofPeak ? formatUtilisation(magnitude) : formatPercent(magnitude, 1));
 }
 
 QString changeText(std::optional<double> percent)
@@ -157,6 +159,8 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
 
 QVariant CompareFigureModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole) // as the column's cells
+        return int((section == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
     switch (section) {
     case Name: return tr("figure");
@@ -240,6 +244,8 @@ QVariant CompareLayerModel::data(const QModelIndex& index, int role) const
 
 QVariant CompareLayerModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole) // as the column's cells
+        return int((section == PhaseName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
     switch (section) {
     case Layer: return tr("layer");

@@ -304,6 +304,8 @@ void CompareView::showComparison()
     m_figures->setComparison(m_comparison);
     m_layers->setComparison(m_comparison);
     m_layerCard->finding().setText(m_layers->sentence());
+    m_figureFit->fit();
+    m_layerFit->fit();
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
     std::vector<PlotFigure> figures;
     if (m_comparison) {

@@ -18,6 +18,7 @@ class QTimer;
 
 namespace fourwalls::views {
 
+class ColumnFit;
 class CompareMemoryPlot;
 class ElidedText;
 class FigureStrip;
@@ -109,6 +110,7 @@ private:
     CompareLayerModel* m_layers;
     QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers;
     QTableView *m_figureTable, *m_layerTable;
+    ColumnFit *m_figureFit, *m_layerFit;
     QPushButton* m_other;
     QAction *m_chooseAction, *m_fitAction;
 };

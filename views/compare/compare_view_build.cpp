@@ -30,14 +30,11 @@ QSortFilterProxyModel* sortedBy(QAbstractItemModel* model, QObject* parent)
     return proxy;
 }
 
-QTableView* tableOf(QAbstractItemModel* model, int stretched, QWidget* parent)
+QTableView* tableOf(QAbstractItemModel* model, QWidget* parent)
 {
     auto* table = new QTableView(parent);
     table->setModel(model);
     prepareTable(*table);
-    table->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
-    for (int column = 0; column < model->columnCount(); ++column) table->setColumnWidth(column, 76);
-    table->horizontalHeader()->setSectionResizeMode(stretched, QHeaderView::Stretch);
     table->sortByColumn(-1, Qt::AscendingOrder);
     return table;
 }
@@ -110,13 +107,16 @@ void CompareView::build()
     m_figureCard = new PlotCard(m_content);
     m_figures = new CompareFigureModel(this);
     m_sortedFigures = sortedBy(m_figures, this);
-    m_figureTable = tableOf(m_sortedFigures, CompareFigureModel::Name, m_figureCard);
+    m_figureTable = tableOf(m_sortedFigures, m_figureCard);
+    // What changed is also in per cent: where it is narrow, the difference goes first.
+    constexpr int kNames = 128, kPhases = 118;
+    m_figureFit = new ColumnFit(m_figureTable, {{kNames, true}, {}, {}, {0, false, 1}, {}});
     m_figureCard->addContent(m_figureTable, 1);
     m_layerCard = new PlotCard(m_content);
     m_layers = new CompareLayerModel(this);
     m_sortedLayers = sortedBy(m_layers, this);
-    m_layerTable = tableOf(m_sortedLayers, CompareLayerModel::PhaseName, m_layerCard);
-    m_layerTable->setColumnWidth(CompareLayerModel::Layer, 58);
+    m_layerTable = tableOf(m_sortedLayers, m_layerCard);
+    m_layerFit = new ColumnFit(m_layerTable, {{}, {kPhases, true}, {}, {}, {0, false, 1}, {}});
     m_layerCard->addContent(m_layerTable, 1);
     row->addWidget(m_memoryCard, 4);
     row->addWidget(m_figureCard, 5);

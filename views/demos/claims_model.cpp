@@ -139,6 +139,8 @@ QVariant ClaimsModel::data(const QModelIndex& index, int role) const
 
 QVariant ClaimsModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole) // as the column's cells
+        return int((section >= Claimed && section <= Recorded ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
     switch (section) {
     case Wall: return tr("wall");

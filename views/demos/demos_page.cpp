@@ -21,7 +21,7 @@ namespace fourwalls::views {
 
 namespace {
 
-/// A card that starts a demo: its title and two lines of what one will understand.
+/// A card that starts a demo: its title and up to three lines of what one will understand.
 class DemoButton : public QAbstractButton {
 public:
     DemoButton(const DemoEntry& entry, QWidget* parent) : QAbstractButton(parent), m_summary(entry.summary)
@@ -37,8 +37,8 @@ public:
         setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     }
 
-    QSize sizeHint() const override { return {240, 66}; }
-    QSize minimumSizeHint() const override { return {120, 66}; }
+    QSize sizeHint() const override { return {240, 78}; }
+    QSize minimumSizeHint() const override { return {120, 78}; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -54,11 +54,14 @@ protected:
         const QRect room = rect().adjusted(38, 9, -12, -8);
         painter.setFont(fontOf(TextRole::Title));
         painter.setPen(theme.text);
+        // A title that is too long for one line takes one of the explanation's.
         const QFontMetrics heading(painter.font());
-        painter.drawText(room, Qt::AlignTop | Qt::AlignLeft, heading.elidedText(text(), Qt::ElideRight, room.width()));
+        const QRect two(room.topLeft(), QSize(room.width(), 2 * heading.lineSpacing()));
+        painter.drawText(two, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, text());
+        const int titled = std::min(two.height(), heading.boundingRect(two, Qt::TextWordWrap, text()).height());
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.secondaryText);
-        drawLines(painter, room.adjusted(0, heading.height() + 4, 0, 0));
+        drawLines(painter, room.adjusted(0, titled + 4, 0, 0));
     }
 
 private:

@@ -16,6 +16,9 @@ namespace fourwalls::views {
 
 namespace {
 
+constexpr double kMostGhost = 8;      ///< times the recorded peak: a higher ghost is cut
+constexpr double kGhostBelowEdge = 4; ///< a cut ghost runs this far below the plot's upper edge [pixels]
+
 /// Text on a plate of the card's colour, so that it reads on any curve. (Outlining the letters takes QPainter longer
 /// than the rest of the plot.)
 void paintPlateText(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink)
@@ -105,10 +108,18 @@ double MemoryAreaPlot::largest() const
     // The whole trace's peak first, not the window's: the axis stands still while one pans. Only what lies outside of
     // all steps (evaluation, set-up) can be higher.
     double most = static_cast<double>(m_highest);
-    for (const MemorySample& sample : m_ghost) most = std::max(most, static_cast<double>(sample.total()));
     if (m_data) {
         for (const auto& sample : m_data->window.samples) most = std::max(most, static_cast<double>(sample.total()));
     }
+    // A ghost many times as high leaves through the top, so that what was recorded can still be read.
+    const double ghost = ghostPeak();
+    return std::max(most, most > 0 ? std::min(ghost, kMostGhost * most) : ghost);
+}
+
+double MemoryAreaPlot::ghostPeak() const
+{
+    double most = 0;
+    for (const MemorySample& sample : m_ghost) most = std::max(most, static_cast<double>(sample.total()));
     return most;
 }
 
@@ -128,6 +139,8 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     painter.setClipRect(inside);
     paintCurve(painter);
     paintStaticFigure(painter);
+    paintReservedFigure(painter);
+    paintGhostFigure(painter);
     paintMark(painter);
     painter.restore();
     paintPeak(painter);
@@ -169,10 +182,43 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     for (const CounterSample& sample : m_data->reserved) points.push_back({sample.at, sample.max});
     line(points, m_data->window.range.end, {t.secondaryText.rgba(), width(1.5)});
     points.clear();
-    for (const MemorySample& sample : m_ghost) points.push_back({sample.at, static_cast<double>(sample.total())});
+    // Out of scale: along the upper edge, in the bricks if it is beyond the capacity.
+    const double beyond = m_scale.bytesAt(inside.top() + kGhostBelowEdge);
+    const double upTo = m_scale.wall() == WallPlacement::Broken ? m_scale.top() : beyond;
+    for (const MemorySample& sample : m_ghost) {
+        const double bytes = static_cast<double>(sample.total());
+        points.push_back(
+            {sample.at, std::min(bytes, m_capacity > 0 && bytes > static_cast<double>(m_capacity) ? beyond : upTo)});
+    }
     line(points, m_ghost.empty() ? Instant{} : m_ghost.back().at,
          {t.prediction.rgba(), width(1.8), width(5), width(4)});
     painter.drawImage(inside.topLeft(), image);
+}
+
+void MemoryAreaPlot::paintGhostFigure(QPainter& painter) const
+{
+    const double most = ghostPeak();
+    if (most <= m_scale.top() * 1.0001) return;
+    const QRectF inside = plotRect();
+    const QString label = tr("predicted %1, above this scale").arg(formatBytes(most, m_unit));
+    const QFontMetricsF metrics(painter.font());
+    const QPointF baseline(inside.left() + 8, m_scale.linear().top() + metrics.ascent() + 4);
+    if (metrics.horizontalAdvance(label) + 16 < inside.width())
+        paintPlateText(painter, baseline, label, currentTheme().prediction);
+}
+
+void MemoryAreaPlot::paintReservedFigure(QPainter& painter) const
+{
+    if (!m_data || m_data->reserved.empty()) return;
+    const QRectF inside = plotRect();
+    const double bytes = m_data->reserved.back().max;
+    const QString label = tr("reserved %1").arg(formatBytes(bytes, m_unit));
+    const QFontMetricsF metrics(painter.font());
+    const double right = std::min(inside.right(), xOf(m_data->window.range.end));
+    // Above the line's right end; where there is no room up there, the legend has its name.
+    const QPointF baseline(right - metrics.horizontalAdvance(label) - 6, m_scale.y(bytes) - 5);
+    if (bytes > 0 && baseline.x() > inside.left() + 40 && baseline.y() - metrics.ascent() > m_scale.linear().top() + 2)
+        paintPlateText(painter, baseline, label, currentTheme().secondaryText);
 }
 
 void MemoryAreaPlot::paintStaticFigure(QPainter& painter) const

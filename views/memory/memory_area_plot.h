@@ -52,9 +52,12 @@ protected:
 
 private:
     double largest() const;
+    double ghostPeak() const; ///< bytes; 0 without a ghost
     void paintCurve(QPainter& painter) const;
     void paintWallBand(QPainter& painter) const;
     void paintStaticFigure(QPainter& painter) const;
+    void paintReservedFigure(QPainter& painter) const;
+    void paintGhostFigure(QPainter& painter) const; ///< what a ghost that leaves the scale comes to
     void paintPeak(QPainter& painter);
     void paintMark(QPainter& painter) const;
     std::vector<ReadoutLine> readoutAt(Instant at) const;

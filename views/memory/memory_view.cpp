@@ -559,11 +559,16 @@ void MemoryView::showFigures()
          capacity > 0 ? tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity))
                       : tr("capacity of the device unknown"),
          capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * static_cast<double>(capacity)});
-    figures.push_back({tr("Static at the peak"), text(still), tr("weights, gradients, optimizer state"), false});
-    figures.push_back(
-        {tr("Dynamic at the peak"), text(peak->peakBytes - still),
-         peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes)) : QString(),
-         false});
+    // A snapshot of an allocator knows bytes, not what they are for.
+    const bool isSorted = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)] < peak->peakBytes;
+    const QString unsorted = tr("the trace does not say what for");
+    figures.push_back({tr("Static at the peak"), isSorted ? text(still) : QString(kDash),
+                       isSorted ? tr("weights, gradients, optimizer state") : unsorted, false});
+    figures.push_back({tr("Dynamic at the peak"), isSorted ? text(peak->peakBytes - still) : QString(kDash),
+                       !isSorted             ? unsorted
+                       : peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes))
+                                             : QString(),
+                       false});
     QString after = tr("stays at the end");
     if (peak->step)
         after = tr("stays after step %1").arg(peak->step->value);

@@ -38,6 +38,20 @@ std::vector<double> MiniAxis::marks(int atMost) const
     if (logarithmic) {
         const int first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
         const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
+        if (first >= last) {
+            // Less than two powers of ten: without those between them there would be no scale.
+            for (int power = first - 1; power <= last + 1; ++power)
+                for (const double factor : {1.0, 2.0, 5.0}) {
+                    const double mark = factor * std::pow(10.0, power);
+                    if (mark >= low * (1 - 1e-9) && mark <= high * (1 + 1e-9)) found.push_back(mark);
+                }
+            if (found.size() >= 2) return found;
+            found.clear();
+            const double even = niceStep(high - low, atMost);
+            for (double mark = std::ceil(low / even - 1e-9) * even; mark <= high + even * 1e-6; mark += even)
+                found.push_back(mark);
+            return found;
+        }
         const int step = std::max(1, (last - first + atMost) / atMost);
         for (int power = first; power <= last; power += step) found.push_back(std::pow(10.0, power));
         return found;

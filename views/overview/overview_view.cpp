@@ -6,6 +6,7 @@
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
 #include "views/overview/waterfall_plot.h"
+#include "views/utilisation.h"
 #include "views/view_registry.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -318,7 +319,9 @@ void OverviewView::showFigures()
     const QString guessed = guessedNote(whatIf());
     const auto compared = [&](double own, double predicted, const QString& text) {
         const QString change = own > 0 ? QStringLiteral(" (%1)").arg(signedPercent(predicted / own - 1, 1)) : QString();
-        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change) + guessed;
+        // The caveat first: what does not fit is cut at the end.
+        if (!guessed.isEmpty()) return tr("guessed: %1").arg(text + change);
+        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change);
     };
     std::vector<PlotFigure> figures;
     const bool modelled = m_facts->source == TraceSource::Predicted;
@@ -337,10 +340,11 @@ void OverviewView::showFigures()
          rate && m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit)) : QString(),
          false});
     QString mfuNote = tr("FLOPs or peak unknown");
-    if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatPercent(*metrics.hfu));
+    if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu)
-        mfuNote += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(*prediction->metrics.mfu)) + guessed;
-    figures.push_back({tr("MFU"), metrics.mfu ? formatPercent(*metrics.mfu) : QString(kDash), mfuNote, false});
+        mfuNote += QStringLiteral(" · ") + (guessed.isEmpty() ? tr("predicted %1") : tr("guessed: %1"))
+                                               .arg(formatUtilisation(*prediction->metrics.mfu));
+    figures.push_back({tr("MFU"), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote, false});
 
     PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
     if (m_facts->fullest) {
@@ -386,6 +390,9 @@ void OverviewView::showWaterfall()
                       .arg(formatDuration(*metrics.stepTime, 3));
     else
         finding = tr("this trace has no measured step that all ranks took");
+    m_waterfall->setNothing(
+        tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
+           "them; in PyTorch, call the profiler's step() after every iteration."));
     m_waterfallCard->finding().setText(finding);
 }
 

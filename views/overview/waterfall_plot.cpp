@@ -4,6 +4,7 @@
 
 #include "views/format.h"
 #include "views/theme.h"
+#include "views/utilisation.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -162,6 +163,12 @@ void WaterfallPlot::setBars(std::vector<WaterfallBar> bars, std::optional<Durati
     update();
 }
 
+void WaterfallPlot::setNothing(const QString& why)
+{
+    m_nothing = why;
+    update();
+}
+
 double WaterfallPlot::slot() const
 {
     return m_bars.empty() ? width() : width() / static_cast<double>(m_bars.size());
@@ -201,9 +208,14 @@ int WaterfallPlot::barAt(QPointF where) const
 
 void WaterfallPlot::paintEvent(QPaintEvent*)
 {
-    if (m_bars.empty()) return;
     const Theme& t = currentTheme();
     QPainter painter(this);
+    if (m_bars.empty()) {
+        painter.setFont(fontOf(TextRole::Body));
+        painter.setPen(t.secondaryText);
+        painter.drawText(rect().adjusted(12, 0, -12, 0), Qt::AlignCenter | Qt::TextWordWrap, m_nothing);
+        return;
+    }
     painter.setFont(fontOf(TextRole::Small));
     const double room = slot();
     if (m_hovered >= 0) painter.fillRect(QRectF(room * m_hovered, 0, room, height()), t.hover);
@@ -225,7 +237,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
             painter.setPen(t.secondaryText);
             painter.drawLine(QPointF(box.right(), y), QPointF(boxOf(i + 1).left(), y));
         }
-        double figureBottom = box.top(); // above the ghost's edge, too, where that would cross it
+        double figureBottom = box.top(); // above the ghost's edges, too, where they would cross it
         for (const WaterfallBar& ghost : m_ghost) {
             if (ghost.key != bar.key || bar.kind == WaterfallBar::Kind::Whole) continue;
             QPen pen(t.prediction, 1.4);
@@ -235,13 +247,16 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
             const double upper = levelY(ghost.top),
                          lower = std::max(levelY(ghost.top - ghost.share), levelY(ghost.top) + 2);
             painter.drawRect(QRectF(QPointF(box.left() + 3, upper), QPointF(box.right() - 3, lower)));
-            if (upper < box.top() && upper > box.top() - kFigureHeight) figureBottom = upper;
+            for (const double edge : {lower, upper})
+                if (edge < figureBottom + 1 && edge > figureBottom - kFigureHeight - 1) figureBottom = edge;
+            figureBottom = std::max(figureBottom, kFigureHeight + 1);
         }
         const bool loss = bar.kind == WaterfallBar::Kind::Loss;
         const bool visible = formatPercent(std::abs(bar.share)) != formatPercent(0);
-        const QString figure = loss && visible && bar.share > 0   ? QChar(0x2212) + formatPercent(bar.share)
-                               : loss && visible && bar.share < 0 ? QLatin1Char('+') + formatPercent(-bar.share)
-                                                                  : formatPercent(std::abs(bar.share));
+        const QString figure = loss && visible && bar.share > 0       ? QChar(0x2212) + formatPercent(bar.share)
+                               : loss && visible && bar.share < 0     ? QLatin1Char('+') + formatPercent(-bar.share)
+                               : bar.kind == WaterfallBar::Kind::Rest ? formatUtilisation(std::abs(bar.share))
+                                                                      : formatPercent(std::abs(bar.share));
         painter.setPen(t.text);
         painter.drawText(QRectF(room * static_cast<double>(i), figureBottom - kFigureHeight - 1, room, kFigureHeight),
                          Qt::AlignCenter, figure);

@@ -40,6 +40,8 @@ public:
     void setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime,
                  std::vector<WaterfallBar> ghost = {});
     const std::vector<WaterfallBar>& bars() const { return m_bars; }
+    /// What is said instead while there are no bars.
+    void setNothing(const QString& why);
     QRectF boxOf(std::size_t bar) const;
 
     QSize sizeHint() const override { return {640, 190}; }
@@ -66,6 +68,7 @@ private:
 
     std::vector<WaterfallBar> m_bars, m_ghost;
     std::optional<Duration> m_stepTime;
+    QString m_nothing;
     int m_hovered = -1;
 };
 

@@ -7,6 +7,7 @@
 #include "views/performance/path_page.h"
 #include "views/plot_card.h"
 #include "views/plot_cells.h"
+#include "views/utilisation.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 
@@ -125,12 +126,12 @@ void PerformanceView::showFigures()
 {
     const PerformanceData& f = *m_facts;
     const auto percent = [](const std::optional<double>& value) {
-        return value ? formatPercent(*value, *value > 0 && *value < 0.01 ? 3 : 1) : QString(kDash);
+        return value ? formatUtilisation(*value) : QString(kDash);
     };
     const WhatIf* dock = whatIf();
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
     const auto beside = [&](const std::optional<double>& value, const QString& otherwise) {
-        return prediction && value ? tr("predicted %1").arg(formatPercent(*value)) + guessedNote(dock) : otherwise;
+        return prediction && value ? tr("predicted %1").arg(formatUtilisation(*value)) + guessedNote(dock) : otherwise;
     };
     std::vector<PlotFigure> all;
     all.push_back({tr("MFU"), percent(f.metrics.mfu),

@@ -77,7 +77,11 @@ QVariant TraceTableModel::data(const QModelIndex& index, int role) const
 
 QVariant TraceTableModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= columnCount()) return {};
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+    const CellKind kind = m_table->columns[static_cast<std::size_t>(section)].kind;
+    if (role == Qt::TextAlignmentRole) // as the column's cells
+        return int((kind == CellKind::Text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role != Qt::DisplayRole) return {};
     return QCoreApplication::translate("TraceTables", m_table->columns[static_cast<std::size_t>(section)].name);
 }
 

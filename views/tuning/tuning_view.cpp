@@ -327,12 +327,7 @@ void TuningView::languageChanged()
 
 void TuningView::paintEvent(QPaintEvent*)
 {
-    if (m_content->isVisibleTo(this)) return; // the scatter reports the frames
-    QPainter painter(this);
-    paintEmpty(painter, rect(), emptyReason());
-    painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{},
-                emptyReason().isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    if (!m_content->isVisibleTo(this)) paintWithoutContent(); // else the scatter reports the frames
 }
 
 } // namespace fourwalls::views

@@ -37,12 +37,8 @@ QLabel* smallLabel(QWidget* parent)
 
 void TuningView::build()
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(kGap, kGap, kGap, kGap);
     m_content = new QWidget(this);
-    outer->addWidget(m_content);
-    auto* grid = new QVBoxLayout(m_content);
-    grid->setContentsMargins(0, 0, 0, 0);
+    QVBoxLayout* grid = fillWith(m_content);
     auto* rows = new QSplitter(Qt::Vertical, m_content);
     rows->setHandleWidth(kGap);
     rows->setChildrenCollapsible(false);
