@@ -257,6 +257,7 @@ void MainWindow::updateChrome()
     m_header->setTrace(isOpen ? &document->session()->info() : nullptr);
     m_status->setItems(isOpen ? views::statusOf(document->session()->info()) : QList<views::StatusItem>());
     if (document && !isOpen && !document->hasFailed()) {
+        m_messageTimer.stop(); // else this would stay until the time of what it replaces is over
         m_status->setMessage(tr("Opening %1…").arg(document->name()));
     } else if (!m_messageTimer.isActive()) {
         m_status->setMessage({});

@@ -3,6 +3,7 @@
 #include "views/whatif/what_if_panel.h"
 
 #include "model/spec/framework_preset.h"
+#include "model/trace/spec_guess.h"
 #include "views/theme.h"
 #include "views/trace_session.h"
 #include "views/whatif/cost_words.h"
@@ -85,8 +86,20 @@ void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
         connect(whatIf->history(), &QUndoStack::canRedoChanged, m_redo, &QWidget::setEnabled);
     }
     fillMachines();
+    suggestMachines();
     askMeasured();
     refresh();
+}
+
+void WhatIfPanel::suggestMachines()
+{
+    // A trace without a specification may still name its devices: the machines to start from have those.
+    if (!whatIf() || whatIf()->spec() || !m_session || !m_session->isOpen()) return;
+    const std::vector<RankInfo>& ranks = m_session->info().header.ranks;
+    bool isExact = false;
+    const auto cluster = ranks.empty() ? std::nullopt : clusterWithDevice(ranks.front().device, isExact);
+    const int index = cluster ? m_cluster->findText(QString::fromStdString(cluster->name)) : -1;
+    if (index >= 0) m_cluster->setCurrentIndex(index);
 }
 
 void WhatIfPanel::askMeasured()

@@ -94,6 +94,7 @@ private:
     void refreshGuesses();
     void askMeasured();
     void fillMachines();
+    void suggestMachines();
     QString knobName(Knob knob) const;
     QString textOf(Knob knob, double value) const;
 
