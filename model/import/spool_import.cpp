@@ -87,13 +87,16 @@ public:
 private:
     std::int64_t shiftOf(const SpoolProcess& process) const { return process.offsetNs - m_originNs; }
 
-    /// Launchers and loaders of data load the collector, too, and do nothing on a GPU: no ranks, where others are.
+    /// Launchers and loaders of data load the collector, too, and do nothing on a GPU: no ranks, where others are. A
+    /// rank of which nothing could be recorded stays, with the reason.
     void leaveOutIdle()
     {
         const auto idle = [](const SpoolProcess& process) {
-            const TraceFacts& facts = process.tables.facts;
-            return *facts.gpuKernelEvents == 0 && *facts.memcpyEvents == 0 && *facts.memsetEvents == 0 && process.tables.memory.empty() &&
-                   process.tables.operations.empty();
+            const SpoolTables& tables = process.tables;
+            const bool failed = std::any_of(tables.messages.begin(), tables.messages.end(), [](const auto& each) {
+                return each.first.severity == static_cast<std::uint32_t>(collect::Severity::Error);
+            });
+            return !tables.facts.gpuSpanNs && tables.memory.empty() && tables.operations.empty() && !failed;
         };
         const auto idleOnes = static_cast<std::size_t>(std::count_if(m_processes.begin(), m_processes.end(), idle));
         if (idleOnes == 0 || idleOnes == m_processes.size()) return;
@@ -141,16 +144,18 @@ private:
         for (const SpoolProcess& process : m_processes) marks.push_back(operationMarks(process.tables));
         for (std::size_t i = 1; i < m_processes.size(); ++i) {
             SpoolProcess& process = m_processes[i];
-            const SpoolProcess* machine = nullptr;
+            const std::uint64_t boot = process.tables.header.bootHash;
+            const auto sameAs = [boot](const SpoolProcess& placed) { return boot != 0 && placed.tables.header.bootHash == boot; };
+            const auto placedEnd = m_processes.begin() + static_cast<std::ptrdiff_t>(i);
+            const auto found = std::find_if(m_processes.begin(), placedEnd, sameAs);
+            const SpoolProcess* const machine = found == placedEnd ? nullptr : &*found;
             const SpoolProcess* reference = nullptr;
             for (std::size_t other = 0; other < i; ++other) {
                 const SpoolProcess& placed = m_processes[other];
-                const bool same = process.tables.header.bootHash != 0 && process.tables.header.bootHash == placed.tables.header.bootHash;
-                if (same && !machine) machine = &placed;
-                if (machine && !same) continue;
+                if (machine && !sameAs(placed)) continue;
                 auto offset = alignClocks(marks[other], marks[i]);
                 if (!offset || std::abs(offset->offsetNs) > kLargestTimeNs / 4) continue;
-                if (!process.clock || offset->matched > process.clock->matched || (same && reference != machine)) {
+                if (!process.clock || offset->matched > process.clock->matched) {
                     process.clock = offset;
                     reference = &placed;
                 }
@@ -285,6 +290,8 @@ private:
                 sink.audit({"clock_not_aligned", Info, 1, "ranks without enough common collectives: the machines' own clocks"});
             }
         }
+        const bool worked = std::any_of(m_processes.begin(), m_processes.end(), [](const SpoolProcess& process) { return process.tables.facts.gpuSpanNs.has_value(); });
+        if (!worked) sink.audit({kNoGpuWork, Skipped, static_cast<std::int64_t>(m_processes.size()), "no kernel and no copy was seen: what the host did only"});
         if (m_idle > 0) sink.audit({"processes_without_gpu", Info, m_idle, "left out: they did nothing on a GPU"});
         if (m_header.ranks.size() > 1) sink.audit({"collectives_matched", Info, collectives.matched(), "operations found on several ranks"});
         if (collectives.unnumbered() > 0)

@@ -160,6 +160,7 @@ void SpoolMemoryWriter::used(std::uint32_t device, std::int64_t at, std::int64_t
     const auto own = m_own.find(device);
     const std::int64_t ofJob = std::max<std::int64_t>(0, bytes - (own == m_own.end() ? 0 : own->second));
     count(ofProcess ? m_process : m_used, ofProcess ? "process_used_bytes" : "device_used_bytes", CounterUnit::Bytes, at, static_cast<double>(ofJob));
+    if (!ofProcess && m_tables.processMemory) return; // the device's other users are no gap of this process
     m_peakUsed = std::max(m_peakUsed, ofJob);
     const std::int64_t gap = std::max<std::int64_t>(0, ofJob - heldAt(device, at));
     count(m_gap, "memory_gap_bytes", CounterUnit::Bytes, at, static_cast<double>(gap));

@@ -73,7 +73,7 @@ std::vector<StepMark> marksOfJob(const SpoolTables& tables)
         const auto at = spoolTime(each.time);
         if (!at || each.step < 0 || each.step > 1'000'000'000) continue;
         if (open) marks.back().end = std::max(marks.back().begin, *at);
-        open = each.ends == 0;
+        open = each.ends == 0 && tables.recordedAt(each.time);  // the job marks its steps outside windows, too
         if (open) marks.push_back({static_cast<int>(each.step), *at, tables.lastNs, false});
         if (marks.size() > kMostSteps) break;
     }

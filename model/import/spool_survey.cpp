@@ -83,7 +83,7 @@ public:
         }
         case RecordKind::Synchronization: {
             const auto wait = record.as<collect::Synchronization>();
-            if (span(wait.start, wait.end)) m_tables.streamLane(LaneRole::Synchronisation, deviceOf(wait.context), wait.context, wait.stream);
+            if (span(wait.start, wait.end)) m_waits.insert({wait.context, wait.stream});
             break;
         }
         case RecordKind::Overhead: {
@@ -96,6 +96,8 @@ public:
             if (const auto when = span(graph.start, graph.end)) {
                 const int lane = m_tables.streamLane(LaneRole::Stream, graph.device, graph.context, graph.stream);
                 m_tables.lanes.noteWork(lane, LaneIndex::Work::Compute, when->second - when->first);
+                m_tables.deviceWork[graph.device] += static_cast<double>(when->second - when->first);
+                m_gpuSpan.add(when->first, when->second);
             }
             break;
         }
@@ -114,7 +116,12 @@ public:
         }
         case RecordKind::NcclColl: m_colls.push_back(record.as<collect::NcclColl>()); break;
         case RecordKind::NcclP2p: m_messages.push_back(record.as<collect::NcclP2p>()); break;
-        case RecordKind::NvmlSample: note(record.as<collect::NvmlSample>().time); break;
+        case RecordKind::NvmlSample: {
+            const auto sample = record.as<collect::NvmlSample>();
+            note(sample.time);
+            m_tables.processMemory = m_tables.processMemory || (sample.valid & collect::kNvmlProcessMemory) != 0;
+            break;
+        }
         case RecordKind::MemoryInfo: note(record.as<collect::MemoryInfo>().time); break;
         case RecordKind::ClockPair: clock(record.as<collect::ClockPair>()); break;
         case RecordKind::StepMark: m_tables.stepMarks.push_back(record.as<collect::StepMark>()); break;
@@ -143,7 +150,11 @@ public:
 
     Status finish()
     {
+        std::stable_sort(m_tables.windows.begin(), m_tables.windows.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+        // Only now is every context's device known.
+        for (const auto& [context, stream] : m_waits) m_tables.streamLane(LaneRole::Synchronisation, deviceOf(context), context, stream);
         m_pairs.finish(m_tables.lastNs);
+        closeRanges();
         m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
         m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
         phases();
@@ -354,16 +365,32 @@ private:
     void range(const DurationPairs::Slice& slice)
     {
         const Opened& opened = m_opened[static_cast<std::size_t>(slice.op.value)];
+        if (opened.facts >= 0) m_ncclOf.emplace_back(m_tables.ranges.size(), slice.op.value);
         m_tables.ranges.push_back({slice.begin, slice.end, slice.lane, opened.name, opened.domain});
-        ++m_closedRanges;
-        m_span.add(slice.begin, slice.end);
-        if (opened.facts < 0) return;
+    }
+
+    /// What ends while capture is off is not recorded: a range lasts to the end of its window at the longest.
+    void closeRanges()
+    {
+        std::vector<std::int64_t> offs;
+        for (const collect::Window& window : m_tables.windows)
+            if (const auto at = spoolTime(window.time); at && window.on == 0) offs.push_back(*at);
+        for (SpoolRange& range : m_tables.ranges) {
+            const auto off = std::upper_bound(offs.begin(), offs.end(), range.begin);
+            if (off != offs.end()) range.end = std::min(range.end, *off);
+            m_span.add(range.begin, range.end);
+        }
+        for (const auto& [range, opened] : m_ncclOf) ncclCall(m_tables.ranges[range], m_opened[static_cast<std::size_t>(opened)]);
+    }
+
+    void ncclCall(const SpoolRange& range, const Opened& opened)
+    {
         const auto operation = ncclFunction(m_tables.string(opened.name));
         const NcclRangeFacts& facts = m_rangeFacts[static_cast<std::size_t>(opened.facts)];
         NcclCall call;
         call.communicator = localOf(facts.commId);
-        call.begin = slice.begin;
-        call.end = slice.end;
+        call.begin = range.begin;
+        call.end = range.end;
         call.thread = opened.thread;
         call.fromRange = true;
         call.operation.operation = operation.value_or(CollectiveOp::Other);
@@ -505,7 +532,7 @@ private:
         facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
         facts.memsetEvents = m_sets;
         facts.runtimeEvents = m_calls;
-        facts.nvtxRanges = m_closedRanges;
+        facts.nvtxRanges = static_cast<std::int64_t>(m_tables.ranges.size());
         facts.spanNs = m_span.length();
         facts.gpuSpanNs = m_gpuSpan.length();
         facts.firstEventNs = m_span.begin;
@@ -517,6 +544,7 @@ private:
     std::vector<Opened> m_opened;
     NcclRanges m_ncclRanges;
     std::vector<NcclRangeFacts> m_rangeFacts;
+    std::vector<std::pair<std::size_t, std::int32_t>> m_ncclOf; ///< NCCL's calls among the ranges: of tables.ranges, of m_opened
     NcclPairing m_pairing;
     std::vector<collect::NcclColl> m_colls;
     std::vector<collect::NcclP2p> m_messages;
@@ -525,50 +553,15 @@ private:
     std::vector<std::uint32_t> m_autograd;                      ///< threads
     std::vector<std::int8_t> m_communicates;                    ///< by name; -1: not looked at
     std::optional<std::int64_t> m_clock;
-    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0, m_closedRanges = 0;
+    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0;
     std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;
     Extent m_span, m_gpuSpan;
     BusyTime m_busy;
     std::set<std::pair<std::uint32_t, std::uint32_t>> m_streams;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> m_waits;  ///< (context, stream)
 };
 
 } // namespace
-
-std::optional<std::int64_t> spoolTime(std::uint64_t time)
-{
-    return time <= static_cast<std::uint64_t>(kLargestTimeNs) ? std::optional(static_cast<std::int64_t>(time)) : std::nullopt;
-}
-
-int SpoolTables::streamLane(LaneRole role, std::uint32_t device, std::uint32_t context, std::uint32_t stream)
-{
-    // Streams of a device's first context are known by their number alone.
-    const std::uint64_t key = (static_cast<std::uint64_t>(context) << 32) | stream;
-    auto& known = streamLanes[{role, device}];
-    if (const auto found = known.find(key); found != known.end()) return found->second;
-    const std::uint32_t first = firstContext.try_emplace(device, context).first->second;
-    std::string name = std::to_string(stream);
-    if (stream == 0xffffffffu) name = "none";
-    if (context != first) name += " of context " + std::to_string(context);
-    const int lane = lanes.find(role, std::to_string(device), name + suffix);
-    known.emplace(key, lane);
-    return lane;
-}
-
-int SpoolTables::threadLane(std::uint32_t thread)
-{
-    if (const auto found = threadLanes.find(thread); found != threadLanes.end()) return found->second;
-    const int lane = lanes.find(LaneRole::Thread, pid(), std::to_string(thread) + suffix);
-    threadLanes.emplace(thread, lane);
-    threadOfLane.emplace(lane, thread);
-    return lane;
-}
-
-std::uint32_t SpoolTables::mainDevice() const
-{
-    const auto most = std::max_element(deviceWork.begin(), deviceWork.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most != deviceWork.end()) return most->first;
-    return devices.empty() ? 0 : devices.begin()->first;
-}
 
 Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop)
 {

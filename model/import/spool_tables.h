@@ -81,11 +81,11 @@ struct SpoolTables {
     std::vector<NcclOperation> operations;
     std::vector<SpoolMemory> memory;
     std::vector<collect::StepMark> stepMarks;
-    std::vector<collect::Window> windows;
+    std::vector<collect::Window> windows;                                    ///< by time
     std::vector<std::pair<collect::Message, std::string>> messages;
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> losses; ///< LossKind: count, bytes
     std::optional<collect::OwnCost> cost;
-    std::map<std::uint32_t, double> deviceWork;                              ///< time of kernels by device [ns]
+    std::map<std::uint32_t, double> deviceWork;                              ///< time of kernels and graphs by device [ns]
     TraceFacts facts;
 
     std::int64_t firstNs = 0, lastNs = 0;   ///< of everything with a time; 0: nothing has
@@ -99,6 +99,7 @@ struct SpoolTables {
     bool ended = false;
     bool training = false;                  ///< there is a backward pass
     bool phasesFromThreads = false, phasesFromRanges = false;
+    bool processMemory = false;             ///< the driver tells what this process alone uses of the device
 
     /// Empty for 0 and for ids that the file does not define.
     std::string_view string(std::uint32_t id) const
@@ -109,6 +110,8 @@ struct SpoolTables {
     std::string pid() const { return std::to_string(header.pid); }
     int streamLane(LaneRole role, std::uint32_t device, std::uint32_t context, std::uint32_t stream);
     int threadLane(std::uint32_t thread);
+    /// Whether capture was on at that time of the file, as its windows say; before the first of them it was.
+    bool recordedAt(std::uint64_t time) const;
     /// The device that the process worked on most.
     std::uint32_t mainDevice() const;
 };

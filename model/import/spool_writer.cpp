@@ -236,11 +236,8 @@ void SpoolWriter::kernel(const collect::Kernel& kernel)
             ++m_byName;
         }
     }
-    Activity activity = named.info.activity;
-    const bool message = operation && (operation->operation == CollectiveOp::Send || operation->operation == CollectiveOp::Receive);
-    if (named.communication && m_placement.pipelined && message) activity = Activity::PipelineTransfer;
     if (kernel.graph != 0) ++m_replayed;
-    if (emit(lane, m_names.id(named, phase, 0, activity), kernel.start, kernel.end, kernel.correlation)) launched(kernel.correlation, lane, kernel.start, launch);
+    if (emit(lane, m_names.id(named, phase), kernel.start, kernel.end, kernel.correlation)) launched(kernel.correlation, lane, kernel.start, launch);
 }
 
 template <class Copied>
@@ -348,6 +345,7 @@ void SpoolWriter::audit() const
     add("import_arrows", Info, m_arrows, "arrows from launches to their work; of a graph's replay to its first node");
     add("import_instants", Info, m_marks, "NVTX marks kept");
     add("graph_nodes", Info, m_replayed, "kernels of graph replays");
+    add("kernels_without_steps", Skipped, t.kernelsLeftOut, "kernels beyond the first eight million: shown, but no steps were looked for among them");
     add("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
     add("nccl_kernels_paired", Info, t.pairedExactly, "communication kernels with their operation, by the launch's own id");
     add("nccl_kernels_paired_by_time", Info, t.pairedByTime, "communication kernels with their operation, by thread and time");
@@ -367,21 +365,27 @@ void SpoolWriter::audit() const
     add("file_cut", Dropped, unsignedCount(t.unreadBytes), "bytes of an unfinished record at the end of the file");
     add("segments_overwritten", Info, unsignedCount(t.overwrittenSegments), "parts of a ring that younger ones replaced");
     add("segments_damaged", Dropped, unsignedCount(t.badSegments), "");
-    static constexpr std::pair<collect::LossKind, std::pair<const char*, const char*>> kLosses[] = {
-        {collect::LossKind::CuptiDropped, {"cupti_dropped", "records that CUPTI itself dropped"}},
-        {collect::LossKind::BufferRefused, {"buffers_refused", "buffers that were not handed to CUPTI because the queue was full"}},
-        {collect::LossKind::QueueFull, {"queue_full", "records that found the queue full"}},
-        {collect::LossKind::WriteFailed, {"write_failed", "records that could not be written"}},
-        {collect::LossKind::RingOverwritten, {"ring_overwritten", "event records that younger ones replaced, as the size limit asks"}},
-        {collect::LossKind::TimesLost, {"cupti_times_lost", "records kept without a time"}},
-        {collect::LossKind::TimesInverted, {"cupti_times_inverted", "records that end before they start"}},
-        {collect::LossKind::UnknownKind, {"cupti_unknown_kind", "records of a kind that the collector does not know"}},
-        {collect::LossKind::StringsFull, {"names_full", "names that found no room"}},
-        {collect::LossKind::BufferMalformed, {"cupti_buffer_malformed", "buffers whose records could not be walked to the end"}},
+    struct Loss {
+        collect::LossKind kind;
+        AuditSeverity severity; ///< Dropped: records are missing because of it
+        const char* name;
+        const char* detail;
     };
-    for (const auto& [kind, text] : kLosses) {
-        const auto found = t.losses.find(static_cast<std::uint32_t>(kind));
-        if (found != t.losses.end()) add(text.first, kind == collect::LossKind::RingOverwritten ? Info : Dropped, unsignedCount(found->second.first), text.second);
+    static constexpr Loss kLosses[] = {
+        {collect::LossKind::CuptiDropped, Dropped, "cupti_dropped", "records that CUPTI itself dropped"},
+        {collect::LossKind::BufferRefused, Skipped, "buffers_refused", "buffers that were not handed to CUPTI because the queue was full"},
+        {collect::LossKind::QueueFull, Dropped, "queue_full", "records that found the queue full"},
+        {collect::LossKind::WriteFailed, Dropped, "write_failed", "records that could not be written"},
+        {collect::LossKind::RingOverwritten, Info, "ring_overwritten", "event records that younger ones replaced, as the size limit asks"},
+        {collect::LossKind::TimesLost, Skipped, "cupti_times_lost", "records kept without a time"},
+        {collect::LossKind::TimesInverted, Skipped, "cupti_times_inverted", "records that end before they start"},
+        {collect::LossKind::UnknownKind, Dropped, "cupti_unknown_kind", "records of a kind that the collector does not know"},
+        {collect::LossKind::StringsFull, Dropped, "names_full", "names that found no room"},
+        {collect::LossKind::BufferMalformed, Dropped, "cupti_buffer_malformed", "buffers whose records could not be walked to the end"},
+    };
+    for (const Loss& loss : kLosses) {
+        const auto found = t.losses.find(static_cast<std::uint32_t>(loss.kind));
+        if (found != t.losses.end()) add(loss.name, loss.severity, unsignedCount(found->second.first), loss.detail);
     }
 }
 

@@ -22,7 +22,6 @@ namespace fourwalls::importers {
 struct SpoolPlacement {
     RankId rank;
     std::int64_t shiftNs = 0;               ///< added to every time
-    bool pipelined = false;                 ///< sends and receives are a pipeline's
     std::function<void(double)> progress;   ///< 0..1 of the file; may be empty
 };
 

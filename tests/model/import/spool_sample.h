@@ -116,6 +116,26 @@ public:
     {
         add(collect::RecordKind::NvtxPop, collect::NvtxEnd{at(time), 0, domain, thread});
     }
+    void window(std::int64_t time, bool on, collect::WindowReason reason = collect::WindowReason::Steps)
+    {
+        add(collect::RecordKind::Window, collect::Window{at(time), on ? 1u : 0u, static_cast<std::uint32_t>(reason)});
+    }
+    void message(std::int64_t time, collect::MessageCode code, collect::Severity severity, const std::string& words)
+    {
+        add(collect::RecordKind::Message,
+            collect::Message{at(time), 0, static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(severity), static_cast<std::uint32_t>(words.size()), 0},
+            words.data(), words.size());
+    }
+    /// What the process and the whole device use; without the first, the driver does not tell it.
+    void used(std::int64_t time, std::uint64_t bytesOfDevice, std::uint64_t bytesOfProcess = 0)
+    {
+        collect::NvmlSample sample{};
+        sample.time = at(time);
+        sample.memoryUsed = bytesOfDevice;
+        sample.processMemory = bytesOfProcess;
+        sample.valid = collect::kNvmlMemory | (bytesOfProcess > 0 ? collect::kNvmlProcessMemory : 0u);
+        add(collect::RecordKind::NvmlSample, sample);
+    }
     void memory(std::int64_t time, std::uint64_t address, std::uint64_t bytes, bool allocates, std::uint32_t correlation = 0)
     {
         collect::Memory made{};
@@ -323,9 +343,8 @@ inline void addEveryKind(SpoolSample& spool)
     spool.add(collect::RecordKind::NvtxRangeEnd, collect::NvtxEnd{spool.at(400), 9, 0, 1});
     spool.push("open", 300);
     spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(0), 1000, 0, 10});
-    spool.add(collect::RecordKind::Window, collect::Window{spool.at(0), 1, 0});
-    const std::string words = "another profiler holds CUPTI";
-    spool.add(collect::RecordKind::Message, collect::Message{spool.at(1), 39, 2, 2, static_cast<std::uint32_t>(words.size()), 0}, words.data(), words.size());
+    spool.window(0, true, collect::WindowReason::Always);
+    spool.message(1, collect::MessageCode::CuptiBusy, collect::Severity::Error, "another profiler holds CUPTI");
     spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(2), 5, 0, 1, 0});
     collect::OwnCost cost{};
     cost.callbackNs = 10'000;

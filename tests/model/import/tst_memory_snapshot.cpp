@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory snapshots: the replay meets the final state, and pickles that want to run code or are damaged are refused.
+#include "model/import/memory_categories.h"
 #include "model/import/memory_snapshot.h"
 #include "model/import/pickle_reader.h"
 #include "tests/model/import/facts_table.h"
@@ -180,6 +181,29 @@ private slots:
         const Imported trace = importText(bytes.toStdString(), "x.pickle");
         QVERIFY(!trace.data);
         QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
+    }
+
+    void purposeOfBuffers()
+    {
+        const auto at = [](std::int64_t ns) { return Instant{ns}; };
+        const std::vector<TimeRange> optimizer{{at(80), at(100)}, {at(180), at(200)}};
+        const std::vector<BufferLife> buffers{
+            {at(0), {}, 100, 0x1000},          // a weight and, behind it, Adam's two states
+            {at(0), {}, 100, 0x2000},
+            {at(0), {}, 100, 0x3000},
+            {at(10), at(60), 40, 0},           // made forward, freed backward
+            {at(20), at(55), 40, 0},
+            {at(30), at(32), 5, 0},
+            {at(50), at(110), 100, 0},         // a gradient
+            {at(85), at(95), 7, 0},            // of the optimizer's own
+        };
+        using enum MemoryCategory;
+        const std::vector<MemoryCategory> expected{Weights, OptimizerState, OptimizerState, Activations, Activations, Activations, Gradients, Temporaries};
+        QVERIFY(inferCategories(buffers, optimizer, true) == expected);
+        QVERIFY(inferCategories(buffers, {}, true) == std::vector<MemoryCategory>(buffers.size(), Other));
+        // State that the optimizer is seen to make, and a temporary beside the peak.
+        const std::vector<BufferLife> first{{at(0), {}, 100, 0}, {at(90), {}, 100, 0}, {at(110), at(120), 5, 0}, {at(130), at(170), 50, 0}};
+        QVERIFY((inferCategories(first, optimizer, true) == std::vector<MemoryCategory>{Weights, OptimizerState, Temporaries, Activations}));
     }
 };
 

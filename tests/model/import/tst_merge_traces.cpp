@@ -5,6 +5,7 @@
 #include "model/trace/in_memory_query.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/model/import/spool_sample.h"
 
 #include <QTest>
 
@@ -259,6 +260,41 @@ private slots:
         const std::string kernels = writeFile(folder, "kernels.json", js("[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]"));
         const Imported trace = importPaths({kernels, committedFolder() + "/nsys-ai/healthy_1pct.sqlite"});
         QVERIFY(trace.error.find("different formats") != std::string::npos);
+    }
+
+    /// Ranks that were converted one by one, merged: the same waits as of both files at once.
+    void spoolsConvertedOneByOne()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::unique_ptr<InMemoryTraceQuery>> queries;
+        std::vector<MergeInput> inputs;
+        for (int rank = 0; rank < 2; ++rank) {
+            const std::string path = folder.path().toStdString() + (rank == 0 ? "/a-1-rank0.fwspool" : "/b-1-rank1.fwspool");
+            {
+                SpoolSample spool(path, rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
+                spool.communicator(1, 0x77, 2, rank);
+                for (int i = 0; i < 5; ++i) {
+                    const std::int64_t end = 1000 + i * 700, length = rank == 0 ? 80 : 50;
+                    spool.collective("ReduceScatter", 1, static_cast<std::uint64_t>(i + 7), 1000, end - 200, end - length, length);
+                }
+                spool.end(9000);
+            }
+            const Imported imported = importPaths({path});
+            QVERIFY(imported.data);
+            queries.push_back(std::make_unique<InMemoryTraceQuery>(imported.data));
+            inputs.push_back({path, queries.back().get()});
+        }
+        const auto merge = TraceMerge::create(std::move(inputs));
+        QVERIFY2(merge.ok(), merge.ok() ? "" : merge.error().message().c_str());
+        InMemoryTrace merged((*merge)->header());
+        QVERIFY((*merge)->write(merged, {}, {}).ok());
+        QVERIFY(merged.finish((*merge)->closing()).ok());
+        QCOMPARE(merged.data()->collectives.size(), std::size_t{10});
+        for (const CollectiveView& view : merged.data()->collectives) {
+            QCOMPARE((view.record.lastArrival - view.record.start).ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
+            QCOMPARE(view.record.payloadBytes, std::int64_t{8000});      // per rank 1000 floats, of two ranks
+            QVERIFY(view.record.sequence >= 7);
+        }
     }
 };
 

@@ -4,11 +4,8 @@
 
 #ifndef Q_MOC_RUN
 #include "model/import/demangled_name.h"
-#include "model/import/memory_categories.h"
-#include "model/import/merge_traces.h"
 #include "model/import/spool_beside.h"
 #include "model/import/step_periodicity.h"
-#include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
@@ -161,6 +158,197 @@ private slots:
         }
         QCOMPARE(waits, 10);
         QCOMPARE(imported.data->info.groups.front().name, std::string("world"));
+    }
+
+    /// FOURWALLS_STEPS=10-13: all twenty steps are marked, four are recorded.
+    void stepsOfAWindow()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "w.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.window(0, false, collect::WindowReason::Always);
+            for (int step = 0; step < 20; ++step) {
+                const std::int64_t begin = 1000 + step * 100;
+                if (step == 10) spool.window(begin - 1, true);
+                if (step == 14) spool.window(begin - 1, false);
+                spool.add(collect::RecordKind::StepMark, collect::StepMark{spool.at(begin), step, 1, 0, 1, 0});
+                // Kinds are switched off late: some work behind the window is in the file.
+                for (int i = 0; i < (step == 14 ? 1 : step >= 10 && step < 14 ? 3 : 0); ++i)
+                    spool.launch("gemm", begin + 1 + i * 5, begin + 30 + i * 10, 8);
+            }
+            spool.end(4000);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const AuditRecord* how = audit(imported, "steps_from_step_marks");
+        QVERIFY(how);
+        QVERIFY2(how->detail.ends_with("as they appear on the device"), how->detail.c_str());
+        const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
+        QCOMPARE(steps.size(), std::size_t{4});
+        for (std::size_t i = 0; i < steps.size(); ++i) QCOMPARE(steps[i].record.step.value, static_cast<int>(10 + i));
+        QCOMPARE((steps.back().record.range.end - steps.front().record.range.begin).ns, std::int64_t{(300 + 28) * 1000});
+    }
+
+    /// What ends outside windows is not recorded: ranges open at a window's end end there.
+    void rangesOpenAtTheEndOfAWindow()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "w.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.push("outer", 100);
+            spool.window(500, false);
+            spool.window(1000, true);
+            spool.push("inner", 1100);
+            spool.pop(1200);
+            spool.pop(1300);                                           // of a range that was begun in between
+            spool.push("last", 1500);
+            spool.window(2000, false);
+            spool.used(9000, 1);
+            spool.end(9000);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        for (const auto& [name, length] : {std::pair("outer", 400), std::pair("inner", 100), std::pair("last", 500)}) {
+            const SliceView* range = imported.slice(name);
+            QVERIFY2(range, name);
+            QCOMPARE(range->duration.ns, std::int64_t{length} * 1000);
+        }
+    }
+
+    void processesWithoutGpuWork()
+    {
+        const QTemporaryDir folder;
+        const std::vector<std::string> paths{in(folder, "a.fwspool"), in(folder, "b.fwspool"), in(folder, "c.fwspool"), in(folder, "d.fwspool")};
+        {
+            SpoolSample worked(paths[0], 0, 3), failed(paths[1], 1, 3), replayed(paths[2], 2, 3), launcher(paths[3], -1, -1);
+            worked.launch("gemm", 10, 20, 5);
+            failed.message(5, collect::MessageCode::CuptiBusy, collect::Severity::Error, "another profiler holds CUPTI");
+            // Graphs as a whole, on the second device.
+            collect::Device device{};
+            device.id = 1;
+            device.name = replayed.text("the other one");
+            replayed.add(collect::RecordKind::Device, device);
+            replayed.add(collect::RecordKind::Context, collect::Context{2, 1, 7, 0});
+            collect::GraphTrace graph{};
+            graph.start = replayed.at(10);
+            graph.end = replayed.at(30);
+            graph.device = 1;
+            graph.context = 2;
+            replayed.add(collect::RecordKind::GraphTrace, graph);
+            launcher.push("waits", 10);
+            launcher.pop(20);
+        }
+        const Imported job = importPaths(paths);
+        QVERIFY2(job.data && job.error.empty(), job.error.c_str());
+        const std::vector<RankInfo>& ranks = job.data->info.header.ranks;
+        QCOMPARE(ranks.size(), std::size_t{3});
+        QCOMPARE(ranks[2].device, std::string("the other one"));
+        QCOMPARE(job.audit("collector_message_2"), std::int64_t{1});
+        QCOMPARE(job.audit("processes_without_gpu"), std::int64_t{1});
+        QVERIFY(!audit(job, kNoGpuWork));
+        const Imported alone = importPaths({paths[3]});
+        QVERIFY2(alone.data && alone.error.empty(), alone.error.c_str());
+        QVERIFY(alone.slice("waits"));
+        QCOMPARE(alone.audit(kNoGpuWork), std::int64_t{1});
+        QVERIFY(!audit(importPaths({paths[2]}), kNoGpuWork));
+    }
+
+    /// Of all processes of its machine, the one with most operations in common says how well the clocks agree.
+    void clocksOfOneMachine()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::string> paths;
+        const std::pair<std::uint64_t, int> common[] = {{0xa, 3}, {0xb, 10}, {0xc, 4}};     // with rank 3: communicator, operations
+        for (int rank = 0; rank < 4; ++rank) {
+            paths.push_back(in(folder, ("n-" + std::to_string(rank) + ".fwspool").c_str()));
+            SpoolSample spool(paths.back(), rank, 4, 100 + rank);
+            std::int64_t now = 100;
+            for (int other = 0; other < 3; ++other) {
+                const auto [id, operations] = common[other];
+                if (rank == 3 || rank == other) spool.communicator(id, id, 2, rank == 3 ? 1 : 0);
+                for (int i = 0; i < operations; ++i, now += 100)
+                    if (rank == 3 || rank == other) spool.collective("AllReduce", id, static_cast<std::uint64_t>(i), 100, now, now + 20, 50);
+            }
+            spool.end(now);
+        }
+        const Imported imported = importPaths(paths);
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const AuditRecord* offset = audit(imported, "clock_offset_ns_rank_3");
+        QVERIFY(offset);
+        QCOMPARE(offset->count, std::int64_t{0});
+        QVERIFY2(offset->detail.find("from 10 collectives") != std::string::npos, offset->detail.c_str());
+    }
+
+    /// Where the driver tells what the process uses, other users of the device are no part of its gap.
+    void memoryOfAProcessOnASharedDevice()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "m.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.memory(5, 0x1000, 5'000'000, true);
+            for (const std::int64_t time : {10, 30}) {
+                spool.add(collect::RecordKind::MemoryInfo, collect::MemoryInfo{spool.at(time), 10'000'000'000, 80'000'000'000, 3'000'000, 0, 0});
+                spool.used(time + 10, 70'000'000'000, 12'000'000);
+            }
+            spool.end(50);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("memory_peak_used_rank_0"), std::int64_t{9'000'000});
+        QCOMPARE(imported.audit("memory_gap_rank_0"), std::int64_t{4'000'000});
+    }
+
+    void waitsBeforeTheirContext()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "s.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.launch("gemm", 10, 20, 5);
+            for (std::int64_t time = 30; time < 60; time += 10) {
+                collect::Synchronization wait{};
+                wait.start = spool.at(time);
+                wait.end = spool.at(time + 5);
+                wait.type = static_cast<std::uint32_t>(collect::SynchronizationType::Stream);
+                wait.context = 2;
+                wait.stream = 7;
+                spool.add(collect::RecordKind::Synchronization, wait);
+            }
+            spool.add(collect::RecordKind::Context, collect::Context{2, 1, 7, 0});
+            spool.end(100);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const auto waits = std::count_if(imported.data->tracks.begin(), imported.data->tracks.end(), [](const auto& track) { return track.info.name == "stream 7 waits"; });
+        QCOMPARE(waits, std::ptrdiff_t{1});
+        QCOMPARE(imported.data->tracks.size(), std::size_t{3});        // and the stream, and the thread
+    }
+
+    /// Dropped says that records are missing; what was kept all the same, or is no record, is less.
+    void whatWasLost()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "l.fwspool");
+        {
+            SpoolSample spool(path, 0, 1);
+            for (std::uint32_t kind = 1; kind <= 10; ++kind) spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(1), kind, 0, kind, 0});
+            spool.end(10);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        using enum AuditSeverity;
+        for (const auto& [name, count, severity] :
+             {std::tuple("cupti_dropped", 1, Dropped), std::tuple("buffers_refused", 2, Skipped), std::tuple("queue_full", 3, Dropped), std::tuple("write_failed", 4, Dropped),
+              std::tuple("ring_overwritten", 5, Info), std::tuple("cupti_times_lost", 6, Skipped), std::tuple("cupti_times_inverted", 7, Skipped),
+              std::tuple("cupti_unknown_kind", 8, Dropped), std::tuple("names_full", 9, Dropped), std::tuple("cupti_buffer_malformed", 10, Dropped)}) {
+            const AuditRecord* record = audit(imported, name);
+            QVERIFY2(record, name);
+            QCOMPARE(record->count, std::int64_t{count});
+            QVERIFY2(record->severity == severity, name);
+        }
     }
 
     void rangesOfNcclWhereThereIsNoPlugin()
@@ -348,41 +536,6 @@ private slots:
         QVERIFY(!findPeriod({}, {}));
     }
 
-    /// Ranks that were converted one by one, merged: the same waits as of both files at once.
-    void mergedAfterwards()
-    {
-        const QTemporaryDir folder;
-        std::vector<std::unique_ptr<InMemoryTraceQuery>> queries;
-        std::vector<MergeInput> inputs;
-        for (int rank = 0; rank < 2; ++rank) {
-            const std::string path = in(folder, rank == 0 ? "a-1-rank0.fwspool" : "b-1-rank1.fwspool");
-            {
-                SpoolSample spool(path, rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
-                spool.communicator(1, 0x77, 2, rank);
-                for (int i = 0; i < 5; ++i) {
-                    const std::int64_t end = 1000 + i * 700, length = rank == 0 ? 80 : 50;
-                    spool.collective("ReduceScatter", 1, static_cast<std::uint64_t>(i + 7), 1000, end - 200, end - length, length);
-                }
-                spool.end(9000);
-            }
-            const Imported imported = importPaths({path});
-            QVERIFY(imported.data);
-            queries.push_back(std::make_unique<InMemoryTraceQuery>(imported.data));
-            inputs.push_back({path, queries.back().get()});
-        }
-        const auto merge = TraceMerge::create(std::move(inputs));
-        QVERIFY2(merge.ok(), merge.ok() ? "" : merge.error().message().c_str());
-        InMemoryTrace merged((*merge)->header());
-        QVERIFY((*merge)->write(merged, {}, {}).ok());
-        QVERIFY(merged.finish((*merge)->closing()).ok());
-        QCOMPARE(merged.data()->collectives.size(), std::size_t{10});
-        for (const CollectiveView& view : merged.data()->collectives) {
-            QCOMPARE((view.record.lastArrival - view.record.start).ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
-            QCOMPARE(view.record.payloadBytes, std::int64_t{8000});      // per rank 1000 floats, of two ranks
-            QVERIFY(view.record.sequence >= 7);
-        }
-    }
-
     void snapshotBesideTheSpool()
     {
         const QTemporaryDir folder;
@@ -403,29 +556,6 @@ private slots:
         // A broken one does no harm.
         std::ofstream(stem + ".memory.pickle") << "";
         QVERIFY(importPaths({stem + ".fwspool"}).data);
-    }
-
-    void purposeOfBuffers()
-    {
-        const auto at = [](std::int64_t ns) { return Instant{ns}; };
-        const std::vector<TimeRange> optimizer{{at(80), at(100)}, {at(180), at(200)}};
-        const std::vector<BufferLife> buffers{
-            {at(0), {}, 100, 0x1000},          // a weight and, behind it, Adam's two states
-            {at(0), {}, 100, 0x2000},
-            {at(0), {}, 100, 0x3000},
-            {at(10), at(60), 40, 0},           // made forward, freed backward
-            {at(20), at(55), 40, 0},
-            {at(30), at(32), 5, 0},
-            {at(50), at(110), 100, 0},         // a gradient
-            {at(85), at(95), 7, 0},            // of the optimizer's own
-        };
-        using enum MemoryCategory;
-        const std::vector<MemoryCategory> expected{Weights, OptimizerState, OptimizerState, Activations, Activations, Activations, Gradients, Temporaries};
-        QVERIFY(inferCategories(buffers, optimizer, true) == expected);
-        QVERIFY(inferCategories(buffers, {}, true) == std::vector<MemoryCategory>(buffers.size(), Other));
-        // State that the optimizer is seen to make, and a temporary beside the peak.
-        const std::vector<BufferLife> first{{at(0), {}, 100, 0}, {at(90), {}, 100, 0}, {at(110), at(120), 5, 0}, {at(130), at(170), 50, 0}};
-        QVERIFY((inferCategories(first, optimizer, true) == std::vector<MemoryCategory>{Weights, OptimizerState, Temporaries, Activations}));
     }
 
     void namesThatExplode()
