@@ -54,7 +54,7 @@ bool ChunkStore::spill(Chunk& chunk)
     if (!writeAt(m_fileEnd, chunk.bytes)) return false;
     chunk.offset = m_fileEnd;
     m_fileEnd += static_cast<std::int64_t>(chunk.size);
-    chunk.bytes = std::string();
+    std::string().swap(chunk.bytes); // an assignment would keep the memory
     return true;
 }
 
@@ -79,7 +79,8 @@ void ChunkStore::seal(Stream& stream)
 void ChunkStore::drop(Stream& stream)
 {
     for (const Chunk& chunk : stream.chunks) m_held -= chunk.bytes.size();
-    stream = {};
+    std::vector<Chunk>().swap(stream.chunks);
+    std::string().swap(stream.tail);
 }
 
 std::string_view ChunkStore::view(const Chunk& chunk, std::string& buffer)

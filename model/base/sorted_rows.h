@@ -50,7 +50,7 @@ public:
     /// Gives all memory back.
     void clear()
     {
-        m_rows = {};
+        std::vector<T>().swap(m_rows); // an assignment of {} would keep the memory
         for (ChunkStore::Stream& part : m_parts) m_chunks->drop(part);
         m_parts.clear();
         m_size = 0;
@@ -136,7 +136,7 @@ private:
                              std::min(kPerChunk, m_rows.size() - i) * sizeof(T));
             m_chunks->seal(part);
         }
-        part.tail = {};
+        std::string().swap(part.tail);
         m_parts.push_back(std::move(part));
         m_rows.clear();
     }

@@ -65,7 +65,7 @@ void BusyTime::add(FineTime begin, FineTime end)
 {
     if (m_fine.empty() && begin.ps == 0 && end.ps == 0) return add(m_plain, begin.ns, end.ns);
     for (const auto& [from, to] : m_plain) m_fine.emplace_back(FineTime{from, 0}, FineTime{to, 0});
-    m_plain = {};
+    Intervals<std::int64_t>().swap(m_plain);
     add(m_fine, begin, end);
 }
 

@@ -354,7 +354,7 @@ private:
             if (file.clock) file.shiftNs += file.clock->offsetNs;
         }
         for (File& file : m_files)
-            for (auto& [process, rank] : file.ranks) rank.communication = {};
+            for (auto& [process, rank] : file.ranks) std::vector<CommunicationMark>().swap(rank.communication);
     }
 
     void auditClocks(TraceSink& sink, const RunCollectives& collectives) const

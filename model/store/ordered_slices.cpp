@@ -92,7 +92,7 @@ Status forEachSorted(RecordSource& source, std::int32_t track, const std::functi
         return !tooMany;
     }));
     if (tooMany) {
-        rows = {};
+        std::vector<SliceRow>().swap(rows); // an assignment of {} would keep the memory
         return mergeBatches(source, track, visit);
     }
     sortRows(rows);

@@ -39,13 +39,18 @@ private slots:
         }
         QCOMPARE(stream.chunks.size(), std::size_t(5));
         QVERIFY(!stream.chunks[0].bytes.empty());
-        for (std::size_t i = 1; i < 5; ++i) QVERIFY(stream.chunks[i].bytes.empty());
+        for (std::size_t i = 1; i < 5; ++i) {
+            QVERIFY(stream.chunks[i].bytes.empty());
+            QVERIFY(stream.chunks[i].bytes.capacity() < 60); // the memory is given back, too
+        }
         store.overwrite(stream.chunks[0], 1, "XY");
         store.overwrite(stream.chunks[3], 58, "XY");
         QCOMPARE(store.view(stream.chunks[0], buffer).substr(0, 4), std::string_view("aXYa"));
         QCOMPARE(store.view(stream.chunks[3], buffer).substr(56), std::string_view("ddXY"));
         QCOMPARE(store.view(stream.chunks[4], buffer), std::string_view(std::string(60, 'e')));
         QVERIFY(store.status().ok());
+        store.drop(stream);
+        QVERIFY(stream.chunks.capacity() == 0 && stream.tail.capacity() < 60);
         QVERIFY(std::filesystem::is_empty(folder.path().toStdString())); // the file has no name
     }
 
