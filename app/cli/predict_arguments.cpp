@@ -25,7 +25,11 @@ Error usage(const std::string& option, std::string what, std::string hint)
 Result<Precision> precisionOf(const std::string& word, const DeviceSpec& device)
 {
     if (word.empty()) return device.peak(Precision::Bf16) ? Precision::Bf16 : Precision::F32;
-    if (const auto value = valueOf(kPrecisionWords, word)) return *value;
+    if (const auto value = valueOf(kPrecisionWords, word)) {
+        if (*value == Precision::Fp8 && !device.peak(Precision::Fp8))
+            return usage("--precision", device.name + " has no rate for fp8", "--precision bf16");
+        return *value;
+    }
     return usage("--precision", "cannot be '" + word + "'", listWords(kPrecisionWords));
 }
 
@@ -68,13 +72,13 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
     TrainingSettings& training = spec.training;
     FOURWALLS_TRY_ASSIGN(training.precision, precisionOf(precision, spec.cluster.device));
-    if (batch < 0) return usage("--batch", "must be at least 1", "--batch 8");
-    if (sequence < 0) return usage("--seq", "must be at least 1", "--seq 2048");
+    if (batch && *batch < 1) return usage("--batch", "must be at least 1", "--batch 8");
+    if (sequence && *sequence < 1) return usage("--seq", "must be at least 1", "--seq 2048");
     const std::int64_t shards = std::int64_t{spec.plan.dp} * spec.plan.microbatches;
-    training.batch = batch > 0 ? batch : kUsualBatch % shards == 0 ? kUsualBatch : shards;
-    training.sequence = sequence;
+    training.batch = batch.value_or(kUsualBatch % shards == 0 ? kUsualBatch : shards);
+    training.sequence = sequence.value_or(0);
     const TransformerSpec* transformer = spec.model.transformer();
-    if (transformer && sequence == 0) training.sequence = transformer->sequence;
+    if (transformer && !sequence) training.sequence = transformer->sequence;
     training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the word
     const bool isProcessor = spec.cluster.device.family == "cpu";
     training.device = isProcessor ? DeviceKind::Cpu : DeviceKind::Cuda;

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fourwalls::cli {
@@ -23,7 +24,7 @@ struct PredictionInputs {
 
 struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
-    std::int64_t batch = 0, sequence = 0;
+    std::optional<std::int64_t> batch, sequence;
 
     /// Declares the options. Neither the plan nor the output belong to them.
     void declare(CLI::App& app);

@@ -57,8 +57,7 @@ public:
             "training stands still while one is written (default: 14 bytes per parameter at 1.2 GB/s per node)");
         app.add_option("--restart-seconds", m_input.restartSeconds, "from a failure until training goes on")
             ->capture_default_str();
-        app.add_option("--interval-seconds", m_input.checkpointIntervalSeconds,
-                       "work between two checkpoints (default: the best)");
+        app.add_option("--interval-seconds", m_intervalSeconds, "work between two checkpoints (default: the best)");
         app.add_option("--tokens", m_tokens, "tokens (or images) to train on")->capture_default_str();
         app.add_option("--price", m_input.pricePerDeviceHour, "of one device for an hour, for the cost");
     }
@@ -81,6 +80,10 @@ public:
         input.checkpointSeconds = m_checkpointSeconds.value_or(
             kCheckpointBytesPerParameter * static_cast<double>(parameterCount(prediction->spec.model)) /
             (kStorageBytesPerNode * nodes));
+        if (m_intervalSeconds && !(*m_intervalSeconds > 0))
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "must be above 0", "--interval-seconds", "leave it out for the best one"});
+        input.checkpointIntervalSeconds = m_intervalSeconds.value_or(input.checkpointIntervalSeconds);
         const double steps = std::ceil(m_tokens / prediction->cost.tokensPerStep);
         input.trainingSeconds = steps * prediction->step.seconds;
         const auto goodput = cost::computeGoodput(input);
@@ -150,7 +153,7 @@ private:
     PredictArguments m_arguments;
     std::string m_plan;
     cost::GoodputInput m_input;
-    std::optional<double> m_checkpointSeconds, m_jobMtbfHours;
+    std::optional<double> m_checkpointSeconds, m_jobMtbfHours, m_intervalSeconds;
     double m_tokens = 300e9;
 };
 

@@ -33,7 +33,7 @@ public:
     void declare(CLI::App& app) override
     {
         m_arguments.declare(app);
-        app.add_option("--gpus", m_options.devices, "devices to use")->required();
+        app.add_option("--gpus", m_devices, "devices to use")->required();
         app.add_option("--objective", m_objective,
                        "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
             ->check(CLI::IsMember({"time", "memory", "cost"}))
@@ -47,9 +47,17 @@ public:
     {
         const auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
+        if (const std::string chosen = whatIsSearched(inputs->spec.plan); !chosen.empty())
+            return console.wrongUsage({ErrorCode::InvalidArgument, "the search chooses " + chosen + " itself", "--plan",
+                                       "overlap, fuse, attention, collective or routing"});
+        constexpr std::int64_t kMostDevices = 1'000'000;
+        if (m_devices < 1 || m_devices > kMostDevices)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
+                                       "1 to " + std::to_string(kMostDevices) + " devices"});
         const StopSignals signals;
         Progress progress("searching");
         cost::SearchOptions options = m_options;
+        options.devices = static_cast<int>(m_devices);
         options.objective = objectiveOf(m_objective);
         options.stop = signals.token();
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
@@ -59,6 +67,20 @@ public:
     }
 
 private:
+    /// Of a plan, what is not common to all that the search looks at.
+    static std::string whatIsSearched(ParallelPlan plan)
+    {
+        const ParallelPlan usual;
+        plan.overlap = usual.overlap;
+        plan.fuse = usual.fuse;
+        plan.inPlace = usual.inPlace;
+        plan.fusedAttention = usual.fusedAttention;
+        plan.collective = usual.collective;
+        plan.routing = usual.routing;
+        plan.convolution = usual.convolution;
+        return formatPlan(plan);
+    }
+
     static int refuse(Console& console, const Error& error)
     {
         return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
@@ -98,6 +120,7 @@ private:
 
     PredictArguments m_arguments;
     std::string m_plan, m_objective = "time";
+    std::int64_t m_devices = 1;
     cost::SearchOptions m_options;
 };
 

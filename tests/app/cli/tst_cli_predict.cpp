@@ -16,6 +16,8 @@ private slots:
     void predictPrintsWhatTheTraceSays();
     void predictRefuses_data();
     void predictRefuses();
+    void othersRefuse_data();
+    void othersRefuse();
     void outOfMemoryIsAnAnswer();
     void planSearches();
     void goodputAddsUp();
@@ -78,6 +80,31 @@ void CliPredictTest::predictRefuses()
     QVERIFY2(answer.saysOneLine(), answer.err.constData());
     QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
     QVERIFY(!QFile::exists(file));
+}
+
+void CliPredictTest::othersRefuse_data()
+{
+    QTest::addColumn<QStringList>("words");
+    QTest::addColumn<QString>("named");
+    const QStringList goodput{"goodput", "--model", "gpt2-124m", "--cluster", "dgx-h100"};
+    const QStringList plan{"plan", "--model", "gpt2-124m", "--cluster", "dgx-h100", "--gpus"};
+    QTest::newRow("no samples") << QStringList{"predict", "--batch", "0"} << "--batch";
+    QTest::newRow("no tokens") << QStringList{"predict", "--seq", "0"} << "--seq";
+    QTest::newRow("precision") << QStringList{"predict", "--cluster", "v100-pcie", "--precision", "fp8"} << "fp8";
+    QTest::newRow("devices") << plan + QStringList{"1000000000000"} << "--gpus";
+    QTest::newRow("searched") << plan + QStringList{"8", "--plan", "tp=8 overlap=0"} << "tp=8";
+    QTest::newRow("interval") << goodput + QStringList{"--interval-seconds", "0"} << "--interval-seconds";
+    QTest::newRow("failures") << goodput + QStringList{"--mtbf-hours", "0"} << "cannot be 0 ";
+}
+
+void CliPredictTest::othersRefuse()
+{
+    QFETCH(QStringList, words);
+    QFETCH(QString, named);
+    const Answer answer = run(words);
+    QCOMPARE(answer.exitCode, 2);
+    QVERIFY2(answer.saysOneLine(), answer.err.constData());
+    QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
 }
 
 void CliPredictTest::outOfMemoryIsAnAnswer()
