@@ -193,6 +193,43 @@ private slots:
         QVERIFY(asks);
     }
 
+    /// What captions say in words is so in the traces and predictions.
+    void wordsAgreeWithFigures_data()
+    {
+        QTest::addColumn<QString>("id");
+        QTest::addColumn<int>("step");
+        QTest::addColumn<QString>("share");
+        QTest::addColumn<bool>("beyondOne");
+        const QString peak = QStringLiteral("predicted.peak / capacity"), first = QStringLiteral("memory-batch");
+        QTest::newRow("breaks through the wall") << first << 1 << peak << true;
+        QTest::newRow("recomputation fits") << first << 2 << peak << false;
+        QTest::newRow("accumulation fits") << first << 3 << peak << false;
+        QTest::newRow("fused is quicker") << QStringLiteral("performance-operators") << 1
+                                          << QStringLiteral("step_time / unfused.step_time") << false;
+        QTest::newRow("recomputing takes longer") << QStringLiteral("memory-recompute") << 2
+                                                  << QStringLiteral("step_time / fused.step_time") << true;
+        QTest::newRow("the slow rank costs time") << QStringLiteral("communication-straggler") << 1
+                                                  << QStringLiteral("step_time / even.step_time") << true;
+    }
+    void wordsAgreeWithFigures()
+    {
+        QFETCH(QString, id);
+        QFETCH(int, step);
+        QFETCH(QString, share);
+        QFETCH(bool, beyondOne);
+        const Result<PreparedDemo> prepared = prepareDemo(id, fileOpener());
+        QVERIFY2(prepared.ok(), prepared.ok() ? "" : prepared.error().message().c_str());
+        QVERIFY(step < prepared->demo.steps.size());
+        QStringList problems;
+        const QString text = views::fillIn(QStringLiteral("{%1 | percent}").arg(share), prepared->sources[step],
+                                           views::ByteUnit::GB, &problems);
+        QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('\n'))));
+        bool isNumber = false;
+        const double percent = QString(text).remove(QChar(0x202f)).remove(QLatin1Char('%')).toDouble(&isNumber);
+        QVERIFY2(isNumber, qPrintable(text));
+        QVERIFY2(beyondOne ? percent > 100 : percent < 100, qPrintable(text));
+    }
+
     void playsFromStartToEnd_data() { everyDemo_data(); }
     void playsFromStartToEnd()
     {

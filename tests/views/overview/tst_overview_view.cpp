@@ -204,6 +204,21 @@ private slots:
         empty.view->grab();
     }
 
+    void shortLogarithmicAxesHaveMarks()
+    {
+        MiniAxis axis{1e9, 1e12, true, {}, {}};
+        QCOMPARE(axis.marks(4), (std::vector<double>{1e9, 1e10, 1e11, 1e12}));
+        axis.low = 1.5e11;
+        axis.high = 6e11; // no power of ten in it
+        const std::vector<double> within = axis.marks(4);
+        QCOMPARE(within.size(), std::size_t(2));
+        QVERIFY(std::abs(within[0] / 2e11 - 1) < 1e-9 && std::abs(within[1] / 5e11 - 1) < 1e-9);
+        axis.low = 2.2e11;
+        axis.high = 3.1e11; // nor any of the marks between
+        QVERIFY(axis.marks(4).size() >= 2);
+        for (const double mark : axis.marks(4)) QVERIFY(mark >= axis.low && mark <= axis.high * 1.001);
+    }
+
     void itFitsSmallWindowsAndSwitches()
     {
         Probe probe(modelledTrace(specOf("tp=2 dp=2 microbatches=4"), TraceSource::Predicted), {1490, 800});
