@@ -1684,11 +1684,11 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>Open a trace first</source>
-        <translation>请先打开一个跟踪文件</translation>
+        <translation>请先打开一个轨迹文件</translation>
     </message>
     <message>
         <source>&amp;Open a trace…</source>
-        <translation>打开跟踪文件(&amp;O)…</translation>
+        <translation>打开轨迹文件(&amp;O)…</translation>
     </message>
     <message>
         <source>&amp;Record a training…</source>
@@ -1696,15 +1696,15 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>&amp;Close this trace</source>
-        <translation>关闭此跟踪(&amp;C)</translation>
+        <translation>关闭此轨迹(&amp;C)</translation>
     </message>
     <message>
         <source>Next trace</source>
-        <translation>下一个跟踪</translation>
+        <translation>下一个轨迹</translation>
     </message>
     <message>
         <source>Previous trace</source>
-        <translation>上一个跟踪</translation>
+        <translation>上一个轨迹</translation>
     </message>
     <message>
         <source>Clear recent files</source>
@@ -1736,7 +1736,7 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>Reopen the last traces at start</source>
-        <translation>启动时重新打开上次的跟踪</translation>
+        <translation>启动时重新打开上次的轨迹</translation>
     </message>
     <message>
         <source>Full screen</source>
@@ -1776,7 +1776,7 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>Open a trace</source>
-        <translation>打开跟踪文件</translation>
+        <translation>打开轨迹文件</translation>
     </message>
     <message>
         <source>Export the view as a picture</source>
@@ -1832,11 +1832,11 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>Keep imported traces beside their source</source>
-        <translation>将导入的跟踪保存在源文件旁</translation>
+        <translation>将导入的轨迹保存在源文件旁</translation>
     </message>
     <message>
         <source>Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation>跟踪与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls 跟踪 (*.fourwalls);;所有文件 (*)</translation>
+        <translation>轨迹与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
     </message>
     <message>
         <source>Importing %1</source>
@@ -2401,22 +2401,22 @@ a message between two, or more members than can be drawn.</source>
     <name>MemoryView</name>
     <message>
         <source>The memory of this trace could not be read. %1</source>
-        <translation>无法读取此跟踪的内存数据。%1</translation>
+        <translation>无法读取此轨迹的内存数据。%1</translation>
     </message>
     <message>
         <source>Open or record a trace to see its memory.</source>
-        <translation>打开或录制一个跟踪即可查看内存。</translation>
+        <translation>打开或录制一个轨迹即可查看内存。</translation>
     </message>
     <message>
         <source>This trace has no allocations, so there is no memory curve.
 Traces recorded by Fourwalls have them; when recording with PyTorch, switch on profile_memory.</source>
-        <translation>此跟踪没有内存分配记录，因此没有内存曲线。
-Fourwalls 录制的跟踪都含有分配记录；用 PyTorch 录制时，请打开 profile_memory。</translation>
+        <translation>此轨迹没有内存分配记录，因此没有内存曲线。
+Fourwalls 录制的轨迹都含有分配记录；用 PyTorch 录制时，请打开 profile_memory。</translation>
     </message>
     <message>
         <source>Rank %1 has no allocations in this trace.
 Choose another rank on the timeline.</source>
-        <translation>rank %1 在此跟踪中没有内存分配。
+        <translation>rank %1 在此轨迹中没有内存分配。
 请在时间线上选择另一个 rank。</translation>
     </message>
     <message>
@@ -4264,7 +4264,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>Asks the trace&apos;s file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes.</source>
-        <translation>查询跟踪文件，只读（Ctrl+回车）。时间单位为纳秒，大小单位为字节。</translation>
+        <translation>查询轨迹文件，只读（Ctrl+回车）。时间单位为纳秒，大小单位为字节。</translation>
     </message>
     <message>
         <source>SQL query</source>
@@ -4272,7 +4272,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>One SELECT over the tables and views of the trace file; the manual lists their columns</source>
-        <translation>对跟踪文件的表和视图执行一条 SELECT；各列见手册</translation>
+        <translation>对轨迹文件的表和视图执行一条 SELECT；各列见手册</translation>
     </message>
 </context>
 <context>
@@ -4386,7 +4386,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>Traces (*.fourwalls)</source>
-        <translation>跟踪文件 (*.fourwalls)</translation>
+        <translation>轨迹文件 (*.fourwalls)</translation>
     </message>
     <message>
         <source>Model</source>
@@ -4995,17 +4995,17 @@ step %3, %4 samples/s</source>
     </message>
     <message>
         <source>The steps of this trace could not be read. %1</source>
-        <translation>无法读取此跟踪的训练步。%1</translation>
+        <translation>无法读取此轨迹的训练步。%1</translation>
     </message>
     <message>
         <source>Open or record a trace to see its steps.</source>
-        <translation>打开或录制一个跟踪即可查看训练步。</translation>
+        <translation>打开或录制一个轨迹即可查看训练步。</translation>
     </message>
     <message>
         <source>This trace marks no training steps on rank %1.
 Traces recorded by Fourwalls have them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
-        <translation>此跟踪在 rank %1 上没有标记训练步。
-Fourwalls 录制的跟踪都有标记；在 PyTorch 中，请在每次迭代后调用 profiler 的 step()。</translation>
+        <translation>此轨迹在 rank %1 上没有标记训练步。
+Fourwalls 录制的轨迹都有标记；在 PyTorch 中，请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
     <message>
         <source>predicted: %1</source>
@@ -5201,7 +5201,7 @@ arrivals: %3</source>
     </message>
     <message>
         <source>SQL over the tables of the trace file; nothing can be changed</source>
-        <translation>用 SQL 查询跟踪文件的表；不会改动任何内容</translation>
+        <translation>用 SQL 查询轨迹文件的表；不会改动任何内容</translation>
     </message>
     <message>
         <source>the first %1 rows; there are more (%2)</source>
@@ -5407,7 +5407,7 @@ arrivals: %3</source>
     <message>
         <source>No trace is open.
 Open a .fourwalls file, drop one onto the window, or record a run to see its timeline.</source>
-        <translation>没有打开的跟踪。
+        <translation>没有打开的轨迹。
 打开一个 .fourwalls 文件、将文件拖到窗口上，或录制一次运行，即可查看时间线。</translation>
     </message>
     <message>
@@ -5417,13 +5417,13 @@ Open a .fourwalls file, drop one onto the window, or record a run to see its tim
     <message>
         <source>This trace has no slices: nothing was recorded on any track.
 Its counters and allocations are in the other views. Record without --no-trace to get a timeline.</source>
-        <translation>此跟踪没有切片：任何轨道上都没有记录。
+        <translation>此轨迹没有切片：任何轨道上都没有记录。
 计数器和内存分配在其他视图中。不带 --no-trace 录制即可得到时间线。</translation>
     </message>
     <message>
         <source>The trace could not be read.
 %1</source>
-        <translation>无法读取跟踪。
+        <translation>无法读取轨迹。
 %1</translation>
     </message>
     <message>
@@ -6655,7 +6655,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>Open a trace</source>
-        <translation>打开跟踪文件</translation>
+        <translation>打开轨迹文件</translation>
     </message>
     <message>
         <source>Record a training</source>
@@ -6679,7 +6679,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>Record a real step or open one that was recorded. Drop traces and profiles anywhere in this window.</source>
-        <translation>录制一个真实的训练步，或打开已录制的文件。可将跟踪或性能剖析文件拖到窗口任意位置。</translation>
+        <translation>录制一个真实的训练步，或打开已录制的文件。可将轨迹或性能剖析文件拖到窗口任意位置。</translation>
     </message>
     <message>
         <source>Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)</source>
@@ -7142,7 +7142,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>%1 into the trace</source>
-        <translation>跟踪开始后 %1</translation>
+        <translation>轨迹开始后 %1</translation>
     </message>
     <message>
         <source>work</source>
