@@ -59,9 +59,12 @@ void StepsView::build()
     m_tableView->setModel(m_sorted);
     prepareTable(*m_tableView);
     m_tableView->setItemDelegateForColumn(StepsModel::Where, new StepPartsDelegate(m_tableView));
-    constexpr int kWidths[StepsModel::ColumnCount] = {116, 92, 84, 110, 118, 92, 260, 88, 88, 84, 84, 84};
-    for (int i = 0; i < StepsModel::ColumnCount; ++i) m_tableView->setColumnWidth(i, kWidths[i]);
-    m_tableView->horizontalHeader()->setSectionResizeMode(StepsModel::Where, QHeaderView::Stretch);
+    // Where it is narrow the bars say what the shares do, and the plots above what the optimizer did.
+    constexpr int kStep = 104, kTime = 84, kValue = 70, kRate = 84, kBars = 130, kShare = 76;
+    std::vector<ColumnFit::Column> columns{
+        {kStep}, {kTime}, {kValue}, {kValue, false, 3}, {kValue, false, 3}, {kRate, false, 2}, {kBars, true}};
+    columns.resize(StepsModel::ColumnCount, {kShare, false, 1});
+    m_fit = new ColumnFit(m_tableView, std::move(columns));
     m_tableView->sortByColumn(StepsModel::Step, Qt::AscendingOrder);
 
     connect(m_plot, &StepsPlot::stepClicked, this, &StepsView::chooseStep);
@@ -207,8 +210,9 @@ void StepsView::hideEmptyColumns()
         for (int row = 0; row < m_model->rowCount() && !any; ++row) {
             any = m_model->index(row, column).data(kExactRole).toDouble() != 0;
         }
-        m_tableView->setColumnHidden(column, !any);
+        m_fit->setHidden(column, !any);
     }
+    m_fit->fit();
 }
 
 void StepsView::showFigures()

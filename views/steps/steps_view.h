@@ -12,6 +12,7 @@ class QTableView;
 
 namespace fourwalls::views {
 
+class ColumnFit;
 class FigureStrip;
 class PlotCard;
 class PlotLegend;
@@ -63,6 +64,7 @@ private:
     PlotLegend *m_legend = nullptr, *m_marks = nullptr;
     StepsPlot* m_plot = nullptr;
     QTableView* m_tableView = nullptr;
+    ColumnFit* m_fit = nullptr;
     StepsModel* m_model = nullptr;
     QSortFilterProxyModel* m_sorted = nullptr;
 
