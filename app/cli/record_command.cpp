@@ -8,6 +8,7 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/trace_clocks_report.h"
 #include "model/base/format.h"
+#include "model/import/spool_beside.h"
 #include "model/import/trace_import.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
@@ -62,7 +63,7 @@ std::optional<std::string> findModule()
     return std::nullopt;
 }
 
-/// A folder for the spools beside the output, removed with what is in it unless kept.
+/// A folder for the spools beside the output, removed with what is in it unless it is kept for an error.
 class SpoolFolder {
 public:
     static Result<SpoolFolder> create(const std::string& output)
@@ -80,7 +81,12 @@ public:
         if (!m_path.empty()) fs::remove_all(m_path, ignored);
     }
     const std::string& path() const { return m_path; }
-    void keep() { m_path.clear(); }
+    /// The spools stay, because no trace came of them; the error says where they are.
+    Error keepFor(Error error)
+    {
+        error.what += "; what was recorded is in " + std::exchange(m_path, {});
+        return error;
+    }
 
     std::vector<std::string> spools() const
     {
@@ -97,13 +103,13 @@ private:
     std::string m_path;
 };
 
-/// Why a program that ran leaves no spool.
+/// Why a program that ran leaves nothing of a GPU.
 std::string whyNothing()
 {
     void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!driver) return "this machine has no CUDA driver, so that no program can use a GPU";
     dlclose(driver);
-    return "the program did not initialise CUDA";
+    return "the program did not initialise CUDA, or did nothing with it";
 }
 
 std::string howItEnded(const ChildEnd& end)
@@ -206,24 +212,22 @@ int recordCommand(Console& console, const CommandRecording& recording)
     }
     const StopSignals signals;
     const auto info = convert(spools, output->temporaryPath(), signals.token());
-    if (!info) {
-        if (info.error().code != ErrorCode::Cancelled) {
-            const std::string kept = folder->path();
-            folder->keep();
-            Error error = info.error();
-            error.hint = "what was recorded is in " + kept;
-            return console.fail(error);
-        }
-        return console.fail(info.error());
-    }
+    if (!info) return console.fail(folder->keepFor(info.error()));
     if (info->counts.slices == 0) {
         const std::string complaint = complaintOf(*info);
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing of the GPU was recorded" : "nothing of the GPU was recorded";
         return console.fail({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name, "FOURWALLS_VERBOSE=1 to see what the collector says"});
     }
     const Status placed = output->commit();
-    if (!placed.ok()) return console.fail(placed.error());
+    if (!placed.ok()) return console.fail(folder->keepFor(placed.error()));
     const int told = report(console, recording, *info, spools.size(), *end);
+    const bool worked = std::none_of(info->audit.begin(), info->audit.end(), [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });
+    if (!worked) {
+        const std::string complaint = complaintOf(*info);
+        const std::string ended = failed ? "it " + howItEnded(*end) + ", and " : "";
+        return console.fail({ErrorCode::NotFound, ended + "no work on a GPU was seen: " + (complaint.empty() ? whyNothing() : complaint) +
+                                                  "; what the host did is in " + recording.output, name, ""});
+    }
     if (!failed) return told;
     return console.fail({ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
 }

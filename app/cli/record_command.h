@@ -17,8 +17,9 @@ struct CommandRecording {
     std::vector<std::string> command;
 };
 
-/// The exit code: done if a trace was made and the command returned 0; else "could not", with one line that says which of
-/// the two it was (what was recorded until then is in the file).
+/// The exit code: done if a trace with work on a GPU was made and the command returned 0; else "could not", with one line
+/// that says which of the two it was (what was recorded until then is in the file; the spools stay where no trace can be
+/// made of them).
 int recordCommand(Console& console, const CommandRecording& recording);
 
 } // namespace fourwalls::cli

@@ -28,6 +28,8 @@ private slots:
     void anotherProgram();
     void anotherProgramFails();
     void anotherProgramWithoutGpu();
+    void anotherProgramOnTheHostOnly();
+    void spoolsStayWhereNoTraceComesOfThem();
     void signalsReachTheOtherProgram();
 
 private:
@@ -248,6 +250,40 @@ void CliRecordTest::anotherProgramWithoutGpu()
     const Answer without = recordShell("nothing.fourwalls", "true");
     QCOMPARE(without.exitCode, 1);
     QVERIFY2(without.err.contains("module"), without.err.constData());
+}
+
+void CliRecordTest::anotherProgramOnTheHostOnly()
+{
+    makeSample();
+    {
+        fourwalls::importers::test::SpoolSample spool(path("host.fwspool").toStdString(), 0, 1);
+        spool.push("preparing", 10);
+        spool.pop(20);
+        spool.end(30);
+    }
+    const QString copy = "cp '" + path("host.fwspool") + "' $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
+    const Answer answer = recordShell("host.fourwalls", copy);
+    QCOMPARE(answer.exitCode, 1);
+    QVERIFY2(answer.saysOneLine() && answer.err.contains("no work on a GPU was seen") && answer.err.contains("host.fourwalls"), answer.err.constData());
+    QCOMPARE(run({"info", path("host.fourwalls"), "--json"}).exitCode, 0);
+    const Answer failed = recordShell("host.fourwalls", copy + "; exit 3");
+    QCOMPARE(failed.exitCode, 1);
+    QVERIFY2(failed.err.contains("returned 3") && failed.err.contains("no work on a GPU was seen"), failed.err.constData());
+}
+
+void CliRecordTest::spoolsStayWhereNoTraceComesOfThem()
+{
+    makeSample();
+    const auto stays = [this](const QString& name, const Answer& answer) {
+        QCOMPARE(answer.exitCode, 1);
+        const QStringList folders = QDir(m_folder.path()).entryList({name + ".spool-*"}, QDir::Dirs);
+        QCOMPARE(folders.size(), 1);
+        QVERIFY2(answer.saysOneLine() && answer.err.contains("what was recorded is in " + path(folders[0]).toUtf8()), answer.err.constData());
+        QCOMPARE(QDir(path(folders[0])).entryList({"*.fwspool"}, QDir::Files).size(), 1);
+    };
+    stays("broken.fourwalls", recordShell("broken.fourwalls", "echo broken > $FOURWALLS_SPOOL_DIR/node0-1.fwspool"));
+    // The output's place is taken while the command runs.
+    stays("taken.fourwalls", recordShell("taken.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; mkdir -p '" + path("taken.fourwalls") + "/by-others'"));
 }
 
 void CliRecordTest::signalsReachTheOtherProgram()
