@@ -2,6 +2,8 @@
 // Sorting in memory, or merging batch by batch.
 #include "model/store/ordered_slices.h"
 
+#include "model/base/sorted_rows.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -33,30 +35,35 @@ void sortRows(std::vector<SliceRow>& rows)
     if (!std::is_sorted(rows.begin(), rows.end())) std::sort(rows.begin(), rows.end());
 }
 
-Status mergeBatches(RecordSource& source, std::int32_t track, const std::function<void(const SliceRow&)>& visit)
+Status mergeBatches(RecordSource& source, std::int32_t track, ChunkStore& chunks,
+                    const std::function<void(const SliceRow&)>& visit)
 {
-    std::vector<SliceRow> late;
+    SortedRows<SliceRow> late(chunks);
     LateTest first;
     FOURWALLS_TRY(source.slices(track, [&](std::vector<SliceRow>& rows) {
         for (const SliceRow& row : rows) {
-            if (first.isLate(row)) late.push_back(row);
+            if (first.isLate(row)) late.add(row);
             else first.see(row);
         }
         first.batchDone();
         return true;
     }));
-    sortRows(late);
 
     std::vector<SliceRow> pending;
-    auto nextLate = late.begin();
+    SortedRows<SliceRow>::Cursor nextLate(late);
     const auto emitBefore = [&](std::int64_t limit) {
         auto next = pending.begin();
         while (true) {
             const bool hasPending = next != pending.end() && next->start < limit;
-            const bool hasLate = nextLate != late.end() && nextLate->start < limit;
+            const SliceRow* const lateRow = nextLate.get();
+            const bool hasLate = lateRow && lateRow->start < limit;
             if (!hasPending && !hasLate) break;
-            if (hasLate && (!hasPending || *nextLate < *next)) visit(*nextLate++);
-            else visit(*next++);
+            if (hasLate && (!hasPending || *lateRow < *next)) {
+                visit(*lateRow);
+                nextLate.next();
+            } else {
+                visit(*next++);
+            }
         }
         pending.erase(pending.begin(), next);
     };
@@ -76,12 +83,12 @@ Status mergeBatches(RecordSource& source, std::int32_t track, const std::functio
         return true;
     }));
     emitBefore(std::numeric_limits<std::int64_t>::max());
-    return {};
+    return chunks.status();
 }
 
 } // namespace
 
-Status forEachSorted(RecordSource& source, std::int32_t track, const std::function<void(const SliceRow&)>& visit,
+Status forEachSorted(RecordSource& source, std::int32_t track, ChunkStore& chunks, const std::function<void(const SliceRow&)>& visit,
                      std::size_t mostSorted)
 {
     std::vector<SliceRow> rows;
@@ -93,7 +100,7 @@ Status forEachSorted(RecordSource& source, std::int32_t track, const std::functi
     }));
     if (tooMany) {
         std::vector<SliceRow>().swap(rows); // an assignment of {} would keep the memory
-        return mergeBatches(source, track, visit);
+        return mergeBatches(source, track, chunks, visit);
     }
     sortRows(rows);
     for (const SliceRow& row : rows) visit(row);

@@ -65,7 +65,7 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     m_lanes.clear();
     m_assigner = {};
     m_lastStep = nullptr;
-    FOURWALLS_TRY(forEachSorted(m_context.source, track,
+    FOURWALLS_TRY(forEachSorted(m_context.source, track, m_context.chunks,
                                 [&](const SliceRow& slice) { sort(slice, info.rank.value, activity); }));
     FOURWALLS_TRY(m_context.checkpoint(-1));
 

@@ -492,10 +492,11 @@ void TraceWriterTest::longTracksAreMergedInOrder()
         std::sort(all.begin(), all.end());
         ListSource source(batches);
         std::vector<store::SliceRow> merged;
-        QVERIFY(store::forEachSorted(source, 0, [&](const store::SliceRow& row) { merged.push_back(row); }, 10).ok());
+        ChunkStore chunks({}, 1000);
+        QVERIFY(store::forEachSorted(source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }, 10).ok());
         QVERIFY(merged == all);
         merged.clear();
-        QVERIFY(store::forEachSorted(source, 0, [&](const store::SliceRow& row) { merged.push_back(row); }).ok());
+        QVERIFY(store::forEachSorted(source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }).ok());
         QVERIFY(merged == all);
     }
 }
