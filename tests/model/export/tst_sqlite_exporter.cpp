@@ -38,10 +38,11 @@ void SqliteExporterTest::numbersByHand_data()
     QTest::addColumn<QString>("query");
     QTest::addColumn<qint64>("expected");
     const auto is = [](const char* query, qint64 expected) { QTest::newRow(query) << QString(query) << expected; };
-    is("SELECT count(*) FROM sqlite_master WHERE type = 'table'", 18);
+    is("SELECT count(*) FROM sqlite_master WHERE type = 'table'", 19);
     is("SELECT count(*) FROM sqlite_master WHERE type = 'view'", 4);
     is("SELECT count(*) FROM ranks", 2);
     is("SELECT count(DISTINCT step) FROM steps", 3);
+    is("SELECT count(*) FROM job_steps WHERE complete", 3);
     is("SELECT count(*) FROM counter_samples", 3);
     is("SELECT at_ns FROM named_counter_samples WHERE name = 'loss' AND value = 4.5", 1999);
     is("SELECT (SELECT count(*) FROM named_slices) - (SELECT count(*) FROM slices)", 0);
