@@ -4,6 +4,8 @@
 // moment, so that the first paint does not wait for it.
 #include "views/trace_session.h"
 
+#include "views/gui_call.h"
+
 #include <QElapsedTimer>
 #include <QPointer>
 
@@ -80,8 +82,7 @@ struct TraceSession::Impl {
         Delivery delivery;
         if (!job.stop.stop_requested()) delivery = job.work(query, job.stop);
         const quint64 request = job.request;
-        QMetaObject::invokeMethod(
-            q, [this, request, delivery = std::move(delivery)] { deliver(request, delivery); }, Qt::QueuedConnection);
+        callOnGuiThread(q, [this, request, delivery = std::move(delivery)] { deliver(request, delivery); });
     }
 
     void deliver(quint64 request, const Delivery& delivery)
@@ -104,26 +105,20 @@ struct TraceSession::Impl {
                 openFailed = true;
             }
             wake.notify_all();
-            QMetaObject::invokeMethod(
-                q,
-                [this, why = result.error()] {
-                    error = why;
-                    emit q->failed(why);
-                },
-                Qt::QueuedConnection);
+            callOnGuiThread(q, [this, why = result.error()] {
+                error = why;
+                emit q->failed(why);
+            });
             return;
         }
         const std::unique_ptr<TraceQuery> query = std::move(*result);
-        QMetaObject::invokeMethod(
-            q,
-            [this, facts = query->info(), rows = query->tracks()]() mutable {
-                info = std::move(facts);
-                tracks = std::move(rows);
-                isOpen = true;
-                openMs = static_cast<double>(sinceStart.nsecsElapsed()) * 1e-6;
-                emit q->opened();
-            },
-            Qt::QueuedConnection);
+        callOnGuiThread(q, [this, facts = query->info(), rows = query->tracks()]() mutable {
+            info = std::move(facts);
+            tracks = std::move(rows);
+            isOpen = true;
+            openMs = static_cast<double>(sinceStart.nsecsElapsed()) * 1e-6;
+            emit q->opened();
+        });
 
         bool gaveSecond = false;
         std::unique_lock lock(mutex);

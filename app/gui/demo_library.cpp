@@ -4,8 +4,8 @@
 
 #include "app/gui/image_export.h"
 #include "model/claims/claims.h"
+#include "views/gui_call.h"
 
-#include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QDir>
 #include <QFile>
@@ -14,9 +14,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QMutex>
-#include <QPointer>
 #include <QStandardPaths>
-#include <QThreadPool>
 
 namespace fourwalls::gui {
 
@@ -165,11 +163,7 @@ Result<PreparedDemo> prepareDemo(const QString& idOrFile, const views::TraceOpen
 void prepareDemoLater(const QString& idOrFile, const views::TraceOpener& opener, QObject* receiver,
                       std::function<void(const Result<PreparedDemo>&)> done)
 {
-    QThreadPool::globalInstance()->start([idOrFile, opener, guard = QPointer<QObject>(receiver), done = std::move(done)] {
-        const auto prepared = std::make_shared<const Result<PreparedDemo>>(prepareDemo(idOrFile, opener));
-        QMetaObject::invokeMethod(
-            qApp, [guard, done, prepared] { if (guard) done(*prepared); }, Qt::QueuedConnection);
-    });
+    views::runLater(receiver, [idOrFile, opener] { return prepareDemo(idOrFile, opener); }, std::move(done));
 }
 
 views::ClaimWords claimWords(const QString& language)
@@ -180,9 +174,12 @@ views::ClaimWords claimWords(const QString& language)
 
 void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page)
 {
-    QThreadPool::globalInstance()->start([opener, guard = QPointer<views::ClaimsPage>(page)] {
-        const auto all = std::make_shared<const Result<std::vector<claims::Claim>>>(claims::allClaims());
-        QHash<QString, double> recorded;
+    struct Checked {
+        Result<std::vector<claims::Claim>> all;
+        QHash<QString, double> recorded; ///< by claim
+    };
+    const auto check = [opener] {
+        Checked checked{claims::allClaims(), {}};
         QHash<QString, views::DemoSources> byTrace;
         const Result<QByteArray> list = read(kCarried + QStringLiteral("recorded_claims.json"));
         const QJsonArray entries = list.ok() ? QJsonDocument::fromJson(*list).array() : QJsonArray();
@@ -200,19 +197,16 @@ void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page)
             }
             const Result<views::DemoValue> figure =
                 views::evaluate(value.toObject().value(QStringLiteral("figure")).toString(), byTrace.value(name));
-            if (figure.ok()) recorded.insert(value.toObject().value(QStringLiteral("claim")).toString(), figure->number);
+            if (figure.ok()) checked.recorded.insert(value.toObject().value(QStringLiteral("claim")).toString(), figure->number);
         }
-        QMetaObject::invokeMethod(
-            qApp,
-            [guard, all, recorded] {
-                if (!guard) return;
-                if (all->ok()) {
-                    guard->setClaims(**all, recorded);
-                } else {
-                    guard->setProblem(QString::fromStdString(all->error().message()));
-                }
-            },
-            Qt::QueuedConnection);
+        return checked;
+    };
+    views::runLater(page, check, [page](const Checked& checked) {
+        if (checked.all.ok()) {
+            page->setClaims(*checked.all, checked.recorded);
+        } else {
+            page->setProblem(QString::fromStdString(checked.all.error().message()));
+        }
     });
 }
 

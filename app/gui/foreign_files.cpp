@@ -4,17 +4,15 @@
 
 #include "app/gui/child_job.h"
 #include "model/store/schema.h"
+#include "views/gui_call.h"
 
-#include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QDateTime>
 #include <QDir>
 #include <QEventLoop>
 #include <QFile>
 #include <QFileInfo>
-#include <QPointer>
 #include <QStandardPaths>
-#include <QThreadPool>
 
 #include <algorithm>
 
@@ -112,16 +110,8 @@ OpenPlan planOpening(const QStringList& files, bool besideSource, const QString&
 void planOpeningLater(const QStringList& files, bool besideSource, QObject* receiver,
                       std::function<void(const OpenPlan&)> done)
 {
-    QThreadPool::globalInstance()->start(
-        [files, besideSource, guard = QPointer<QObject>(receiver), done = std::move(done)] {
-            const OpenPlan plan = planOpening(files, besideSource, importFolder());
-            QMetaObject::invokeMethod(
-                qApp,
-                [guard, done, plan] {
-                    if (guard) done(plan);
-                },
-                Qt::QueuedConnection);
-        });
+    views::runLater(
+        receiver, [files, besideSource] { return planOpening(files, besideSource, importFolder()); }, std::move(done));
 }
 
 QStringList importArguments(const OpenPlan& plan)

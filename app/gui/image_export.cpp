@@ -2,17 +2,15 @@
 // A widget as a PNG, SVG or PDF file.
 #include "app/gui/image_export.h"
 
+#include "views/gui_call.h"
 #include "views/view.h"
 
 #include <QBuffer>
-#include <QCoreApplication>
 #include <QImage>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QPointer>
 #include <QSaveFile>
 #include <QSvgGenerator>
-#include <QThreadPool>
 
 namespace fourwalls::gui {
 
@@ -102,11 +100,7 @@ Status writeWhole(const QString& path, const QByteArray& bytes)
 void writeWholeLater(const QString& path, const QByteArray& bytes, QObject* receiver,
                      std::function<void(const Status&)> done)
 {
-    QThreadPool::globalInstance()->start([path, bytes, guard = QPointer<QObject>(receiver), done = std::move(done)] {
-        const Status status = writeWhole(path, bytes);
-        QMetaObject::invokeMethod(
-            qApp, [guard, done, status] { if (guard) done(status); }, Qt::QueuedConnection);
-    });
+    views::runLater(receiver, [path, bytes] { return writeWhole(path, bytes); }, std::move(done));
 }
 
 } // namespace fourwalls::gui

@@ -2,15 +2,14 @@
 // See machine_file.h.
 #include "app/gui/machine_file.h"
 
+#include "views/gui_call.h"
+
 #include <nlohmann/json.hpp>
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QPointer>
 #include <QStandardPaths>
-#include <QThreadPool>
 
 namespace fourwalls::gui {
 
@@ -42,11 +41,7 @@ Result<MachineFile> readMachineFile(const QString& path)
 
 void readMachineFileLater(const QString& path, QObject* receiver, std::function<void(const Result<MachineFile>&)> done)
 {
-    QThreadPool::globalInstance()->start([path, guard = QPointer<QObject>(receiver), done = std::move(done)] {
-        auto machine = std::make_shared<const Result<MachineFile>>(readMachineFile(path));
-        QMetaObject::invokeMethod(
-            qApp, [guard, done, machine] { if (guard) done(*machine); }, Qt::QueuedConnection);
-    });
+    views::runLater(receiver, [path] { return readMachineFile(path); }, std::move(done));
 }
 
 QString machineFolder()
@@ -57,7 +52,7 @@ QString machineFolder()
 void readKnownMachines(const QStringList& chosen, QObject* receiver,
                        std::function<void(const std::vector<MachineFile>&)> done)
 {
-    QThreadPool::globalInstance()->start([chosen, guard = QPointer<QObject>(receiver), done = std::move(done)] {
+    const auto read = [chosen] {
         QStringList files;
         for (const QFileInfo& each : QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
             files.append(each.absoluteFilePath());
@@ -65,12 +60,12 @@ void readKnownMachines(const QStringList& chosen, QObject* receiver,
             files.removeAll(*each);
             files.append(*each);
         }
-        auto machines = std::make_shared<std::vector<MachineFile>>();
+        std::vector<MachineFile> machines;
         for (const QString& path : files)
-            if (Result<MachineFile> machine = readMachineFile(path); machine.ok()) machines->push_back(std::move(*machine));
-        QMetaObject::invokeMethod(
-            qApp, [guard, done, machines] { if (guard) done(*machines); }, Qt::QueuedConnection);
-    });
+            if (Result<MachineFile> machine = readMachineFile(path); machine.ok()) machines.push_back(std::move(*machine));
+        return machines;
+    };
+    views::runLater(receiver, read, std::move(done));
 }
 
 } // namespace fourwalls::gui

@@ -2,12 +2,12 @@
 // The samples of the welcome page.
 #include "app/gui/samples.h"
 
+#include "views/gui_call.h"
+
 #include <QCoreApplication>
 #include <QDir>
 #include <QFile>
-#include <QPointer>
 #include <QStandardPaths>
-#include <QThreadPool>
 
 namespace fourwalls::gui {
 
@@ -52,12 +52,13 @@ QStringList sampleArguments(const QString& id, const QString& path)
 
 void prepareSample(const QString& id, QObject* receiver, std::function<void(const QString&, bool)> done)
 {
-    QThreadPool::globalInstance()->start([path = samplePath(id), guard = QPointer<QObject>(receiver), done = std::move(done)] {
+    const QString path = samplePath(id);
+    const auto look = [path] {
         const bool exists = QFile::exists(path);
         QDir().mkpath(path.section(QLatin1Char('/'), 0, -2));
-        QMetaObject::invokeMethod(
-            qApp, [guard, done, path, exists] { if (guard) done(path, exists); }, Qt::QueuedConnection);
-    });
+        return exists;
+    };
+    views::runLater(receiver, look, [path, done = std::move(done)](bool exists) { done(path, exists); });
 }
 
 } // namespace fourwalls::gui

@@ -3,6 +3,7 @@
 #include "app/gui/trace_notes.h"
 
 #include "app/gui/image_export.h"
+#include "views/gui_call.h"
 
 #include <QCoreApplication>
 #include <QCryptographicHash>
@@ -16,7 +17,6 @@
 #include <QStandardPaths>
 #include <QThreadPool>
 
-#include <memory>
 
 namespace fourwalls::gui {
 
@@ -56,13 +56,6 @@ QThreadPool& noteThread()
         pool->setMaxThreadCount(1);
     }
     return *pool;
-}
-
-/// Runs `then` on the GUI thread, if the application is still there.
-template <class Then>
-void afterwards(Then then)
-{
-    if (qApp) QMetaObject::invokeMethod(qApp, std::move(then), Qt::QueuedConnection);
 }
 
 } // namespace
@@ -120,24 +113,25 @@ TraceNotes::TraceNotes(const QString& tracePath, QObject* parent) : QObject(pare
 
 void TraceNotes::load()
 {
-    noteThread().start([guard = QPointer<TraceNotes>(this), beside = m_beside, own = m_own] {
-        const auto loaded = std::make_shared<Loaded>();
+    const auto load = [beside = m_beside, own = m_own] {
+        Loaded loaded;
         // The own file last: what is in it was written because the other one could not be.
         for (const QString& path : {beside, own}) {
             auto notes = read(path);
             if (!notes) continue;
             if (notes->ok()) {
-                loaded->notes = std::move(**notes);
+                loaded.notes = std::move(**notes);
             } else {
-                loaded->error = notes->error();
-                (path == own ? loaded->keepOwn : loaded->keepBeside) = true;
+                loaded.error = notes->error();
+                (path == own ? loaded.keepOwn : loaded.keepBeside) = true;
             }
         }
-        afterwards([guard, loaded] { if (guard) guard->onLoaded(*loaded); });
-    });
+        return loaded;
+    };
+    views::runLater(this, load, [this](const Loaded& loaded) { onLoaded(loaded); }, noteThread());
 }
 
-void TraceNotes::onLoaded(Loaded& loaded)
+void TraceNotes::onLoaded(Loaded loaded)
 {
     // What was added before the file was read stays behind what was in it.
     loaded.notes.insert(loaded.notes.end(), m_notes.begin(), m_notes.end());
@@ -161,8 +155,8 @@ void TraceNotes::save()
 {
     m_unsaved = false;
     ++m_writing;
-    noteThread().start([guard = QPointer<TraceNotes>(this), json = notesToJson(m_notes), beside = m_beside, own = m_own,
-                        keepBeside = m_keepBeside, keepOwn = m_keepOwn] {
+    const auto write = [json = notesToJson(m_notes), beside = m_beside, own = m_own, keepBeside = m_keepBeside,
+                        keepOwn = m_keepOwn] {
         Status status = Error{ErrorCode::Io, "the notes cannot be written: what is there could not be read",
                               own.toStdString(), "move the file away, then open the trace again"};
         if (!keepBeside) {
@@ -173,12 +167,13 @@ void TraceNotes::save()
             QDir().mkpath(QFileInfo(own).path());
             status = writeWhole(own, json);
         }
-        afterwards([guard, status] {
-            if (!guard) return;
-            --guard->m_writing;
-            if (!status.ok()) emit guard->failed(status.error());
-        });
-    });
+        return status;
+    };
+    const auto written = [this](const Status& status) {
+        --m_writing;
+        if (!status.ok()) emit failed(status.error());
+    };
+    views::runLater(this, write, written, noteThread());
 }
 
 void TraceNotes::add(const TraceNote& note)

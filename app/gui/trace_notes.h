@@ -54,7 +54,7 @@ private:
     struct Loaded;
 
     void load();
-    void onLoaded(Loaded& loaded);
+    void onLoaded(Loaded loaded);
     void changeAndSave();
     void save();
 

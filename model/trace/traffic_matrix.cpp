@@ -36,6 +36,7 @@ public:
             groups.insert(std::get<2>(key));
         }
         matrix.ranks.assign(ranks.begin(), ranks.end());
+        matrix.ranksInAll = matrix.ranks.size();
         if (matrix.ranks.size() > kMostRanksAnalysed) matrix.ranks.resize(kMostRanksAnalysed);
         matrix.groups.assign(groups.begin(), groups.end());
         const auto placeOf = [](const auto& all, const auto& one) {
@@ -211,6 +212,7 @@ TrafficMatrix derivedTraffic(const TraceInfo& info, const CommunicationStep& ste
     TrafficMatrix matrix =
         builder.build(predicted ? TrafficMatrix::Origin::Modelled : TrafficMatrix::Origin::Derived, ranksOf(info));
     matrix.assumedRing = deriver.assumedRing();
+    if (predicted) matrix.ranksInAll = static_cast<std::size_t>(info.header.spec->plan.worldSize());
     return matrix;
 }
 

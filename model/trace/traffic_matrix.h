@@ -21,7 +21,8 @@ struct TrafficMatrix {
     /// for.
     enum class Origin { None, Recorded, Derived, Modelled };
     Origin origin = Origin::None;
-    std::vector<RankId> ranks;
+    std::vector<RankId> ranks; ///< the lowest kMostRanksAnalysed
+    std::size_t ranksInAll = 0; ///< more than ranks.size(): traffic of the others is left out
     std::vector<std::string> groups; ///< names, for filters
     std::vector<TrafficCell> cells;  ///< at most one per (from, to, group)
     bool assumedRing = false;        ///< some operation's algorithm is not known
@@ -34,7 +35,7 @@ struct TrafficMatrix {
 /// What the recorder counted; Origin::None if it did not.
 TrafficMatrix recordedTraffic(const TraceInfo& info);
 
-/// From the operations of a step. Ranks: at most kMostRanksAnalysed; others' traffic is left out.
+/// From the operations of a step.
 TrafficMatrix derivedTraffic(const TraceInfo& info, const CommunicationStep& step);
 
 /// The first that is there.

@@ -5970,6 +5970,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation> · 建模，一步</translation>
     </message>
     <message>
+        <source> · the first %1 of %2 ranks</source>
+        <translation> · %2 个 rank 中的前 %1 个</translation>
+    </message>
+    <message>
         <source>Nothing was sent between ranks in %1.</source>
         <translation>在%1中 rank 之间没有发送任何数据。</translation>
     </message>

@@ -114,6 +114,7 @@ void TrafficCard::fill()
     case Origin::Modelled: text += tr(" · modelled, one step"); break;
     case Origin::None: break;
     }
+    if (traffic.ranksInAll > n) text += tr(" · the first %1 of %2 ranks").arg(n).arg(traffic.ranksInAll);
     finding().setText(text);
 }
 

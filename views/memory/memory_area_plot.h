@@ -38,6 +38,7 @@ public:
     void setMarked(std::optional<Instant> at);
     void setByteUnit(ByteUnit unit);
 
+    const std::vector<MemorySample>& ghost() const { return m_ghost; }
     bool hasGhost() const { return !m_ghost.empty(); }
     const MemoryScale& scale() const { return m_scale; }
     FrameQuality quality() const override;

@@ -26,6 +26,8 @@ namespace {
 
 /// How much more than the screen is asked for on either side, as a share of it: a pan has data at once.
 constexpr double kMargin = 0.5;
+/// More steps at once are a few pixels each.
+constexpr std::size_t kMostGhostSteps = 400;
 /// How much wider than asked for the columns of a picture may be to stand in for it until its own answer is there.
 constexpr double kCoarsest = 4;
 /// Above this share of the capacity the peak is an alarm.
@@ -171,9 +173,10 @@ void MemoryView::onShownRange()
         if (!serves) askWindow();
     }
 
-    // Other steps are in sight, or few enough of them for a ghost.
+    // Other steps are in sight, or few enough of them for their curves.
     const TimeRange inSight = shown.intersected(whole);
-    if (m_ghostOf && (m_ghostRange.empty() || inSight != inSight.intersected(m_ghostRange))) {
+    const bool isLevel = m_ghostRange.empty();
+    if (m_ghostOf && (isLevel ? ghostSteps().size() <= kMostGhostSteps : inSight != inSight.intersected(m_ghostRange))) {
         m_ghostOf.reset();
         showGhost();
     }
@@ -376,10 +379,21 @@ void MemoryView::askFit()
         Urgency::Background);
 }
 
+std::span<const StepSpan> MemoryView::ghostSteps() const
+{
+    const StepSpans& steps = *m_facts->steps;
+    std::size_t first = 0, last = steps.size();
+    if (steps.size() > kMostGhostSteps) {
+        const TimeRange wide = widened(shownPlot().camera().range(), 1, selection()->whole());
+        while (first < last && steps[first].range.end < wide.begin) ++first;
+        while (last > first && steps[last - 1].range.begin > wide.end) --last;
+    }
+    return std::span(steps).subspan(first, last - first);
+}
+
 void MemoryView::showGhost()
 {
-    // So many steps at once are a few pixels each; a picture holds so many samples.
-    constexpr std::size_t kMostSteps = 400, kMostSamples = 12'000;
+    constexpr std::size_t kMostSamples = 12'000; // what a picture holds
     std::vector<MemorySample> ghost;
     // From the step itself: its trace comes some milliseconds later, and has the same samples.
     const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
@@ -387,21 +401,29 @@ void MemoryView::showGhost()
     m_ghostOf = prediction;
     m_ghostRange = {};
     if (prediction && m_facts && !m_facts->steps->empty()) {
-        const StepSpans& steps = *m_facts->steps;
-        std::size_t first = 0, last = steps.size();
-        if (steps.size() > kMostSteps) {
-            const TimeRange wide = widened(shownPlot().camera().range(), 1, selection()->whole());
-            while (first < last && steps[first].range.end < wide.begin) ++first;
-            while (last > first && steps[last - 1].range.begin > wide.end) --last;
-        }
-        const auto chosen = std::span(steps).subspan(first, last - first);
-        if (!chosen.empty() && chosen.size() <= kMostSteps) {
-            ghost = ghostOf(*prediction, m_facts->rank.pipelineStage, chosen, kMostSamples);
-            m_ghostRange = {first == 0 ? selection()->whole().begin : chosen.front().range.begin,
-                            last == steps.size() ? selection()->whole().end : chosen.back().range.end};
+        const auto chosen = ghostSteps();
+        const TimeRange whole = selection()->whole();
+        const int stage = m_facts->rank.pipelineStage;
+        if (chosen.size() > kMostGhostSteps) {
+            // Each is a few pixels wide: what can be seen is how high they reach.
+            ghost = ghostOf(*prediction, stage, chosen.first(1), kMostSamples);
+            const auto highest = std::max_element(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) {
+                return a.total() < b.total();
+            });
+            if (highest != ghost.end()) {
+                const MemorySample level = *highest;
+                ghost.assign(2, level);
+                ghost.front().at = whole.begin;
+                ghost.back().at = whole.end;
+            }
+        } else if (!chosen.empty()) {
+            ghost = ghostOf(*prediction, stage, chosen, kMostSamples);
+            const StepSpans& steps = *m_facts->steps;
+            m_ghostRange = {chosen.data() == steps.data() ? whole.begin : chosen.front().range.begin,
+                            &chosen.back() == &steps.back() ? whole.end : chosen.back().range.end};
         }
     }
-    if (ghost.empty() && !m_area->hasGhost()) return;
+    if (ghost.empty() && m_area->ghost().empty()) return;
     setGhost(std::move(ghost));
 }
 

@@ -10,6 +10,7 @@
 #include <QSet>
 
 #include <memory>
+#include <span>
 
 class QComboBox;
 class QSplitter;
@@ -101,6 +102,8 @@ private:
     void showFigures();
     void showLegend();
     void showGhost();
+    /// The steps whose predicted curves a ghost would have: of a long run those about the range that is shown.
+    std::span<const StepSpan> ghostSteps() const;
     void showComparison();
     void askFit();
     TimePlot& shownPlot() const;
@@ -138,7 +141,7 @@ private:
     QSet<QByteArray> m_pending;
     QTimer* m_listing = nullptr; ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
-    TimeRange m_ghostRange; ///< whose steps have a ghost; empty: none
+    TimeRange m_ghostRange; ///< whose steps have a curve; empty: none, or the level that all reach
     std::shared_ptr<const cost::PredictedStep> m_ghostOf; ///< what the ghost shows over m_ghostRange
     int m_askedPixels = 0;
 };

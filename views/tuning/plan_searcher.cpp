@@ -2,7 +2,7 @@
 // See plan_searcher.h.
 #include "views/tuning/plan_searcher.h"
 
-#include <QMetaObject>
+#include "views/gui_call.h"
 
 #include <algorithm>
 #include <stop_token>
@@ -34,12 +34,9 @@ void PlanSearcher::start(const RunSpec& spec, std::shared_ptr<const Calibration>
     const quint64 number = ++m_number;
     // Runs on this object's thread, if the search is still the one that is wanted.
     const auto post = [this, number](auto deliver) {
-        QMetaObject::invokeMethod(
-            this,
-            [this, number, deliver = std::move(deliver)] {
-                if (number == m_number) deliver();
-            },
-            Qt::QueuedConnection);
+        callOnGuiThread(this, [this, number, deliver = std::move(deliver)] {
+            if (number == m_number) deliver();
+        });
     };
     cost::SearchOptions options;
     options.devices = devices;

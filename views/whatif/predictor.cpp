@@ -3,6 +3,7 @@
 #include "views/whatif/predictor.h"
 
 #include "model/trace/in_memory_query.h"
+#include "views/gui_call.h"
 
 #include <algorithm>
 #include <array>
@@ -100,19 +101,16 @@ struct Predictor::Impl {
 
     void deliver(std::size_t subject, PredictionReply reply, bool onlyStep)
     {
-        QMetaObject::invokeMethod(
-            q,
-            [this, subject, reply = std::move(reply), onlyStep] {
-                // A hand that keeps moving sees every step that was computed, in order, not only the last.
-                quint64& last = (onlyStep ? stepsDelivered : delivered)[subject];
-                if (reply.request < last) return;
-                last = reply.request;
-                if (onlyStep)
-                    emit q->stepKnown(static_cast<Subject>(subject), reply);
-                else
-                    emit q->answered(static_cast<Subject>(subject), reply);
-            },
-            Qt::QueuedConnection);
+        callOnGuiThread(q, [this, subject, reply = std::move(reply), onlyStep] {
+            // A hand that keeps moving sees every step that was computed, in order, not only the last.
+            quint64& last = (onlyStep ? stepsDelivered : delivered)[subject];
+            if (reply.request < last) return;
+            last = reply.request;
+            if (onlyStep)
+                emit q->stepKnown(static_cast<Subject>(subject), reply);
+            else
+                emit q->answered(static_cast<Subject>(subject), reply);
+        });
     }
 
     void answer(Models& models, std::size_t subject, const Question& question)

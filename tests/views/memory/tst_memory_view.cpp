@@ -2,9 +2,11 @@
 // The memory view offscreen: figures from the trace, the peak and what it is made of, gestures, the shared range,
 // the jump to the timeline, empty states. Any Qt warning fails.
 #include "tests/views/memory/view_probe.h"
+#include "tests/views/whatif/predicted_sample.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/plot_card.h"
+#include "views/whatif/what_if.h"
 
 #include <QAction>
 #include <QApplication>
@@ -370,6 +372,34 @@ private slots:
         }
         QVERIFY(violet > 200 && gaps > 200);
         QVERIFY(before != after);
+    }
+
+    void ofALongRunTheGhostIsALevelUntilStepsCanBeSeen()
+    {
+        sample::Shape shape;
+        shape.steps = 450;
+        shape.layers = 2;
+        Probe probe(shape);
+        QVERIFY(probe.ready());
+        WhatIf whatIf;
+        whatIf.setRecorded(sample::smallSpec(), {});
+        probe.view->setWhatIf(&whatIf);
+        whatIf.setActive(true);
+        QVERIFY(QTest::qWaitFor([&] { return !whatIf.isPredicting(); }, 10'000));
+        QVERIFY(probe.ready());
+        const std::vector<MemorySample> level = probe.view->areaPlot().ghost();
+        QCOMPARE(level.size(), std::size_t{2});
+        QCOMPARE(level.front().total(), level.back().total());
+        QCOMPARE(level.back().at, probe.selection.whole().end);
+        const TimeRange whole = probe.selection.whole();
+        probe.selection.setRange({whole.begin, whole.begin + Duration{whole.length().ns / 100}});
+        QTRY_VERIFY(probe.view->areaPlot().ghost().size() > 10); // the curves of the steps in sight
+        const std::vector<MemorySample>& curves = probe.view->areaPlot().ghost();
+        const auto highest = std::max_element(curves.begin(), curves.end(),
+                                              [](const auto& a, const auto& b) { return a.total() < b.total(); });
+        QCOMPARE(highest->total(), level.front().total());
+        probe.selection.setRange(whole);
+        QTRY_COMPARE(probe.view->areaPlot().ghost().size(), std::size_t{2});
     }
 
     void everySizeAndThemePaints()

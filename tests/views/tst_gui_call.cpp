@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Work on other threads and its way back. Under the thread sanitizer, what is handed over must not count as a race.
+#include <QtTest>
+
+#include "views/gui_call.h"
+
+#ifndef Q_MOC_RUN
+#include <thread>
+#endif
+
+using namespace fourwalls::views;
+
+class TestGuiCall : public QObject {
+    Q_OBJECT
+
+private slots:
+    void callsComeInOrderOnTheGuiThread()
+    {
+        constexpr int kCalls = 200;
+        std::vector<int> seen[2];
+        int foreign = 0;
+        std::thread threads[2];
+        for (int t = 0; t < 2; ++t) {
+            threads[t] = std::thread([this, t, &seen, &foreign] {
+                for (int i = 0; i < kCalls; ++i) {
+                    const auto words = std::make_shared<std::vector<int>>(100, i); // memory of the other thread
+                    callOnGuiThread(this, [t, words, &seen, &foreign] {
+                        if (QThread::currentThread() != qApp->thread()) ++foreign;
+                        seen[t].push_back(words->back());
+                    });
+                }
+            });
+        }
+        QTRY_COMPARE(seen[0].size() + seen[1].size(), std::size_t{2 * kCalls});
+        for (std::thread& thread : threads) thread.join();
+        QCOMPARE(foreign, 0);
+        for (const std::vector<int>& each : seen) {
+            QCOMPARE(each.size(), std::size_t{kCalls});
+            QVERIFY(std::is_sorted(each.begin(), each.end()));
+        }
+    }
+
+    void nobodyIsCalledWhoIsGone()
+    {
+        bool called = false, last = false;
+        auto receiver = std::make_unique<QObject>();
+        callOnGuiThread(receiver.get(), [&] { called = true; });
+        callOnGuiThread(this, [&] { last = true; });
+        receiver.reset();
+        QTRY_VERIFY(last);
+        QVERIFY(!called);
+    }
+
+    void resultsComeBack()
+    {
+        QString text;
+        bool elsewhere = false;
+        runLater(
+            this,
+            [words = QStringList{QStringLiteral("one"), QStringLiteral("two")}] {
+                return std::pair(words.join(QLatin1Char(' ')), QThread::currentThread() != qApp->thread());
+            },
+            [&](const std::pair<QString, bool>& result) { std::tie(text, elsewhere) = result; });
+        QVERIFY(text.isEmpty());
+        QTRY_COMPARE(text, QStringLiteral("one two"));
+        QVERIFY(elsewhere);
+        // A result that nobody waits for any more is dropped.
+        bool dropped = true, last = false;
+        auto receiver = std::make_unique<QObject>();
+        QThreadPool single;
+        single.setMaxThreadCount(1);
+        runLater(receiver.get(), [] { return 1; }, [&](int) { dropped = false; }, single);
+        receiver.reset();
+        runLater(this, [] { return 2; }, [&](int) { last = true; }, single);
+        QTRY_VERIFY(last);
+        QVERIFY(dropped);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestGuiCall)
+#include "tst_gui_call.moc"
