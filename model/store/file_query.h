@@ -132,6 +132,7 @@ private:
     std::unordered_map<TrackId, TrackData> m_tracks;
     std::unordered_map<RankId, MemoryData> m_memory;
     std::unordered_map<OpId, std::shared_ptr<const OpInfo>> m_ops;
+    std::optional<std::vector<JobStep>> m_jobSteps; ///< most questions begin with them
 };
 
 } // namespace fourwalls::store

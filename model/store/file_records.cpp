@@ -329,6 +329,7 @@ Result<std::vector<StepSummary>> readStepSummaries(sqlite::Statement& rows)
 
 Result<std::vector<JobStep>> FileQuery::jobSteps()
 {
+    if (m_jobSteps) return *m_jobSteps;
     FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM job_step ORDER BY step"));
     std::vector<JobStep> steps;
     FOURWALLS_TRY(forRows(*rows, [&] {
@@ -342,6 +343,7 @@ Result<std::vector<JobStep>> FileQuery::jobSteps()
                          *complete != 0, rows->asReal(5), rows->asReal(6), rows->asReal(7), *samples, *tokens});
         return true;
     }));
+    m_jobSteps = steps;
     return steps;
 }
 
