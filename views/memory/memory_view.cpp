@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The memory view's questions and answers; memory_view_build.cpp has its widgets.
+// The memory view's questions and answers; memory_view_build.cpp has its widgets, memory_view_ghost.cpp what the sliders
+// add.
 #include "views/memory/memory_view.h"
 
 #include "views/memory/memory_compare_panel.h"
 #include "views/memory/memory_fit_card.h"
-#include "views/memory/memory_ghost.h"
 #include "views/memory/memory_panels.h"
 #include "views/plot_card.h"
 #include "views/whatif/cost_words.h"
@@ -26,8 +26,6 @@ namespace {
 
 /// How much more than the screen is asked for on either side, as a share of it: a pan has data at once.
 constexpr double kMargin = 0.5;
-/// More steps at once are a few pixels each.
-constexpr std::size_t kMostGhostSteps = 400;
 /// How much wider than asked for the columns of a picture may be to stand in for it until its own answer is there.
 constexpr double kCoarsest = 4;
 /// Above this share of the capacity the peak is an alarm.
@@ -172,14 +170,7 @@ void MemoryView::onShownRange()
                             static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= kCoarsest * wanted;
         if (!serves) askWindow();
     }
-
-    // Other steps are in sight, or few enough of them for their curves.
-    const TimeRange inSight = shown.intersected(whole);
-    const bool isLevel = m_ghostRange.empty();
-    if (m_ghostOf && (isLevel ? ghostSteps().size() <= kMostGhostSteps : inSight != inSight.intersected(m_ghostRange))) {
-        m_ghostOf.reset();
-        showGhost();
-    }
+    refreshGhost(shown.intersected(whole));
     const bool all = m_buffers && isComplete(*m_buffers->list);
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
     const bool unplaced = showsBlocks() && m_buffers && !m_buffers->placed;
@@ -342,19 +333,6 @@ bool MemoryView::showsBlocks() const
     return m_plots->currentWidget() == m_blocks;
 }
 
-void MemoryView::predictionChanged()
-{
-    if (!m_content || !m_facts) return;
-    showGhost();
-    showComparison();
-    if (m_fit->isChecked()) askFit();
-}
-
-void MemoryView::stepChanged()
-{
-    if (m_content && m_facts) showGhost();
-}
-
 void MemoryView::askFit()
 {
     const std::optional<RunSpec> spec = !whatIf()              ? std::nullopt
@@ -377,83 +355,6 @@ void MemoryView::askFit()
             m_fitCard->setFit(answer.value, answer.ok() ? QString() : QString::fromStdString(answer.error.message()));
         },
         Urgency::Background);
-}
-
-std::span<const StepSpan> MemoryView::ghostSteps() const
-{
-    const StepSpans& steps = *m_facts->steps;
-    std::size_t first = 0, last = steps.size();
-    if (steps.size() > kMostGhostSteps) {
-        const TimeRange wide = widened(shownPlot().camera().range(), 1, selection()->whole());
-        while (first < last && steps[first].range.end < wide.begin) ++first;
-        while (last > first && steps[last - 1].range.begin > wide.end) --last;
-    }
-    return std::span(steps).subspan(first, last - first);
-}
-
-void MemoryView::showGhost()
-{
-    constexpr std::size_t kMostSamples = 12'000; // what a picture holds
-    std::vector<MemorySample> ghost;
-    // From the step itself: its trace comes some milliseconds later, and has the same samples.
-    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
-    if (prediction && prediction == m_ghostOf) return;
-    m_ghostOf = prediction;
-    m_ghostRange = {};
-    if (prediction && m_facts && !m_facts->steps->empty()) {
-        const auto chosen = ghostSteps();
-        const TimeRange whole = selection()->whole();
-        const int stage = m_facts->rank.pipelineStage;
-        if (chosen.size() > kMostGhostSteps) {
-            // Each is a few pixels wide: what can be seen is how high they reach.
-            ghost = ghostOf(*prediction, stage, chosen.first(1), kMostSamples);
-            const auto highest = std::max_element(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) {
-                return a.total() < b.total();
-            });
-            if (highest != ghost.end()) {
-                const MemorySample level = *highest;
-                ghost.assign(2, level);
-                ghost.front().at = whole.begin;
-                ghost.back().at = whole.end;
-            }
-        } else if (!chosen.empty()) {
-            ghost = ghostOf(*prediction, stage, chosen, kMostSamples);
-            const StepSpans& steps = *m_facts->steps;
-            m_ghostRange = {chosen.data() == steps.data() ? whole.begin : chosen.front().range.begin,
-                            &chosen.back() == &steps.back() ? whole.end : chosen.back().range.end};
-        }
-    }
-    if (ghost.empty() && m_area->ghost().empty()) return;
-    setGhost(std::move(ghost));
-}
-
-void MemoryView::showComparison()
-{
-    const bool active = whatIf() && whatIf()->isActive() && m_facts;
-    if (m_comparePanel->isHidden() == active) {
-        m_comparePanel->setVisible(active);
-        // Where there is no room for three tables, what is compared matters more than every buffer.
-        constexpr int kThreeTables = 1000, kCompareWidth = 430;
-        m_bufferPanel->setVisible(!active || width() >= kThreeTables);
-        if (active) m_tables->setSizes({kCompareWidth, 400, std::max(300, width() - kCompareWidth - 400)});
-    }
-    if (!active) return;
-    const MemorySummary* recorded = summary();
-    const int stage = m_facts->rank.pipelineStage;
-    const auto peakOf = [stage](const std::shared_ptr<const Prediction>& prediction) {
-        return prediction ? predictedPeak(*prediction->trace, stage) : std::nullopt;
-    };
-    m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt, peakOf(whatIf()->baseline()),
-                             whatIf()->isAsRecorded() ? std::nullopt : peakOf(whatIf()->prediction()),
-                             selection()->byteUnit(), session()->info().header.source);
-    const QString error = m_comparePanel->finding().text();
-    if (!error.isEmpty()) m_comparePanel->finding().setText(error + guessedNote(whatIf()));
-}
-
-void MemoryView::setGhost(std::vector<MemorySample> ghost)
-{
-    m_area->setGhost(std::move(ghost));
-    showLegend();
 }
 
 bool MemoryView::showsFinalData() const

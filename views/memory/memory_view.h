@@ -102,6 +102,7 @@ private:
     void showFigures();
     void showLegend();
     void showGhost();
+    void refreshGhost(TimeRange inSight); ///< where other steps than it shows are in sight
     /// The steps whose predicted curves a ghost would have: of a long run those about the range that is shown.
     std::span<const StepSpan> ghostSteps() const;
     void showComparison();

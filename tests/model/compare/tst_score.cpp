@@ -44,6 +44,21 @@ ScoredTable score(const QString& path)
 constexpr const char* kHeader = "id,layers,hidden,seq,gpu,gpus,precision,framework,tp,pp,dp,micro_batch,global_batch,"
                                 "iter_s,tokens_per_s_per_gpu\n";
 
+/// The scores of a table of these rows.
+ScoredTable scoreOf(std::initializer_list<const char*> rows)
+{
+    QTemporaryDir folder;
+    QFile file(folder.filePath("rows.csv"));
+    if (!file.open(QIODevice::WriteOnly)) return {};
+    file.write(kHeader);
+    for (const char* row : rows) {
+        file.write(row);
+        file.write("\n");
+    }
+    file.close();
+    return score(file.fileName());
+}
+
 } // namespace
 
 void ScoreTest::csvCells()
@@ -62,19 +77,13 @@ void ScoreTest::csvCells()
 
 void ScoreTest::skippedRows()
 {
-    QTemporaryDir folder;
-    QFile file(folder.filePath("rows.csv"));
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(kHeader);
-    file.write("good,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
-    file.write("tokens,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,9000\n");
-    file.write("no layers,,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
-    file.write("no device,24,2304,2048,abacus,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,\n");
-    file.write("no batch,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,,3.5,\n");
-    file.write("no time,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,\n");
-    file.write("nonsense,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,7,1,32,16,512,3.5,\n");
-    file.close();
-    const ScoredTable scored = score(file.fileName());
+    const ScoredTable scored = scoreOf({"good,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,",
+                                        "tokens,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,9000",
+                                        "no layers,,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,",
+                                        "no device,24,2304,2048,abacus,32,bf16,Megatron-LM 2021,1,1,32,16,512,3.5,",
+                                        "no batch,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,,3.5,",
+                                        "no time,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,1,32,16,512,,",
+                                        "nonsense,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,7,1,32,16,512,3.5,"});
     QCOMPARE(scored.rows, std::size_t{7});
     QCOMPARE(scored.predicted, std::size_t{2});
     QVERIFY(scored.items[0].skipped.empty() && scored.items[0].errorPercent);
@@ -88,15 +97,9 @@ void ScoreTest::skippedRows()
 void ScoreTest::largestMicrobatch()
 {
     // Silent on the micro-batch: without a pipeline the largest that fits, with one a sample at a time.
-    QTemporaryDir folder;
-    QFile file(folder.filePath("rows.csv"));
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(kHeader);
-    file.write("whole,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,256,3.5,\n");
-    file.write("parts,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,65536,900,\n");
-    file.write("stages,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,4,8,,256,3.5,\n");
-    file.close();
-    const ScoredTable scored = score(file.fileName());
+    const ScoredTable scored = scoreOf({"whole,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,256,3.5,",
+                                        "parts,24,2304,2048,A100-80GB,32,bf16,PyTorch FSDP,1,1,32,,65536,900,",
+                                        "stages,24,2304,2048,A100-80GB,32,bf16,Megatron-LM 2021,1,4,8,,256,3.5,"});
     QCOMPARE(scored.predicted, std::size_t{3});
     const auto assumes = [](const ScoredRow& row, const char* what) {
         return std::find(row.assumed.begin(), row.assumed.end(), what) != row.assumed.end();
