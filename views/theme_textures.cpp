@@ -107,6 +107,8 @@ QTableView, QTreeView, QListView { background: @card; color: @text; border: none
   alternate-background-color: @window; selection-background-color: @raised; selection-color: @text; }
 QHeaderView::section { background: @card; color: @secondary; border: none; border-bottom: 1px solid @line;
   padding: 4px 8px; }
+QHeaderView::up-arrow { image: url(:/icons/sort_up.svg); width: 10px; height: 10px; subcontrol-position: top center; }
+QHeaderView::down-arrow { image: url(:/icons/sort_down.svg); width: 10px; height: 10px; subcontrol-position: top center; }
 QTableCornerButton::section { background: @card; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }

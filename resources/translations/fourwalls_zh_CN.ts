@@ -175,7 +175,7 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     <name>ClaimUnits</name>
     <message>
         <source>billion</source>
-        <translation>十亿</translation>
+        <translation>×10 亿</translation>
     </message>
     <message>
         <source>devices</source>
@@ -3244,7 +3244,7 @@ MFU %4，HFU %5</translation>
     </message>
     <message>
         <source>tok/s</source>
-        <translation>token/s</translation>
+        <translation>tok/s</translation>
     </message>
     <message>
         <source>samples/s</source>
@@ -4061,7 +4061,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <name>PlanTableModel</name>
     <message>
         <source>tok/s</source>
-        <translation>token/s</translation>
+        <translation>tok/s</translation>
     </message>
     <message>
         <source>plan</source>
@@ -4127,7 +4127,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>tok/s</source>
-        <translation>token/s</translation>
+        <translation>tok/s</translation>
     </message>
     <message>
         <source>samples/s</source>
@@ -4775,11 +4775,11 @@ step %3, %4 samples/s</source>
     </message>
     <message>
         <source>exposed communication</source>
-        <translation>未重叠通信</translation>
+        <translation>暴露通信</translation>
     </message>
     <message>
         <source>exposed copies</source>
-        <translation>未重叠拷贝</translation>
+        <translation>暴露拷贝</translation>
     </message>
     <message>
         <source>bubble</source>

@@ -54,7 +54,9 @@ protected:
         const QFontMetrics small(fontOf(TextRole::Small));
         // Where it is narrow the explanation takes a second line.
         const bool wraps = m_framed && small.horizontalAdvance(m_detail) > room.width();
-        const int middle = height() / 2 - (wraps ? 8 : 0);
+        // As high as it is in the font that has its letters.
+        const QRect lines = small.boundingRect(QRect(0, 0, room.width(), height()), Qt::AlignTop | Qt::TextWordWrap, m_detail);
+        const int middle = wraps ? (height() - lines.height() + 20) / 2 : height() / 2;
         painter.setFont(fontOf(m_framed ? TextRole::Title : TextRole::Body));
         painter.setPen(theme.text);
         painter.drawText(QRect(room.left(), middle - 21, room.width(), 20), Qt::AlignVCenter,
@@ -62,7 +64,7 @@ protected:
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.secondaryText);
         if (wraps)
-            painter.drawText(QRect(room.left(), middle + 1, room.width(), 2 * small.lineSpacing()),
+            painter.drawText(QRect(room.left(), middle + 1, room.width(), lines.height()),
                              Qt::AlignTop | Qt::TextWordWrap, m_detail);
         else
             painter.drawText(

@@ -13,7 +13,6 @@
 
 #include <QComboBox>
 #include <QPainter>
-#include <QSplitter>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>

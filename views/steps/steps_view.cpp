@@ -62,7 +62,7 @@ void StepsView::build()
     // Where it is narrow the bars say what the shares do, and the plots above what the optimizer did.
     constexpr int kStep = 104, kTime = 84, kValue = 70, kRate = 84, kBars = 130, kShare = 76;
     std::vector<ColumnFit::Column> columns{
-        {kStep}, {kTime}, {kValue}, {kValue, false, 3}, {kValue, false, 3}, {kRate, false, 2}, {kBars, true}};
+        {kStep}, {kTime}, {kValue}, {kRate, false, 3}, {kValue, false, 3}, {kRate, false, 2}, {kBars, true}};
     columns.resize(StepsModel::ColumnCount, {kShare, false, 1});
     m_fit = new ColumnFit(m_tableView, std::move(columns));
     m_tableView->sortByColumn(StepsModel::Step, Qt::AscendingOrder);
