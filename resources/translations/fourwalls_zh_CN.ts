@@ -806,8 +806,12 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>内存</translation>
     </message>
     <message>
-        <source>A blue, B dark; violet and dashed: predicted</source>
-        <translation>A 蓝色，B 深色；紫色虚线：预测</translation>
+        <source>A blue, B black; violet and dashed: predicted</source>
+        <translation>A 蓝色，B 黑色；紫色虚线：预测</translation>
+    </message>
+    <message>
+        <source>A blue, B white; violet and dashed: predicted</source>
+        <translation>A 蓝色，B 白色；紫色虚线：预测</translation>
     </message>
     <message>
         <source>Figures</source>

@@ -331,8 +331,15 @@ QString CompareView::tableAsCsv() const
     return m_comparison ? csvOf(*m_sortedFigures) + QLatin1Char('\n') + csvOf(*m_sortedLayers) : QString();
 }
 
+void CompareView::nameColours()
+{
+    m_memoryCard->finding().setText(currentTheme().dark ? tr("A blue, B white; violet and dashed: predicted")
+                                                        : tr("A blue, B black; violet and dashed: predicted"));
+}
+
 void CompareView::themeChanged()
 {
+    nameColours();
     m_memory->update();
     update();
 }

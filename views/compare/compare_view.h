@@ -69,6 +69,7 @@ private:
 
     void build();
     void retranslate();
+    void nameColours(); ///< of the memory curves, in this theme
     void watch(TraceSession* trace);
     void fail(const Error& error);
     void start();

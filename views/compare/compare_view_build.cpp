@@ -147,7 +147,7 @@ void CompareView::retranslate()
     m_choose->setText(tr("Compare with…"));
     m_other->setText(tr("Another trace…"));
     m_memoryCard->title().setText(tr("Memory"));
-    m_memoryCard->finding().setText(tr("A blue, B dark; violet and dashed: predicted"));
+    nameColours();
     m_figureCard->title().setText(tr("Figures"));
     m_layerCard->title().setText(tr("Layers"));
     m_figureTable->setAccessibleName(tr("Figures of both traces"));
