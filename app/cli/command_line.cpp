@@ -61,7 +61,9 @@ try {
     if (argc >= 2 && argv[1][0] != '-' && !isVerb(argv[1]))
         return tellWrongUsage("", std::string("there is no verb '") + argv[1] + "'");
     // The parser would take it for no arguments at all, and `record` would train a network instead of running a command.
-    if (argc >= 3 && std::string_view(argv[argc - 1]) == "--") return tellWrongUsage(argv[1], "nothing follows --");
+    // Only the first one is ours: a later one belongs to the command.
+    if (argc >= 3 && std::find(argv + 1, argv + argc, std::string_view("--")) == argv + argc - 1)
+        return tellWrongUsage(argv[1], "nothing follows --");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -133,6 +133,7 @@ Result<TraceInfo> convert(const std::vector<std::string>& spools, const std::str
     importers::ImportOptions options;
     options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
     options.stop = stop;
+    options.scratchFolder = fs::absolute(path).parent_path().string();
     FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(spools, options));
     store::WriterOptions writing;
     writing.finishProgress = [&progress](double fraction) { progress(kWritingShare + (1 - kWritingShare) * fraction); };

@@ -17,7 +17,6 @@
 #include <QStandardPaths>
 #include <QThreadPool>
 
-
 namespace fourwalls::gui {
 
 namespace {

@@ -22,8 +22,9 @@ bool ChunkStore::openFile()
 {
     if (m_file >= 0) return true;
     if (m_directory.empty()) {
-        std::error_code none;
-        m_directory = std::filesystem::temp_directory_path(none).string();
+        std::error_code failure;
+        m_directory = std::filesystem::temp_directory_path(failure).string();
+        if (failure) m_directory = "/tmp";
     }
     std::string name = m_directory + "/fourwalls-chunks-XXXXXX";
     m_file = ::mkostemp(name.data(), O_CLOEXEC);
@@ -51,11 +52,15 @@ bool ChunkStore::writeAt(std::int64_t offset, std::string_view bytes)
 
 bool ChunkStore::spill(Chunk& chunk)
 {
-    if (!writeAt(m_fileEnd, chunk.bytes)) return false;
-    chunk.offset = m_fileEnd;
-    m_fileEnd += static_cast<std::int64_t>(chunk.size);
+    const bool written = writeAt(m_fileEnd, chunk.bytes);
+    if (written) {
+        chunk.offset = m_fileEnd;
+        m_fileEnd += static_cast<std::int64_t>(chunk.size);
+    } else {
+        chunk.size = 0; // lost, as the status says: keeping it would fill the memory
+    }
     std::string().swap(chunk.bytes); // an assignment would keep the memory
-    return true;
+    return written;
 }
 
 void ChunkStore::overwrite(Chunk& chunk, std::size_t at, std::string_view bytes)

@@ -112,7 +112,9 @@ std::string formatFigure(double value, int digits)
     const double magnitude = std::fabs(value);
     if (value == 0 || (magnitude >= 1e-4 && magnitude < 1e9)) return trimmed(value, decimalsFor(value, digits));
     // "3e-5", not "3.000e-05".
-    const int exponent = static_cast<int>(std::floor(std::log10(magnitude)));
+    int exponent = static_cast<int>(std::floor(std::log10(magnitude)));
+    // 9.9996 at four digits is ten, and one of the next power.
+    if (magnitude / std::pow(10.0, exponent) >= 10 - 5 * std::pow(10.0, -digits)) ++exponent;
     return trimmed(value / std::pow(10.0, exponent), digits - 1) + "e" + std::to_string(exponent);
 }
 

@@ -20,7 +20,7 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
                 l.normName);
     l.gatherAttentionInputs(pass, c, s, l.qkvForward());
-    pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.linearAlignment(l.qkvWidth));
+    pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.qkvAlignment);
     l.rotary(pass, c);
     l.attentionForward(pass, c, s);
     pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth}, l.linearAlignment(l.valueWidth));
@@ -80,7 +80,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     pass.gemm("attention.out.input_gradient", {1, l.rows, l.valueWidth, l.hidden}, l.linearAlignment(l.valueWidth));
     l.attentionBackward(pass, c, s);
     l.rotary(pass, c);
-    pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.linearAlignment(l.qkvWidth));
+    pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.qkvAlignment);
     l.reduceAttentionGradients(pass, c, s, l.qkvForward());
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
                 CostPart::MemoryBound, l.normBackwardName);
@@ -98,7 +98,7 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
     }
     pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
               output);
-    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.linearAlignment(l.qkvWidth),
+    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.qkvAlignment,
               output);
     // Sums over the rows of what passes a bias: of the QKV product and of the activation; those of the residual sums
     // are there in the sums' own kernels, if they have some.

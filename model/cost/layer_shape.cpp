@@ -55,6 +55,7 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
 
     parameters = hidden * (qkvWidth + valueWidth);
     attentionInputs[0] = {hidden, true};
+    qkvAlignment = linearAlignment(qkvWidth);
     if (isLatent) { // low-rank products stand for the full ones
         const auto query = static_cast<double>(latent.queryRank), key = static_cast<double>(latent.keyValueRank);
         const auto rotary = static_cast<double>(latent.rotaryWidth);
@@ -66,6 +67,8 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
         parameters = down + up + hidden * valueWidth + query + key;        // an RMSNorm per latent
         if (s.sequenceParallel) partialParameters = down + query + key;
         attentionInputs = {{{queryInput, true}, {key, true}, {rotary, false}}};
+        qkvAlignment = std::min({alignmentOf(hidden), alignmentOf(queryInput), alignmentOf(key), alignmentOf(key + rotary),
+                                 alignmentOf(queryWidth), alignmentOf(heads * (width + headValueWidth))});
     }
     // Norms, and biases: those behind a sum over the ranks are whole on each.
     parameters += 2 * normNumbers * hidden;

@@ -41,6 +41,8 @@ struct LayerShape {
     const char* normBackwardName = "norm.backward";
     double parameters = 0, expertParameters = 0, partialParameters = 0; ///< as in LayerCost
 
+    double qkvAlignment = 1; ///< of the rows of the products that qkvWidth stands for
+
     double linearAlignment(double width) const;
     double gemmTime(const CostContext& c, const GemmShape& shape) const;
     double qkvForward() const { return m_qkvSeconds; }

@@ -340,10 +340,10 @@ Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, s
     const std::string problem = machine.run(pickle);
     if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
     if (window.error()) return *window.error();
+    FOURWALLS_TRY(pickle.m_memo->status()); // before the problem, which may follow from it
     if (!problem.empty())
         return Error{ErrorCode::Format, "no memory snapshot that can be read: " + problem, path,
                      "record it again with torch.cuda.memory._dump_snapshot"};
-    FOURWALLS_TRY(pickle.m_memo->status());
     pickle.m_memo.reset();
     return pickle;
 }

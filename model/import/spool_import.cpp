@@ -43,7 +43,8 @@ public:
             // Further processes of a rank get rows of their own.
             const bool further = header.rank >= 0 && perRank[header.rank]++ > 0;
             SpoolProcess process;
-            FOURWALLS_TRY_ASSIGN(process.tables, surveySpool(path, further ? " of process " + std::to_string(header.pid) : "", options.stop));
+            FOURWALLS_TRY_ASSIGN(process.tables, surveySpool(path, further ? " of process " + std::to_string(header.pid) : "",
+                                                             options.stop, options.scratchFolder));
             import->m_processes.push_back(std::move(process));
             done += 1;
             if (options.progress) options.progress(kSurveyShare * done / static_cast<double>(paths.size()));
@@ -317,7 +318,7 @@ Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& 
 
 Result<TraceFacts> spoolFacts(const std::string& path, const ImportOptions& options)
 {
-    FOURWALLS_TRY_ASSIGN(const SpoolTables tables, surveySpool(path, {}, options.stop));
+    FOURWALLS_TRY_ASSIGN(const SpoolTables tables, surveySpool(path, {}, options.stop, options.scratchFolder));
     return tables.facts;
 }
 

@@ -33,8 +33,8 @@ struct Extent {
 
 class Survey {
 public:
-    explicit Survey(SpoolTables& tables)
-        : m_tables(tables), m_pairs([this](const DurationPairs::Slice& slice) { range(slice); })
+    Survey(SpoolTables& tables, const std::string& scratchFolder)
+        : m_tables(tables), m_pairs([this](const DurationPairs::Slice& slice) { range(slice); }), m_busy(scratchFolder)
     {
     }
 
@@ -563,7 +563,8 @@ private:
 
 } // namespace
 
-Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop)
+Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop,
+                                const std::string& scratchFolder)
 {
     FOURWALLS_TRY_ASSIGN(collect::SpoolReader reader, collect::SpoolReader::open(path));
     SpoolTables tables;
@@ -574,7 +575,8 @@ Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std
     tables.executable = reader.executable();
     const char* const version = tables.header.collectorVersion;
     tables.version.assign(version, strnlen(version, sizeof tables.header.collectorVersion));
-    Survey survey(tables);
+    tables.links = LaunchLinks(scratchFolder);
+    Survey survey(tables, scratchFolder);
     for (std::uint64_t i = 0;; ++i) {
         if (i % 4096 == 0 && stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
         FOURWALLS_TRY_ASSIGN(const std::optional<collect::SpoolRecord> record, reader.next());

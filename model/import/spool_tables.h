@@ -120,6 +120,7 @@ struct SpoolTables {
 std::optional<std::int64_t> spoolTime(std::uint64_t time);
 
 /// The first walk. suffix: as SpoolTables::suffix. Errors: as SpoolReader; Cancelled.
-Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop);
+Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop,
+                                const std::string& scratchFolder);
 
 } // namespace fourwalls::importers

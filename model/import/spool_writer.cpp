@@ -353,7 +353,7 @@ void SpoolWriter::audit() const
     add("phases_by_kernel_name", Info, m_byName, "kernels taken for the optimizer's by their names");
     add("phases_from_threads", Info, t.phasesFromThreads ? 1 : 0, "work launched by autograd's threads is the backward pass");
     add("phases_from_ranges", Info, t.phasesFromRanges ? 1 : 0, "phases follow from NVTX ranges around launches");
-    add("begin_without_end", Repaired, t.rangesLeftOpen, "NVTX ranges still open: ended with the recording");
+    add("begin_without_end", Repaired, t.rangesLeftOpen, "NVTX ranges still open: ended with their recorded window");
     add("work_unfinished", Repaired, m_running, "still running when the recording ended: ended with it");
     add("end_without_begin", Skipped, t.endsWithoutBegin, "NVTX ranges begun before the recording");
     add("times_lost", Skipped, t.timesLost, "records to which CUPTI gave no time");

@@ -9,8 +9,6 @@
 #include "model/store/finisher.h"
 #include "model/store/recovery.h"
 
-#include <filesystem>
-
 namespace fourwalls::store {
 namespace {
 
@@ -48,9 +46,7 @@ Status checkFinished(sqlite::Database& database, ProblemList& problems, const Fi
 {
     FOURWALLS_TRY(checkPages(database, problems));
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<RecordSource> source, openFileSource(database, problems));
-    std::error_code error;
-    const auto folder = std::filesystem::temp_directory_path(error);
-    ChunkStore chunks(error ? "/tmp" : folder.string(), kChunkBudget);
+    ChunkStore chunks({}, kChunkBudget);
     CompareOutput compare(database, problems);
     return finishRecords(*source, compare, chunks, options);
 }

@@ -27,7 +27,8 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
 {
     struct Counted {
         JobStep step;
-        std::size_t records = 0;
+        std::size_t records = 0, ranks = 0;
+        RankId last; ///< of the ranks
     };
     std::map<StepIndex, Counted> byNumber;
     std::size_t members = 0;
@@ -42,6 +43,8 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
                 step.samples = record.samples;
                 step.tokens = record.tokens;
             }
+            if (counted.ranks == 0 || counted.last != rank) ++counted.ranks;
+            counted.last = rank;
             step.range.begin = std::min(step.range.begin, record.range.begin);
             step.range.end = std::max(step.range.end, record.range.end);
             step.warmup = step.warmup || record.warmup;
@@ -53,7 +56,7 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
     std::vector<JobStep> steps;
     steps.reserve(byNumber.size());
     for (auto& [number, counted] : byNumber) {
-        counted.step.complete = counted.records == members;
+        counted.step.complete = counted.records == members && counted.ranks == members;
         steps.push_back(counted.step);
     }
     return steps;
@@ -62,6 +65,15 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
 std::vector<JobStep> medianSteps(const std::vector<JobStep>& steps)
 {
     return middleOf(steps, [](const JobStep& step) { return step.complete && !step.warmup; });
+}
+
+std::optional<Duration> medianStepTime(const std::vector<JobStep>& steps)
+{
+    const std::vector<JobStep> median = medianSteps(steps);
+    if (median.empty()) return std::nullopt;
+    double sum = 0;
+    for (const JobStep& step : median) sum += static_cast<double>(step.range.length().ns);
+    return Duration{static_cast<std::int64_t>(sum / static_cast<double>(median.size()))};
 }
 
 std::optional<JobStep> typicalStep(const std::vector<JobStep>& steps)

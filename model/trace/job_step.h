@@ -30,6 +30,9 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
 /// equal length the earlier number comes first.
 std::vector<JobStep> medianSteps(const std::vector<JobStep>& steps);
 
+/// The job's step time: the mean of medianSteps; absent without measured complete steps.
+std::optional<Duration> medianStepTime(const std::vector<JobStep>& steps);
+
 /// The step that stands for the job where one has to: the (longer) median one; without measured complete steps that of
 /// the complete ones, else of all. Absent: no steps.
 std::optional<JobStep> typicalStep(const std::vector<JobStep>& steps);

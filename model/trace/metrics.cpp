@@ -121,7 +121,7 @@ void addSteps(TraceMetrics& metrics, const std::vector<JobStep>& steps, const st
         samples += static_cast<double>(step.job.samples);
         length += static_cast<double>(step.job.range.length().ns);
     }
-    metrics.stepTime = Duration{static_cast<std::int64_t>(length / static_cast<double>(median.size()))};
+    metrics.stepTime = medianStepTime(steps);
     if (length > 0 && tokens > 0) metrics.tokensPerSecond = tokens / (length * 1e-9);
     if (length > 0 && samples > 0) metrics.samplesPerSecond = samples / (length * 1e-9);
 }

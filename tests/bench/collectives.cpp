@@ -74,7 +74,10 @@ double local(int ranks, std::int64_t bytes, CollectiveAlgorithm algorithm)
         }
         if (group.index() == 0) result = median(std::move(times));
     });
-    if (!status.ok()) std::fprintf(stderr, "%s\n", status.error().message().c_str());
+    if (!status.ok()) {
+        std::fprintf(stderr, "%s\n", status.error().message().c_str());
+        std::exit(1); // no time is better than 0
+    }
     return result;
 }
 

@@ -5,9 +5,10 @@
 
     compare_collectives.py BUILD/bin/bench_collectives [--rounds 3] [--megabytes 64]
 
-Every round runs all of them, in an order that alternates. Prints the median over the rounds of each one's median time in
-microseconds: ours by the quickest of direct, ring and tree, and how many times as long Gloo and MPI take. MPI needs mpicc
-and mpirun; its ranks are processes with shared memory. About 15 s a round on two quiet cores."""
+Every round runs ours and Gloo's (size by size, in one program) and MPI's, which of the two first alternates. Prints the
+median over the rounds of each one's median time in microseconds: ours by the quickest of direct, ring and tree, and how many
+times as long Gloo and MPI take. MPI needs mpicc and mpirun; its ranks are processes with shared memory. About 15 s a round on
+two quiet cores."""
 import argparse
 import os
 import re

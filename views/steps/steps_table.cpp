@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace fourwalls::views {
 
@@ -12,10 +11,8 @@ namespace {
 
 /// Sums over the ranks of one step, each as often as it stands for identical ones, in nanoseconds of one rank.
 struct Total {
-    TimeRange range;
     std::array<double, kStepPartCount> parts{};
     double own = 0, weight = 0; ///< the ranks' own lengths, and how many ranks they are
-    std::size_t ranks = 0;
 };
 
 void add(Total& total, const StepSummary& summary, double weight)
@@ -25,17 +22,13 @@ void add(Total& total, const StepSummary& summary, double weight)
     for (std::size_t i = 0; i < kStepPartCount; ++i) total.parts[i] += weight * static_cast<double>(parts[i].ns);
     total.own += weight * static_cast<double>(summary.range.length().ns);
     total.weight += weight;
-    total.range = total.ranks == 0 ? summary.range
-                                   : TimeRange{std::min(total.range.begin, summary.range.begin),
-                                               std::max(total.range.end, summary.range.end)};
-    ++total.ranks;
 }
 
 /// Shares of the job's step: a rank that begins later or ends earlier than the others is idle for the difference, as
 /// in the metrics.
-std::array<double, kStepPartCount> sharesOf(const Total& total)
+std::array<double, kStepPartCount> sharesOf(const Total& total, Duration step)
 {
-    const double whole = total.weight * static_cast<double>(std::max<std::int64_t>(1, total.range.length().ns));
+    const double whole = total.weight * static_cast<double>(std::max<std::int64_t>(1, step.ns));
     std::array<double, kStepPartCount> shares = total.parts;
     shares[static_cast<std::size_t>(StepPart::Idle)] += whole - total.own;
     for (double& share : shares) share /= whole;
@@ -79,12 +72,13 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
     FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> summaries, trace.stepSummaries());
     std::map<RankId, double> weights;
     for (const RankInfo& info : trace.info().header.ranks) weights[info.rank] = std::max(1, info.multiplicity);
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> all, trace.jobSteps());
+    std::map<StepIndex, JobStep> jobs;
+    for (const JobStep& job : all) jobs.emplace(job.step, job);
     std::map<StepIndex, Total> totals;
-    std::set<RankId> ranks;
     for (const StepSummary& summary : summaries) {
         const auto weight = weights.find(summary.rank);
         add(totals[summary.step], summary, weight == weights.end() ? 1 : weight->second);
-        ranks.insert(summary.rank);
     }
 
     StepTable table;
@@ -92,18 +86,17 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         const StepRecord& record = view.record;
         StepRow row;
         row.step = record.step;
-        row.warmup = record.warmup;
-        row.range = record.range;
+        const auto job = jobs.find(record.step);
+        row.warmup = job == jobs.end() ? record.warmup : job->second.warmup;
+        row.range = job == jobs.end() ? record.range : job->second.range;
+        row.complete = job == jobs.end() || job->second.complete;
         row.loss = record.loss;
         row.learningRate = record.learningRate;
         row.gradientNorm = record.gradientNorm;
         row.tokens = record.tokens;
         row.samples = record.samples;
-        if (const auto total = totals.find(record.step); total != totals.end()) {
-            row.range = total->second.range;
-            row.parts = sharesOf(total->second);
-            row.complete = total->second.ranks == ranks.size();
-        }
+        if (const auto total = totals.find(record.step); total != totals.end())
+            row.parts = sharesOf(total->second, row.range.length());
         table.rows.push_back(std::move(row));
     }
     std::stable_sort(table.rows.begin(), table.rows.end(),

@@ -78,9 +78,9 @@ public:
     QRect stripRect() const;
     MemoryStrip& memory() { return *m_strip; }
     void setMemoryShown(bool shown);
-    /// The predicted step over the recorded ones, between the rows and the memory strip; null: none.
     /// The job's, which a prediction is compared with; absent: not known (yet).
     void setStepTime(std::optional<Duration> time);
+    /// The predicted step over the recorded ones, between the rows and the memory strip; null: none.
     void setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note);
     const PredictionStrip& prediction() const { return *m_prediction; }
     /// Where it is drawn; empty without one.

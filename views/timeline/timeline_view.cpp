@@ -262,11 +262,7 @@ void TimelineView::askStepTime()
         this, "timeline.steptime",
         [](TraceQuery& trace, std::stop_token) -> Result<Time> {
             FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-            const std::vector<JobStep> median = medianSteps(steps);
-            if (median.empty()) return Time();
-            double sum = 0;
-            for (const JobStep& step : median) sum += static_cast<double>(step.range.length().ns);
-            return Time(Duration{static_cast<std::int64_t>(sum / static_cast<double>(median.size()))});
+            return medianStepTime(steps);
         },
         [this, asked = session()](const Answer<Time>& answer) {
             if (session() != asked) return; // of a trace that was replaced meanwhile

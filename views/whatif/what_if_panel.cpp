@@ -297,6 +297,7 @@ void WhatIfPanel::chooseCluster(int index)
     if (m_cluster->itemData(index).toString() == kFromFile) {
         // The box shows what holds until there is a file.
         m_cluster->setCurrentIndex(0);
+        suggestMachines();
         refreshChoices();
         if (whatIf()) emit machinesRequested();
         return;

@@ -244,6 +244,8 @@ void CliRecordTest::anotherProgramWithoutGpu()
     for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}})
         QCOMPARE(recordShell("nothing.fourwalls", "true", wrong).exitCode, 2);
     QCOMPARE(run({"record", "--", "true"}).exitCode, 2);
+    // Only the first pair of dashes is ours; a command may end in one of its own.
+    QCOMPARE(run({"record", "-o", path("dashes.fourwalls"), "--", "sh", "-c", "exit 3", "--"}).exitCode, 1);
     QCOMPARE(run({"record", "-o", path("x.fourwalls"), "--memory"}).exitCode, 2);
     QVERIFY(QDir(m_folder.path()).entryList({"*nothing.fourwalls*"}, QDir::AllEntries | QDir::Hidden).isEmpty());
     qputenv("FOURWALLS_COLLECTOR", "/nowhere");

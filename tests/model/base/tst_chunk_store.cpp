@@ -63,6 +63,15 @@ private slots:
         rows.forEach([](const Row&) {});
         QVERIFY(!store.status().ok());
         QCOMPARE(store.status().error().code, ErrorCode::Io);
+        // What cannot be put away does not stay in memory instead.
+        ChunkStore::Stream stream;
+        stream.tail.assign(1000, 'x');
+        store.seal(stream);
+        QCOMPARE(stream.chunks.size(), std::size_t{1});
+        QVERIFY(stream.chunks.front().bytes.empty() && stream.chunks.front().size == 0);
+        std::string buffer;
+        QVERIFY(store.view(stream.chunks.front(), buffer).empty());
+        store.drop(stream);
     }
 
     void rowsComeInOrderWhateverFitsIntoMemory_data()

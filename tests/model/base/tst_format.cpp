@@ -79,6 +79,7 @@ void FormatTest::figures()
     QCOMPARE(plain(formatFigure(9.99996)), "10");
     QCOMPARE(plain(formatFigure(0.0003)), "0.0003");
     QCOMPARE(plain(formatFigure(3e-5, 2)), "3e-5");
+    QCOMPARE(plain(formatFigure(9.99996e-5)), "1e-4");
     QCOMPARE(plain(formatFigure(std::nan(""))), QString::fromUtf8("–"));
     QCOMPARE(plain(formatFigure(std::numeric_limits<double>::infinity())), QString::fromUtf8("–"));
 }

@@ -2,7 +2,10 @@
 // Operators of a layer against the formulas of the papers: FLOPs, activation bytes, traffic; lists add up to passes.
 #include <QTest>
 
+#include <string_view>
+
 #include "model/cost/layer_cost.h"
+#include "model/spec/run_spec.h"
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -16,6 +19,7 @@ private slots:
     void activationsOfKorthikanti();
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
+    void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
     void listsAddUp();
 };
@@ -169,6 +173,26 @@ void LayerCostTest::trafficOfLatentAttention()
     const LayerCost direct = layerCost(f.context(), s);
     QCOMPARE(wireOf(direct).tensor, ringed * column * (7 * 1024 + 3 * (1024 + 128) + 2 * 64));
     QCOMPARE(direct.partialParameters, 1024.0 * (128 + 64) + 128 + 2 * 1024);
+}
+
+// The low-rank products are priced as one of equal work, whose width is no row's length and need not be a whole number.
+void LayerCostTest::latentProductsRunAtTheirRowsRate()
+{
+    Fixture f;
+    const auto preset = loadModel("deepseek-v3");
+    QVERIFY(preset.ok());
+    f.model = *preset->transformer();
+    std::vector<OperatorCost> forward, recompute, input, weight;
+    layerCost(f.context(), Fixture::setting(), 1, {&forward, &recompute, &input, &weight});
+    const auto rate = [](const std::vector<OperatorCost>& list, const char* name) {
+        for (const OperatorCost& item : list)
+            if (item.name == std::string_view(name)) return item.flops / item.seconds;
+        return 0.0;
+    };
+    QVERIFY(rate(forward, "attention.out") > 0);
+    QVERIFY(rate(forward, "attention.qkv") > 0.5 * rate(forward, "attention.out"));
+    QVERIFY(rate(input, "attention.qkv.input_gradient") > 0.5 * rate(input, "attention.out.input_gradient"));
+    QVERIFY(rate(weight, "attention.qkv.weight_gradient") > 0.5 * rate(weight, "attention.out.weight_gradient"));
 }
 
 void LayerCostTest::expertsCostWhatTheirTokensNeed()

@@ -56,6 +56,10 @@ private slots:
                       {RankId(1), {record(1, 10, 20), record(2, 20, 30)}}});
         QCOMPARE(steps.size(), std::size_t{3});
         for (const JobStep& step : steps) QVERIFY(!step.complete);
+        // As many records as ranks, but one rank took it twice and the other one never.
+        const std::vector<JobStep> twice =
+            jobSteps({{RankId(0), {record(1, 0, 10), record(1, 10, 20)}}, {RankId(1), {record(2, 0, 10)}}});
+        QVERIFY(!twice[0].complete && !twice[1].complete);
         QVERIFY(jobSteps({}).empty());
     }
 
