@@ -55,10 +55,13 @@ std::string frameworkOf(const Cells& cells)
 {
     const std::string framework = cells.text("framework"), notes = cells.text("notes"), kind = cells.text("precision");
     if (has(framework, "titan")) {
-        if (has(notes, "async tp") || has(notes, "asynctp")) return "torchtitan-async-tp";
+        const bool later = has(cells.text("source"), "2025"); // its loss is compiled since April 2025
+        if (has(notes, "async tp") || has(notes, "asynctp"))
+            return later ? "torchtitan-2025-async-tp" : "torchtitan-async-tp";
         // fp8 is a pass of the compiler, and without a word on it the 2-D benchmarks are compiled (their notes).
         const bool compiled = has(notes, "compile") || has(kind, "fp8") || has(notes, "vanilla tp");
-        return compiled ? "torchtitan-compiled" : "torchtitan";
+        if (!compiled) return "torchtitan";
+        return later ? "torchtitan-2025" : "torchtitan-compiled";
     }
     if (has(framework, "zero bubble") || has(framework, "zero-bubble")) return "zero-bubble";
     if (has(framework, "foundry") || has(framework, "composer")) return "llm-foundry";

@@ -242,14 +242,16 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     cost.parameters = vocabulary * l.hidden;
     cost.normParameters = c.model.postNorm ? 0 : l.normNumbers * l.hidden;
     if (s.sequenceParallel) cost.partialParameters = cost.normParameters;
-    cost.workingBytes = c.framework.logitBytes * logits;
+    const bool cut = s.tp > 1 && c.framework.shardedLogitBytes > 0;
+    const double logitBytes = cut ? c.framework.shardedLogitBytes : c.framework.logitBytes;
+    cost.workingBytes = logitBytes * logits;
     cost.savedBytes = e * l.rowsSplit * l.hidden * 2;
     cost.savedForWeight = cost.savedBytes;
     if (c.framework.logitsAtOnce > 0) {
         constexpr double kLeastRows = 256; // the engine's OutputHead
         const double atOnce =
             s.fuse ? std::max(kLeastRows, std::floor(c.framework.logitsAtOnce / vocabulary / 16) * 16) : l.rows;
-        cost.workingBytes = c.framework.logitBytes * std::min(l.rows, atOnce) * vocabulary;
+        cost.workingBytes = logitBytes * std::min(l.rows, atOnce) * vocabulary;
     }
     if (c.framework.lossWithForward) {
         // With the loss comes the gradient, which takes the place of the norm's result; with the input of the norm it

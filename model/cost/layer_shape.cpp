@@ -460,9 +460,13 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
             cost.savedBytes = savedWithout(c, s) + (fusedAttention ? savedAttention(c, s) : 0);
             cost.workingBytes = fusedAttention ? 0 : savedAttention(c, s);
         } else {
-            // Query, value, one of the inner products, the output, the attention's result; inputs of the block.
-            cost.savedBytes = e * rows * (queryWidth + keyWidth + valueWidth + inner) + e * rows * hidden / s.tp +
-                              2 * input + savedAttention(c, s);
+            // The block's input, queries, values, the attention's result, one of the inner products, and what the first
+            // reduction over the tensor group left. Step by step the last product and its reduction are kept like the
+            // others; a compiled graph drops them, since no gradient needs them.
+            const bool reduced = s.tp > 1 && s.sequenceParallel;
+            cost.savedBytes = e * rows * (queryWidth + keyWidth + valueWidth + inner) + (reduced ? 2 : 1) * input +
+                              savedAttention(c, s);
+            if (!c.framework.fusedActivation) cost.savedBytes += e * rows * hidden + (reduced ? input : 0);
             cost.workingBytes = everything;
         }
         cost.workingBytes += 2 * e * rows * inner * gates;

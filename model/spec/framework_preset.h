@@ -89,7 +89,8 @@ struct FrameworkPreset {
     bool microbatchesAreStages = false; ///< as many micro-batches as pipeline stages, unless told
 
     // Memory.
-    double logitBytes = 8;       ///< live per logit at the loss
+    double logitBytes = 8;       ///< held per logit at the loss
+    double shardedLogitBytes = 0; ///< likewise where the vocabulary is cut over the tensor group; 0: the same
     double contextBytes = 1.0e9; ///< of driver and libraries, on the device
     double libraryBytes = 0.5e9; ///< buffers of the collective library
     double slackFraction = 0.05; ///< of what is allocated: reserved and unusable

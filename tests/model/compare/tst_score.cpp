@@ -25,6 +25,7 @@ private slots:
     void goals();
     void outOfMemoryOfBloom();
     void memoryOfKorthikanti();
+    void memoryOfTorchtitan();
 };
 
 namespace {
@@ -167,6 +168,13 @@ void ScoreTest::memoryOfKorthikanti()
     QVERIFY(*scored.memoryMaePercent < 2);
     for (const ScoredRow& row : scored.items)
         QVERIFY2(std::abs(*row.predictedMemoryGb / *row.publishedMemoryGb - 1) < 0.02, row.id.c_str());
+}
+
+void ScoreTest::memoryOfTorchtitan()
+{
+    const ScoredTable scored = score(table("torchtitan-llama3"));
+    QVERIFY(scored.memoryMaePercent.has_value());
+    QVERIFY2(*scored.memoryMaePercent <= 10, qPrintable(QString::number(*scored.memoryMaePercent)));
 }
 
 QTEST_GUILESS_MAIN(ScoreTest)

@@ -17,6 +17,8 @@ private slots:
     void flopsOfAGptLayer();
     void activationsOfKorthikanti_data();
     void activationsOfKorthikanti();
+    void keptByAlternateProducts();
+    void logitsOfACutLoss();
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
     void latentProductsRunAtTheirRowsRate();
@@ -126,6 +128,54 @@ void LayerCostTest::activationsOfKorthikanti()
     s.sequenceParallel = sequenceParallel;
     s.recompute = static_cast<Recompute>(recompute);
     QCOMPARE(layerCost(f.context(), s).savedBytes / (512.0 * 4 * 1024), perSbh);
+}
+
+void LayerCostTest::keptByAlternateProducts()
+{
+    Fixture f;
+    f.framework.flashAttention = true;
+    f.framework.dropout = false;
+    f.framework.selective = SelectiveRecompute::AlternateMatmuls;
+    f.model.kvHeads = 4;
+    f.model.activation = Activation::SwiGlu;
+    LayerSetting s = f.setting(); // 4 x 512 rows
+    s.recompute = Recompute::Selective;
+    // By hand, columns of 2 bytes per row: input 1024, queries 1024, values 4 x 64, attention's result 1024, one inner
+    // product 4096; and a float per head and row.
+    const double rows = 4 * 512, sums = 4 * 16 * rows;
+    QCOMPARE(layerCost(f.context(), s).savedBytes, 2 * rows * (1024 + 1024 + 256 + 1024 + 4096) + sums);
+    f.framework.fusedActivation = false; // without a compiler the block's result is kept, too
+    QCOMPARE(layerCost(f.context(), s).savedBytes, 2 * rows * (1024 + 1024 + 256 + 1024 + 4096 + 1024) + sums);
+    // Two ranks: halves of the wide ones and of the input, the first sum's half; the last product before its sum whole.
+    s.tp = 2;
+    s.sequenceParallel = true;
+    f.framework.fusedActivation = true;
+    const double cut = 2 * rows * (512 + 512 + 512 + 128 + 512 + 2048) + sums / 2;
+    QCOMPARE(layerCost(f.context(), s).savedBytes, cut);
+    f.framework.fusedActivation = false;
+    QCOMPARE(layerCost(f.context(), s).savedBytes, cut + 2 * rows * (1024 + 512));
+}
+
+void LayerCostTest::logitsOfACutLoss()
+{
+    Fixture f;
+    f.framework.logitBytes = 14;
+    f.framework.padVocabulary = false;
+    LayerSetting s = f.setting();
+    const double logits = 4 * 512 * 1000.0;
+    QCOMPARE(headCost(f.context(), s).workingBytes, 14 * logits);
+    s.tp = 2;
+    QCOMPARE(headCost(f.context(), s).workingBytes, 14 * logits / 2); // nothing said of a cut loss
+    f.framework.shardedLogitBytes = 18;
+    QCOMPARE(headCost(f.context(), s).workingBytes, 18 * logits / 2);
+    s.tp = 1;
+    QCOMPARE(headCost(f.context(), s).workingBytes, 14 * logits);
+    // An eager loss in float against a compiled one; the same framework half a year apart.
+    const auto before = loadFramework("torchtitan-compiled"), after = loadFramework("torchtitan-2025");
+    QVERIFY(before.ok() && after.ok());
+    QCOMPARE(before->logitBytes, 2.0 + 3 * 4);
+    QCOMPARE(before->shardedLogitBytes, 2.0 + 4 * 4);
+    QCOMPARE(after->logitBytes, 2.0 + 2);
 }
 
 void LayerCostTest::trafficOfTensorParallelism()
