@@ -18,7 +18,12 @@ namespace {
 
 class OpenFile {
 public:
-    explicit OpenFile(const std::string& path) : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    /// path: of a regular file.
+    explicit OpenFile(const std::string& path) : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+    {
+        // A file that a file server has lent to somebody is given back soon.
+        if (m_fd < 0 && errno == EWOULDBLOCK) m_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    }
     ~OpenFile()
     {
         if (m_fd >= 0) ::close(m_fd);

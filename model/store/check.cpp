@@ -13,7 +13,6 @@ namespace fourwalls::store {
 namespace {
 
 constexpr std::size_t kCacheBytes = std::size_t{16} << 20;
-constexpr std::size_t kChunkBudget = std::size_t{192} << 20;
 
 bool isRefusal(const Error& error) { return error.code == ErrorCode::Format || error.code == ErrorCode::Unsupported; }
 

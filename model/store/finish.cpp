@@ -17,9 +17,6 @@
 namespace fourwalls::store {
 namespace {
 
-/// Chunks beyond this much memory go to a temporary file.
-constexpr std::size_t kChunkBudget = std::size_t{192} << 20;
-
 Status fill(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
 {
     FOURWALLS_TRY_ASSIGN(const SchemaKind kind, compareSchema(recording));
@@ -29,9 +26,10 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(recording.exec("BEGIN"));
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<RecordSource> source, openBatchSource(recording));
     FOURWALLS_TRY_ASSIGN(sqlite::Database database, sqlite::Database::open(output, sqlite::OpenMode::Create));
-    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
-                                "PRAGMA cache_size=-32768"));
+    FOURWALLS_TRY(database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE"));
     FOURWALLS_TRY(createSchema(database, SchemaKind::Finished));
+    // After the schema, which sets the page size: SQLite keeps the number of pages, not of bytes, when that changes.
+    FOURWALLS_TRY(database.exec("PRAGMA cache_size=-32768"));
     FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);

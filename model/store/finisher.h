@@ -9,7 +9,12 @@
 #include "model/store/record_source.h"
 #include "model/store/row_output.h"
 
+#include <cstddef>
+
 namespace fourwalls::store {
+
+/// What finishing sorts [bytes in memory]; chunks beyond it go to a temporary file.
+inline constexpr std::size_t kChunkBudget = std::size_t{64} << 20;
 
 /// Puts every row. What was left out goes to the audit.
 Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options);

@@ -3,7 +3,7 @@
 """Peak memory of importing large files, and whether it grows with them: a memory snapshot, an Nsight Systems export and
 a Kineto trace are generated at a quarter, at half and at the whole of their size and imported one after the other.
 
-Usage: import_memory.py PATH-OF-fourwalls-cli [--folder FOLDER] [--only snapshot|nsight|kineto] [--scale 1.0]
+Usage: import_memory.py PATH-OF-fourwalls-cli [--folder FOLDER] [--only snapshot|nsight|kineto] [--scale 1.0] [--shares 0.25 0.5 1]
 At scale 1: a snapshot of 1.03 GB, an export of 2.36 GB, a trace of 3 GB. The folder needs twice the largest file's room.
 """
 import argparse
@@ -36,12 +36,13 @@ def main():
     parser.add_argument("--folder")
     parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 0.5, 1])
     arguments = parser.parse_args()
     print(f"{'kind':10} {'file [MB]':>10} {'peak of import [MB]':>20} {'of facts [MB]':>14} {'import, processor time [s]':>27}")
     for kind, (generator, option, whole, ending) in KINDS.items():
         if arguments.only not in (None, kind):
             continue
-        for share in (0.25, 0.5, 1):
+        for share in arguments.shares:
             with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
                 profile, trace = os.path.join(folder, "profile" + ending), os.path.join(folder, "trace.fourwalls")
                 count = max(1000, int(whole * share * arguments.scale))

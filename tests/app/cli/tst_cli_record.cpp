@@ -9,7 +9,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
+
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 using namespace fourwalls::test;
 
@@ -31,6 +35,8 @@ private slots:
     void anotherProgramOnTheHostOnly();
     void spoolsStayWhereNoTraceComesOfThem();
     void signalsReachTheOtherProgram();
+    void interruptWhileTheTraceIsMade_data();
+    void interruptWhileTheTraceIsMade();
 
 private:
     /// Runs a shell command as the recorded program. In place of the module stands a file, and of CUDA a spool that the
@@ -301,6 +307,94 @@ void CliRecordTest::signalsReachTheOtherProgram()
     QCOMPARE(process.exitCode(), 1);
     QVERIFY(process.readAllStandardOutput().contains("got it"));
     QVERIFY(process.readAllStandardError().contains("returned 5"));
+}
+
+/// A lease on a file: whoever opens the file waits until it is given back.
+class Lease {
+public:
+    explicit Lease(const QString& path) : m_file(::open(path.toUtf8().constData(), O_RDONLY | O_CLOEXEC))
+    {
+        m_taken = m_file >= 0 && fcntl(m_file, F_SETLEASE, F_WRLCK) == 0;
+    }
+    ~Lease()
+    {
+        if (m_file >= 0) ::close(m_file);
+    }
+    Q_DISABLE_COPY(Lease)
+    bool taken() const { return m_taken; }
+    bool someoneWaits() const { return fcntl(m_file, F_GETLEASE) != F_WRLCK; }
+    void giveBack() { fcntl(m_file, F_SETLEASE, F_UNLCK); }
+
+private:
+    int m_file = -1;
+    bool m_taken = false;
+};
+
+/// Whether no interrupt is on its way to the process and all its threads wait: the one that took it has dealt with it.
+bool hasTakenInterrupt(qint64 pid)
+{
+    const auto read = [](const QString& path) {
+        QFile file(path);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    const QString process = QStringLiteral("/proc/%1/").arg(pid);
+    const QByteArray status = read(process + "status"), mark = "ShdPnd:";
+    const qsizetype at = status.indexOf(mark);
+    if (at < 0) return false;
+    const QByteArray pending = status.mid(at + mark.size(), status.indexOf('\n', at) - at - mark.size()).trimmed();
+    if ((pending.toULongLong(nullptr, 16) & (1ULL << (SIGINT - 1))) != 0) return false;
+    const QStringList threads = QDir(process + "task").entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+    return std::all_of(threads.begin(), threads.end(), [&](const QString& thread) {
+        const QByteArray stat = read(process + "task/" + thread + "/stat");
+        const char state = stat.mid(stat.lastIndexOf(')') + 2, 1).append(' ')[0];
+        return state == 'S' || state == 'D';
+    });
+}
+
+void CliRecordTest::interruptWhileTheTraceIsMade_data()
+{
+    QTest::addColumn<int>("times");
+    QTest::addColumn<int>("exitCode");
+    QTest::newRow("in order") << 1 << 1;
+    QTest::newRow("at once") << 2 << 130;
+}
+
+void CliRecordTest::interruptWhileTheTraceIsMade()
+{
+    QFETCH(int, times);
+    QFETCH(int, exitCode);
+    makeSample();
+    signal(SIGIO, SIG_IGN); // that somebody waits for a lease is asked for, not told
+    const QString name = QStringLiteral("interrupted%1.fourwalls").arg(times);
+    QProcess process;
+    process.start(programPath(), shellArguments(name, "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; echo ready; read -r line", {}));
+    while (!process.readAllStandardOutput().contains("ready")) QVERIFY(process.waitForReadyRead(60'000));
+    const QStringList folders = QDir(m_folder.path()).entryList({name + ".spool-*"}, QDir::Dirs);
+    QCOMPARE(folders.size(), 1);
+    const QString spool = path(folders[0]) + "/node0-1-rank0.fwspool";
+    Lease lease(spool);
+    if (!lease.taken()) QSKIP("this file system has no leases");
+    process.write("go on\n");
+    QTRY_VERIFY_WITH_TIMEOUT(lease.someoneWaits(), 60'000); // the program has ended, the trace is being made
+    const qint64 pid = process.processId();
+    QVERIFY2(pid > 0, process.readAllStandardError().constData());
+    ::kill(static_cast<pid_t>(pid), SIGINT);
+    QTRY_VERIFY_WITH_TIMEOUT(hasTakenInterrupt(pid), 60'000);
+    if (times > 1) ::kill(static_cast<pid_t>(pid), SIGINT);
+    if (times == 1) lease.giveBack();
+    QVERIFY(process.waitForFinished(60'000));
+    lease.giveBack();
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), exitCode);
+    // The spool is what it was, and there is no trace.
+    QFile kept(spool), sample(path("sample.fwspool"));
+    QVERIFY(kept.open(QIODevice::ReadOnly) && sample.open(QIODevice::ReadOnly));
+    QVERIFY(kept.readAll() == sample.readAll());
+    QVERIFY(!QFile::exists(path(name)));
+    if (times > 1) return;
+    const QByteArray said = process.readAllStandardError();
+    QVERIFY2(said.contains("cancelled") && said.contains("what was recorded is in " + path(folders[0]).toUtf8()), said.constData());
+    QCOMPARE(QDir(m_folder.path()).entryList({"*" + name + "*"}, QDir::AllEntries | QDir::Hidden), folders);
 }
 
 QTEST_GUILESS_MAIN(CliRecordTest)

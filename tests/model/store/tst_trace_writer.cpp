@@ -407,6 +407,25 @@ private slots:
 
     void longTracksAreMergedInOrder();
 
+    void finishingKeepsFewPages()
+    {
+        QTemporaryDir folder{test::folderTemplate()};
+        const QString path = folder.filePath("long.fourwalls");
+        auto writer = store::TraceWriter::create(path.toStdString(), TraceHeader{});
+        QVERIFY(writer.ok());
+        const TrackId track = (*writer)->defineTrack({RankId(0), TrackKind::Operators, "a", 0});
+        const OpId op = (*writer)->defineOp(namedOp("work"));
+        auto producer = (*writer)->openProducer();
+        for (std::int64_t i = 0; i < 2'000'000; ++i)
+            producer->slice({track, op, Instant{(std::int64_t{1} << 60) + i * 100'000'000}, Duration{90'000'000}, std::nullopt, CorrelationId(i << 40)});
+        producer.reset();
+        sqlite3_memory_highwater(1);
+        QVERIFY((*writer)->finish(TraceClosing{}).ok());
+        QVERIFY(QFileInfo(path).size() > 60'000'000);
+        const std::int64_t most = sqlite3_memory_highwater(0);
+        QVERIFY2(most > 1'000'000 && most < 48'000'000, qPrintable(QString::number(most)));
+    }
+
     void plainSqlReadsIt()
     {
         QTemporaryDir folder{test::folderTemplate()};
