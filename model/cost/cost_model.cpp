@@ -164,6 +164,9 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     if (framework.globalRouting && spec.model.transformer() && spec.model.transformer()->hasExperts())
         s.balanced = plan.dp * plan.cp;
     s.collective = plan.collective;
+    // Where gradients stay whole, those of all micro-batches but the first are added. Priced where that was measured.
+    if (plan.zero < 2 && plan.microbatches > 1 && rates.measured && rates.measured->contains(kAddedGradient))
+        s.added = 1 - 1.0 / plan.microbatches;
     return s;
 }
 

@@ -38,6 +38,9 @@ enum class GemmLayout { Plain, SecondTransposed, FirstTransposed };
 /// others the bytes that PassBuilder::memory counts.
 std::string_view measuredGemm(GemmLayout layout);
 
+/// Likewise of a weight gradient that is added to what is there: that is read as well as written.
+inline constexpr std::string_view kAddedGradient = "gemm.weight_gradient.added";
+
 /// Rate of a measured operator, or nothing if it was not measured.
 std::optional<double> measuredRate(const DeviceRates& rates, std::string_view name,
                                    std::initializer_list<double> point);

@@ -140,6 +140,7 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t la
         PassBuilder pass(c.rates, c.framework, c.calibration, list);
         pass.setLayer(layer);
         pass.setLayout(layout);
+        pass.setAdded(s.added);
         fill(pass, c, s, shape);
         return pass.finish();
     };
@@ -234,6 +235,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
                  l.normBackwardName);
 
     weightGradient.setLayout(GemmLayout::FirstTransposed);
+    weightGradient.setAdded(s.added);
     weightGradient.gemm("head.logits.weight_gradient", {1, l.hidden, vocabulary, l.rows}, 8, l.weightGradientBytes(c));
     weightGradient.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
     cost.forward = forward.finish();

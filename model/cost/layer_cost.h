@@ -25,6 +25,7 @@ struct LayerSetting {
     bool splitBackward = false; ///< weight gradients come later than the input's: what they need is not overwritten
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
+    double added = 0;     ///< share of the weight gradients that is added to those of earlier micro-batches
     int balanced = 1;     ///< ranks over which the router's balance is counted in every pass
     bool mixture = false; ///< the layer holds a mixture of experts
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;

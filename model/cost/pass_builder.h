@@ -29,6 +29,8 @@ public:
     void setLayer(std::int64_t layer) { m_layer = layer; }
     /// How the operands of the products that follow lie.
     void setLayout(GemmLayout layout) { m_layout = layout; }
+    /// Of the weight gradients that follow, the share that is added to what earlier micro-batches left.
+    void setAdded(double share) { m_added = share; }
     /// Small kernels and copies whose own time does not count, only their launches.
     void launches(int count) { m_kernels += count; }
 
@@ -38,9 +40,12 @@ public:
               double modelShare = 1)
     {
         const auto rate = measuredRate(m_rates, measuredGemm(m_layout), {shape.m, shape.n, shape.k});
-        const double seconds =
+        double seconds =
             rate ? shape.flops() / *rate
                  : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, outputBytes, false);
+        if (m_added > 0 && m_layout == GemmLayout::FirstTransposed)
+            if (const auto added = measuredRate(m_rates, kAddedGradient, {shape.m, shape.n, shape.k}))
+                seconds = m_added * shape.flops() / *added + (1 - m_added) * seconds;
         // fp8 operands are made from bf16 ones: read 2, write 1.
         if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
         if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
@@ -146,6 +151,7 @@ private:
     PassCost m_cost;
     std::int64_t m_layer = -1;
     GemmLayout m_layout = GemmLayout::Plain;
+    double m_added = 0;
     int m_kernels = 0;
 };
 

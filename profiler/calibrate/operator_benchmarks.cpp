@@ -54,8 +54,10 @@ public:
         , m_allocator(m_recorder, 0)
         , m_device(m_recorder, m_allocator)
         , m_pool(Tensor::make(m_allocator, {kPoolBytes / bytesOf(type)}, type, MemoryCategory::Activations))
+        , m_sums(Tensor::make(m_allocator, {kPoolBytes / bytesOf(DType::F32)}, DType::F32, MemoryCategory::Gradients))
     {
         fill(m_pool);
+        fill(m_sums);
     }
 
     OperatorBenchmarks run();
@@ -78,17 +80,20 @@ private:
         fill(t);
         return t;
     }
-    /// The next stretch of the pool.
-    Tensor far(const Shape& shape)
+    /// The next stretch of a pool.
+    Tensor stretch(const Tensor& pool, std::int64_t& next, const Shape& shape)
     {
         constexpr std::int64_t kLine = 64;
         const std::int64_t elements = (shape.elements() + kLine - 1) / kLine * kLine;
-        if (elements > m_pool.elements()) return own(shape, m_type);
-        if (m_next + elements > m_pool.elements()) m_next = 0;
-        const Tensor t = m_pool.part(m_next, shape);
-        m_next += elements;
+        if (elements > pool.elements()) return own(shape, pool.type());
+        if (next + elements > pool.elements()) next = 0;
+        const Tensor t = pool.part(next, shape);
+        next += elements;
         return t;
     }
+    Tensor far(const Shape& shape) { return stretch(m_pool, m_next, shape); }
+    /// A gradient that was last touched a micro-batch ago.
+    Tensor farSums(const Shape& shape) { return stretch(m_sums, m_nextSum, shape); }
     template <class Call>
     double rateOf(const char* name, const std::string& shape, double flops, double bytes, Call&& call)
     {
@@ -120,8 +125,8 @@ private:
     Recorder m_recorder;
     Allocator m_allocator;
     CpuDevice m_device;
-    Tensor m_pool;
-    std::int64_t m_next = 0;
+    Tensor m_pool, m_sums;
+    std::int64_t m_next = 0, m_nextSum = 0;
     OperatorBenchmarks m_result;
 };
 
@@ -137,7 +142,7 @@ std::string text(std::initializer_list<double> extents)
 void Benchmark::products()
 {
     const auto rows = points<double>({64, 256, 1024, 2048}), widths = points<double>({64, 128, 384, 1536});
-    RateGrid plain{{rows, widths, widths}, {}}, second = plain, first{{widths, widths, rows}, {}};
+    RateGrid plain{{rows, widths, widths}, {}}, second = plain, first{{widths, widths, rows}, {}}, added = first;
     for (const double m : rows)
         for (const double n : widths)
             for (const double k : widths) {
@@ -157,21 +162,27 @@ void Benchmark::products()
                 }));
             }
     MatmulOptions add;
+    add.accumulate = true;
     for (const double m : widths)
         for (const double n : widths)
             for (const double k : rows) {
                 const auto im = static_cast<std::int64_t>(m), in = static_cast<std::int64_t>(n);
                 const auto ik = static_cast<std::int64_t>(k);
                 // The engine's weights are [in, out]: the cost model's (out, in) the other way round.
-                const Tensor dy = own({ik, im}, m_type), dw = own({in, im}, DType::F32);
-                first.rates.push_back(rateOf("gemm.weight_gradient", text({m, n, k}), 2 * m * n * k, 0, [&] {
-                    const Tensor x = far({ik, in});
-                    m_device.matmul(matrix(x).transposed(), matrix(dy), matrix(dw), add);
-                }));
+                const Tensor dy = own({ik, im}, m_type);
+                const auto gradient = [&](const char* name, const MatmulOptions& options) {
+                    return rateOf(name, text({m, n, k}), 2 * m * n * k, 0, [&] {
+                        const Tensor x = far({ik, in}), dw = farSums({in, im});
+                        m_device.matmul(matrix(x).transposed(), matrix(dy), matrix(dw), options);
+                    });
+                };
+                first.rates.push_back(gradient("gemm.weight_gradient", {}));
+                added.rates.push_back(gradient("gemm.weight_gradient.added", add));
             }
     m_result.rates["gemm"] = std::move(plain);
     m_result.rates["gemm.input_gradient"] = std::move(second);
     m_result.rates["gemm.weight_gradient"] = std::move(first);
+    m_result.rates["gemm.weight_gradient.added"] = std::move(added);
 }
 
 /// Fused attention, and the batched products and the softmax of unfused attention, by sequence and width of a head.

@@ -24,6 +24,7 @@ private slots:
     void offloadAndServers();
     void shardingSavesMemory();
     void operatorsAddUpToThePass();
+    void laterGradientsAreAdded();
 };
 
 namespace {
@@ -241,6 +242,42 @@ void CostModelTest::operatorsAddUpToThePass()
         QVERIFY(!list.empty());
     }
     QVERIFY(!model.operators(p, 4, PipelinePass::Forward).ok());
+}
+
+// The first micro-batch writes the gradient of a weight, the others add to it, which also reads it.
+void CostModelTest::laterGradientsAreAdded()
+{
+    RunSpec spec;
+    spec.model = *loadModel("gpt-tiny");
+    spec.cluster = *loadCluster("dgx-a100");
+    spec.framework = "fourwalls";
+    spec.training.precision = Precision::F32;
+    spec.training.batch = 8;
+    const auto framework = loadFramework(spec.framework);
+    QVERIFY(framework.ok());
+    // [s] per FLOP of the products in a pass over the weights' gradients.
+    const auto secondsPerFlop = [&](const char* words, bool measuresAdding) {
+        Calibration calibration = *loadCalibration("published");
+        OperatorRates& rates = calibration.families[spec.cluster.device.family].operators[Precision::F32];
+        rates["gemm.weight_gradient"] = {{{64}, {64}, {64}}, {1e12}};
+        if (measuresAdding) rates["gemm.weight_gradient.added"] = {{{64}, {64}, {64}}, {5e11}};
+        CostModel model = *CostModel::create(spec, *framework, calibration);
+        const ParallelPlan p = plan(words);
+        const auto operators = model.operators(p, p.pp - 1, PipelinePass::BackwardWeight);
+        double seconds = 0, flops = 0;
+        for (const OperatorCost& each : *operators)
+            if (each.part == CostPart::Gemm) {
+                seconds += each.seconds;
+                flops += each.flops;
+            }
+        return seconds / flops;
+    };
+    const auto agree = [](double a, double b) { return std::abs(a / b - 1) < 1e-9; };
+    QVERIFY(agree(secondsPerFlop("pp=2 schedule=zb microbatches=4", true), 0.25 / 1e12 + 0.75 / 5e11));
+    QVERIFY(agree(secondsPerFlop("pp=2 schedule=zb microbatches=4", false), 1 / 1e12));
+    QVERIFY(agree(secondsPerFlop("microbatches=1", true), 1 / 1e12));
+    // Cut gradients leave a rank's buffer after every micro-batch: there is nothing to add to.
+    QVERIFY(agree(secondsPerFlop("dp=2 zero=3 microbatches=4", true), 1 / 1e12));
 }
 
 QTEST_GUILESS_MAIN(CostModelTest)

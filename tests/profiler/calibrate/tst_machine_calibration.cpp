@@ -48,6 +48,7 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
     for (const char* name : {"gemm",
                              "gemm.input_gradient",
                              "gemm.weight_gradient",
+                             "gemm.weight_gradient.added",
                              "attention.fused",
                              "attention.fused.backward",
                              "attention.fused.whole",
