@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMostEntries = std::size_t{1} << 20;      ///< 48 MB; sorted within that
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;     ///< of one buffer: sums of millions stay in range
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 50;
+/// Not said. Addresses of some accelerators have the highest bit, so that they are negative here.
+constexpr std::int64_t kNoAddress = std::numeric_limits<std::int64_t>::min();
 
 std::int64_t numberOr(const JsonToken& token, std::int64_t fallback)
 {
@@ -34,7 +36,7 @@ bool AllocatorEvents::add(const ChromeEvent& event, std::int64_t ts)
     const std::int64_t bytes = numberOr(event[ArgKey::Bytes], 0);
     if (!event[ArgKey::Bytes] || bytes > kMostBytes || bytes < -kMostBytes) return false;
     const std::int64_t device = numberOr(event[ArgKey::DeviceId], 0);
-    Entry entry{ts, bytes, numberOr(event[ArgKey::Address], -1), numberOr(event[ArgKey::TotalAllocated], -1),
+    Entry entry{ts, bytes, numberOr(event[ArgKey::Address], kNoAddress), numberOr(event[ArgKey::TotalAllocated], -1),
                 numberOr(event[ArgKey::TotalReserved], -1),
                 static_cast<std::int32_t>(std::clamp<std::int64_t>(device, -1, 1 << 20)),
                 numberOr(event[ArgKey::DeviceType], 1) != 0};
@@ -73,7 +75,7 @@ void AllocatorEvents::replay()
             continue;
         }
         if (entry.reserved >= 0) count(m_reserved, "reserved_bytes", entry.at, entry.reserved);
-        if (entry.address < 0) {
+        if (entry.address == kNoAddress) {
             // The form of 2021 has no addresses: only the sum since the window began is known.
             m_sum = std::clamp(m_sum + entry.bytes, -kMostTotal, kMostTotal);
             count(m_allocated, "allocated_bytes_since_start", entry.at, m_sum);
@@ -109,7 +111,7 @@ void AllocatorEvents::finish()
 {
     replay();
     for (const auto& [device, bytes] : m_unknownAtStart)
-        if (bytes > 0) allocate({*m_first, bytes, -1, -1, -1, device, true}, *m_first, bytes);
+        if (bytes > 0) allocate({*m_first, bytes, kNoAddress, -1, -1, device, true}, *m_first, bytes);
     m_entries = {};
     m_live.clear();
 }

@@ -31,7 +31,7 @@ public:
 
 private:
     struct Entry {
-        std::int64_t at, bytes, address, allocated, reserved;   ///< -1: not said
+        std::int64_t at, bytes, address, allocated, reserved;   ///< totals: -1 if not said
         std::int32_t device;
         bool gpu;
     };

@@ -180,7 +180,9 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     const PickleReduce reduce = [&reducer](Pickle& pickle, PickleValue& item) { reducer(pickle, item); };
     FOURWALLS_TRY_ASSIGN(const Pickle pickle, readPickle(path, reduce, stop, scratchFolder));
     const PickleValue traces = pickle.get(pickle.root(), "device_traces");
-    if (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List)
+    // torch.cuda.memory_snapshot() gives the list of segments alone.
+    const bool segmentsOnly = pickle.root().kind == Kind::List && !snapshot.segments.empty();
+    if (!segmentsOnly && (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List))
         return Error{ErrorCode::Unsupported, "a Python pickle, but no memory snapshot", path,
                      "give the file that torch.cuda.memory._dump_snapshot wrote"};
     std::vector<bool> used(snapshot.entries->list.size());
@@ -205,7 +207,10 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     }
     for (const PickleValue& value : pickle.list(pickle.get(pickle.root(), "external_annotations"))) {
         const std::int64_t time = integerOr(pickle.get(value, "time_us"), -1);
-        if (time < 0 || time > kLastTimeUs) continue;
+        if (time < 0 || time > kLastTimeUs) {
+            ++snapshot.unreadable;
+            continue;
+        }
         snapshot.annotations.push_back({std::string(pickle.text(pickle.get(value, "name")).substr(0, 200)),
                                         integerOr(pickle.get(value, "device"), 0), time,
                                         pickle.text(pickle.get(value, "stage")) == "START"});

@@ -218,7 +218,7 @@ public:
             const auto devices = devicesOf(snapshot);
             for (const std::size_t device : devices) {
                 DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink).write();
-                annotations(snapshot, device, rankOf(file, device, devices), sink);
+                annotations(snapshot, device, devices, rankOf(file, device, devices), sink);
             }
             if (!rankFromFileName(file.path)) sink.audit({"rank_unknown", AuditSeverity::Info, 1, "the file's name does not say which rank it is"});
             const TraceFacts facts = snapshotFacts(snapshot);
@@ -273,7 +273,8 @@ private:
         m_header.originUnixNs = first.value_or(0);
     }
 
-    void annotations(const MemorySnapshot& snapshot, std::size_t device, RankId rank, TraceSink& sink) const
+    /// Those of the device; the first one also has those of devices with nothing else in the file.
+    void annotations(const MemorySnapshot& snapshot, std::size_t device, const std::vector<std::size_t>& devices, RankId rank, TraceSink& sink) const
     {
         if (snapshot.annotations.empty()) return;
         const TrackId track = sink.defineTrack({rank, TrackKind::Phases, "annotations", 0});
@@ -288,7 +289,9 @@ private:
         });
         std::int64_t last = 0;
         for (const SnapshotAnnotation& each : snapshot.annotations) {
-            if (static_cast<std::size_t>(each.device) != device) continue;
+            const auto named = static_cast<std::size_t>(each.device);
+            const std::size_t owner = std::binary_search(devices.begin(), devices.end(), named) ? named : devices.front();
+            if (owner != device) continue;
             const std::int64_t when = each.timeUs * 1000 - m_header.originUnixNs;
             last = std::max(last, when);
             const std::uint64_t key = std::hash<std::string>{}(each.name);

@@ -135,6 +135,18 @@ private slots:
         QCOMPARE(trace.audit("buffers_before_window"), std::int64_t{1});
     }
 
+    /// Of Intel's GPUs, for one: the highest bit is set. The device's type is neither the CPU's nor CUDA's.
+    void memoryAtHighAddresses()
+    {
+        const std::string event = "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':%1,'args':{'Device Type':12,'Device Id':0,'Addr':18374686479671623680,'Bytes':%2,'Total Allocated':%3,'Total Reserved':2048}}";
+        const auto at = [&](const char* ts, const char* bytes, const char* total) { return QString::fromStdString(event).arg(ts, bytes, total).toStdString(); };
+        const Imported trace = importText(js("{'schemaVersion':1,'traceEvents':[" + at("10", "512", "512") + "," + at("20", "-512", "0") + "," + at("30", "256", "256") + "]}"));
+        QCOMPARE(trace.data->info.counts.allocations, std::int64_t{2});
+        const auto& curve = trace.data->memory.at(RankId{0});
+        QCOMPARE(curve.front().total(), std::int64_t{512});
+        QCOMPARE(curve.back().total(), std::int64_t{256});
+    }
+
     void nothingSecretIsKept()
     {
         const Imported trace = importText(kineto());

@@ -96,6 +96,38 @@ private slots:
         QCOMPARE(factsFromAudit(trace.data->info.audit)->memPeakReservedBytes.value(), std::int64_t{4096 + 2048});
     }
 
+    /// What torch.cuda.memory_snapshot() gives: the segments without a history.
+    void segmentsAlone()
+    {
+        Pickler out;
+        out.raw("](}(").text("device").number(0).text("address").number(16).text("total_size").number(4096).text("blocks").raw("](");
+        dict(out, "state", "active_allocated", {{"address", 16}, {"size", 512}, {"requested_size", 100}});
+        dict(out, "state", "inactive", {{"address", 528}, {"size", 3584}, {"requested_size", 0}});
+        out.raw("eue");
+        const Imported trace = importText(out.bytes(), "segments.pickle");
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->memory.at(RankId{0}).back().total(), std::int64_t{100});
+        QVERIFY(!importText(Pickler().raw("](").number(7).raw("e").bytes(), "numbers.pickle").data);
+    }
+
+    void annotationsOfNoDevice()
+    {
+        Pickler out;
+        out.raw("}(").text("segments").raw("](}(").text("device").number(1).text("address").number(16).text("total_size").number(512).text("blocks").raw("](");
+        dict(out, "state", "active_allocated", {{"address", 16}, {"size", 512}, {"requested_size", 100}});
+        out.raw("eue").text("external_annotations").raw("](");
+        for (const std::int64_t device : {-1, 1, 7}) {
+            dict(out, "stage", "START", {{"device", device}, {"time_us", 100 + device}});
+            dict(out, "stage", "END", {{"device", device}, {"time_us", 200 + device}});
+        }
+        dict(out, "stage", "START", {{"device", 1}, {"time_us", -5}});
+        out.raw("eu");
+        const Imported trace = importText(out.bytes(), "annotations.pickle");
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.data->info.counts.slices, std::int64_t{3});
+        QCOMPARE(trace.audit("snapshot_records_unread"), std::int64_t{1});
+    }
+
     /// One list of frames that three entries share: two of one batch, and one that comes after its places were used again.
     void sharedFrames()
     {
