@@ -5,6 +5,7 @@
 #include "model/import/decimal_time.h"
 #include "model/import/device_rates.h"
 #include "model/import/kernel_class.h"
+#include "model/import/op_names.h"
 #include "model/import/operator_flops.h"
 
 #include <algorithm>
@@ -108,6 +109,7 @@ private:
     {
         m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
         m_key.append(name);
+        if (m_hints.size() >= OpNames::kMostNames) m_hints.clear(); // worked out again where they come again
         const auto [found, isNew] = m_hints.try_emplace(m_key);
         if (isNew) found->second = hintsOf(category, name);
         return found->second;

@@ -22,6 +22,24 @@ Activity hostActivity(std::string_view call)
     return Activity::None;
 }
 
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isWord(char c) { return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// "request_0x7f_of batch12b" -> "request_#_of batch#".
+std::string withoutNumbers(std::string_view name)
+{
+    std::string text;
+    for (std::size_t at = 0; at < name.size(); ++at) {
+        if (!isDigit(name[at])) {
+            text += name[at];
+            continue;
+        }
+        text += '#';
+        while (at + 1 < name.size() && isWord(name[at + 1])) ++at;
+    }
+    return text;
+}
+
 } // namespace
 
 NamedWork OpNames::make(Category category, const JsonToken& name, std::string_view detail) const
@@ -98,17 +116,42 @@ NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_v
         ++m_droppedDetails;
         detail = {};
     }
-    m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
-    m_key.append(name.text);
-    if (!detail.empty()) {
-        m_key.push_back('\0');
-        m_key.append(detail);
+    setKey(category, name.text, detail);
+    const auto found = m_byKey.find(m_key);
+    if (found == m_byKey.end() && m_works.size() >= m_mostNames) return shortened(category, name);
+    const std::size_t index = found == m_byKey.end() ? m_works.size() : found->second;
+    if (found == m_byKey.end()) {
+        m_byKey.emplace(m_key, index);
+        m_works.push_back(make(category, name, detail));
+    }
+    NamedWork& work = m_works[index];
+    ++work.count;
+    return work;
+}
+
+NamedWork& OpNames::shortened(Category category, const JsonToken& name)
+{
+    ++m_shortenedNames;
+    std::string text = withoutNumbers(decoded(name));
+    setKey(category, text, {});
+    if (m_byKey.count(m_key) == 0 && m_works.size() >= 2 * m_mostNames) {
+        text = "(one of too many names)";
+        setKey(category, text, {});
     }
     const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
-    if (isNew) m_works.push_back(make(category, name, detail));
+    if (isNew) m_works.push_back(make(category, {text, JsonToken::Kind::String}, {}));
     NamedWork& work = m_works[found->second];
     ++work.count;
     return work;
+}
+
+void OpNames::setKey(Category category, std::string_view name, std::string_view detail)
+{
+    m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
+    m_key.append(name);
+    if (detail.empty()) return;
+    m_key.push_back('\0');
+    m_key.append(detail);
 }
 
 OpId OpNames::id(NamedWork& work, Phase phase, double flops)

@@ -36,8 +36,11 @@ struct NamedWork {
 
 class OpNames {
 public:
+    /// Distinct names that are kept as they are. Each takes some 900 bytes until the trace is finished.
+    static constexpr std::size_t kMostNames = 200'000;
+
     /// cpuOnly: nothing in the run was executed by an accelerator, so that operators themselves are the work.
-    OpNames(TraceSink& sink, bool cpuOnly) : m_sink(sink), m_cpuOnly(cpuOnly) {}
+    OpNames(TraceSink& sink, bool cpuOnly, std::size_t mostNames = kMostNames) : m_sink(sink), m_cpuOnly(cpuOnly), m_mostNames(mostNames) {}
 
     /// The entry of an event's name; valid while this lives.
     NamedWork& find(Category category, const JsonToken& name, std::string_view detail);
@@ -53,16 +56,22 @@ public:
 
     /// Details left out because there were too many different ones.
     std::int64_t droppedDetails() const { return m_droppedDetails; }
+    /// Events whose names had their numbers replaced by # (of as many names again, then the whole name) because there
+    /// were too many different ones.
+    std::int64_t shortenedNames() const { return m_shortenedNames; }
 
 private:
     NamedWork make(Category category, const JsonToken& name, std::string_view detail) const;
+    NamedWork& shortened(Category category, const JsonToken& name);
+    void setKey(Category category, std::string_view name, std::string_view detail);
 
     TraceSink& m_sink;
     bool m_cpuOnly;
+    std::size_t m_mostNames;
     std::unordered_map<std::string, std::size_t> m_byKey;
     std::deque<NamedWork> m_works;
     std::string m_key;
-    std::int64_t m_droppedDetails = 0;
+    std::int64_t m_droppedDetails = 0, m_shortenedNames = 0;
 };
 
 } // namespace fourwalls::importers

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of each kind of event of a Chrome or Kineto trace.
+#include "model/import/op_names.h"
 #include "tests/model/import/import_helpers.h"
 
 #include <QTest>
 
 using namespace fourwalls;
+using namespace fourwalls::importers;
 using namespace fourwalls::importers::test;
 
 namespace {
@@ -266,6 +268,27 @@ private slots:
         QVERIFY(!importPaths({"/does/not/exist.json"}).error.empty());
         QVERIFY(!importPaths({"/"}).error.empty());
         QVERIFY(!importPaths({}).error.empty());
+    }
+
+    /// Millions of names that differ in a number would fill the memory.
+    void tooManyNames()
+    {
+        InMemoryTrace sink{TraceHeader{}};
+        OpNames names(sink, false, 3);
+        const auto nameOf = [&](const std::string& text) { return names.find(Category::UserAnnotation, {text, JsonToken::Kind::String}, {}).info.name; };
+        for (const char* kept : {"request 1", "request 2", "step"}) QCOMPARE(nameOf(kept), std::string(kept));
+        QCOMPARE(names.shortenedNames(), std::int64_t{0});
+        for (int i = 3; i < 100; ++i) QCOMPARE(nameOf("request " + std::to_string(i) + "_of 0x7fab: a" + std::to_string(i) + "b"), std::string("request #_of #: a#"));
+        QCOMPARE(nameOf("request 2"), std::string("request 2"));
+        QCOMPARE(names.shortenedNames(), std::int64_t{97});
+        QCOMPARE(nameOf("second"), std::string("second"));
+        QCOMPARE(nameOf("third 3"), std::string("third #"));
+        QCOMPARE(nameOf("fourth"), std::string("(one of too many names)"));
+        QCOMPARE(nameOf("fifth"), std::string("(one of too many names)"));
+        QCOMPARE(nameOf("third 4"), std::string("third #"));
+        int distinct = 0;
+        names.each([&](const NamedWork&) { ++distinct; });
+        QCOMPARE(distinct, 7);
     }
 
     void anEmptyTraceIsATrace()
