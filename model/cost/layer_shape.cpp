@@ -328,6 +328,15 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
                            CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep), window);
 }
 
+/// What came from other ranks lies rank by rank and is wanted expert by expert. Where a token goes to a node only once,
+/// it is copied there and nowhere before, which is the permutation that is counted already.
+void LayerShape::sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
+{
+    const bool once = c.framework.dispatchOncePerNode && !placeGroup(s.ep, s.tp, c.devicesPerNode).insideNode();
+    if (!c.framework.sortsReceivedRows || s.ep <= 1 || experts <= 1 || once) return;
+    pass.memory(name, 2 * e * expertRows * hidden, 1);
+}
+
 /// How many rows every expert gets from this rank (four bytes each), before the rows themselves.
 void LayerShape::exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
 {
@@ -354,9 +363,11 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
     exchangeCounts(pass, c, s);
     allToAll(pass, c, s, "moe.dispatch");
+    sortReceived(pass, c, s, "moe.sort");
     pass.gemm("moe.up", {experts, expertRows / experts, gates * expertInner, hidden});
     activationForward(pass, c, expertRows, expertInner);
     pass.gemm("moe.down", {experts, expertRows / experts, hidden, expertInner});
+    sortReceived(pass, c, s, "moe.unsort");
     allToAll(pass, c, s, "moe.combine");
     pass.memory("moe.unpermute", e * (m_topK + 1) * rowsSplit * hidden, 4);
     if (sharedInner > 0) { // a block of its own, with its own exchange
@@ -375,6 +386,7 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
     gatherGradient(pass, c, s, "moe.all_gather_gradient");
     pass.memory("moe.unpermute.backward", 2 * e * m_routed * hidden, 4);
     allToAll(pass, c, s, "moe.combine.backward");
+    sortReceived(pass, c, s, "moe.unsort.backward");
     if (c.framework.globalRouting && s.tp > 1) { // every rank has seen its summands of the experts' results only
         const double bytes = 4 * rows * m_topK;
         pass.communicate("moe.gates", CostPart::TensorComm, tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
@@ -383,6 +395,7 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
     pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});
     activationBackward(pass, c, expertRows, expertInner);
     pass.gemm("moe.up.input_gradient", {experts, expertRows / experts, hidden, gates * expertInner});
+    sortReceived(pass, c, s, "moe.sort.backward");
     allToAll(pass, c, s, "moe.dispatch.backward");
     pass.memory("moe.permute.backward", e * (m_topK + 1) * rowsSplit * hidden, 4);
     pass.gemm("moe.router.input_gradient", {1, rowsSplit, hidden, all});

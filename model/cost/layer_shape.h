@@ -78,6 +78,7 @@ struct LayerShape {
 
 private:
     void allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
                       double window) const;

@@ -44,6 +44,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"blocking_transfers", &FrameworkPreset::blockingTransfers},
     {"scatter_gather_transfers", &FrameworkPreset::scatterGatherTransfers},
     {"dispatch_once_per_node", &FrameworkPreset::dispatchOncePerNode},
+    {"sorts_received_rows", &FrameworkPreset::sortsReceivedRows},
     {"grouped_experts", &FrameworkPreset::groupedExperts},
     {"overlap_experts", &FrameworkPreset::overlapExperts},
     {"global_routing", &FrameworkPreset::globalRouting},

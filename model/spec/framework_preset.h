@@ -73,6 +73,7 @@ struct FrameworkPreset {
     bool blockingTransfers = false;      ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
     bool dispatchOncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
+    bool sortsReceivedRows = false;      ///< rows that all-to-all brought are copied together expert by expert, and back
     bool groupedExperts = true;          ///< the products of all experts of a rank in one kernel
     bool overlapExperts = false;         ///< all-to-all of experts beside other computation
     bool globalRouting = false;          ///< the balance of experts is counted over all replicas in every pass

@@ -266,6 +266,29 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     QVERIFY(spread.forward.parts[CostPart::ExpertComm] > 0);
     // Dispatch and combine, both ways: 3/4 of each token's two copies leave; before them the counts of eight experts.
     QCOMPARE(wireOf(spread).expert, 4 * 0.75 * 2 * tokens * 2 * 1024 + 0.75 * 4 * 8);
+    // Sorting what was received reads and writes every copy's row, after the dispatch and before the combination.
+    f.framework.sortsReceivedRows = true;
+    const double copies = 2 * tokens;
+    const double sorting = 2 * (2 * 2 * copies * 1024) / f.rates.memoryBytes;
+    const auto more = [](const PassCost& a, const PassCost& b) {
+        return a.parts[CostPart::MemoryBound] - b.parts[CostPart::MemoryBound];
+    };
+    const LayerCost sorted = layerCost(f.context(), s);
+    QVERIFY(qAbs(more(sorted.forward, spread.forward) / sorting - 1) < 1e-9);
+    QVERIFY(qAbs(more(sorted.backwardInput, spread.backwardInput) / sorting - 1) < 1e-9);
+    LayerSetting alone = s; // one expert a rank: nothing to sort
+    alone.ep = 8;
+    const LayerCost plain = layerCost(f.context(), alone);
+    f.framework.sortsReceivedRows = false;
+    QCOMPARE(plain.forward.seconds(), layerCost(f.context(), alone).forward.seconds());
+    // Over nodes a token may travel once; then its copies are made on arrival, which is counted already.
+    f.framework.dispatchOncePerNode = true;
+    LayerSetting far = s;
+    far.tp = 4; // 16 ranks on nodes of eight
+    const double once = layerCost(f.context(), far).forward.seconds();
+    f.framework.sortsReceivedRows = true;
+    QCOMPARE(layerCost(f.context(), far).forward.seconds(), once);
+    f.framework.sortsReceivedRows = f.framework.dispatchOncePerNode = false;
     // An expert that all tokens visit is exchanged over the tensor group like any other block.
     LayerSetting wide = s;
     wide.tp = 2;
