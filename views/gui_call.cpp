@@ -90,12 +90,12 @@ private:
 
 } // namespace
 
-void callOnGuiThread(const QPointer<QObject>& receiver, std::function<void()> call)
+void callOnGuiThread(const QPointer<QObject>& receiver, std::function<void()> call, Qt::EventPriority priority)
 {
     if (!QCoreApplication::instance()) return;
     auto* event = new Call(receiver, std::move(call));
     handOver(event);
-    QCoreApplication::postEvent(&mailbox(), event);
+    QCoreApplication::postEvent(&mailbox(), event, priority);
 }
 
 void startOn(QThreadPool& pool, std::function<void()> work)

@@ -12,8 +12,10 @@
 
 namespace fourwalls::views {
 
-/// Runs `call` on the GUI thread, in the order of asking, unless `receiver` is gone by then. From any thread.
-void callOnGuiThread(const QPointer<QObject>& receiver, std::function<void()> call);
+/// Runs `call` on the GUI thread, in the order of asking, unless `receiver` is gone by then. From any thread. With a low
+/// priority it comes after what is to be painted.
+void callOnGuiThread(const QPointer<QObject>& receiver, std::function<void()> call,
+                     Qt::EventPriority priority = Qt::NormalEventPriority);
 
 /// Runs `work` on a thread of the pool.
 void startOn(QThreadPool& pool, std::function<void()> work);

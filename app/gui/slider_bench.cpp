@@ -69,6 +69,7 @@ FrameTimes benchSliders(MainWindow& window, const QString& viewId)
     patience.start();
     const auto rowsAreThere = [&] { return window.whatIfPanel()->row(views::Knob::Zero).slider().isVisible(); };
     while (!rowsAreThere() && patience.elapsed() < std::chrono::milliseconds(kGiveUp).count()) turn();
+    QCoreApplication::sendPostedEvents(); // the dock's own first paint is no slider's
     if (!view->emptyReason().isEmpty()) {
         window.showWhatIf(false);
         return times;

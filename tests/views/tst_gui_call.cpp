@@ -51,6 +51,20 @@ private slots:
         QVERIFY(!called);
     }
 
+    void whatIsLessUrgentComesAfterThePaint()
+    {
+        std::vector<int> order;
+        callOnGuiThread(this, [&] {
+            // As a repaint is asked for by what a call changes.
+            callOnGuiThread(this, [&] { order.push_back(2); }, Qt::LowEventPriority);
+            callOnGuiThread(this, [&] { order.push_back(3); }, Qt::LowEventPriority);
+            order.push_back(0);
+        });
+        callOnGuiThread(this, [&] { order.push_back(1); });
+        QTRY_COMPARE(order.size(), std::size_t{4});
+        QVERIFY(std::is_sorted(order.begin(), order.end()));
+    }
+
     void resultsComeBack()
     {
         QString text;

@@ -99,17 +99,31 @@ struct Predictor::Impl {
 
     std::thread thread, finisher;
 
-    void deliver(std::size_t subject, PredictionReply reply, bool onlyStep)
+    /// Every step that was computed is shown, in order, not only the last: a hand may keep moving.
+    void deliverStep(std::size_t subject, Unfinished item)
     {
-        callOnGuiThread(q, [this, subject, reply = std::move(reply), onlyStep] {
-            // A hand that keeps moving sees every step that was computed, in order, not only the last.
-            quint64& last = (onlyStep ? stepsDelivered : delivered)[subject];
-            if (reply.request < last) return;
-            last = reply.request;
-            if (onlyStep)
-                emit q->stepKnown(static_cast<Subject>(subject), reply);
-            else
-                emit q->answered(static_cast<Subject>(subject), reply);
+        callOnGuiThread(q, [this, subject, item = std::move(item)] {
+            quint64& last = stepsDelivered[subject];
+            if (item.reply.request < last) return;
+            last = item.reply.request;
+            emit q->stepKnown(static_cast<Subject>(subject), item.reply);
+            // A large plan's trace takes as long as a frame: it waits until this one is painted, and only the latest
+            // step gets it.
+            const auto finishIt = [this, subject, item] {
+                const std::scoped_lock lock(mutex);
+                unfinished[subject] = item;
+                wake.notify_all();
+            };
+            callOnGuiThread(q, finishIt, Qt::LowEventPriority);
+        });
+    }
+
+    void deliver(std::size_t subject, PredictionReply reply)
+    {
+        callOnGuiThread(q, [this, subject, reply = std::move(reply)] {
+            if (reply.request < delivered[subject]) return;
+            delivered[subject] = reply.request;
+            emit q->answered(static_cast<Subject>(subject), reply);
         });
     }
 
@@ -128,18 +142,13 @@ struct Predictor::Impl {
         if (!predicted) {
             reply.error = predicted.error();
             reply.milliseconds = elapsed();
-            return deliver(subject, std::move(reply), false);
+            return deliver(subject, std::move(reply));
         }
         auto prediction = std::make_shared<Prediction>();
         prediction->step = std::move(*predicted);
         reply.step = std::shared_ptr<const cost::PredictedStep>(prediction, &prediction->step);
         reply.milliseconds = elapsed();
-        deliver(subject, reply, true);
-
-        // A large plan's trace takes longer than a frame: only the latest one gets it.
-        const std::scoped_lock lock(mutex);
-        unfinished[subject] = Unfinished{std::move(reply), std::move(prediction)};
-        wake.notify_all();
+        deliverStep(subject, {std::move(reply), std::move(prediction)});
     }
 
     void complete(std::size_t subject, Unfinished latest)
@@ -153,7 +162,7 @@ struct Predictor::Impl {
             reply.prediction = std::move(latest.prediction);
         else
             reply.error = finished.error();
-        deliver(subject, std::move(reply), false);
+        deliver(subject, std::move(reply));
     }
 
     static Status finish(Prediction& prediction)
