@@ -21,14 +21,13 @@ BlockPainter::BlockPainter(QImage& image, QRgb gap)
 
 void BlockPainter::fill(const QRectF& box, QRgb color)
 {
-    // Clip in floating point first: far outside values do not fit into an int.
+    // Clip in floating point first: far outside values do not fit into an int. What is left is not negative.
+    const auto rounded = [](double value) { return static_cast<int>(value + 0.5); };
     if (!(box.right() > 0) || !(box.bottom() > 0) || !(box.left() < m_width) || !(box.top() < m_height)) return;
-    const int left = static_cast<int>(std::lround(std::max(box.left(), 0.0)));
-    const int top = static_cast<int>(std::lround(std::max(box.top(), 0.0)));
-    const int right =
-        std::min(m_width, std::max(left + 1, static_cast<int>(std::lround(std::min(box.right(), m_width * 1.0)))));
-    const int bottom =
-        std::min(m_height, std::max(top + 1, static_cast<int>(std::lround(std::min(box.bottom(), m_height * 1.0)))));
+    const int left = rounded(std::max(box.left(), 0.0));
+    const int top = rounded(std::max(box.top(), 0.0));
+    const int right = std::min(m_width, std::max(left + 1, rounded(std::min(box.right(), m_width * 1.0))));
+    const int bottom = std::min(m_height, std::max(top + 1, rounded(std::min(box.bottom(), m_height * 1.0))));
     const bool gapRight = right - left >= kSmallestWithGap && box.right() <= m_width;
     const bool gapTop = bottom - top >= kSmallestWithGap && box.top() >= 0;
     // Halfway to the gap's colour: a full gap would turn a pile of low blocks into stripes.

@@ -7,6 +7,7 @@
 #include <QEvent>
 #include <QFontInfo>
 #include <QHBoxLayout>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -146,10 +147,15 @@ void PlotCard::addContent(QWidget* content, int stretch)
     m_body->addWidget(content, stretch);
 }
 
-void PlotCard::paintEvent(QPaintEvent*)
+void PlotCard::paintEvent(QPaintEvent* event)
 {
     QPainter painter(this);
-    paintCard(painter, QRectF(rect()), currentTheme());
+    // Behind what changed on the card there is nothing but its colour, most of the time.
+    constexpr int edge = kCardRadius / 2; // the rounded corners end within
+    if (rect().adjusted(edge, edge, -edge, -edge).contains(event->rect()))
+        painter.fillRect(event->rect(), currentTheme().card);
+    else
+        paintCard(painter, QRectF(rect()), currentTheme());
 }
 
 QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent)
@@ -220,6 +226,7 @@ PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent)
 
 void PlotLegend::setEntries(std::vector<Entry> entries)
 {
+    if (entries == m_entries) return;
     m_entries = std::move(entries);
     QStringList spoken;
     for (const Entry& entry : m_entries) spoken << entry.text;

@@ -100,6 +100,7 @@ public:
         Mark mark = Mark::Area;
         QColor colour;
         QString text;
+        friend bool operator==(const Entry&, const Entry&) = default;
     };
     explicit PlotLegend(QWidget* parent = nullptr);
     /// Most important first: entries that do not fit are left out from the end.

@@ -107,6 +107,7 @@ ColumnFit::ColumnFit(QTableView* table, std::vector<Column> columns)
     : QObject(table)
     , m_table(table)
     , m_columns(std::move(columns))
+    , m_widths(m_columns.size())
 {
     for (std::size_t i = 0; i < m_columns.size(); ++i)
         table->horizontalHeader()->setSectionResizeMode(
@@ -119,27 +120,40 @@ void ColumnFit::setHidden(int column, bool hidden)
     m_columns[static_cast<std::size_t>(column)].hidden = hidden;
 }
 
-void ColumnFit::fit()
+void ColumnFit::measure(std::size_t column)
 {
     const QAbstractItemView& view = *m_table; // says publicly what cells take
-    std::vector<int> widths;
+    const int index = static_cast<int>(column), given = m_columns[column].width;
+    m_widths[column] = std::max(headingWidth(*m_table, index), given > 0 ? given : view.sizeHintForColumn(index) + 6);
+}
+
+void ColumnFit::fit()
+{
+    for (std::size_t i = 0; i < m_columns.size(); ++i) measure(i);
+    place();
+}
+
+void ColumnFit::fitColumn(int column)
+{
+    measure(static_cast<std::size_t>(column));
+    place();
+}
+
+void ColumnFit::place()
+{
     int sum = 0, spares = 0;
     for (std::size_t i = 0; i < m_columns.size(); ++i) {
-        const Column& column = m_columns[i];
-        const int index = static_cast<int>(i);
-        const int cells = column.width > 0 ? column.width : view.sizeHintForColumn(index) + 6;
-        widths.push_back(std::max(headingWidth(*m_table, index), cells));
-        if (!column.hidden) sum += widths.back();
-        spares = std::max(spares, column.spare);
+        if (!m_columns[i].hidden) sum += m_widths[i];
+        spares = std::max(spares, m_columns[i].spare);
     }
     int kept = spares; // spares up to here are shown
     for (; kept > 0 && sum > m_table->viewport()->width(); --kept)
         for (std::size_t i = 0; i < m_columns.size(); ++i)
-            if (m_columns[i].spare == kept && !m_columns[i].hidden) sum -= widths[i];
+            if (m_columns[i].spare == kept && !m_columns[i].hidden) sum -= m_widths[i];
     for (std::size_t i = 0; i < m_columns.size(); ++i) {
         const int index = static_cast<int>(i);
         m_table->setColumnHidden(index, m_columns[i].hidden || m_columns[i].spare > kept);
-        if (!m_columns[i].stretches) m_table->setColumnWidth(index, widths[i]);
+        if (!m_columns[i].stretches) m_table->setColumnWidth(index, m_widths[i]);
     }
 }
 

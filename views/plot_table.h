@@ -48,13 +48,19 @@ public:
     void setHidden(int column, bool hidden);
     /// After other rows or another language.
     void fit();
+    /// After other cells in one column.
+    void fitColumn(int column);
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
 
 private:
+    void measure(std::size_t column);
+    void place();
+
     QTableView* m_table;
     std::vector<Column> m_columns;
+    std::vector<int> m_widths; ///< what headings and cells take, by column
 };
 
 /// Rows without grid, whole rows selected, sortable, Ctrl+C copies the selected rows as CSV.

@@ -2,6 +2,7 @@
 // The brick wall that marks every limit, and the hatching of lost time; the style sheet of ordinary widgets.
 #include "views/theme.h"
 
+#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 
@@ -42,21 +43,73 @@ void paintWall(QPainter& painter, const QRectF& rect, const Theme& theme, WallEd
     painter.restore();
 }
 
-void paintHatch(QPainter& painter, const QRectF& rect, const Theme& theme)
+namespace {
+
+constexpr double kHatchPitch = 8;
+
+/// The lines of the hatching within a rectangle. Anchored to the coordinate system, not to the rectangle: neighbours
+/// join without a seam.
+void paintHatchLines(QPainter& painter, const QRectF& rect, const Theme& theme)
 {
-    if (rect.isEmpty()) return;
-    constexpr double kPitch = 8;
-    painter.save();
-    painter.setClipRect(rect, Qt::IntersectClip);
-    painter.fillRect(rect, theme.hatchBase);
     painter.setRenderHint(QPainter::Antialiasing, true);
     QVector<QLineF> lines;
-    // Anchored to the coordinate system, not to the rectangle: neighbours join without a seam.
-    const double first = std::floor((rect.left() + rect.top()) / kPitch) * kPitch;
-    for (double sum = first; sum < rect.right() + rect.bottom(); sum += kPitch)
+    const double first = std::floor((rect.left() + rect.top()) / kHatchPitch) * kHatchPitch;
+    for (double sum = first; sum < rect.right() + rect.bottom(); sum += kHatchPitch)
         lines.append(QLineF(sum - rect.top(), rect.top(), sum - rect.bottom(), rect.bottom()));
     painter.setPen(QPen(theme.hatchLine, 1.5));
     painter.drawLines(lines);
+}
+
+/// One period of the hatching in pixels, which repeats in both directions; kept until it is asked for differently.
+const QImage& hatchTile(int pixels, const Theme& theme)
+{
+    thread_local QImage tile;
+    thread_local QRgb base = 0, line = 0;
+    if (tile.width() != pixels || base != theme.hatchBase.rgba() || line != theme.hatchLine.rgba()) {
+        base = theme.hatchBase.rgba();
+        line = theme.hatchLine.rgba();
+        tile = QImage(pixels, pixels, QImage::Format_ARGB32_Premultiplied);
+        tile.fill(theme.hatchBase);
+        QPainter painter(&tile);
+        painter.scale(pixels / kHatchPitch, pixels / kHatchPitch);
+        // Wider than the tile: the corners have the ends of the neighbouring lines.
+        paintHatchLines(painter, QRectF(-kHatchPitch, -kHatchPitch, 3 * kHatchPitch, 3 * kHatchPitch), theme);
+    }
+    return tile;
+}
+
+/// Pixels of a period where the hatching can be laid in tiles of whole pixels: on an image, neither turned nor
+/// stretched and at a whole pixel. 0 elsewhere.
+int pixelsOfHatch(const QPainter& painter)
+{
+    const QPaintEngine* engine = painter.paintEngine();
+    const QTransform& place = painter.deviceTransform();
+    if (!engine || engine->type() != QPaintEngine::Raster || place.type() > QTransform::TxScale) return 0;
+    const double pixels = kHatchPitch * place.m11();
+    const auto isWhole = [](double value) { return value == std::round(value); };
+    constexpr double kMost = 64;
+    const bool fits = place.m11() == place.m22() && pixels > 0 && pixels <= kMost && isWhole(pixels) && isWhole(place.dx()) &&
+                      isWhole(place.dy());
+    return fits ? static_cast<int>(pixels) : 0;
+}
+
+} // namespace
+
+void paintHatch(QPainter& painter, const QRectF& rect, const Theme& theme)
+{
+    if (rect.isEmpty()) return;
+    painter.save();
+    painter.setClipRect(rect, Qt::IntersectClip);
+    if (const int pixels = pixelsOfHatch(painter)) {
+        // Lines at 45 degrees take QPainter longer than all else in a plot.
+        QBrush tiles(hatchTile(pixels, theme));
+        tiles.setTransform(QTransform::fromScale(kHatchPitch / pixels, kHatchPitch / pixels));
+        painter.setBrushOrigin(0, 0);
+        painter.fillRect(rect, tiles);
+    } else {
+        painter.fillRect(rect, theme.hatchBase);
+        paintHatchLines(painter, rect, theme);
+    }
     painter.restore();
 }
 

@@ -7,8 +7,10 @@
 #include <QPainter>
 #include <QtTest/QtTest>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -146,6 +148,41 @@ private slots:
         for (int y = 0; y < 28; ++y)
             for (int x = 0; x < 120; ++x) joints += image.pixelColor(x, y) == t.wallJoint;
         QVERIFY(joints > 300 && joints < 120 * 28 / 2);
+    }
+
+    void hatchingInTilesIsThatOfItsLines_data() { themes(); }
+    void hatchingInTilesIsThatOfItsLines()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        const auto painted = [&](double scale, const std::vector<QRectF>& boxes) {
+            QImage image(120, 90, QImage::Format_ARGB32_Premultiplied);
+            image.fill(Qt::transparent);
+            QPainter painter(&image);
+            painter.scale(scale, scale);
+            for (const QRectF& box : boxes) paintHatch(painter, box, t);
+            return image;
+        };
+        for (const double scale : {1.0, 1.25, 2.0}) {
+            const std::vector<QRectF> box{QRectF(3, 5, 50, 37)};
+            // A period of no whole number of pixels is painted line by line.
+            const QImage tiles = painted(scale, box), lines = painted(scale * (1 + 1e-9), box);
+            QVERIFY(tiles.pixelColor(static_cast<int>(20 * scale), static_cast<int>(20 * scale)).alpha() == 255);
+            int line = 0, most = 0;
+            for (int y = 0; y < tiles.height(); ++y) {
+                for (int x = 0; x < tiles.width(); ++x) {
+                    const QColor a = tiles.pixelColor(x, y), b = lines.pixelColor(x, y);
+                    line += a.alpha() > 0 && a != t.hatchBase;
+                    most = std::max({most, std::abs(a.red() - b.red()), std::abs(a.green() - b.green()),
+                                     std::abs(a.blue() - b.blue()), std::abs(a.alpha() - b.alpha())});
+                }
+            }
+            QVERIFY2(line > 300, qPrintable(QString::number(line)));
+            // The ends of lines that a box cuts off are shaded a little differently.
+            QVERIFY2(most <= 20, qPrintable(QString::number(most)));
+        }
+        // Neighbours join without a seam.
+        QCOMPARE(painted(1, {QRectF(3, 5, 21, 30), QRectF(24, 5, 29, 30)}), painted(1, {QRectF(3, 5, 50, 30)}));
     }
 
     void emptyRectanglesPaintNothing()

@@ -151,15 +151,16 @@ void PipelinePlot::paintPasses(QImage& image, const QRectF& inside, double ratio
                                QPointF(right, std::round(top + height * until))),
                         colour.rgb());
         };
+        const auto across = [&](Instant at) { return inside.left() + camera().xOf(at + m_shift); };
         for (const StagePass& pass : m_picture->lanes[i].passes) {
-            const double from = xOfPass(pass.range.begin), to = xOfPass(pass.range.end);
+            const double from = across(pass.range.begin), to = across(pass.range.end);
             if (to < inside.left() || from > inside.right()) continue;
             const bool piecewise =
                 !pass.pieces.empty() &&
                 (pass.pieces.size() <= 3 || (to - from) / static_cast<double>(pass.pieces.size()) >= kLeastPiece);
             if (piecewise && (to - from) >= kLeastPiece) {
                 for (const PassPiece& piece : pass.pieces)
-                    fill(xOfPass(piece.range.begin), xOfPass(piece.range.end), 0, 1, fillOf(pass, piece.phase));
+                    fill(across(piece.range.begin), across(piece.range.end), 0, 1, fillOf(pass, piece.phase));
             } else {
                 // Recomputation above, the weight gradient below, as much of the height as of the time.
                 fill(from, to, 0, 1, fillOf(pass, pass.phase));

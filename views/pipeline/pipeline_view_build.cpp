@@ -431,11 +431,17 @@ void PipelineView::showPredictedColumn()
     for (int row = 0; row < m_model->rowCount(); ++row) {
         const auto lane = static_cast<std::size_t>(row);
         const bool ghost = m_ghostPicture && lane < m_ghostPicture->shares.size() && m_ghostPicture->shares[lane];
-        m_model->setItem(row, Predicted,
-                         percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
+        std::unique_ptr<QStandardItem> now(percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
+        // Another item in its place would have the whole table painted again.
+        if (QStandardItem* before = m_model->item(row, Predicted)) {
+            for (const int role : {static_cast<int>(Qt::DisplayRole), static_cast<int>(kExactRole)})
+                before->setData(now->data(role), role);
+        } else {
+            m_model->setItem(row, Predicted, now.release());
+        }
     }
     m_columns->setHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
-    m_columns->fit();
+    m_columns->fitColumn(Predicted);
 }
 
 void PipelineView::showBars()

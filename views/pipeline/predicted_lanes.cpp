@@ -71,7 +71,11 @@ std::vector<StagePass> passesOf(const cost::SimulatedStage& stage, bool splits)
         const bool isBackwardOfInputs = *phase == Phase::Recompute || *phase == Phase::BackwardInput;
         pass.phase = isBackwardOfInputs ? Phase::BackwardInput : *phase;
         if (interval.microbatch >= 0) pass.microbatch = Microbatch{interval.microbatch};
-        if (isBackwardOfInputs) pass.pieces.push_back({range, *phase});
+        if (isBackwardOfInputs) {
+            constexpr std::size_t kMost = 3; // recomputation, input and weight gradient
+            pass.pieces.reserve(kMost);
+            pass.pieces.push_back({range, *phase});
+        }
         position = interval.position;
     }
     for (StagePass& pass : passes) finishPieces(pass);

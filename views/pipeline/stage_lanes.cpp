@@ -32,11 +32,12 @@ double nanoseconds(Duration duration)
 /// The loss follows its forward at once and is a phase of its own.
 void joinLoss(std::vector<StagePass>& passes)
 {
+    const auto isLoss = [](const StagePass& pass) { return isForward(pass) && pass.op && pass.op->name == "loss"; };
+    if (std::none_of(passes.begin(), passes.end(), isLoss)) return;
     std::vector<StagePass> joined;
     joined.reserve(passes.size());
     for (StagePass& pass : passes) {
-        const bool isLoss = isForward(pass) && pass.op && pass.op->name == "loss";
-        if (isLoss && !joined.empty() && isForward(joined.back()) && joined.back().microbatch == pass.microbatch) {
+        if (isLoss(pass) && !joined.empty() && isForward(joined.back()) && joined.back().microbatch == pass.microbatch) {
             StagePass& before = joined.back();
             before.range.end = std::max(before.range.end, pass.range.end);
             continue;
@@ -46,16 +47,32 @@ void joinLoss(std::vector<StagePass>& passes)
     passes = std::move(joined);
 }
 
+/// How many passes of each micro-batch were met.
+class PassCounts {
+public:
+    int& operator[](Microbatch microbatch)
+    {
+        const auto index = static_cast<std::size_t>(microbatch.value);
+        if (microbatch.value < 0 || index >= kMostIndexed) return m_others[microbatch.value];
+        if (index >= m_counts.size()) m_counts.resize(index + 1);
+        return m_counts[index];
+    }
+
+private:
+    static constexpr std::size_t kMostIndexed = 1 << 16; ///< a damaged trace may count its micro-batches up to anything
+    std::vector<int> m_counts;                           ///< by micro-batch
+    std::map<std::int32_t, int> m_others;
+};
+
 void numberChunks(std::vector<StagePass>& passes)
 {
-    std::map<std::optional<Microbatch>, int> forwards;
+    PassCounts forwards, backwards, weights;
     for (StagePass& pass : passes)
-        if (isForward(pass) && pass.microbatch) pass.chunk = forwards[pass.microbatch]++;
-    std::map<std::pair<std::optional<Microbatch>, Phase>, int> backwards;
+        if (isForward(pass) && pass.microbatch) pass.chunk = forwards[*pass.microbatch]++;
     for (StagePass& pass : passes) {
         if (!isBackward(pass) || !pass.microbatch) continue;
-        const int before = backwards[{pass.microbatch, pass.phase}]++;
-        pass.chunk = std::max(0, forwards[pass.microbatch] - 1 - before);
+        const int before = (pass.phase == Phase::BackwardWeight ? weights : backwards)[*pass.microbatch]++;
+        pass.chunk = std::max(0, forwards[*pass.microbatch] - 1 - before);
     }
 }
 

@@ -69,6 +69,7 @@ void KnobSlider::setStops(std::vector<double> values)
     const QSignalBlocker quiet(this);
     setRange(0, static_cast<int>(m_stops.size()) - 1);
     showValue(before);
+    update();
 }
 
 double KnobSlider::indexOf(double value) const
@@ -88,12 +89,15 @@ void KnobSlider::showValue(double value)
 {
     const QSignalBlocker quiet(this);
     setValue(static_cast<int>(nearestIndex(m_stops, value)));
-    m_shown = indexOf(value);
+    const double shown = indexOf(value);
+    if (shown == m_shown) return; // most stay while one moves
+    m_shown = shown;
     update();
 }
 
 void KnobSlider::setRecorded(std::optional<double> value)
 {
+    if (m_recorded == value) return;
     m_recorded = value;
     update();
 }

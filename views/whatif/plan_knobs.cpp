@@ -200,11 +200,14 @@ std::optional<RunSpec> solveDegrees(const RunSpec& before, Number devices, const
         Degrees degrees;
     };
     std::vector<Candidate> candidates;
-    for (const Number t : divisorsOf(devices)) {
+    // Found once: the divisors of what the outer degrees leave are among them.
+    const std::vector<Number> divisors = divisorsOf(devices);
+    for (const Number t : divisors) {
         if (tp && t != *tp) continue;
-        for (const Number p : divisorsOf(devices / t)) {
-            if (pp && p != *pp) continue;
-            for (const Number c : divisorsOf(devices / t / p)) {
+        for (const Number p : divisors) {
+            if ((pp && p != *pp) || devices / t % p != 0) continue;
+            for (const Number c : divisors) {
+                if (devices / t / p % c != 0) continue;
                 const Degrees d{devices / t / p / c, t, p, c};
                 if ((cp && c != *cp) || (dp && d.dp != *dp) || !fitsNetwork(before, d)) continue;
                 // Replicas give way first, then stages, then tensors; contexts only where they are asked for.

@@ -9,7 +9,7 @@
 #include "views/words.h"
 
 #include <QHelpEvent>
-#include <QLabel>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <QVBoxLayout>
@@ -23,6 +23,11 @@ namespace {
 
 constexpr int kRowHeight = 21;
 constexpr int kColumn = 98; ///< of figures
+
+int rowTop(int row)
+{
+    return (row + 1) * kRowHeight; // below the headings
+}
 
 QString seconds(double value)
 {
@@ -58,6 +63,7 @@ FigureTable::FigureTable(QWidget* parent) : QWidget(parent)
 
 void FigureTable::setHeadings(const QString& recorded, const QString& predicted)
 {
+    if (m_recorded == recorded && m_predicted == predicted) return;
     m_recorded = recorded;
     m_predicted = predicted;
     update();
@@ -65,13 +71,17 @@ void FigureTable::setHeadings(const QString& recorded, const QString& predicted)
 
 void FigureTable::setRows(std::vector<Row> rows)
 {
+    if (rows == m_rows) return;
     const bool grows = rows.size() != m_rows.size();
+    for (std::size_t i = 0; i < rows.size() && !grows; ++i)
+        if (!(rows[i] == m_rows[i])) update(0, rowTop(static_cast<int>(i)), width(), kRowHeight);
     m_rows = std::move(rows);
     QStringList spoken;
     for (const Row& row : m_rows)
         spoken << QStringLiteral("%1: %2 %3, %4 %5").arg(row.name, m_recorded, row.recorded, m_predicted, row.predicted);
     setAccessibleName(spoken.join(QStringLiteral("; ")));
-    if (grows) updateGeometry();
+    if (!grows) return;
+    updateGeometry();
     update();
 }
 
@@ -80,7 +90,7 @@ QSize FigureTable::sizeHint() const
     return {280, kRowHeight * (static_cast<int>(m_rows.size()) + 1)};
 }
 
-void FigureTable::paintEvent(QPaintEvent*)
+void FigureTable::paintEvent(QPaintEvent* event)
 {
     const Theme& t = currentTheme();
     QPainter painter(this);
@@ -89,20 +99,24 @@ void FigureTable::paintEvent(QPaintEvent*)
     const auto right = [&](int edge, int row, const QString& text) {
         painter.drawText(QRect(edge - kColumn, row * kRowHeight, kColumn, kRowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
     };
-    painter.setPen(t.secondaryText);
-    right(middle, 0, m_recorded);
-    painter.setPen(t.prediction);
-    right(last, 0, m_predicted);
+    if (event->region().intersects(QRect(0, 0, width(), kRowHeight))) {
+        painter.setPen(t.secondaryText);
+        right(middle, 0, m_recorded);
+        painter.setPen(t.prediction);
+        right(last, 0, m_predicted);
+    }
     painter.setFont(fontOf(TextRole::Body));
     QFont bold = fontOf(TextRole::Body);
     bold.setWeight(QFont::DemiBold);
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = m_rows[static_cast<std::size_t>(i)];
-        painter.fillRect(QRect(0, (i + 1) * kRowHeight, width(), 1), t.line);
+        const int top = rowTop(i);
+        if (!event->region().intersects(QRect(0, top, width(), kRowHeight))) continue;
+        painter.fillRect(QRect(0, top, width(), 1), t.line);
         painter.setFont(fontOf(TextRole::Body));
         painter.setPen(t.text);
         const int room = middle - painter.fontMetrics().horizontalAdvance(row.recorded) - 6;
-        painter.drawText(QRect(0, (i + 1) * kRowHeight, room, kRowHeight), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRect(0, top, room, kRowHeight), Qt::AlignLeft | Qt::AlignVCenter,
                          painter.fontMetrics().elidedText(row.name, Qt::ElideRight, room));
         right(middle, i + 1, row.recorded);
         painter.setFont(bold);
@@ -121,13 +135,40 @@ bool FigureTable::event(QEvent* event)
     return true;
 }
 
+WrappedText::WrappedText(QWidget* parent) : QLabel(parent)
+{
+    setWordWrap(true);
+}
+
+QSize WrappedText::sizeHint() const
+{
+    // As wide as it may be; the height follows from the width.
+    return {kColumn, fontMetrics().height()};
+}
+
+int WrappedText::heightForWidth(int width) const
+{
+    if (width != m_width || text() != m_measured) {
+        m_height = QLabel::heightForWidth(width);
+        m_width = width;
+        m_measured = text();
+    }
+    return m_height;
+}
+
+void WrappedText::changeEvent(QEvent* event)
+{
+    m_width = -1; // another font or style
+    QLabel::changeEvent(event);
+}
+
 PredictionCard::PredictionCard(QWidget* parent)
     : QWidget(parent)
     , m_bar(new MemoryBar(this))
     , m_table(new FigureTable(this))
-    , m_verdict(new QLabel(this))
-    , m_band(new QLabel(this))
-    , m_error(new QLabel(this))
+    , m_verdict(new WrappedText(this))
+    , m_band(new WrappedText(this))
+    , m_error(new WrappedText(this))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kCardPadding, 10, kCardPadding, 10);
@@ -138,7 +179,6 @@ PredictionCard::PredictionCard(QWidget* parent)
     column->addWidget(m_band);
     column->addWidget(m_error);
     for (QLabel* label : {m_verdict, m_band, m_error}) {
-        label->setWordWrap(true);
         label->setFont(fontOf(TextRole::Small));
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
@@ -266,6 +306,7 @@ void PredictionCard::refresh()
     const auto say = [](QLabel* label, const QString& text, const QColor& ink) {
         label->setText(text);
         label->setVisible(!text.isEmpty());
+        if (label->palette().color(QPalette::WindowText) == ink) return;
         QPalette palette = label->palette();
         palette.setColor(QPalette::WindowText, ink);
         label->setPalette(palette);

@@ -8,14 +8,13 @@
 
 #include "views/format.h"
 
+#include <QLabel>
 #include <QPointer>
 #include <QWidget>
 
 #include <memory>
 #include <optional>
 #include <vector>
-
-class QLabel;
 
 namespace fourwalls::views {
 
@@ -28,6 +27,7 @@ class FigureTable : public QWidget {
 public:
     struct Row {
         QString name, recorded, predicted, explanation;
+        friend bool operator==(const Row&, const Row&) = default;
     };
     explicit FigureTable(QWidget* parent = nullptr);
     void setHeadings(const QString& recorded, const QString& predicted);
@@ -43,6 +43,24 @@ protected:
 private:
     QString m_recorded, m_predicted;
     std::vector<Row> m_rows;
+};
+
+/// A text in as many lines as it needs. It changes with every move of a slider, and a layout asks for its height many
+/// times: it is worked out once for each text and width.
+class WrappedText : public QLabel {
+    Q_OBJECT
+public:
+    explicit WrappedText(QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+    int heightForWidth(int width) const override;
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    mutable QString m_measured; ///< the text whose height is known
+    mutable int m_width = -1, m_height = 0;
 };
 
 class PredictionCard : public QWidget {
@@ -76,7 +94,7 @@ private:
     ByteUnit m_unit = ByteUnit::GB;
     MemoryBar* m_bar;
     FigureTable* m_table;
-    QLabel *m_verdict, *m_band, *m_error;
+    WrappedText *m_verdict, *m_band, *m_error;
 };
 
 /// The largest peak over the ranks [bytes]; absent without memory records.

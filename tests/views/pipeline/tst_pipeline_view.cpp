@@ -268,6 +268,7 @@ private slots:
     {
         Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
         QVERIFY(probe.ready());
+        const QString own = probe.view->tableAsCsv();
         RunSpec spec = *probe.whatIf.recorded();
         spec.plan.pp = 2;
         spec.plan.dp = 2;
@@ -279,8 +280,10 @@ private slots:
             },
             20'000));
         QVERIFY(probe.ready());
+        QVERIFY(probe.view->tableAsCsv() != own);
         probe.whatIf.setActive(false); // back to the prediction of what was recorded
         QVERIFY(QTest::qWaitFor([&] { return probe.view->predictedPlot().picture()->lanes.size() == 4; }, 20'000));
+        QCOMPARE(probe.view->tableAsCsv(), own);
     }
 
     void aPassIsHoveredClickedAndFoundOnTheTimeline()
