@@ -153,13 +153,11 @@ bool decodeMemoryTile(std::string_view bytes, std::int64_t tile, int level, std:
     return in.ok();
 }
 
-void encodeIds(std::string& out, const std::vector<std::int64_t>& ids)
+void IdEncoder::add(std::int64_t id)
 {
-    std::int64_t previous = 0;
-    for (const std::int64_t id : ids) {
-        putVarint(out, static_cast<std::uint64_t>(id - previous));
-        previous = id;
-    }
+    putVarint(m_bytes, static_cast<std::uint64_t>(id - m_previous));
+    m_previous = id;
+    ++m_count;
 }
 
 bool decodeIds(std::string_view bytes, std::vector<std::int64_t>& ids)
@@ -253,23 +251,18 @@ void MemoryFinisher::putPeaks(std::int32_t rank, Lives& lives, const std::vector
         if (summary.peakBytes > 0) instants.push_back(summary.peakAt.ns);
     std::sort(instants.begin(), instants.end());
     instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
-    std::vector<std::vector<std::int64_t>> alive(instants.size());
+    std::vector<IdEncoder> alive(instants.size());
     std::int64_t id = m_firstRow;
     lives.forEach([&](const AllocationRow& row) {
         const auto first = std::lower_bound(instants.begin(), instants.end(), row.start);
         for (auto at = first; at != instants.end(); ++at) {
             if (row.duration != kAbsent && *at >= row.start + row.duration) break;
-            alive[static_cast<std::size_t>(at - instants.begin())].push_back(id);
+            alive[static_cast<std::size_t>(at - instants.begin())].add(id);
         }
         ++id;
     });
-    std::string bytes;
-    for (std::size_t i = 0; i < instants.size(); ++i) {
-        bytes.clear();
-        encodeIds(bytes, alive[i]);
-        m_context.out.put(Table::PeakAlive, {m_nextPeak++, rank, instants[i],
-                                             static_cast<std::int64_t>(alive[i].size()), Value::blob(bytes)});
-    }
+    for (std::size_t i = 0; i < instants.size(); ++i)
+        m_context.out.put(Table::PeakAlive, {m_nextPeak++, rank, instants[i], alive[i].count(), Value::blob(alive[i].bytes())});
     for (std::size_t i = 0; i < summaries.size(); ++i) {
         const MemorySummary& s = summaries[i];
         std::vector<Value> row{rank, static_cast<std::int64_t>(i), s.step ? Value(s.step->value) : Value(),

@@ -24,8 +24,17 @@ void encodeMemoryTile(std::string& out, std::int64_t tile, int level, const std:
 /// Reads a tile; false if the BLOB is damaged (the readable part is in `bins`).
 bool decodeMemoryTile(std::string_view bytes, std::int64_t tile, int level, std::vector<MemoryBin>& bins);
 
-/// Row ids (ascending) as a BLOB.
-void encodeIds(std::string& out, const std::vector<std::int64_t>& ids);
+/// Row ids (ascending) as a BLOB, one after the other: there are as many lists at a time as steps.
+class IdEncoder {
+public:
+    void add(std::int64_t id);
+    std::int64_t count() const { return m_count; }
+    const std::string& bytes() const { return m_bytes; }
+
+private:
+    std::string m_bytes;
+    std::int64_t m_previous = 0, m_count = 0;
+};
 bool decodeIds(std::string_view bytes, std::vector<std::int64_t>& ids);
 
 /// Puts allocation, allocation_run, allocation_fence, memory_timeline, memory_bin, memory_summary and peak_alive
