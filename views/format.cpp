@@ -40,8 +40,9 @@ QString formatPercent(double fraction, int decimals)
 
 QString formatChange(double fraction, int decimals)
 {
-    const QString text = formatPercent(fraction, decimals);
-    return fraction > 0 ? QLatin1Char('+') + text : text;
+    const QString size = formatPercent(std::abs(fraction), decimals), none = formatPercent(0, decimals);
+    if (size == none || std::isnan(fraction)) return size; // no sign where nothing changes
+    return QString(fraction > 0 ? QChar(u'+') : kMinus) + size;
 }
 
 QString formatRate(double value, const QString& unit, int digits)

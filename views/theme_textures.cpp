@@ -152,6 +152,7 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
   background: @card; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
   selection-background-color: @accent; selection-color: @accentText; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: @accent; }
+QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: @secondary; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url(:/icons/menu.svg); width: 16px; height: 16px; }
 QComboBox QAbstractItemView { background: @card; color: @text; border: 1px solid @line;
@@ -180,6 +181,8 @@ QPushButton#menu::menu-indicator { image: url(:/icons/menu.svg); width: 16px; he
 QToolButton#lock:hover, QToolButton#lock:focus { border: 1px solid @line; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 4px; }
+QListView#notes::item { padding: 5px 8px; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QDialog, QMessageBox { background: @window; }
 QDialog#palette { background: @card; border: 1px solid @line; }
 )");

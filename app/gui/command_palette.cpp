@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
@@ -51,12 +52,13 @@ public:
     }
 };
 
-QString plainText(const QAction* action)
-{
-    return QString(action->text()).remove(QLatin1Char('&')).remove(QChar(0x2026));
-}
-
 } // namespace
+
+QString plainText(const QAction& action)
+{
+    static const QRegularExpression letter(QStringLiteral("\\(&.\\)|&|\u2026"));
+    return action.text().remove(letter);
+}
 
 int matchScore(const QString& pattern, const QString& text)
 {
@@ -85,14 +87,11 @@ CommandPalette::CommandPalette(QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_edit(new QLineEdit(this)), m_list(new QListWidget(this))
 {
     setObjectName(QStringLiteral("palette"));   // the style sheet gives it a border
-    setAccessibleName(tr("Commands"));
-    m_edit->setPlaceholderText(tr("Type the name of a command"));
-    m_edit->setAccessibleName(tr("Command"));
     m_edit->installEventFilter(this);
     m_list->setItemDelegate(new CommandDelegate(m_list));
     m_list->setFocusPolicy(Qt::NoFocus);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_list->setAccessibleName(tr("Matching commands"));
+    retranslate();
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(8, 8, 8, 8);
     layout->setSpacing(6);
@@ -101,6 +100,20 @@ CommandPalette::CommandPalette(QWidget* parent)
     connect(m_edit, &QLineEdit::textChanged, this, &CommandPalette::filter);
     connect(m_edit, &QLineEdit::returnPressed, this, &CommandPalette::runCurrent);
     connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::runCurrent);
+}
+
+void CommandPalette::retranslate()
+{
+    setAccessibleName(tr("Commands"));
+    m_edit->setPlaceholderText(tr("Type the name of a command"));
+    m_edit->setAccessibleName(tr("Command"));
+    m_list->setAccessibleName(tr("Matching commands"));
+}
+
+void CommandPalette::changeEvent(QEvent* event)
+{
+    QDialog::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) retranslate();
 }
 
 void CommandPalette::open(const QList<QAction*>& actions, QWidget* anchor)
@@ -131,7 +144,7 @@ void CommandPalette::filter(const QString& pattern)
         const QAction* action = m_actions[index];
         if (!action) continue;
         // The name in the source language also finds it: an English word helps in every language.
-        const int score = std::max(matchScore(pattern, plainText(action)),
+        const int score = std::max(matchScore(pattern, plainText(*action)),
                                    matchScore(pattern, QString(action->objectName()).replace(QLatin1Char('.'), QLatin1Char(' '))) / 2);
         if (score > 0) found.emplace_back(score, index);
     }
@@ -139,7 +152,7 @@ void CommandPalette::filter(const QString& pattern)
     m_list->clear();
     for (const auto& [score, index] : found) {
         const QAction* action = m_actions[index];
-        auto* item = new QListWidgetItem(plainText(action), m_list);
+        auto* item = new QListWidgetItem(plainText(*action), m_list);
         item->setData(Qt::UserRole, index); // the action may be gone when it is chosen, with the view that had it
         item->setData(kShortcutRole, action->shortcut().toString(QKeySequence::NativeText));
     }

@@ -16,6 +16,10 @@ namespace fourwalls::gui {
 /// and beginnings of words score higher.
 int matchScore(const QString& pattern, const QString& text);
 
+/// What an action is called, without the letter to press and the points after it: "Open a trace" of "&Open a trace…",
+/// and of "打开轨迹文件(&O)…" what stands before the parenthesis.
+QString plainText(const QAction& action);
+
 class CommandPalette : public QDialog {
     Q_OBJECT
 public:
@@ -26,8 +30,10 @@ public:
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
+    void retranslate();
     void filter(const QString& pattern);
     void runCurrent();
 

@@ -99,7 +99,6 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     connect(m_welcome, &views::WelcomePage::recordRequested, this, &MainWindow::openRecordDialog);
     connect(m_welcome, &views::WelcomePage::fileRequested, this, [this](const QString& path) { openFiles({path}); });
     connect(m_welcome, &views::WelcomePage::sampleRequested, this, &MainWindow::makeSample);
-    m_welcome->setRecentFiles(m_settings.recentFiles());
 
     // The program's own figures change with every frame; four times a second is enough to read them.
     m_figuresTimer.setSingleShot(true);
@@ -167,7 +166,7 @@ void MainWindow::watch(int key, TraceDocument* document)
         m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
         document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
         if (!document->isCarried()) m_settings.addRecentFile(document->source());
-        m_welcome->setRecentFiles(m_settings.recentFiles());
+        showRecentFiles();
         updateChrome();
     });
     watchWhatIf(document);

@@ -88,6 +88,8 @@ protected:
 private:
     void buildActions();
     void buildMenu();
+    /// The menu of recent files as the settings have them now; the welcome page, too.
+    void showRecentFiles();
     void retranslate();
     QAction* addWindowAction(const QString& name, const QKeySequence& keys, std::function<void()> run);
     void applyShortcuts(const QList<QAction*>& actions);
@@ -163,6 +165,7 @@ private:
     std::map<QString, QAction*> m_actions;
     QStringList m_order;                   ///< of the actions
     QMenu* m_menu;
+    QPointer<QMenu> m_recent; ///< of m_menu
     QString m_viewId = QStringLiteral("welcome");
     QString m_lastTraceView = QStringLiteral("overview");
     QTimer m_figuresTimer, m_messageTimer;

@@ -104,8 +104,7 @@ void MainWindow::buildActions()
     })->setCheckable(true);
     add("file.clear_recent", {}, [this] {
         m_settings.clearRecentFiles();
-        m_welcome->setRecentFiles({});
-        buildMenu();
+        showRecentFiles();
     });
     add("window.about", {}, [this] { showAbout(); });
     add("file.quit", QKeySequence::Quit, [this] { close(); });
@@ -162,6 +161,10 @@ void MainWindow::buildMenu()
         action->setText(found != texts.end() ? found->second
                                              : tr("Go to %1").arg(views::viewTitle(name.section(QLatin1Char('.'), 1))));
     }
+    for (QMenu* old : m_menu->findChildren<QMenu*>(Qt::FindDirectChildrenOnly)) {
+        old->setObjectName({});
+        old->deleteLater(); // one of its actions may be what asked for this
+    }
     m_menu->clear();
     const auto put = [this](QMenu* menu, std::initializer_list<const char*> names) {
         for (const char* name : names) {
@@ -173,12 +176,8 @@ void MainWindow::buildMenu()
         }
     };
     put(m_menu, {"file.open", "file.record"});
-    QMenu* recent = m_menu->addMenu(tr("Recent files"));
-    for (const QString& path : m_settings.recentFiles())
-        connect(recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered, this,
-                [this, path] { openFiles({path}); });
-    recent->setEnabled(!recent->isEmpty());
-    if (!recent->isEmpty()) put(recent, {"-", "file.clear_recent"});
+    m_recent = m_menu->addMenu(tr("Recent files"));
+    m_recent->setObjectName(QStringLiteral("recent"));
     put(m_menu, {"file.audit", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
@@ -189,6 +188,22 @@ void MainWindow::buildMenu()
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
     put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about", "file.quit"});
     m_header->setMenu(m_menu);
+    showRecentFiles();
+}
+
+void MainWindow::showRecentFiles()
+{
+    const QStringList files = m_settings.recentFiles();
+    m_welcome->setRecentFiles(files);
+    if (!m_recent) return;
+    m_recent->clear();
+    for (const QString& path : files)
+        connect(m_recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered, this,
+                [this, path] { openFiles({path}); });
+    m_recent->setEnabled(!files.isEmpty());
+    if (files.isEmpty()) return;
+    m_recent->addSeparator();
+    m_recent->addAction(m_actions.at(QStringLiteral("file.clear_recent")));
 }
 
 void MainWindow::applyShortcuts(const QList<QAction*>& actions)
@@ -217,6 +232,7 @@ void MainWindow::chooseFile()
                                       "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->resize(860, 520);   // where the platform has no dialog of its own: the columns as wide as their words
     connect(dialog, &QFileDialog::filesSelected, this, [this, dialog](const QStringList& files) {
         m_settings.setLastFolder(dialog->directory().absolutePath());
         openFiles(files);

@@ -22,6 +22,7 @@ NotesDialog::NotesDialog(TraceNotes* notes, const QString& name, QWidget* parent
     resize(560, 360);
     auto* hint = new QLabel(tr("Double click shows the place; F2 changes the text. They are kept beside the trace."), this);
     hint->setWordWrap(true);
+    m_list->setObjectName(QStringLiteral("notes"));
     m_list->setAccessibleName(tr("Bookmarks"));
     m_list->setEditTriggers(QAbstractItemView::EditKeyPressed);
     auto* add = new QPushButton(tr("Add what is shown now"), this);

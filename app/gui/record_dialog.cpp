@@ -18,6 +18,7 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScreen>
 #include <QSpinBox>
 #include <QStandardPaths>
 #include <QVBoxLayout>
@@ -275,6 +276,15 @@ void RecordDialog::setRunning(bool running)
         m_progress->show();
         m_message->show();
     }
+}
+
+/// It grows when a recording starts; its buttons stay on the screen.
+void RecordDialog::resizeEvent(QResizeEvent* event)
+{
+    QDialog::resizeEvent(event);
+    const QRect room = screen()->availableGeometry(), frame = frameGeometry();
+    if (isVisible() && frame.bottom() > room.bottom())
+        move(frame.left(), std::max(room.top(), room.bottom() + 1 - frame.height()));
 }
 
 void RecordDialog::start()

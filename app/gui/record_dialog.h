@@ -44,6 +44,7 @@ signals:
 
 protected:
     void reject() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void buildForm();

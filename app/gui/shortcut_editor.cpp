@@ -2,6 +2,7 @@
 // The shortcut editor.
 #include "app/gui/shortcut_editor.h"
 
+#include "app/gui/command_palette.h"
 #include "views/theme.h"
 
 #include <QHeaderView>
@@ -53,6 +54,8 @@ ShortcutEditor::ShortcutEditor(const QList<QAction*>& actions, Settings& setting
     m_conflicts->setWordWrap(true);
     auto* close = new QPushButton(tr("Close"), this);
     auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(18, 18, 18, 18);
+    layout->setSpacing(views::kGap);
     layout->addWidget(m_table, 1);
     layout->addWidget(m_conflicts);
     layout->addWidget(close, 0, Qt::AlignRight);
@@ -66,7 +69,7 @@ void ShortcutEditor::fill()
     m_table->setRowCount(static_cast<int>(m_actions.size()));
     for (int row = 0; row < m_actions.size(); ++row) {
         const QPointer<QAction> action = m_actions[row];
-        auto* name = new QTableWidgetItem(QString(action->text()).remove(QLatin1Char('&')));
+        auto* name = new QTableWidgetItem(plainText(*action));
         name->setFlags(Qt::ItemIsEnabled);
         m_table->setItem(row, 0, name);
         auto* edit = new QKeySequenceEdit(action->shortcut(), m_table);
@@ -76,8 +79,12 @@ void ShortcutEditor::fill()
         reset->setAccessibleName(tr("Default shortcut of %1").arg(name->text()));
         m_table->setCellWidget(row, 1, edit);
         m_table->setCellWidget(row, 2, reset);
-        connect(edit, &QKeySequenceEdit::keySequenceChanged, this,
-                [this, row](const QKeySequence& keys) { setKeys(row, keys); });
+        const auto offer = [action, reset] { reset->setEnabled(action && action->shortcut() != defaultShortcut(*action)); };
+        offer();
+        connect(edit, &QKeySequenceEdit::keySequenceChanged, this, [this, row, offer](const QKeySequence& keys) {
+            setKeys(row, keys);
+            offer();
+        });
         connect(reset, &QPushButton::clicked, this, [action, edit] {
             if (action) edit->setKeySequence(defaultShortcut(*action));
         });
@@ -102,7 +109,7 @@ void ShortcutEditor::showConflicts()
     std::map<QString, QStringList> users;
     for (const QPointer<QAction>& action : m_actions) {
         if (action && !action->shortcut().isEmpty())
-            users[action->shortcut().toString(QKeySequence::NativeText)].append(QString(action->text()).remove(QLatin1Char('&')));
+            users[action->shortcut().toString(QKeySequence::NativeText)].append(plainText(*action));
     }
     QStringList lines;
     for (const auto& [keys, names] : users)

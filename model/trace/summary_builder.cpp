@@ -53,10 +53,10 @@ std::optional<ActivityClass> activityClass(Activity activity)
     case Activity::CollectiveWait:
     case Activity::PipelineTransfer: return ActivityClass::Communication;
     case Activity::Copy:
-    case Activity::DataLoading:
-    case Activity::Launch:
-    case Activity::Synchronisation: return ActivityClass::Other;
+    case Activity::DataLoading: return ActivityClass::Other;
     case Activity::None:
+    case Activity::Launch:
+    case Activity::Synchronisation:
     case Activity::PipelineWait: break;
     }
     return std::nullopt;

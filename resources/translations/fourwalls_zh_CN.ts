@@ -2194,6 +2194,10 @@ a message between two, or more members than can be drawn.</source>
 <context>
     <name>MemoryComparePanel</name>
     <message>
+        <source>model&apos;s error at the peak: %1</source>
+        <translation>模型在峰值处的误差：%1</translation>
+    </message>
+    <message>
         <source>Predicted and recorded</source>
         <translation>预测与录制</translation>
     </message>
@@ -3095,6 +3099,10 @@ MFU %4，HFU %5</translation>
 <context>
     <name>OverviewView</name>
     <message>
+        <source>samples per step unknown</source>
+        <translation>每步样本数未知</translation>
+    </message>
+    <message>
         <source>No allocations were recorded. Fourwalls records them; in PyTorch, take a memory snapshot beside the trace.</source>
         <translation>未记录内存分配。Fourwalls 会记录；在 PyTorch 中请在轨迹之外另取内存快照。</translation>
     </message>
@@ -3679,6 +3687,14 @@ A memory snapshot alone says nothing of time: import it together with the profil
 </context>
 <context>
     <name>PipelineView</name>
+    <message>
+        <source>mean of all steps %1</source>
+        <translation>所有训练步的平均值 %1</translation>
+    </message>
+    <message>
+        <source>mean of all pipelines %1</source>
+        <translation>所有流水线的平均值 %1</translation>
+    </message>
     <message>
         <source>Open or record a trace to see its pipeline.</source>
         <translation>打开或录制一个轨迹，查看它的流水线。</translation>
@@ -5131,6 +5147,14 @@ arrivals: %3</source>
 </context>
 <context>
     <name>TablesView</name>
+    <message>
+        <source>This trace has none of these. Choose another table above.</source>
+        <translation>此轨迹没有这类数据。请在上方选择其他表格。</translation>
+    </message>
+    <message>
+        <source>None of these in the visible range: another range of the timeline, or another table, may have some.</source>
+        <translation>可见范围内没有这类数据：可在时间线中换一个范围，或选择其他表格。</translation>
+    </message>
     <message>
         <source>reading…</source>
         <translation>正在读取…</translation>

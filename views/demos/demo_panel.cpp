@@ -43,6 +43,9 @@ DemoPanel::DemoPanel(QWidget* parent)
 {
     setObjectName(QStringLiteral("demo"));
     m_title->setWordWrap(false);
+    // Roles, not colours of their own: those would be put back to the theme before by every new style sheet.
+    m_title->setForegroundRole(QPalette::PlaceholderText);
+    m_touch->setForegroundRole(QPalette::Link);
     m_next->setProperty("primary", true);
     m_close->setAutoRaise(true);
     m_answer->setObjectName(QStringLiteral("demo.answer.button"));
@@ -145,15 +148,13 @@ void DemoPanel::retranslate()
 
 void DemoPanel::restyle()
 {
-    const Theme& theme = currentTheme();
-    m_close->setIcon(QIcon(iconPixmap(QStringLiteral("close"), theme.secondaryText, 16, devicePixelRatioF())));
-    const auto ink = [](QLabel* label, const QColor& colour) {
-        QPalette palette = label->palette();
-        palette.setColor(QPalette::WindowText, colour);
-        label->setPalette(palette);
-    };
-    ink(m_title, theme.secondaryText);
-    ink(m_touch, theme.accent);
+    m_close->setIcon(QIcon(iconPixmap(QStringLiteral("close"), currentTheme().secondaryText, 16, devicePixelRatioF())));
+}
+
+void DemoPanel::showEvent(QShowEvent* event)
+{
+    restyle(); // the theme may have changed while it was hidden
+    QWidget::showEvent(event);
 }
 
 void DemoPanel::paintEvent(QPaintEvent*)

@@ -37,8 +37,8 @@ public:
         setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     }
 
-    QSize sizeHint() const override { return {240, 78}; }
-    QSize minimumSizeHint() const override { return {120, 78}; }
+    QSize sizeHint() const override { return {240, 82}; }
+    QSize minimumSizeHint() const override { return {120, 82}; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -54,11 +54,10 @@ protected:
         const QRect room = rect().adjusted(38, 9, -12, -8);
         painter.setFont(fontOf(TextRole::Title));
         painter.setPen(theme.text);
-        // A title that is too long for one line takes one of the explanation's.
-        const QFontMetrics heading(painter.font());
-        const QRect two(room.topLeft(), QSize(room.width(), 2 * heading.lineSpacing()));
-        painter.drawText(two, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, text());
-        const int titled = std::min(two.height(), heading.boundingRect(two, Qt::TextWordWrap, text()).height());
+        // A title that is too long for one line takes one of the explanation's; lines of Chinese are higher.
+        QRect titleAt;
+        painter.drawText(room, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, text(), &titleAt);
+        const int titled = titleAt.height();
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.secondaryText);
         drawLines(painter, room.adjusted(0, titled + 4, 0, 0));

@@ -80,7 +80,8 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, 
     m_table->setContent(std::move(columns), std::move(rows));
     const std::optional<MemorySummary>& other = modelled ? sliders : baseline;
     if (recorded && other)
-        finding().setText(tr("peak %1").arg(errorText(other->peakBytes, recorded->peakBytes)));
+        finding().setText((modelled ? tr("peak %1") : tr("model's error at the peak: %1"))
+                              .arg(errorText(other->peakBytes, recorded->peakBytes)));
     else
         finding().setText(modelled ? tr("the sliders say what this trace predicts") : QString());
 }

@@ -9,6 +9,7 @@
 #include <QAction>
 #include <QComboBox>
 #include <QHeaderView>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
 #include <QSortFilterProxyModel>
@@ -49,6 +50,11 @@ TablesView::TablesView(QWidget* parent)
     m_query->setFixedHeight(m_query->sizeHint().height());
     m_query->hide();
     m_card->addContent(m_table, 1);
+    m_nothing = new QLabel(m_table->viewport());
+    m_nothing->setAlignment(Qt::AlignCenter);
+    m_nothing->setWordWrap(true);
+    m_nothing->setForegroundRole(QPalette::PlaceholderText);
+    (new QVBoxLayout(m_table->viewport()))->addWidget(m_nothing);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kGap, kGap, kGap, kGap);
     column->addWidget(m_card);
@@ -258,6 +264,10 @@ void TablesView::widen()
 
 void TablesView::describe()
 {
+    const bool none = !m_isQuery && !m_waiting && m_problem.isEmpty() && m_model->table() && m_model->table()->rows.empty();
+    m_nothing->setVisible(none);
+    m_nothing->setText(followsRange(m_kind) ? tr("None of these in the visible range: another range of the timeline, or another table, may have some.")
+                                            : tr("This trace has none of these. Choose another table above."));
     if (m_isQuery) {
         m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
         m_card->finding().setText(queryState());

@@ -9,6 +9,7 @@
 
 class QAction;
 class QComboBox;
+class QLabel;
 class QLineEdit;
 class QSortFilterProxyModel;
 class QTableView;
@@ -57,6 +58,7 @@ private:
     void widen();
 
     TableKind m_kind = TableKind::Operators;
+    QLabel* m_nothing; ///< over the rows: why there are none
     TraceTableModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QueryTableModel* m_answer;

@@ -39,13 +39,6 @@ QString share(const std::optional<double>& value)
     return value ? formatPercent(*value) : QString(kDash);
 }
 
-QString signedPercent(double predicted, double measured)
-{
-    const double percent = 100 * (predicted / measured - 1);
-    const QString sign = percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
-    return sign + formatPercent(std::abs(percent) / 100);
-}
-
 } // namespace
 
 std::optional<double> peakOf(const TraceMetrics& metrics)
@@ -230,15 +223,15 @@ QString PredictionCard::modelError() const
     QStringList parts;
     const TraceMetrics& predicted = whatIf->baseline()->metrics;
     if (m_measured->stepTime && predicted.stepTime && m_measured->stepTime->ns > 0)
-        parts << tr("step %1").arg(signedPercent(predicted.stepTime->seconds(), m_measured->stepTime->seconds()));
+        parts << tr("step %1").arg(formatChange(predicted.stepTime->seconds() / m_measured->stepTime->seconds() - 1));
     const auto measured = peakOf(*m_measured), model = peakOf(predicted);
-    if (measured && model) parts << tr("memory %1").arg(signedPercent(*model, *measured));
+    if (measured && model) parts << tr("memory %1").arg(formatChange(*model / *measured - 1));
     if (parts.isEmpty()) return {};
     QString text = tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
     if (whatIf->forecast() && m_measured->stepTime && m_measured->stepTime->ns > 0)
         text += QLatin1Char('\n') + tr("Predicted before it was recorded: %1 (%2).")
                                         .arg(formatDuration(*whatIf->forecast(), 3),
-                                             signedPercent(whatIf->forecast()->seconds(), m_measured->stepTime->seconds()));
+                                             formatChange(whatIf->forecast()->seconds() / m_measured->stepTime->seconds() - 1));
     return text;
 }
 

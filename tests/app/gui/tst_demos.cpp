@@ -12,11 +12,13 @@
 #include "app/gui/trace_notes.h"
 #include "model/store/trace_file.h"
 #include "tests/views/fail_on_warning.h"
+#include "views/analysis_view.h"
 #include "views/demos/claims_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
 
 #include <QFile>
+#include <QLabel>
 #include <QRegularExpression>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -251,6 +253,10 @@ private slots:
             QVERIFY(panel && panel->isVisible());
             QVERIFY(!panel->page().caption.contains(QLatin1Char('{')));
             if (!step.own) QCOMPARE(window.currentViewId(), step.view);
+            for (const QString& name : step.actions) { // a page of the view, by its action
+                const auto* analysis = qobject_cast<const views::AnalysisView*>(window.currentDocument()->currentView());
+                QVERIFY2(analysis && name == analysis->id() + QStringLiteral(".page.") + analysis->page(), qPrintable(name));
+            }
             if (step.view == QLatin1String("claims")) {
                 QTRY_VERIFY_WITH_TIMEOUT(window.claimsPage()->isReady(), 20'000);
             } else if (!step.own) {
@@ -271,6 +277,27 @@ private slots:
         }
         QTRY_VERIFY(!player.isPlaying());
         QVERIFY(settings.recentFiles().isEmpty());
+    }
+
+    void theWordsAreReadableInEitherTheme()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(fileOpener(), settings);
+        window.show();
+        applyTheme(true); // while the panel is hidden
+        window.startDemo(QStringLiteral("communication-ring"));
+        QTRY_VERIFY_WITH_TIMEOUT(window.demoPlayer()->isPlaying() && window.demoPlayer()->isSettled(), 20'000);
+        auto* touch = window.findChild<QLabel*>(QStringLiteral("demo.touch"));
+        QVERIFY(touch && touch->isVisible());
+        const auto ink = [touch] {
+            QCoreApplication::processEvents();
+            return touch->palette().color(touch->foregroundRole());
+        };
+        QCOMPARE(ink(), views::theme(true).accent);
+        applyTheme(false); // while it is shown
+        QCOMPARE(ink(), views::theme(false).accent);
+        applyTheme(true);
+        QCOMPARE(ink(), views::theme(true).accent);
     }
 
     void claimsSpeakTheLanguage()

@@ -3,6 +3,7 @@
 // languages. A Qt warning fails the test.
 #include "app/gui/appearance.h"
 #include "app/gui/bench_run.h"
+#include "app/gui/command_palette.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
 #include "app/gui/render_run.h"
@@ -23,7 +24,10 @@
 #include <QAbstractItemModelTester>
 #include <QAbstractItemView>
 #include <QImage>
+#include <QKeySequenceEdit>
 #include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QUndoStack>
@@ -297,6 +301,73 @@ private slots:
         applyLanguage(QStringLiteral("en"));
         QCoreApplication::sendPostedEvents();
         QCOMPARE(textOf("file.open"), english);
+    }
+
+    void theMenuNamesRecentFilesAtOnce()
+    {
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+        Settings settings(Settings::Kind::Persistent);
+        settings.clearRecentFiles();
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        const QMenu* recent = window.findChild<QMenu*>(QStringLiteral("recent"));
+        QVERIFY(recent && !recent->isEnabled());
+        TraceDocument* document = window.openFile(QStringLiteral("a&b.fourwalls"));
+        QTRY_VERIFY(document->isOpen());
+        QVERIFY(recent->isEnabled());
+        QCOMPARE(recent->actions().front()->text(), QStringLiteral("a&&b.fourwalls"));
+        emit document->closeRequested();
+        recent->actions().front()->trigger();
+        QTRY_VERIFY(window.currentDocument() && window.currentDocument()->isOpen());
+        QCOMPARE(window.currentDocument()->path(), QStringLiteral("a&b.fourwalls"));
+        recent->actions().back()->trigger(); // forgets them
+        QVERIFY(!recent->isEnabled());
+        QVERIFY(settings.recentFiles().isEmpty());
+    }
+
+    void theCommandPaletteSpeaksTheLanguage()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        window.show();
+        const auto open = [&window] {
+            for (QAction* action : window.allActions())
+                if (action->objectName() == QLatin1String("window.palette")) action->trigger();
+        };
+        open();
+        auto* palette = window.findChild<CommandPalette*>();
+        QVERIFY(palette && palette->isVisible());
+        QVERIFY(palette->shown().contains(QStringLiteral("Open a trace")));
+        const auto hint = [palette] { return palette->findChild<QLineEdit*>()->placeholderText(); };
+        const QString english = hint();
+        palette->hide();
+        applyLanguage(QStringLiteral("zh_CN"));
+        QCoreApplication::sendPostedEvents();
+        QVERIFY(hint() != english);
+        open();
+        QVERIFY(palette->isVisible());
+        for (const QString& name : palette->shown()) // neither the letter to press nor its parentheses
+            QVERIFY2(!name.contains(QLatin1Char('&')) && !name.contains(QStringLiteral("(O)")), qPrintable(name));
+    }
+
+    void shortcutsAreSetAndTakenBack()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(memoryOpener(), settings);
+        ShortcutEditor editor(window.allActions(), settings);
+        editor.show();
+        auto* edit = editor.findChild<QKeySequenceEdit*>();
+        QPushButton* reset = nullptr;
+        for (QPushButton* each : editor.findChildren<QPushButton*>())
+            if (edit && each->accessibleName().endsWith(edit->accessibleName())) reset = each;
+        QVERIFY(edit && reset);
+        QVERIFY(!reset->isEnabled()); // nothing to take back
+        const QKeySequence before = edit->keySequence();
+        edit->setKeySequence(QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_F9));
+        QVERIFY(reset->isEnabled());
+        reset->click();
+        QCOMPARE(edit->keySequence(), before);
+        QVERIFY(!reset->isEnabled());
     }
 
     void dialogsOpen()

@@ -164,6 +164,7 @@ void InMemoryTraceTest::activityOfRanks()
     s.slice(s.operators, op("work"), 0, 50);
     s.slice(s.stream, op("send", Activity::Transfer), 25, 100);
     s.slice(s.operators, op("load", Activity::DataLoading), 150, 200);
+    s.slice(s.operators, op("wait", Activity::Synchronisation), 100, 150); // idle, not a copy
     s.slice(s.operators, op("structure", Activity::None), 0, 200);
     InMemoryTraceQuery query = s.query();
     const RankId ranks[]{RankId{0}, RankId{1}};

@@ -26,7 +26,8 @@ QString plain(QString text)
 }
 
 /// Two stages without a specification and without phases: kernels of known direction, messages between the stages.
-std::shared_ptr<const InMemoryTraceData> importedTrace(bool directions = true)
+/// shorter: how much less the kernels of the second step take [ns].
+std::shared_ptr<const InMemoryTraceData> importedTrace(bool directions = true, std::int64_t shorter = 0)
 {
     TraceHeader header;
     header.source = TraceSource::Imported;
@@ -49,8 +50,9 @@ std::shared_ptr<const InMemoryTraceData> importedTrace(bool directions = true)
             for (int step = 0; step < 2; ++step) {
                 const std::int64_t begin = 100'000 * step;
                 const auto work = [&](Phase phase, std::int64_t at) {
-                    producer->slice({kernels, op(phase), Instant{begin + at}, Duration{4'000}, {}, {}});
-                    producer->slice({kernels, op(phase), Instant{begin + at + 5'000}, Duration{4'000}, {}, {}});
+                    const Duration length{4'000 - shorter * step};
+                    producer->slice({kernels, op(phase), Instant{begin + at}, length, {}, {}});
+                    producer->slice({kernels, op(phase), Instant{begin + at + 5'000}, length, {}, {}});
                 };
                 const auto send = [&](std::int64_t at) {
                     CollectiveRecord record;
@@ -347,6 +349,26 @@ private slots:
         probe.selection.setStep(std::nullopt);
         probe.selection.setRange({Instant{110'000}, Instant{170'000}}); // the timeline went on to the next step
         QTRY_COMPARE(*probe.view->shownStep(), StepIndex{1});
+    }
+
+    /// The title and the card below give the figure of the step that is shown; the mean of all has its name.
+    void theTitleAgreesWithTheCard()
+    {
+        const auto data = importedTrace(true, 1'000);
+        PipelineFacts facts;
+        pictureOf(data, &facts);
+        const QString mean = formatPercent(*facts.metrics.bubbleFraction);
+        Probe probe(data);
+        QVERIFY(probe.ready());
+        const auto own = [&] { return formatPercent(probe.view->bars().bars().front().fraction); };
+        QVERIFY(own() != mean);
+        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())), qPrintable(probe.view->finding()));
+        QVERIFY2(probe.view->finding().contains(QStringLiteral("mean of all steps ") + mean), qPrintable(probe.view->finding()));
+        probe.selection.setStep(StepIndex{0});
+        QVERIFY(probe.ready());
+        QTRY_COMPARE(*probe.view->shownStep(), StepIndex{0});
+        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())), qPrintable(probe.view->finding()));
+        QVERIFY(!probe.view->finding().contains(QStringLiteral("mean")));
     }
 
     void nothingToSeeIsExplained()

@@ -11,6 +11,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -66,6 +67,26 @@ private slots:
         probe.view->showTable(TableKind::Ranks);
         QVERIFY(shown(probe));
         QCOMPARE(probe.view->model().rowCount(), 2);
+    }
+
+    void anEmptyTableSaysWhy()
+    {
+        ViewProbe<TablesView> probe(small());
+        QVERIFY(shown(probe));
+        const auto word = [&] {
+            QStringList texts;
+            for (const QLabel* label : probe.view->table().viewport()->findChildren<QLabel*>())
+                if (label->isVisible()) texts << label->text();
+            return texts.join(QLatin1Char('|'));
+        };
+        QCOMPARE(word(), QString());
+        probe.view->showTable(TableKind::Events);
+        QVERIFY(shown(probe));
+        QCOMPARE(probe.view->model().rowCount(), 0);
+        QVERIFY2(word().contains(QStringLiteral("another table")), qPrintable(word()));
+        probe.view->showTable(TableKind::Steps);
+        QVERIFY(shown(probe));
+        QCOMPARE(word(), QString());
     }
 
     void slicesFollowTheVisibleRange()

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Renders the pictures of README and manual again, in English and Chinese, from the traces that the demos carry:
+#     docs/pictures.sh [FOLDER WITH THE PROGRAM]
+# Chinese needs a font that has it (fonts-wqy-microhei); with ImageMagick installed the files get a palette, a third as large.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+bin=$(cd "${1:-build/release/bin}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export QT_QPA_PLATFORM=offscreen XDG_CONFIG_HOME="$work/config" XDG_RUNTIME_DIR="$work"
+
+# unpack CARRIED NAME: a trace of resources/demos (four bytes of length, then zlib) as NAME.fourwalls
+unpack() {
+    python3 -c 'import sys, zlib; open(sys.argv[2], "wb").write(zlib.decompress(open(sys.argv[1], "rb").read()[4:]))' \
+        "$root/resources/demos/$1.fourwalls.z" "$work/$2.fourwalls"
+}
+unpack traffic gpt-3d
+unpack pipe_1f1b 1f1b
+unpack pipe_gpipe gpipe
+unpack resnet resnet50
+unpack unfused gpt
+unpack llama llama2-7b
+
+# draw PICTURE VIEW [OPTIONS] FILE…
+draw() {
+    picture=$1 view=$2
+    shift 2
+    "$bin/fourwalls" --render "$view" --lang "$language" --size 1440x810 -o "$picture" "$@"
+    if command -v convert > /dev/null; then convert "$picture" -strip -colors 255 "PNG8:$work/small.png" && cp "$work/small.png" "$picture"; fi
+}
+
+cd "$work"
+for language in en zh_CN; do
+    to=$root/docs/manual
+    [ $language = en ] || to=$to/$language
+    draw "$to/overview.png" overview gpt-3d.fourwalls
+    draw "$to/timeline.png" timeline --step 3 gpt-3d.fourwalls
+    draw "$to/memory.png" memory resnet50.fourwalls
+    draw "$to/communication.png" communication gpt-3d.fourwalls
+    draw "$to/performance.png" performance gpt.fourwalls
+    draw "$to/pipeline.png" pipeline 1f1b.fourwalls
+    draw "$to/tuning.png" tuning llama2-7b.fourwalls
+    draw "$to/compare.png" compare gpipe.fourwalls 1f1b.fourwalls
+    draw "$to/tables.png" tables gpt-3d.fourwalls
+    draw "$to/whatif.png" overview --whatif "schedule=zbv" 1f1b.fourwalls
+done
+language=en
+draw "$root/docs/images/overview.png" overview 1f1b.fourwalls
+draw "$root/docs/images/pipeline.png" pipeline 1f1b.fourwalls
+draw "$root/docs/images/whatif.png" memory --whatif "batch=64" gpt-3d.fourwalls
