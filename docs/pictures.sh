@@ -28,7 +28,7 @@ draw() {
     picture=$1 view=$2
     shift 2
     "$bin/fourwalls" --render "$view" --lang "$language" --size 1440x810 -o "$picture" "$@"
-    if command -v convert > /dev/null; then convert "$picture" -strip -colors 255 "PNG8:$work/small.png" && cp "$work/small.png" "$picture"; fi
+    if command -v convert > /dev/null; then convert "$picture" -strip +dither -colors 255 "PNG8:$work/small.png" && cp "$work/small.png" "$picture"; fi
 }
 
 cd "$work"
@@ -44,9 +44,9 @@ for language in en zh_CN; do
     draw "$to/tuning.png" tuning llama2-7b.fourwalls
     draw "$to/compare.png" compare gpipe.fourwalls 1f1b.fourwalls
     draw "$to/tables.png" tables gpt-3d.fourwalls
-    draw "$to/whatif.png" overview --whatif "schedule=zbv" 1f1b.fourwalls
+    draw "$to/whatif.png" overview --whatif "pp=4 microbatches=8 schedule=zbv" 1f1b.fourwalls
 done
 language=en
-draw "$root/docs/images/overview.png" overview 1f1b.fourwalls
+draw "$root/docs/images/overview.png" overview gpt-3d.fourwalls
 draw "$root/docs/images/pipeline.png" pipeline 1f1b.fourwalls
-draw "$root/docs/images/whatif.png" memory --whatif "batch=64" gpt-3d.fourwalls
+draw "$root/docs/images/whatif.png" memory --step 3 --whatif "pp=4 microbatches=8 schedule=gpipe" 1f1b.fourwalls
