@@ -73,7 +73,7 @@ void putAudits(FinishContext& context)
     for (const AuditRecord& record : context.definitions().audit) add(record);
     const Skipped& skipped = context.source.skipped();
     add({"invalid_records", AuditSeverity::Skipped, context.invalid + skipped.invalid + skipped.repeatedBuffers,
-         "undefined ids, times out of range or ends before starts"});
+         "undefined ids, times out of range, ends before starts or more lanes than a track can have"});
     add({"unknown_frees", AuditSeverity::Skipped, skipped.frees, "frees of buffers that were never allocated"});
     add({"unreadable_batches", AuditSeverity::Skipped, skipped.unreadable, "damaged parts of the recording"});
     add({"overlapping_slices", AuditSeverity::Info, context.overlapping, "overlap without nesting: kept on sub-lanes"});

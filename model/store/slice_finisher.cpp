@@ -29,8 +29,12 @@ void SliceFinisher::sort(const SliceRow& slice, std::int32_t rank, ActivityFinis
         ++m_context.invalid;
         return;
     }
-    m_context.cover(slice.start, slice.end());
     const int lane = m_assigner.assign(Instant{slice.start}, Duration{slice.duration});
+    if (lane < 0) {
+        ++m_context.invalid;
+        return;
+    }
+    m_context.cover(slice.start, slice.end());
     while (m_lanes.size() <= static_cast<std::size_t>(lane)) m_lanes.push_back(std::make_unique<Lane>());
     Lane& to = *m_lanes[static_cast<std::size_t>(lane)];
     to.byClass[static_cast<std::size_t>(durationClass(slice.duration))].add(m_context.chunks, slice);

@@ -128,18 +128,25 @@ public:
     void assignLanes()
     {
         m_data.firstSlice.assign(m_data.tracks.size() + 1, m_data.slices.size());
-        std::size_t next = 0;
+        std::size_t next = 0, kept = 0;
         for (TrackView& track : m_data.tracks) {
-            m_data.firstSlice[static_cast<std::size_t>(track.id.value)] = next;
+            m_data.firstSlice[static_cast<std::size_t>(track.id.value)] = kept;
             LaneAssigner lanes;
             for (; next < m_data.slices.size() && m_data.slices[next].track == track.id; ++next) {
-                SliceView& slice = m_data.slices[next];
-                slice.id = SliceId{static_cast<std::int64_t>(next)};
+                SliceView slice = m_data.slices[next];
                 slice.lane = lanes.assign(slice.start, slice.duration);
+                if (slice.lane < 0) {
+                    ++m_invalid;
+                    continue;
+                }
+                slice.id = SliceId{static_cast<std::int64_t>(kept)};
+                m_data.slices[kept++] = slice;
                 ++track.slices;
             }
             track.lanes = std::max(1, lanes.count());
         }
+        m_data.slices.resize(kept);
+        m_data.firstSlice.back() = kept;
     }
 
     void addAllocations(const std::vector<RankAllocation>& records, const std::vector<RankFree>& frees)

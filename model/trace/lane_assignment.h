@@ -20,8 +20,11 @@ constexpr bool laneOrder(Instant startA, Duration durationA, Instant startB, Dur
 /// Gives each slice of one track its lane. Slices must come in laneOrder.
 class LaneAssigner {
 public:
+    /// More than any screen can show. Every slice may look at all lanes.
+    static constexpr std::size_t kMostLanes = 16'384;
+
     /// The lane of [start, start + duration), from 0: below every open slice that contains it, on the first lane
-    /// that is free at start. Durations are >= 0.
+    /// that is free at start; -1 if all are taken, and the slice then is as if it had not been. Durations are >= 0.
     int assign(Instant start, Duration duration)
     {
         const Instant end = start + duration;
@@ -32,8 +35,10 @@ public:
                 break;
             }
         }
-        if (lane < m_ends.size() && m_ends[lane] > start) ++m_overlapping;
+        const bool overlaps = lane < m_ends.size() && m_ends[lane] > start;
         while (lane < m_ends.size() && m_ends[lane] > start) ++lane;
+        if (lane == kMostLanes) return -1;
+        if (overlaps) ++m_overlapping;
         if (lane == m_ends.size()) m_ends.push_back(end);
         else m_ends[lane] = end;
         return static_cast<int>(lane);

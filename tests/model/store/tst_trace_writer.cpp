@@ -4,6 +4,8 @@
 #include "model/store/ordered_slices.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/lane_assignment.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/model/store/recording_process.h"
 
@@ -406,6 +408,36 @@ private slots:
     }
 
     void longTracksAreMergedInOrder();
+
+    /// Begins that never end, by the ten thousand: what has no lane is left out and counted, and the trace opens.
+    void deepNesting()
+    {
+        QTemporaryDir folder{test::folderTemplate()};
+        const std::string path = folder.filePath("deep.fourwalls").toStdString();
+        const auto fill = [](TraceSink& sink) {
+            const TrackId track = sink.defineTrack({RankId(0), TrackKind::Operators, "a", 0});
+            const OpId op = sink.defineOp(namedOp("work"));
+            auto producer = sink.openProducer();
+            for (std::int64_t i = 0; i < 66'000; ++i) producer->slice({track, op, Instant{i}, Duration{1'000'000 - i}, std::nullopt, std::nullopt});
+            producer->slice({track, op, Instant{1'000'000}, Duration{10}, std::nullopt, std::nullopt});
+        };
+        const auto most = static_cast<std::int64_t>(LaneAssigner::kMostLanes);
+        auto writer = store::TraceWriter::create(path, TraceHeader{});
+        QVERIFY(writer.ok());
+        fill(**writer);
+        QVERIFY((*writer)->finish(TraceClosing{}).ok());
+        auto report = store::checkTrace(path);
+        QVERIFY(report.ok() && report->sound);
+        auto trace = store::openTrace(path);
+        QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
+        QCOMPARE(countSlices(**trace), most + 1);
+        QCOMPARE(auditOf(**trace, "invalid_records"), 66'000 - most);
+        InMemoryTrace memory{TraceHeader{}};
+        fill(memory);
+        QVERIFY(memory.finish(TraceClosing{}).ok());
+        QCOMPARE(static_cast<std::int64_t>(memory.data()->slices.size()), most + 1);
+        QCOMPARE(memory.data()->info.counts.slices, most + 1);
+    }
 
     void finishingKeepsFewPages()
     {
