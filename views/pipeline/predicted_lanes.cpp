@@ -55,7 +55,11 @@ void finishPieces(StagePass& pass)
 std::vector<StagePass> passesOf(const cost::SimulatedStage& stage, bool splits)
 {
     std::vector<StagePass> passes;
-    passes.reserve(stage.intervals.size());
+    // Recomputation, and the weight gradient where it is not split off, begin no pass of their own.
+    const auto begins = [splits](const SimulatedInterval& each) {
+        return each.part != SimulatedPart::Recompute && (splits || each.part != SimulatedPart::BackwardWeight);
+    };
+    passes.reserve(static_cast<std::size_t>(std::count_if(stage.intervals.begin(), stage.intervals.end(), begins)));
     std::int32_t position = -1; // of the last pass
     for (const SimulatedInterval& interval : stage.intervals) {
         const std::optional<Phase> phase = phaseOf(interval.part);
