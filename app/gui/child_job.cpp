@@ -10,6 +10,17 @@
 
 namespace fourwalls::gui {
 
+namespace {
+
+/// A line of the program; that it came from the command line does not help anybody here.
+QString wordsOf(const QByteArray& line)
+{
+    static const QRegularExpression prefix(QStringLiteral("^fourwalls-cli( [a-z]+)?: "));
+    return QString::fromUtf8(line).trimmed().remove(prefix);
+}
+
+} // namespace
+
 QString commandLineProgram()
 {
     const QString here = QCoreApplication::applicationDirPath();
@@ -69,7 +80,7 @@ void ChildJob::readLines()
     m_partLine.replace('\r', '\n');
     qsizetype end = 0;
     while ((end = m_partLine.indexOf('\n')) >= 0) {
-        const QString text = QString::fromUtf8(m_partLine.left(end)).trimmed();
+        const QString text = wordsOf(m_partLine.left(end));
         m_partLine.remove(0, end + 1);
         if (text.isEmpty()) continue;
         m_lastLine = text;
@@ -80,7 +91,7 @@ void ChildJob::readLines()
 void ChildJob::onFinished(int exitCode, QProcess::ExitStatus status)
 {
     readLines();
-    if (const QString rest = QString::fromUtf8(m_partLine).trimmed(); !rest.isEmpty()) m_lastLine = rest;
+    if (const QString rest = wordsOf(m_partLine); !rest.isEmpty()) m_lastLine = rest;
     if (m_cancels > 0) {
         emit failed({ErrorCode::Cancelled, tr("Cancelled.").toStdString(), {}, {}});
     } else if (status == QProcess::CrashExit) {
@@ -92,9 +103,7 @@ void ChildJob::onFinished(int exitCode, QProcess::ExitStatus status)
                      m_lastLine.toStdString(),
                      tr("Open the file: it holds everything up to the last batch.").toStdString()});
     } else if (exitCode != 0) {
-        // The last line is the error; that it came from the command line does not help anybody here.
-        static const QRegularExpression prefix(QStringLiteral("^fourwalls-cli( [a-z]+)?: "));
-        emit failed({ErrorCode::Internal, QString(m_lastLine).remove(prefix).toStdString(), {}, {}});
+        emit failed({ErrorCode::Internal, m_lastLine.toStdString(), {}, {}});   // the last line is the error
     } else {
         emit succeeded();
     }

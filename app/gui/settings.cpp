@@ -40,13 +40,6 @@ void Settings::addRecentFile(const QString& path)
     write(m_store, "files/recent", files.mid(0, kRecentFiles));
 }
 
-void Settings::removeRecentFile(const QString& path)
-{
-    QStringList files = recentFiles();
-    files.removeAll(path);
-    write(m_store, "files/recent", files);
-}
-
 void Settings::clearRecentFiles() { write(m_store, "files/recent", QStringList()); }
 
 bool Settings::importsBesideSource() const { return read(m_store, "files/import_beside_source", false).toBool(); }

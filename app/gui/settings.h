@@ -25,7 +25,6 @@ public:
     QStringList recentFiles() const;
     /// Puts `path` first; at most 12 are kept.
     void addRecentFile(const QString& path);
-    void removeRecentFile(const QString& path);
     void clearRecentFiles();
 
     /// Whether imported traces may be kept beside the files that they are made of; only with the user's consent.

@@ -25,7 +25,7 @@ private slots:
                 for (int i = 0; i < kCalls; ++i) {
                     const auto words = std::make_shared<std::vector<int>>(100, i); // memory of the other thread
                     callOnGuiThread(this, [t, words, &seen, &foreign] {
-                        if (QThread::currentThread() != qApp->thread()) ++foreign;
+                        if (QThread::currentThread() != QCoreApplication::instance()->thread()) ++foreign;
                         seen[t].push_back(words->back());
                     });
                 }
@@ -72,7 +72,7 @@ private slots:
         runLater(
             this,
             [words = QStringList{QStringLiteral("one"), QStringLiteral("two")}] {
-                return std::pair(words.join(QLatin1Char(' ')), QThread::currentThread() != qApp->thread());
+                return std::pair(words.join(QLatin1Char(' ')), QThread::currentThread() != QCoreApplication::instance()->thread());
             },
             [&](const std::pair<QString, bool>& result) { std::tie(text, elsewhere) = result; });
         QVERIFY(text.isEmpty());
