@@ -30,7 +30,7 @@ double valueOf(const SearchedPlan& plan, SearchObjective objective)
     return plan.seconds;
 }
 
-/// Feasible first, then by the objective; ties by time, then by what is simpler, so that results are repeatable.
+/// Feasible first, then by the objective; ties by time, by memory, then by what is simpler, so that results are repeatable.
 class Better {
 public:
     explicit Better(SearchObjective objective) : m_objective(objective) {}
@@ -38,8 +38,8 @@ public:
     bool operator()(const SearchedPlan& a, const SearchedPlan& b) const
     {
         const auto key = [this](const SearchedPlan& p) {
-            return std::tuple(!p.feasible, p.feasible ? valueOf(p, m_objective) : p.peakBytes, p.seconds, p.plan.tp,
-                              p.plan.pp, p.plan.cp, p.plan.ep, p.plan.vpp, p.plan.zero, p.plan.microbatches,
+            return std::tuple(!p.feasible, p.feasible ? valueOf(p, m_objective) : p.peakBytes, p.seconds, p.peakBytes,
+                              p.plan.tp, p.plan.pp, p.plan.cp, p.plan.ep, p.plan.vpp, p.plan.zero, p.plan.microbatches,
                               static_cast<int>(p.plan.recompute), p.plan.sequenceParallel,
                               static_cast<int>(p.plan.schedule));
         };

@@ -3,6 +3,7 @@
 #include "views/tuning/plan_cloud.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace fourwalls::views {
 
@@ -109,7 +110,7 @@ std::vector<std::uint32_t> PlanCloud::best(const PlanBrushes& brushes, std::size
 {
     const auto slower = [this](std::uint32_t a, std::uint32_t b) {
         const PlanPoint &p = m_points[a], &q = m_points[b];
-        return p.seconds != q.seconds ? p.seconds < q.seconds : a < b;
+        return std::tie(p.seconds, p.bytes, a) < std::tie(q.seconds, q.bytes, b);
     };
     std::vector<std::uint32_t> heap; // the slowest of the best on top
     for (std::size_t i = 0; i < m_points.size(); ++i) {

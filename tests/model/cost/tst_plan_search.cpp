@@ -122,6 +122,10 @@ void PlanSearchTest::objectives()
     const RunSpec spec = specOf("gpt2-124m", "dgx-a100", 32);
     SearchOptions options;
     options.devices = 8;
+    options.limit = 50;
+    const std::vector<SearchedPlan> plans = search(spec, options)->best;
+    for (std::size_t i = 1; i < plans.size(); ++i)
+        QVERIFY(plans[i - 1].seconds != plans[i].seconds || plans[i - 1].peakBytes <= plans[i].peakBytes);
     options.limit = 1;
     const double quickest = search(spec, options)->best.front().seconds;
     options.objective = SearchObjective::Memory;
