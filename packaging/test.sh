@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
-jobs=$(nproc)
+jobs=$(($(nproc) + 1)) # a compiler that waits for a file leaves no processor idle
 label=(-L fast)
 case ${1:-} in
 "") ;;
@@ -31,7 +31,7 @@ build_and_test() { # preset, options of cmake…
     cmake --preset "$preset" "$@"
     cmake --build --preset "$preset" -j "$jobs"
     echo "== $preset: tests"
-    ctest --preset "$preset" -j "$jobs" "${label[@]}"
+    ctest --preset "$preset" -j "$(nproc)" "${label[@]}"
 }
 
 if [ "${1:-}" = --all ]; then
@@ -39,7 +39,7 @@ if [ "${1:-}" = --all ]; then
     cmake --preset tsan
     cmake --build --preset tsan -j "$jobs"
     echo "== tsan: tests of the engine, its ranks as threads and as processes"
-    ctest --test-dir build/tsan --output-on-failure -j "$jobs" -R "profiler/engine|app/cli/gloo|slow/.*parity"
+    ctest --test-dir build/tsan --output-on-failure -j "$(nproc)" -R "profiler/engine|app/cli/gloo|slow/.*parity"
 fi
 build_and_test core -DFOURWALLS_WERROR="${CI:+ON}"
 build_and_test release -DFOURWALLS_WERROR="${CI:+ON}"
