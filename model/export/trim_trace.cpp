@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace fourwalls {
 
@@ -93,6 +95,7 @@ private:
             return {};
         }
         OpInfo copied = **info;
+        if (copied.kind == SliceKind::Step) m_stepOps.insert(source);
         copied.name = text(copied.name);
         copied.detail = text(copied.detail);
         return m_ops.emplace(source, m_sink.defineOp(copied)).first->second;
@@ -108,8 +111,11 @@ private:
                 slice.start < m_range.end && (slice.end() > m_range.begin || slice.start >= m_range.begin);
             const auto target = track(slice.track);
             if (!inside || !target) return true;
-            m_producer->slice(
-                {*target, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
+            const OpId kept = op(slice.op);
+            // The bar of a step of which hardly anything is kept would be most of what is seen.
+            const Duration within = std::min(slice.end(), m_range.end) - std::max(slice.start, m_range.begin);
+            if (m_stepOps.count(slice.op) > 0 && within.ns < slice.duration.ns / 2) return m_failure.ok();
+            m_producer->slice({*target, kept, slice.start, slice.duration, slice.microbatch, slice.correlation});
             return m_failure.ok();
         };
         return m_trace.scanSlices(visit, stop);
@@ -234,6 +240,7 @@ private:
     std::unique_ptr<TraceProducer> m_producer;
     std::map<TrackId, TrackId> m_tracks;
     std::unordered_map<OpId, OpId> m_ops;
+    std::unordered_set<OpId> m_stepOps; ///< those of the source whose slices are steps
     std::vector<GroupId> m_groups;
     std::int64_t m_cutSteps = 0;
     Status m_failure;

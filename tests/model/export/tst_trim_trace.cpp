@@ -51,6 +51,7 @@ private slots:
     void memoryIsExactInside();
     void metricsOfAStepStayTheSame();
     void rangeCutsSteps();
+    void noBarOfALateRanksEarlierStep();
     void ranksAreSelected();
     void nothingToTrimKeepsEverything();
     void refusals();
@@ -113,6 +114,22 @@ void TrimTraceTest::rangeCutsSteps()
     QCOMPARE(auditOf(trimmed.result->info(), "steps_cut"), 2); // step 0 of both ranks
     QCOMPARE(trimmed.result->info().counts.slices, 12);        // slices over the border are kept whole
     QCOMPARE(qint64{trimmed.result->data().slices.front().start.ns}, qint64{10});
+}
+
+void TrimTraceTest::noBarOfALateRanksEarlierStep()
+{
+    test::SampleTrace sample;
+    const TrackId bars = sample.sink().defineTrack({RankId{1}, TrackKind::Steps, "steps", 2});
+    const OpId step = sample.sink().defineOp({"step", SliceKind::Step, Phase::None, Activity::None, {}, 0, 0, ""});
+    sample.producer().slice({bars, step, Instant{1000}, Duration{1010}, std::nullopt, std::nullopt});
+    sample.producer().slice({bars, step, Instant{2010}, Duration{1000}, std::nullopt, std::nullopt}); // ends late, too
+    const auto source = sample.finish();
+    const TrimOptions options = steps(2, 2);
+    InMemoryTrace target(trimmedHeader(source->info(), options));
+    QVERIFY(trimTrace(*source, options, target).ok());
+    const InMemoryTraceQuery trimmed(target.data());
+    QCOMPARE(qint64{trimmed.info().range.begin.ns}, qint64{2000}); // 1000 with the bar of step 1
+    QCOMPARE(qint64{trimmed.info().range.end.ns}, qint64{3010});
 }
 
 void TrimTraceTest::ranksAreSelected()
