@@ -66,6 +66,8 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
         qkvWidth = ((s.sequenceParallel ? down / t : down) + up) / hidden; // a product of equal work
         parameters = down + up + hidden * valueWidth + query + key;        // an RMSNorm per latent
         if (s.sequenceParallel) partialParameters = down + query + key;
+        latentWidth = 2 * (query + key); // before and behind their norms
+        normStatistics += query > 0 ? 2 : 1;
         attentionInputs = {{{queryInput, true}, {key, true}, {rotary, false}}};
         qkvAlignment = std::min({alignmentOf(hidden), alignmentOf(queryInput), alignmentOf(key), alignmentOf(key + rotary),
                                  alignmentOf(queryWidth), alignmentOf(heads * (width + headValueWidth))});
@@ -435,6 +437,7 @@ double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) con
     double split = 2 * (2 * e) + (c.framework.dropout ? 2 : 0); // inputs of the norms and of the products, masks
     split *= rowsSplit * hidden;
     double own = e * rows * (queryWidth + keyValueWidth) + e * rows * valueWidth;
+    own += e * rowsSplit * latentWidth;
     if (s.mixture)
         own += e * expertRows * (hidden + (gates + 1) * expertInner) + e * rows * (gates + 1) * sharedInner;
     else
@@ -497,6 +500,10 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         const double routing = 4 * rows * (static_cast<double>(c.model.mixture.experts) + 3 * m_topK);
         cost.savedBytes += e * expertRows * hidden + routing;
     }
+    // Its attention has one width for queries, keys and values: those of latent attention are filled up, and so is what
+    // comes out.
+    if (latentWidth > 0 && s.recompute != Recompute::Full)
+        cost.savedBytes += 2 * e * rows * heads * (scoreWidth - headValueWidth);
     cost.workingBytes = workingAtOnce(c, s);
     if (s.recompute == Recompute::Full) {
         cost.savedBytes = input;

@@ -36,6 +36,7 @@ struct LayerShape {
     bool splitBackward = false;
     bool residualInside = false;   ///< of the product before it
     double normNumbers = 2;        ///< of a norm per channel: gain and shift
+    double latentWidth = 0;        ///< columns of latents that are kept for backward; 0 without latent attention
     double normStatistics = 4;     ///< numbers per token that the layer's norms keep
     const char* normName = "norm"; ///< of the kinds of normalisation in the measured operators
     const char* normBackwardName = "norm.backward";

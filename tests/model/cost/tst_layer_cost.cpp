@@ -21,6 +21,7 @@ private slots:
     void logitsOfACutLoss();
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
+    void latentsAreKept();
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
     void listsAddUp();
@@ -223,6 +224,29 @@ void LayerCostTest::trafficOfLatentAttention()
     const LayerCost direct = layerCost(f.context(), s);
     QCOMPARE(wireOf(direct).tensor, ringed * column * (7 * 1024 + 3 * (1024 + 128) + 2 * 64));
     QCOMPARE(direct.partialParameters, 1024.0 * (128 + 64) + 128 + 2 * 1024);
+}
+
+// Of the held rows both latents before and behind their norms; in the engine, whose attention has one width, also the
+// filling of the values and of the result. predict_against_engine.py compares the peak with that of a recording.
+void LayerCostTest::latentsAreKept()
+{
+    Fixture f;
+    f.framework.flashAttention = true;
+    f.model.normalization = Normalization::RmsNorm;
+    f.model.latent = {256, 128, 64, 48};
+    LayerSetting s = Fixture::setting();
+    s.tp = 4;
+    s.sequenceParallel = true;
+    const auto saved = [&] { return layerCost(f.context(), s).savedBytes; };
+    const double tokens = 4 * 512, both = saved();
+    f.model.latent.queryRank = 0;
+    QCOMPARE(both - saved(), 2 * tokens / 4 * 2 * 256);
+    f.model.latent.keyValueRank = 64;
+    QCOMPARE(both - saved(), 2 * tokens / 4 * 2 * (256 + 64));
+    // A value of 64 + 64 columns in place of 48, of each of 4 heads, twice; three statistics, float, of RMS norms.
+    const double plain = saved();
+    f.framework.freesAtOnce = true;
+    QCOMPARE(saved() - plain, 2 * 2 * tokens * 4 * (128 - 48) + 4 * tokens / 4 * 3);
 }
 
 // The low-rank products are priced as one of equal work, whose width is no row's length and need not be a whole number.
