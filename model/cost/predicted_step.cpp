@@ -119,4 +119,9 @@ Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& pr
                           model ? operatorsOf(*model, predicted) : OperatorsOfPass{});
 }
 
+Result<std::shared_ptr<const InMemoryTraceData>> summaryOf(const PredictedStep& predicted)
+{
+    return predictedSummary(predicted.spec, predicted.cost, predicted.step);
+}
+
 } // namespace fourwalls::cost

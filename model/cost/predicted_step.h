@@ -41,4 +41,7 @@ OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted);
 /// The trace of a prediction, in memory. model: null for a few slices per pass, else every operator has its own.
 Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& predicted, CostModel* model = nullptr);
 
+/// The summaries and memory curves of that trace alone, without its slices and other records. Errors: as there.
+Result<std::shared_ptr<const InMemoryTraceData>> summaryOf(const PredictedStep& predicted);
+
 } // namespace fourwalls::cost

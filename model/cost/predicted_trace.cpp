@@ -3,9 +3,26 @@
 #include "model/cost/predicted_trace.h"
 
 #include "model/cost/stage_scribe.h"
+#include "model/cost/summary_sink.h"
 #include "model/spec/rank_layout.h"
 
 namespace fourwalls::cost {
+
+namespace {
+
+TraceClosing predictedClosing(const RunSpec& spec, const StepCost& cost)
+{
+    TraceClosing closing;
+    if (cost.peakFlops > 0) {
+        closing.peakFlopsPerDevice = cost.peakFlops;
+        closing.peakSource = "datasheet";
+    }
+    if (spec.cluster.device.memoryBytesPerSecond > 0)
+        closing.memoryBytesPerSecond = spec.cluster.device.memoryBytesPerSecond;
+    return closing;
+}
+
+} // namespace
 
 TraceHeader predictedHeader(const RunSpec& spec, const StepCost& cost)
 {
@@ -42,14 +59,7 @@ Status writePredictedTrace(const RunSpec& spec, const StepCost& cost, const Simu
             scribe.write(operators);
         }
     }
-    TraceClosing closing;
-    if (cost.peakFlops > 0) {
-        closing.peakFlopsPerDevice = cost.peakFlops;
-        closing.peakSource = "datasheet";
-    }
-    if (spec.cluster.device.memoryBytesPerSecond > 0)
-        closing.memoryBytesPerSecond = spec.cluster.device.memoryBytesPerSecond;
-    return sink.finish(closing);
+    return sink.finish(predictedClosing(spec, cost));
 }
 
 Result<std::shared_ptr<const InMemoryTraceData>>
@@ -58,6 +68,14 @@ predictedTrace(const RunSpec& spec, const StepCost& cost, const SimulatedStep& s
     InMemoryTrace trace(predictedHeader(spec, cost));
     FOURWALLS_TRY(writePredictedTrace(spec, cost, step, trace, operators));
     return trace.data();
+}
+
+Result<std::shared_ptr<const InMemoryTraceData>> predictedSummary(const RunSpec& spec, const StepCost& cost,
+                                                                  const SimulatedStep& step)
+{
+    SummarySink summary(predictedHeader(spec, cost), predictedClosing(spec, cost));
+    FOURWALLS_TRY(writePredictedTrace(spec, cost, step, summary));
+    return summary.data();
 }
 
 } // namespace fourwalls::cost

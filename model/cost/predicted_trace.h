@@ -34,4 +34,9 @@ Result<std::shared_ptr<const InMemoryTraceData>> predictedTrace(const RunSpec& s
                                                                 const SimulatedStep& step,
                                                                 const OperatorsOfPass& operators = {});
 
+/// Its summaries and memory curves alone, a third of the work: as predictedTrace without operators, but without slices,
+/// collectives, flows and allocations.
+Result<std::shared_ptr<const InMemoryTraceData>> predictedSummary(const RunSpec& spec, const StepCost& cost,
+                                                                  const SimulatedStep& step);
+
 } // namespace fourwalls::cost

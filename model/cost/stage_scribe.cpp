@@ -12,9 +12,10 @@ namespace fourwalls::cost {
 
 namespace {
 
+/// seconds: not negative.
 Instant instantOf(double seconds)
 {
-    return {std::llround(seconds * 1e9)};
+    return {static_cast<std::int64_t>(seconds * 1e9 + 0.5)};
 }
 
 std::optional<Microbatch> microbatchOf(std::int32_t index)
@@ -131,11 +132,14 @@ StageScribe::StageScribe(const RunSpec& spec, const StepCost& cost, const Simula
     , m_producer(producer)
 {}
 
+void StageScribe::slice(TrackId track, OpId op, Instant start, Instant end, std::int32_t microbatch)
+{
+    if (end > start) m_producer.slice({track, op, start, end - start, microbatchOf(microbatch), std::nullopt});
+}
+
 void StageScribe::slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch)
 {
-    const Instant from = instantOf(start), to = instantOf(end);
-    if (to <= from) return;
-    m_producer.slice({track, op, from, to - from, microbatchOf(microbatch), std::nullopt});
+    slice(track, op, instantOf(start), instantOf(end), microbatch);
 }
 
 OpId StageScribe::plainOp(const char* name, SliceKind kind, Phase phase, Activity activity)
@@ -203,16 +207,16 @@ void StageScribe::addExchange(Script& script, const Exchange& what, Phase phase,
     script.exchanges.emplace_back(what.group, recordOf(what));
 }
 
-void StageScribe::play(const Script& script, const SimulatedInterval& interval)
+void StageScribe::play(Script& script, const SimulatedInterval& interval)
 {
     for (const Line& line : script.lines) {
-        const double start = interval.start + line.begin, end = std::min(interval.start + line.end, interval.end);
+        const Instant start = instantOf(interval.start + line.begin);
+        const Instant end = instantOf(std::min(interval.start + line.end, interval.end));
         slice(line.track, line.op, start, end, interval.microbatch);
-        if (line.exchange < 0 || instantOf(end) <= instantOf(start)) continue;
-        const auto& [kind, about] = script.exchanges[static_cast<std::size_t>(line.exchange)];
-        CollectiveRecord record = about;
-        record.start = record.lastArrival = instantOf(start);
-        record.end = instantOf(end);
+        if (line.exchange < 0 || end <= start) continue;
+        auto& [kind, record] = script.exchanges[static_cast<std::size_t>(line.exchange)];
+        record.start = record.lastArrival = start;
+        record.end = end;
         record.sequence = m_sequences[kind]++;
         m_producer.collective(record);
     }
@@ -378,8 +382,8 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
     }
 }
 
-const StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
-                                                 const OperatorsOfPass& operators)
+StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
+                                           const OperatorsOfPass& operators)
 {
     const auto place = static_cast<std::size_t>(m_cost.shape.chunkOf(interval.position));
     if (m_scripts.size() <= place) m_scripts.resize(place + 1);
@@ -471,7 +475,7 @@ void StageScribe::writeTransfers()
         slice(m_own.communication,
               plainOp(isActivation ? "send activation" : "send gradient", SliceKind::Collective,
                       isActivation ? Phase::Forward : Phase::BackwardInput, Activity::PipelineTransfer),
-              transfer.start, transfer.end, transfer.what.microbatch);
+              start, end, transfer.what.microbatch);
         CollectiveRecord record;
         record.track = m_own.communication;
         record.start = record.lastArrival = start;

@@ -55,7 +55,7 @@ private:
     /// What a pass through a position writes: the same for every micro-batch, so it is put together once.
     struct Script {
         std::vector<Line> lines;
-        std::vector<std::pair<GroupKind, CollectiveRecord>> exchanges; ///< without times and numbers
+        std::vector<std::pair<GroupKind, CollectiveRecord>> exchanges; ///< times and numbers are of the latest play
     };
     /// An operator without layer and figures, by the address of its name.
     struct PlainOp {
@@ -69,14 +69,14 @@ private:
     std::vector<Pass> passes() const;
     void writeStep();
     void writePass(const Pass& pass, const OperatorsOfPass& operators);
-    const Script& scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
-                           const OperatorsOfPass& operators);
+    Script& scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
+                     const OperatorsOfPass& operators);
     void addParts(Script& script, double length, const PassCost& cost, Phase phase);
     void addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                       const std::vector<OperatorCost>& operators);
     void addExchange(Script& script, const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double begin,
                      double end);
-    void play(const Script& script, const SimulatedInterval& interval);
+    void play(Script& script, const SimulatedInterval& interval);
     void writeOutside(const SimulatedInterval& interval);
     void writeTransfers();
     void writeReduction();
@@ -85,6 +85,7 @@ private:
     void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from, double until,
                   std::int32_t microbatch);
 
+    void slice(TrackId track, OpId op, Instant start, Instant end, std::int32_t microbatch);
     void slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch);
     OpId plainOp(const char* name, SliceKind kind, Phase phase, Activity activity);
     /// A collective's record, but for its times and number.

@@ -33,18 +33,17 @@ void sortIfNeeded(std::vector<T>& items, Less less)
     if (!std::is_sorted(items.begin(), items.end(), less)) std::stable_sort(items.begin(), items.end(), less);
 }
 
-/// Sorts large records by time, equal times in the order given: keys first, so that each record moves once.
-template <class T, class TimeOf>
-void sortByTime(std::vector<T>& items, TimeOf timeOf)
+/// The places of the sound ones of large records by time, equal times in the order given: each record then moves once.
+template <class T, class IsSound, class TimeOf>
+std::vector<std::pair<std::int64_t, std::size_t>> orderByTime(const std::vector<T>& records, IsSound isSound,
+                                                              TimeOf timeOf)
 {
-    std::vector<std::pair<std::int64_t, std::size_t>> order(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) order[i] = {timeOf(items[i]).ns, i};
-    if (std::is_sorted(order.begin(), order.end())) return;
-    std::sort(order.begin(), order.end());
-    std::vector<T> sorted;
-    sorted.reserve(items.size());
-    for (const auto& [at, index] : order) sorted.push_back(std::move(items[index]));
-    items = std::move(sorted);
+    std::vector<std::pair<std::int64_t, std::size_t>> order;
+    order.reserve(records.size());
+    for (std::size_t i = 0; i < records.size(); ++i)
+        if (isSound(records[i])) order.emplace_back(timeOf(records[i]).ns, i);
+    if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
+    return order;
 }
 
 /// Where a rank's allocations are, by id. Producers number them up, so most ids need no table.
@@ -226,34 +225,32 @@ public:
         }
     }
 
-    void addCollectives(const std::vector<CollectiveRecord>& records)
+    void addCollectives(std::vector<CollectiveRecord> records)
     {
-        for (const CollectiveRecord& record : records) {
-            const bool sound = isTrack(record.track) && record.group.value >= 0 &&
-                               static_cast<std::size_t>(record.group.value) < m_data.info.groups.size() &&
-                               isValid(record.start) && isValid(record.end) && record.start <= record.lastArrival &&
-                               record.lastArrival <= record.end;
-            if (!sound) {
-                ++m_invalid;
-                continue;
-            }
-            m_data.collectives.push_back({trackOf(record.track).info.rank, record});
+        const auto isSound = [this](const CollectiveRecord& record) {
+            return isTrack(record.track) && record.group.value >= 0 &&
+                   static_cast<std::size_t>(record.group.value) < m_data.info.groups.size() && isValid(record.start) &&
+                   isValid(record.end) && record.start <= record.lastArrival && record.lastArrival <= record.end;
+        };
+        const auto order = orderByTime(records, isSound, [](const CollectiveRecord& record) { return record.start; });
+        m_invalid += static_cast<std::int64_t>(records.size() - order.size());
+        m_data.collectives.reserve(order.size());
+        for (const auto& [at, index] : order) {
+            CollectiveRecord& record = records[index];
             cover(record.end);
+            m_data.collectives.push_back({trackOf(record.track).info.rank, std::move(record)});
         }
-        sortByTime(m_data.collectives, [](const CollectiveView& view) { return view.record.start; });
     }
 
     void addFlows(std::vector<FlowRecord> records)
     {
-        for (FlowRecord& record : records) {
-            if (!isTrack(record.fromTrack) || !isTrack(record.toTrack) || !isValid(record.from) ||
-                !isValid(record.to)) {
-                ++m_invalid;
-                continue;
-            }
-            m_data.flows.push_back(std::move(record));
-        }
-        sortByTime(m_data.flows, [](const FlowRecord& flow) { return flow.from; });
+        const auto isSound = [this](const FlowRecord& record) {
+            return isTrack(record.fromTrack) && isTrack(record.toTrack) && isValid(record.from) && isValid(record.to);
+        };
+        const auto order = orderByTime(records, isSound, [](const FlowRecord& record) { return record.from; });
+        m_invalid += static_cast<std::int64_t>(records.size() - order.size());
+        m_data.flows.reserve(order.size());
+        for (const auto& [at, index] : order) m_data.flows.push_back(std::move(records[index]));
     }
 
     void addEvents(std::vector<EventRecord> records)
@@ -295,9 +292,13 @@ public:
         for (const auto& [rank, steps] : m_data.steps) lookups.emplace(rank, StepLookup(records(rank)));
         summariseSlices(lookups);
         summariseMemory();
-        CollectiveSummarizer collectives(m_data.info.groups);
+        // A prediction's ranks are all in its header; those that they stand for never come.
+        const bool predicted = m_data.info.header.source == TraceSource::Predicted;
+        CollectiveSummarizer collectives(m_data.info.groups, predicted
+                                                                 ? std::span<const RankInfo>(m_data.info.header.ranks)
+                                                                 : std::span<const RankInfo>{});
         for (const CollectiveView& view : m_data.collectives)
-            if (isMeasured(lookups, view.rank, view.record.start)) collectives.add(view.record);
+            if (isMeasured(lookupOf(lookups, view.rank), view.record.start)) collectives.add(view.record);
         m_data.collectiveSummaries = collectives.finish();
     }
 
@@ -325,14 +326,17 @@ private:
         return list;
     }
 
-    /// Traces without steps are measured as a whole.
-    bool isMeasured(const std::map<RankId, StepLookup>& lookups, RankId rank, Instant at) const
+    /// Traces without steps are measured as a whole. lookup: of the rank; null: it has no steps.
+    bool isMeasured(const StepLookup* lookup, Instant at) const
     {
         if (m_data.steps.empty()) return true;
-        const auto lookup = lookups.find(rank);
-        if (lookup == lookups.end()) return false;
-        const StepRecord* step = lookup->second.find(at);
+        const StepRecord* step = lookup ? lookup->find(at) : nullptr;
         return step && !step->warmup;
+    }
+    static const StepLookup* lookupOf(const std::map<RankId, StepLookup>& lookups, RankId rank)
+    {
+        const auto found = lookups.find(rank);
+        return found == lookups.end() ? nullptr : &found->second;
     }
 
     void summariseSlices(const std::map<RankId, StepLookup>& lookups)
@@ -343,10 +347,11 @@ private:
         OpSummarizer ops;
         for (const TrackView& track : m_data.tracks) {
             const auto found = ranks.find(track.info.rank);
+            const StepLookup* lookup = lookupOf(lookups, track.info.rank);
             const auto at = static_cast<std::size_t>(track.id.value);
             for (std::size_t i = m_data.firstSlice[at]; i < m_data.firstSlice[at + 1]; ++i) {
                 const SliceView& slice = m_data.slices[i];
-                if (isMeasured(lookups, track.info.rank, slice.start)) ops.add(slice.op, slice.duration);
+                if (isMeasured(lookup, slice.start)) ops.add(slice.op, slice.duration);
                 if (found == ranks.end()) continue;
                 found->second.add(*m_data.ops[static_cast<std::size_t>(slice.op.value)], slice.start, slice.duration);
             }
@@ -398,7 +403,7 @@ std::int64_t finishInMemory(InMemoryTraceData& data, InMemoryRecords records)
     finisher.addSteps(records.steps);
     finisher.addAllocations(records.allocations, records.frees);
     finisher.addCounters(records.counters);
-    finisher.addCollectives(records.collectives);
+    finisher.addCollectives(std::move(records.collectives));
     finisher.addFlows(std::move(records.flows));
     finisher.addEvents(std::move(records.events));
     finisher.summarise();

@@ -131,9 +131,18 @@ void mergePipelineWindows(std::map<StepIndex, TimeRange>& hulls, const std::map<
     }
 }
 
-CollectiveSummarizer::CollectiveSummarizer(std::span<const ProcessGroupInfo> groups)
+CollectiveSummarizer::CollectiveSummarizer(std::span<const ProcessGroupInfo> groups, std::span<const RankInfo> ranks)
 {
-    for (const ProcessGroupInfo& group : groups) m_groupSizes.push_back(group.ranks.size());
+    for (const RankInfo& rank : ranks) m_ranks.push_back(rank.rank);
+    std::sort(m_ranks.begin(), m_ranks.end());
+    for (const ProcessGroupInfo& group : groups) addGroup(group);
+}
+
+void CollectiveSummarizer::addGroup(const ProcessGroupInfo& group)
+{
+    const auto comes = [this](RankId rank) { return std::binary_search(m_ranks.begin(), m_ranks.end(), rank); };
+    const auto members = std::count_if(group.ranks.begin(), group.ranks.end(), comes);
+    m_groupSizes.push_back(m_ranks.empty() ? group.ranks.size() : static_cast<std::size_t>(members));
 }
 
 std::size_t CollectiveSummarizer::OperationHash::operator()(const OperationKey& key) const noexcept
@@ -152,6 +161,14 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     total.group = member.group;
     addTo(total.wait, member.lastArrival - member.start);
 
+    const auto group = static_cast<std::size_t>(member.group.value);
+    const bool pointToPoint = member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
+    const std::size_t expected = pointToPoint || group >= m_groupSizes.size() ? 0 : m_groupSizes[group];
+    if (expected <= 1) { // nobody else is in it
+        fold(total, {1, member.lastArrival, member.end, std::max<std::int64_t>(0, member.payloadBytes),
+                     std::max<std::int64_t>(0, member.wireBytes)});
+        return;
+    }
     const auto [open, isNew] = m_open.try_emplace({kind, member.sequence});
     Operation& operation = open->second;
     if (isNew) {
@@ -163,18 +180,13 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     operation.end = std::max(operation.end, member.end);
     operation.payloadBytes = std::max(operation.payloadBytes, member.payloadBytes);
     operation.wireBytes = std::max(operation.wireBytes, member.wireBytes);
-
-    const auto group = static_cast<std::size_t>(member.group.value);
-    const bool pointToPoint = member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
-    const std::size_t expected = pointToPoint || group >= m_groupSizes.size() ? 0 : m_groupSizes[group];
-    if (operation.members < expected || expected == 0) return;
-    fold(kind, operation);
+    if (operation.members < expected) return;
+    fold(total, operation);
     m_open.erase(open);
 }
 
-void CollectiveSummarizer::fold(const Kind& kind, const Operation& operation)
+void CollectiveSummarizer::fold(CollectiveSummary& total, const Operation& operation)
 {
-    CollectiveSummary& total = m_totals[kind];
     ++total.count;
     addTo(total.payloadBytes, operation.payloadBytes);
     addTo(total.wireBytes, operation.wireBytes);
@@ -183,7 +195,7 @@ void CollectiveSummarizer::fold(const Kind& kind, const Operation& operation)
 
 std::vector<CollectiveSummary> CollectiveSummarizer::finish()
 {
-    for (const auto& [key, operation] : m_open) fold(key.kind, operation);
+    for (const auto& [key, operation] : m_open) fold(m_totals[key.kind], operation);
     m_open.clear();
     std::vector<CollectiveSummary> summaries;
     for (const auto& [kind, total] : m_totals) summaries.push_back(total);

@@ -70,8 +70,11 @@ void mergePipelineWindows(std::map<StepIndex, TimeRange>& hulls, const std::map<
 /// from the last arrival to the last end.
 class CollectiveSummarizer {
 public:
-    /// groups: by GroupId. Sizes let finished operations be folded at once.
-    explicit CollectiveSummarizer(std::span<const ProcessGroupInfo> groups);
+    /// groups: by GroupId. Sizes let finished operations be folded at once. ranks: if the trace is known to hold no
+    /// others, so that nobody waits for members that never come; empty: any.
+    explicit CollectiveSummarizer(std::span<const ProcessGroupInfo> groups, std::span<const RankInfo> ranks = {});
+    /// Another one, behind those before.
+    void addGroup(const ProcessGroupInfo& group);
     void add(const CollectiveRecord& member);
     std::vector<CollectiveSummary> finish();   ///< by group, then operation
 
@@ -82,9 +85,10 @@ private:
         Instant lastArrival, end;
         std::int64_t payloadBytes = 0, wireBytes = 0;
     };
-    void fold(const Kind& kind, const Operation& operation);
+    static void fold(CollectiveSummary& total, const Operation& operation);
 
-    std::vector<std::size_t> m_groupSizes;
+    std::vector<std::size_t> m_groupSizes; ///< of members that may come
+    std::vector<RankId> m_ranks;           ///< sorted; empty: any may come
     std::map<Kind, CollectiveSummary> m_totals;
     struct OperationKey {
         Kind kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One finished prediction as the views draw it: a step, its trace, and the figures of that trace.
+// One finished prediction as the views draw it: a step, the summaries of its trace, and the figures of that.
 #pragma once
 
 #include "model/base/result.h"
@@ -14,7 +14,8 @@ namespace fourwalls::views {
 /// Immutable, shared between threads. `step` says whether it fits the device's memory (step.feasible, step.why).
 struct Prediction {
     cost::PredictedStep step;
-    std::shared_ptr<const InMemoryTraceData> trace; ///< never null; its ranks stand for the pipeline's stages
+    /// Never null; summaries and memory curves without slices (cost::summaryOf). Its ranks stand for the stages.
+    std::shared_ptr<const InMemoryTraceData> trace;
     TraceMetrics metrics;                           ///< of that trace
 };
 

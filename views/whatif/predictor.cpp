@@ -167,7 +167,7 @@ struct Predictor::Impl {
 
     static Status finish(Prediction& prediction)
     {
-        FOURWALLS_TRY_ASSIGN(prediction.trace, cost::traceOf(prediction.step));
+        FOURWALLS_TRY_ASSIGN(prediction.trace, cost::summaryOf(prediction.step));
         InMemoryTraceQuery query(prediction.trace);
         FOURWALLS_TRY_ASSIGN(prediction.metrics, computeMetrics(query));
         return {};

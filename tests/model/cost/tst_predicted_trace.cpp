@@ -115,6 +115,8 @@ class PredictedTraceTest : public QObject {
 private slots:
     void metricsAreThoseOfTheSimulation_data();
     void metricsAreThoseOfTheSimulation();
+    void summariesAloneAreTheSame_data();
+    void summariesAloneAreTheSame();
     void operatorsOnDemand();
     void noCollectiveExceedsItsLink_data();
     void noCollectiveExceedsItsLink();
@@ -182,6 +184,66 @@ void PredictedTraceTest::metricsAreThoseOfTheSimulation()
         if (collective.group == "tp") tensorWire += double(collective.summary.wireBytes);
     QVERIFY(std::abs(tensorWire / (5e6 * spec.plan.microbatches * cost.shape.positions()) - 1) < 1e-5);
     for (const AuditRecord& record : data.value()->info.audit) QVERIFY(record.name != "invalid_records");
+}
+
+void PredictedTraceTest::summariesAloneAreTheSame_data()
+{
+    metricsAreThoseOfTheSimulation_data();
+}
+
+void PredictedTraceTest::summariesAloneAreTheSame()
+{
+    QFETCH(QString, plan);
+    QFETCH(bool, blocking);
+    const RunSpec spec = specOf(plan.toUtf8().constData());
+    StepCost cost = costOf(spec, 0.0005);
+    cost.blockingTransfers = blocking;
+    cost.agreementSeconds = 0.001; // of all ranks: the one collective that several stages take part in
+    cost.agreementWireBytes = 64;
+    cost.usableMemoryBytes = 10e9;
+    const auto step = simulateSchedule(cost, true);
+    const auto trace = *predictedTrace(spec, cost, *step);
+    const auto summary = *predictedSummary(spec, cost, *step);
+    QVERIFY(summary->slices.empty() && summary->collectives.empty() && summary->allocations.empty());
+    QCOMPARE(summary->info.range.begin.ns, trace->info.range.begin.ns);
+    QCOMPARE(summary->info.range.end.ns, trace->info.range.end.ns);
+    QCOMPARE(summary->info.counts.slices, trace->info.counts.slices);
+    QCOMPARE(summary->info.counts.allocations, trace->info.counts.allocations);
+    QCOMPARE(summary->info.counts.collectives, trace->info.counts.collectives);
+    QCOMPARE(summary->info.stepCount, trace->info.stepCount);
+    QCOMPARE(summary->events.size(), trace->events.size());
+    QVERIFY(summary->info.groups == trace->info.groups);
+    QVERIFY(summary->jobSteps == trace->jobSteps);
+    QVERIFY(summary->memorySummaries == trace->memorySummaries);
+    QVERIFY(summary->collectiveSummaries == trace->collectiveSummaries);
+    QCOMPARE(summary->opSummaries.size(), trace->opSummaries.size());
+    for (std::size_t i = 0; i < trace->opSummaries.size(); ++i) {
+        QCOMPARE(summary->opSummaries[i].op.value, trace->opSummaries[i].op.value);
+        QCOMPARE(summary->opSummaries[i].count, trace->opSummaries[i].count);
+        QCOMPARE(summary->opSummaries[i].total.ns, trace->opSummaries[i].total.ns);
+    }
+    QCOMPARE(summary->memory.size(), trace->memory.size());
+    for (const auto& [rank, curve] : trace->memory) {
+        const auto& same = summary->memory.at(rank);
+        QCOMPARE(same.size(), curve.size());
+        for (std::size_t i = 0; i < curve.size(); ++i)
+            QVERIFY(same[i].at == curve[i].at && same[i].bytes == curve[i].bytes);
+    }
+    // FLOPs are added in another order: they agree to rounding, and so do the times that are made from them.
+    QCOMPARE(summary->stepSummaries.size(), trace->stepSummaries.size());
+    for (std::size_t i = 0; i < trace->stepSummaries.size(); ++i) {
+        StepSummary mine = summary->stepSummaries[i];
+        const StepSummary& theirs = trace->stepSummaries[i];
+        QVERIFY(std::abs(mine.modelFlops - theirs.modelFlops) <= 1e-12 * theirs.modelFlops);
+        QVERIFY(std::abs(mine.recomputeFlops - theirs.recomputeFlops) <= 1e-12 * theirs.recomputeFlops);
+        QVERIFY(std::abs((mine.memoryBoundExcess - theirs.memoryBoundExcess).ns) <= 1);
+        QVERIFY(std::abs((mine.inefficiencyExcess - theirs.inefficiencyExcess).ns) <= 1);
+        mine.modelFlops = theirs.modelFlops;
+        mine.recomputeFlops = theirs.recomputeFlops;
+        mine.memoryBoundExcess = theirs.memoryBoundExcess;
+        mine.inefficiencyExcess = theirs.inefficiencyExcess;
+        QVERIFY(mine == theirs);
+    }
 }
 
 void PredictedTraceTest::operatorsOnDemand()
