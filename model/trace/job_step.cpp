@@ -8,17 +8,22 @@ namespace fourwalls {
 
 namespace {
 
+/// The step of median length among those that `keep` names, or the two in the middle of an even number; of steps of equal
+/// length the earlier in `steps` comes first. Linear: nothing is sorted.
 template <typename Keep>
 std::vector<JobStep> middleOf(const std::vector<JobStep>& steps, Keep keep)
 {
-    std::vector<JobStep> kept;
-    std::copy_if(steps.begin(), steps.end(), std::back_inserter(kept), keep);
-    if (kept.empty()) return kept;
-    std::stable_sort(kept.begin(), kept.end(),
-                     [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
-    const std::size_t upper = kept.size() / 2;
-    if (kept.size() % 2 == 1) return {kept[upper]};
-    return {kept[upper - 1], kept[upper]};
+    std::vector<const JobStep*> kept;
+    for (const JobStep& step : steps)
+        if (keep(step)) kept.push_back(&step);
+    if (kept.empty()) return {};
+    const auto shorter = [](const JobStep* a, const JobStep* b) {
+        return a->range.length() != b->range.length() ? a->range.length() < b->range.length() : a < b;
+    };
+    const auto upper = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
+    std::nth_element(kept.begin(), upper, kept.end(), shorter);
+    if (kept.size() % 2 == 1) return {**upper};
+    return {**std::max_element(kept.begin(), upper, shorter), **upper};
 }
 
 } // namespace

@@ -76,6 +76,27 @@ private slots:
         QCOMPARE(*typicalStep({lasting(0, 5, true), lasting(1, 9, false, false)}), lasting(0, 5, true));
         QCOMPARE(*typicalStep({lasting(1, 9, false, false)}), lasting(1, 9, false, false));
     }
+
+    void theMedianIsThatOfSortedSteps()
+    {
+        std::mt19937 random(7);
+        for (int round = 0; round < 300; ++round) {
+            std::vector<JobStep> steps;
+            const int count = static_cast<int>(random() % 20) + 1;
+            for (int i = 0; i < count; ++i)
+                steps.push_back(
+                    lasting(i, static_cast<std::int64_t>(random() % 8), random() % 5 == 0, random() % 7 != 0));
+            std::vector<JobStep> sorted;
+            for (const JobStep& step : steps)
+                if (step.complete && !step.warmup) sorted.push_back(step);
+            std::stable_sort(sorted.begin(), sorted.end(),
+                             [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
+            std::vector<JobStep> middle;
+            if (!sorted.empty() && sorted.size() % 2 == 0) middle.push_back(sorted[sorted.size() / 2 - 1]);
+            if (!sorted.empty()) middle.push_back(sorted[sorted.size() / 2]);
+            QCOMPARE(medianSteps(steps), middle);
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestJobStep)
