@@ -5,6 +5,7 @@
 
 #include "model/base/time.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,27 +21,27 @@ constexpr bool laneOrder(Instant startA, Duration durationA, Instant startB, Dur
 /// Gives each slice of one track its lane. Slices must come in laneOrder.
 class LaneAssigner {
 public:
-    /// More than any screen can show. Every slice may look at all lanes.
+    /// More than any screen can show.
     static constexpr std::size_t kMostLanes = 16'384;
 
     /// The lane of [start, start + duration), from 0: below every open slice that contains it, on the first lane
-    /// that is free at start; -1 if all are taken, and the slice then is as if it had not been. Durations are >= 0.
+    /// that is free at start; -1 if all are taken, and the slice then is as if it had not been. Durations are >= 0, times
+    /// within kLargestTimeNs.
     int assign(Instant start, Duration duration)
     {
         const Instant end = start + duration;
-        std::size_t lane = 0;
-        for (std::size_t i = m_ends.size(); i > 0; --i) {
-            if (m_ends[i - 1] > start && m_ends[i - 1] >= end) {
-                lane = i;
-                break;
-            }
-        }
+        std::size_t lane = belowContainers(start, end);
         const bool overlaps = lane < m_ends.size() && m_ends[lane] > start;
-        while (lane < m_ends.size() && m_ends[lane] > start) ++lane;
+        if (overlaps) lane = firstFree(lane, start);
         if (lane == kMostLanes) return -1;
         if (overlaps) ++m_overlapping;
-        if (lane == m_ends.size()) m_ends.push_back(end);
-        else m_ends[lane] = end;
+        if (lane == m_ends.size())
+            add(end);
+        else
+            m_ends[lane] = end;
+        // Ends only grow, since a lane is taken when it is free: the last one of a group is the last that it ever had.
+        Group& group = m_groups[lane / kPerGroup];
+        if (group.latest < end) group.latest = end;
         return static_cast<int>(lane);
     }
 
@@ -51,7 +52,54 @@ public:
     std::int64_t overlapping() const { return m_overlapping; }
 
 private:
-    std::vector<Instant> m_ends;  ///< per lane, the end of its last slice
+    /// So many lanes are passed over at once: about the root of kMostLanes.
+    static constexpr std::size_t kPerGroup = 128;
+    struct Group {
+        Instant earliest; ///< no lane of the group ends before
+        Instant latest;   ///< the last end of its lanes
+    };
+
+    /// The lane behind the last one that contains [start, end).
+    std::size_t belowContainers(Instant start, Instant end) const
+    {
+        const Instant least = std::max(end, Instant{start.ns + 1}); // still open at start
+        for (std::size_t group = m_groups.size(), lane = m_ends.size(); group > 0; lane = --group * kPerGroup) {
+            if (m_groups[group - 1].latest < least) continue;
+            while (m_ends[lane - 1] < least) --lane;
+            return lane;
+        }
+        return 0;
+    }
+
+    /// The first lane from `lane` on that is free at `start`, or the one behind all.
+    std::size_t firstFree(std::size_t lane, Instant start)
+    {
+        while (lane < m_ends.size()) {
+            const std::size_t first = lane, behind = std::min(m_ends.size(), (lane / kPerGroup + 1) * kPerGroup);
+            Group& group = m_groups[lane / kPerGroup];
+            if (group.earliest > start) {
+                lane = behind;
+                continue;
+            }
+            Instant earliest = m_ends[lane];
+            for (; lane < behind; ++lane) {
+                if (m_ends[lane] <= start) return lane;
+                earliest = std::min(earliest, m_ends[lane]);
+            }
+            if (first % kPerGroup == 0) group.earliest = earliest; // met in vain only once
+        }
+        return lane;
+    }
+
+    void add(Instant end)
+    {
+        if (m_ends.size() % kPerGroup == 0) m_groups.push_back({end, end});
+        m_ends.push_back(end);
+        m_groups.back().earliest = std::min(m_groups.back().earliest, end);
+    }
+
+    std::vector<Instant> m_ends; ///< per lane, the end of its last slice
+    std::vector<Group> m_groups; ///< of kPerGroup lanes each
     std::int64_t m_overlapping = 0;
 };
 

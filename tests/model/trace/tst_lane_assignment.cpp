@@ -24,6 +24,31 @@ QList<int> lanesOf(const std::vector<Bar>& bars)
     return lanes;
 }
 
+/// What a LaneAssigner is to do, lane by lane.
+class LaneRule {
+public:
+    int assign(Instant start, Duration duration)
+    {
+        const Instant end = start + duration;
+        std::size_t lane = m_ends.size();
+        while (lane > 0 && !(m_ends[lane - 1] > start && m_ends[lane - 1] >= end)) --lane;
+        const std::size_t below = lane;
+        while (lane < m_ends.size() && m_ends[lane] > start) ++lane;
+        if (lane == LaneAssigner::kMostLanes) return -1;
+        if (lane != below) ++overlapping;
+        if (lane == m_ends.size())
+            m_ends.push_back(end);
+        else
+            m_ends[lane] = end;
+        return static_cast<int>(lane);
+    }
+
+    int overlapping = 0;
+
+private:
+    std::vector<Instant> m_ends;
+};
+
 } // namespace
 
 class LaneAssignmentTest : public QObject {
@@ -37,6 +62,8 @@ private slots:
     void emptySlicesNest();
     void noLaneEverOverlaps();
     void lanesAreBounded();
+    void manyLanesAreThoseOfTheRule_data();
+    void manyLanesAreThoseOfTheRule();
 };
 
 void LaneAssignmentTest::lanesAreBounded()
@@ -95,6 +122,46 @@ void LaneAssignmentTest::noLaneEverOverlaps()
             const bool contains = bars[j].end >= bars[i].end;
             if (contains) QVERIFY(lanes[qsizetype(i)] > lanes[qsizetype(j)]);
         }
+}
+
+void LaneAssignmentTest::manyLanesAreThoseOfTheRule_data()
+{
+    QTest::addColumn<int>("slices");
+    QTest::addColumn<int>("open");  ///< at a time, about
+    QTest::addColumn<int>("lanes"); ///< at least
+    QTest::newRow("a few") << 5000 << 5 << 4;
+    QTest::newRow("hundreds") << 5000 << 700 << 500;
+    QTest::newRow("more than there can be") << 30'000 << 40'000 << static_cast<int>(LaneAssigner::kMostLanes);
+}
+
+void LaneAssignmentTest::manyLanesAreThoseOfTheRule()
+{
+    QFETCH(int, slices);
+    QFETCH(int, open);
+    QFETCH(int, lanes);
+    std::mt19937 random(7);
+    LaneAssigner assigner;
+    LaneRule rule;
+    Instant start{0};
+    std::int64_t longest = 0; // of the slices that begin at `start`
+    int left = 0;
+    for (int i = 0; i < slices; ++i) {
+        const bool isLater = random() % 3 != 0;
+        if (isLater) start.ns += 1 + random() % 3;
+        // Most are open side by side; some hold others, some hold nothing, and now and then all come to an end.
+        std::int64_t length = open + random() % (open / 2 + 1);
+        if (random() % 8 == 0) length *= 3;
+        if (random() % 4 == 0) length = random() % 4;
+        if (random() % (4 * open) == 0) start.ns += 5 * open;
+        if (!isLater) length = std::min(length, longest);
+        longest = length;
+        const int lane = rule.assign(start, Duration{length});
+        QCOMPARE(assigner.assign(start, Duration{length}), lane);
+        left += lane < 0;
+    }
+    QVERIFY2(assigner.count() >= lanes, qPrintable(QString::number(assigner.count())));
+    QCOMPARE(assigner.overlapping(), rule.overlapping);
+    QCOMPARE(left > 0, assigner.count() == static_cast<int>(LaneAssigner::kMostLanes));
 }
 
 QTEST_GUILESS_MAIN(LaneAssignmentTest)
