@@ -34,10 +34,15 @@ bool isExport(std::string_view beginning) { return withoutSpace(beginning).subst
 
 bool isSqlite(std::string_view beginning) { return beginning.substr(0, 15) == "SQLite format 3"; }
 
-/// Protocols 2 to 5, which begin with an opcode and their number.
+/// Protocols 2 to 5, which begin with an opcode and their number; or a dict or list that is remembered first, as 0 ("(dp0",
+/// "(lp0") and 1 write it.
 bool isPickle(std::string_view beginning)
 {
-    return beginning.size() > 2 && beginning[0] == '\x80' && beginning[1] >= 2 && beginning[1] <= 5;
+    if (beginning.size() < 3) return false;
+    const std::string_view four = beginning.substr(0, 4), two = four.substr(0, 2);
+    if (four == "(dp0" || four == "(lp0") return true;
+    if (two == "}q" || two == "]q") return beginning[2] == 0 || beginning[2] == 1;
+    return beginning[0] == '\x80' && beginning[1] >= 2 && beginning[1] <= 5;
 }
 
 Result<std::string> beginningOf(ByteSource& source)

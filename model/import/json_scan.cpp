@@ -6,8 +6,13 @@ namespace fourwalls::importers {
 
 namespace {
 
+constexpr std::uint32_t kReplacement = 0xfffd;
+
+} // namespace
+
 void appendUtf8(std::string& out, std::uint32_t code)
 {
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) code = kReplacement;
     if (code < 0x20 && code != '\n' && code != '\t') code = ' ';
     if (code < 0x80) {
         out += static_cast<char>(code);
@@ -26,7 +31,7 @@ void appendUtf8(std::string& out, std::uint32_t code)
     }
 }
 
-constexpr std::uint32_t kReplacement = 0xfffd;
+namespace {
 
 /// The character at text[at], which is moved behind it; kReplacement for a byte that begins none.
 std::uint32_t takeUtf8(std::string_view text, std::size_t& at)
@@ -94,7 +99,7 @@ std::string decoded(const JsonToken& token)
             appendUtf8(out, 0x10000U + (static_cast<std::uint32_t>(code - 0xd800) << 10) + static_cast<std::uint32_t>(low - 0xdc00));
             at += 6;
         } else {
-            appendUtf8(out, code >= 0xd800 && code < 0xe000 ? kReplacement : static_cast<std::uint32_t>(code));
+            appendUtf8(out, static_cast<std::uint32_t>(code));
         }
     }
     return out;

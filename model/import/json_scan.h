@@ -172,6 +172,9 @@ bool forEachElement(std::string_view array, Visit&& visit)
     }
 }
 
+/// Adds a character in UTF-8: surrogates and what is none as U+FFFD, control characters but line breaks and tabs as spaces.
+void appendUtf8(std::string& out, std::uint32_t code);
+
 /// A token's text as valid UTF-8: escapes resolved (unknown ones are taken literally, as bare backslashes), bytes that
 /// are no UTF-8 and unpaired surrogates replaced by U+FFFD, other control characters by spaces.
 std::string decoded(const JsonToken& token);

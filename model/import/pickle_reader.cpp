@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack machine of pickle protocols 2 to 5, as far as plain values need it.
+// The stack machine of pickle protocols 0 to 5, as far as plain values need it.
 #include "model/import/pickle_reader.h"
 
 #include "model/import/byte_source.h"
+#include "model/import/decimal_time.h"
+#include "model/import/json_scan.h"
 #include "model/import/text_window.h"
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
-#include <limits>
 #include <unordered_map>
 
 namespace fourwalls::importers {
@@ -21,6 +23,29 @@ constexpr std::size_t kMostValues = std::size_t{1} << 28;
 constexpr std::uint64_t kLongestText = std::uint64_t{8} << 20;
 
 bool isContainer(const PickleValue& value) { return value.kind == Kind::List || value.kind == Kind::Dict; }
+
+/// Text as protocol 0 writes it: a byte a character, and \uXXXX or \UXXXXXXXX for those beyond (and for backslashes and
+/// line breaks). As Python's raw-unicode-escape.
+std::string fromRawEscapes(std::string_view line)
+{
+    std::string text;
+    while (!line.empty()) {
+        std::uint32_t code = static_cast<unsigned char>(line[0]);
+        const std::size_t digits = line.substr(0, 2) == "\\u" ? 4 : line.substr(0, 2) == "\\U" ? 8 : 0;
+        std::size_t taken = 1;
+        if (digits > 0 && line.size() >= 2 + digits) {
+            const char* const end = line.data() + 2 + digits;
+            std::uint32_t escaped = 0;
+            if (std::from_chars(line.data() + 2, end, escaped, 16).ptr == end) {
+                code = escaped;
+                taken = 2 + digits;
+            }
+        }
+        appendUtf8(text, code);
+        line.remove_prefix(taken);
+    }
+    return text;
+}
 
 } // namespace
 
@@ -76,6 +101,26 @@ private:
         m_at += bytes;
         return value;
     }
+    /// Up to the next line break, which is taken, too.
+    std::string line()
+    {
+        std::size_t length = 0;
+        while (length <= kLongestText && need(length + 1) && m_at[length] != '\n') ++length;
+        if (length > kLongestText || !need(length + 1)) {
+            fail(length > kLongestText ? "a line of more than " + std::to_string(kLongestText) + " bytes"
+                                       : "the file is cut");
+            return {};
+        }
+        std::string text(m_at, length);
+        m_at += length + 1;
+        return text;
+    }
+    std::int64_t decimal(std::string_view digits)
+    {
+        const auto value = integerFromText(digits);
+        if (!value) fail("damaged: a number that is none");
+        return value.value_or(0);
+    }
     void fail(const std::string& problem)
     {
         if (m_problem.empty()) m_problem = problem;
@@ -89,6 +134,10 @@ private:
         if (!need(length)) return fail("the file is cut");
         std::string text(m_at, length);
         m_at += length;
+        pushText(std::move(text));
+    }
+    void pushText(std::string text)
+    {
         const auto [found, isNew] = m_textIds.try_emplace(std::move(text), static_cast<std::uint32_t>(m_pickle->m_texts.size()));
         if (isNew) m_pickle->m_texts.push_back(found->first);
         push({Kind::Text, found->second, 0});
@@ -114,6 +163,14 @@ private:
         const std::size_t mark = m_marks.back();
         m_marks.pop_back();
         return mark;
+    }
+    /// LIST and DICT: the values above the last mark become one.
+    void containerOfMarked(Kind kind)
+    {
+        const std::size_t mark = popMark();
+        if (!m_problem.empty()) return;
+        m_stack.insert(m_stack.begin() + static_cast<std::ptrdiff_t>(mark), m_pickle->make(kind, {}));
+        extend(kind, mark + 1);
     }
     /// Appends the values from `from` on to the container below them.
     void extend(Kind kind, std::size_t from)
@@ -209,6 +266,34 @@ private:
         case 'T': case 'B': pushText(number(4)); break;                           // BINSTRING, BINBYTES
         case 0x8e: case 0x96: pushText(number(8)); break;                         // BINBYTES8, BYTEARRAY8
         case 0x94: memoPut(m_pickle->m_memo->size()); break;                       // MEMOIZE
+        // Of protocols 0 and 1, which write numbers and texts as lines.
+        case 'd': containerOfMarked(Kind::Dict); break;
+        case 'l': containerOfMarked(Kind::List); break;
+        case 'I': { // INT, and booleans
+            const std::string digits = line();
+            if (digits == "00" || digits == "01")
+                push({Kind::Bool, digits == "01", digits == "01"});
+            else
+                pushInteger(decimal(digits));
+            break;
+        }
+        case 'L': { // LONG
+            std::string digits = line();
+            if (digits.ends_with('L')) digits.pop_back();
+            pushInteger(decimal(digits));
+            break;
+        }
+        case 'F': { // FLOAT
+            const std::string digits = line();
+            double value = 0;
+            if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc{})
+                fail("damaged: a number that is none");
+            push({Kind::Real, 0, std::bit_cast<std::int64_t>(value)});
+            break;
+        }
+        case 'V': pushText(fromRawEscapes(line())); break;                     // UNICODE
+        case 'p': memoPut(static_cast<std::uint64_t>(decimal(line()))); break; // PUT
+        case 'g': memoGet(static_cast<std::uint64_t>(decimal(line()))); break; // GET
         case 'q': memoPut(number(1)); break;
         case 'r': memoPut(number(4)); break;
         case 'h': memoGet(number(1)); break;

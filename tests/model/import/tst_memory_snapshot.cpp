@@ -68,6 +68,55 @@ std::string snapshot(bool times = true)
     return out.bytes();
 }
 
+/// The same snapshot as Python writes it in this protocol (0, 1 or 4): a segment at an address beyond 2^63 with a block
+/// that the history brings, another buffer that comes and goes, frames that all share.
+std::string pickledAs(int protocol)
+{
+    if (protocol == 0)
+        return std::string(
+            "(dp0\nVsegments\np1\n(lp2\n(dp3\nVdevice\np4\nI0\nsVaddress\np5\nL9223372036854775824L\nsVtotal_size"
+            "\np6\nI4096\nsVis_expandable\np7\nI00\nsVsegment_pool_id\np8\n(I0\nI0\ntp9\nsVblocks\np10\n(lp11\n(d"
+            "p12\ng5\nL9223372036854775824L\nsVsize\np13\nI512\nsVrequested_size\np14\nI100\nsVstate\np15\nVactiv"
+            "e_allocated\np16\nsVframes\np17\n(lp18\n(dp19\nVname\np20\nVcaf\351\np21\nsVfilename\np22\nVa\\u005c"
+            "b.py\np23\nsVline\np24\nI7\nsasa(dp25\ng5\nL9223372036854776336L\nsg13\nI3584\nsg14\nI0\nsg15\nVinac"
+            "tive\np26\nsg17\n(lp27\nsasasVdevice_traces\np28\n(lp29\n(lp30\n(dp31\nVaction\np32\nValloc\np33\nsV"
+            "addr\np34\nL9223372036854775824L\nsg13\nI100\nsVstream\np35\nI0\nsVtime_us\np36\nL1000000000000000L\n"
+            "sg17\ng18\nsa(dp37\ng32\ng33\nsg34\nI32\nsg13\nI50\nsg35\nI0\nsg36\nL1000000000000002L\nsg17\ng18\ns"
+            "Vuser_metadata\np38\nNsVratio\np39\nF0.5\nsa(dp40\ng32\nVfree_completed\np41\nsg34\nI32\nsg13\nI50\n"
+            "sg35\nI0\nsg36\nL1000000000000003L\nsg17\n(lp42\nsaa(lp43\nas.",
+            839);
+    if (protocol == 1)
+        return std::string(
+            "}q\000(X\010\000\000\000segmentsq\001]q\002}q\003(X\006\000\000\000deviceq\004K\000X\007\000\000\000"
+            "addressq\005L9223372036854775824L\012X\012\000\000\000total_sizeq\006M\000\020X\015\000\000\000is_ex"
+            "pandableq\007I00\012X\017\000\000\000segment_pool_idq\010(K\000K\000tq\011X\006\000\000\000blocksq\012"
+            "]q\013(}q\014(h\005L9223372036854775824L\012X\004\000\000\000sizeq\015M\000\002X\016\000\000\000requ"
+            "ested_sizeq\016KdX\005\000\000\000stateq\017X\020\000\000\000active_allocatedq\020X\006\000\000\000f"
+            "ramesq\021]q\022}q\023(X\004\000\000\000nameq\024X\005\000\000\000caf\303\251q\025X\010\000\000\000f"
+            "ilenameq\026X\006\000\000\000a\\b.pyq\027X\004\000\000\000lineq\030K\007uau}q\031(h\005L922337203685"
+            "4776336L\012h\015M\000\016h\016K\000h\017X\010\000\000\000inactiveq\032h\021]q\033ueuaX\015\000\000\000"
+            "device_tracesq\034]q\035(]q\036(}q\037(X\006\000\000\000actionq X\005\000\000\000allocq!X\004\000\000"
+            "\000addrq\"L9223372036854775824L\012h\015KdX\006\000\000\000streamq#K\000X\007\000\000\000time_usq$L"
+            "1000000000000000L\012h\021h\022u}q%(h h!h\"K h\015K2h#K\000h$L1000000000000002L\012h\021h\022X\015\000"
+            "\000\000user_metadataq&NX\005\000\000\000ratioq'G?\340\000\000\000\000\000\000u}q((h X\016\000\000\000"
+            "free_completedq)h\"K h\015K2h#K\000h$L1000000000000003L\012h\021]q*ue]q+eu.",
+            726);
+    return std::string(
+        "\200\004\225\013\002\000\000\000\000\000\000}\224(\214\010segments\224]\224}\224(\214\006device\224K"
+        "\000\214\007address\224\212\011\020\000\000\000\000\000\000\200\000\214\012total_size\224M\000\020\214"
+        "\015is_expandable\224\211\214\017segment_pool_id\224K\000K\000\206\224\214\006blocks\224]\224(}\224("
+        "h\005\212\011\020\000\000\000\000\000\000\200\000\214\004size\224M\000\002\214\016requested_size\224"
+        "Kd\214\005state\224\214\020active_allocated\224\214\006frames\224]\224}\224(\214\004name\224\214\005"
+        "caf\303\251\224\214\010filename\224\214\006a\\b.py\224\214\004line\224K\007uau}\224(h\005\212\011\020"
+        "\002\000\000\000\000\000\200\000h\015M\000\016h\016K\000h\017\214\010inactive\224h\021]\224ueua\214\015"
+        "device_traces\224]\224(]\224(}\224(\214\006action\224\214\005alloc\224\214\004addr\224\212\011\020\000"
+        "\000\000\000\000\000\200\000h\015Kd\214\006stream\224K\000\214\007time_us\224\212\007\000\200\306\244"
+        "~\215\003h\021h\022u}\224(h h!h\"K h\015K2h#K\000h$\212\007\002\200\306\244~\215\003h\021h\022\214\015"
+        "user_metadata\224N\214\005ratio\224G?\340\000\000\000\000\000\000u}\224(h \214\016free_completed\224"
+        "h\"K h\015K2h#K\000h$\212\007\003\200\306\244~\215\003h\021]\224ue]\224eu.",
+        534);
+}
+
 } // namespace
 
 class MemorySnapshotTest : public QObject {
@@ -108,6 +157,34 @@ private slots:
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->memory.at(RankId{0}).back().total(), std::int64_t{100});
         QVERIFY(!importText(Pickler().raw("](").number(7).raw("e").bytes(), "numbers.pickle").data);
+    }
+
+    /// PyTorch writes 2 to 5, but a script may pickle what it was given in an older one.
+    void olderProtocols()
+    {
+        const Imported usual = importText(pickledAs(4), "usual.pickle");
+        QCOMPARE(usual.error, std::string());
+        QCOMPARE(usual.data->info.counts.allocations, std::int64_t{2});
+        for (const int protocol : {0, 1}) {
+            const std::string bytes = pickledAs(protocol);
+            const Imported trace = importText(bytes, "older.pickle");
+            QCOMPARE(trace.error, std::string());
+            QVERIFY(toAudit(*factsFromAudit(trace.data->info.audit)).detail ==
+                    toAudit(*factsFromAudit(usual.data->info.audit)).detail);
+            QCOMPARE(trace.data->ops.size(), usual.data->ops.size());
+            for (std::size_t i = 0; i < usual.data->ops.size(); ++i) {
+                QCOMPARE(trace.data->ops[i]->name, usual.data->ops[i]->name);
+                QCOMPARE(trace.data->ops[i]->detail, usual.data->ops[i]->detail);
+            }
+            for (std::size_t size = 0; size < bytes.size(); size += 11)
+                QVERIFY(!importText(bytes.substr(0, size), "cut.pickle").data);
+        }
+        for (const char* hostile : {"(dp0\ncos\nsystem\np1\n.", "(dp0\nI1\nI99999999999999999999\ns.", "(lp0\ng7\na.",
+                                    "(lp0\ng0\na.", "(dp0\np-1\nd.", "(lp0\nF1.x\na."}) {
+            const Imported refused = importText(hostile, "hostile.pickle");
+            QVERIFY(!refused.data);
+            QVERIFY2(refused.error.find("no memory snapshot") != std::string::npos, refused.error.c_str());
+        }
     }
 
     void annotationsOfNoDevice()
