@@ -42,6 +42,7 @@ Result<NsightTables> NsightTables::open(const std::string& path)
     if (tables.has("device_traces") && tables.has("segments"))
         return Error{ErrorCode::Unsupported, "a memory snapshot in a database", path,
                      "give the file that torch.cuda.memory._dump_snapshot writes"};
+    FOURWALLS_TRY(tables.refuseView("StringIds"));
     if (!tables.has("StringIds"))
         return Error{ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
                      "export it with: nsys export --type sqlite"};
@@ -51,12 +52,18 @@ Result<NsightTables> NsightTables::open(const std::string& path)
 
 Status NsightTables::readSchema()
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement names,
-                         m_database.prepare("SELECT name FROM sqlite_master WHERE type='table' LIMIT 10000"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement names,
+        m_database.prepare("SELECT name, type='view' FROM sqlite_master WHERE type IN ('table', 'view') LIMIT 10000"));
     for (;;) {
         FOURWALLS_TRY_ASSIGN(const sqlite::Row row, names.step());
         if (row == sqlite::Row::Done) break;
-        if (const auto name = names.asText(0)) m_columns[std::string(*name)];
+        const auto name = names.asText(0);
+        if (!name) continue;
+        if (names.asInteger(1) == 1)
+            m_views.insert(std::string(*name));
+        else
+            m_columns[std::string(*name)];
     }
     FOURWALLS_TRY_ASSIGN(sqlite::Statement info, m_database.prepare("SELECT name FROM pragma_table_info(?1)"));
     for (auto& [table, columns] : m_columns) {
@@ -66,6 +73,14 @@ Status NsightTables::readSchema()
             if (const auto column = info.asText(0)) columns.insert(std::string(*column));
     }
     return {};
+}
+
+Status NsightTables::refuseView(const char* table) const
+{
+    if (m_views.count(table) == 0) return {};
+    return Error{ErrorCode::Unsupported,
+                 std::string("in this export ") + table + " is a view, and only tables are read", m_database.path(),
+                 "export the report again with: nsys export --type sqlite"};
 }
 
 Result<sqlite::Statement> NsightTables::select(const char* table, const std::vector<const char*>& columns)
@@ -82,6 +97,7 @@ Result<sqlite::Statement> NsightTables::select(const char* table, const std::vec
 Status NsightTables::eachRow(const char* table, const std::vector<const char*>& columns,
                              const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop)
 {
+    FOURWALLS_TRY(refuseView(table));
     if (!has(table)) return {};
     const sqlite::StopGuard guard(m_database, stop);
     FOURWALLS_TRY_ASSIGN(sqlite::Statement rows, select(table, columns));

@@ -60,7 +60,8 @@ constexpr bool isNvtxRange(std::int64_t type) { return type == 59 || type == 60 
 
 class NsightTables {
 public:
-    /// Errors: NotFound, Io; Unsupported naming what another database is, or that the export is still running.
+    /// Errors: NotFound, Io; Unsupported naming what another database is, or that the export is still running or has a view
+    /// where a table is wanted.
     static Result<NsightTables> open(const std::string& path);
 
     bool has(std::string_view table) const { return m_columns.count(std::string(table)) > 0; }
@@ -85,6 +86,8 @@ public:
 private:
     Status readSchema();
     Status readDescription();
+    /// A view is a query of whoever made the file, which may never end: none is run.
+    Status refuseView(const char* table) const;
     /// "SELECT a, b, NULL, … FROM table" for the columns that exist.
     Result<sqlite::Statement> select(const char* table, const std::vector<const char*>& columns);
     Status eachRow(const char* table, const std::vector<const char*>& columns,
@@ -94,6 +97,7 @@ private:
 
     sqlite::Database m_database;
     std::map<std::string, std::set<std::string>> m_columns;   ///< by table
+    std::set<std::string, std::less<>> m_views;
     std::string m_product;
     std::int64_t m_epochNs = 0, m_badRows = 0, m_rows = 0;
     std::vector<NsightGpu> m_gpus;
