@@ -3,6 +3,7 @@
 // producer and the writer, and how long finishing takes.
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "tests/support/load_pace.h"
 
 #include <time.h>
 
@@ -10,8 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace fourwalls;
@@ -52,6 +53,7 @@ Outcome record(const std::string& path, std::int64_t rows, std::int64_t rate)
         const auto producer = writer.openProducer();
         const auto begin = Clock::now();
         const double cpu = threadCpuSeconds();
+        const auto pace = rate > 0 ? std::optional<test::LoadPace>(static_cast<double>(rate)) : std::nullopt;
         std::int64_t buffer = 0;
         for (std::int64_t i = 0; i < rows; ++i) {
             const Instant at{i * 5000};
@@ -68,8 +70,7 @@ Outcome record(const std::string& path, std::int64_t rows, std::int64_t rate)
                 producer->slice({tracks[static_cast<std::size_t>(i % 6)], ops[static_cast<std::size_t>(i % 200)], at,
                                  Duration{4000 + i % 997}, Microbatch(0), std::nullopt});
             }
-            // The pace of the generator, which is what is measured: nothing waits for a result by the clock.
-            if (rate > 0 && i % 200 == 0) std::this_thread::sleep_until(begin + std::chrono::nanoseconds(i * 1'000'000'000 / rate));
+            if (pace && i % 200 == 0) pace->waitUntilDue(i);
         }
         outcome.wallSeconds = std::chrono::duration<double>(Clock::now() - begin).count();
         outcome.producerCpuSeconds = threadCpuSeconds() - cpu;

@@ -6,7 +6,9 @@
 // Usage: bench_collector_spool [RATE [SECONDS [FOLDER]]]   default: 300000 launches/s for 10 s into a temporary folder
 #include "profiler/collect/collector_environment.h"
 #include "profiler/collect/spool_reader.h"
+#include "tests/support/load_pace.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +17,6 @@
 #include <fstream>
 #include <string>
 #include <sys/resource.h>
-#include <thread>
 
 using namespace fourwalls::collect;
 
@@ -69,14 +70,15 @@ int main(int argc, char** argv)
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const double processorBegin = processorSeconds();
+    constexpr std::uint64_t kAtOnce = 60; // 200 us of the default rate
+    const auto total = static_cast<std::uint64_t>(rate * seconds);
+    const fourwalls::test::LoadPace pace(rate);
     std::uint64_t launched = 0;
-    for (double now = 0; now < seconds;) {
-        now = std::chrono::duration<double>(Clock::now() - begin).count();
-        const auto due = static_cast<std::uint64_t>(rate * now);
-        if (due > launched) launch(static_cast<std::uint32_t>(due - launched));
-        launched = std::max(launched, due);
-        // The pace of the generator, which is what is measured: nothing waits for a result by the clock.
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    while (launched < total) {
+        pace.waitUntilDue(static_cast<std::int64_t>(launched));
+        const std::uint64_t now = std::min(kAtOnce, total - launched);
+        launch(static_cast<std::uint32_t>(now));
+        launched += now;
     }
     const double took = std::chrono::duration<double>(Clock::now() - begin).count();
     const std::string path = find<const char*()>(module, "fourwalls_collector_path")();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/store/trace_writer.h"
+#include "tests/support/load_pace.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,13 +13,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <thread>
 
 namespace fourwalls::test {
 
@@ -98,7 +97,7 @@ private:
         const CounterId counter = writer.defineCounter({RankId(0), "power", CounterUnit::Watt});
         {
             const auto producer = writer.openProducer();
-            const auto begin = std::chrono::steady_clock::now();
+            const LoadPace pace(static_cast<double>(rate));
             for (std::int64_t i = 0; finishAfter == 0 || i < finishAfter; ++i) {
                 producer->slice({tracks[i % 2], op, Instant{i * 1000}, Duration{900}, std::nullopt, std::nullopt});
                 if (i % 50 == 0) {
@@ -114,9 +113,7 @@ private:
                 if (i % 20 != 0) continue;
                 m_state->committed.store(writer.recordsCommitted(), std::memory_order_release);
                 tell();
-                // The pace of the generator, as a real program works between its records; nothing waits for a result by
-                // the clock.
-                std::this_thread::sleep_until(begin + std::chrono::nanoseconds(i * 1'000'000'000 / rate));
+                pace.waitUntilDue(i);
             }
         }
         tell();
