@@ -41,7 +41,7 @@ QString formatPercent(double fraction, int decimals)
 QString formatChange(double fraction, int decimals)
 {
     const QString size = formatPercent(std::abs(fraction), decimals), none = formatPercent(0, decimals);
-    if (size == none || std::isnan(fraction)) return size; // no sign where nothing changes
+    if (size == none || !std::isfinite(fraction)) return size; // no sign where nothing changes or nothing is known
     return QString(fraction > 0 ? QChar(u'+') : kMinus) + size;
 }
 

@@ -19,7 +19,7 @@ QString formatCount(qint64 value);
 QString formatDuration(Duration duration, int digits = 4);
 QString formatBytes(double bytes, ByteUnit unit, int digits = 3);
 QString formatPercent(double fraction, int decimals = 1);
-/// "+4.1 %" from 0.041.
+/// "+4.1 %" from 0.041; without a sign what rounds to nothing, and the dash of what is not known.
 QString formatChange(double fraction, int decimals = 1);
 QString formatRate(double value, const QString& unit, int digits = 3);
 QString formatFigure(double value, int digits = 4);

@@ -3,7 +3,6 @@
 #include "views/plot_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fourwalls::views {
 

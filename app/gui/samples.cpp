@@ -4,7 +4,6 @@
 
 #include "views/gui_call.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QStandardPaths>

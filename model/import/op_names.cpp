@@ -131,13 +131,14 @@ NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_v
 
 NamedWork& OpNames::shortened(Category category, const JsonToken& name)
 {
-    ++m_shortenedNames;
-    std::string text = withoutNumbers(decoded(name));
+    const std::string whole = decoded(name);
+    std::string text = withoutNumbers(whole);
     setKey(category, text, {});
     if (m_byKey.count(m_key) == 0 && m_works.size() >= 2 * m_mostNames) {
         text = "(one of too many names)";
         setKey(category, text, {});
     }
+    if (text != whole) ++m_shortenedNames;
     const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
     if (isNew) m_works.push_back(make(category, {text, JsonToken::Kind::String}, {}));
     NamedWork& work = m_works[found->second];

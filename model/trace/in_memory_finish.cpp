@@ -110,8 +110,6 @@ public:
             slice.duration = record.duration;
             slice.microbatch = record.microbatch;
             slice.correlation = record.correlation;
-            cover(slice.start);
-            cover(slice.end());
         }
         const auto less = [](const SliceView& a, const SliceView& b) {
             return laneOrder(a.start, a.duration, b.start, b.duration);
@@ -138,6 +136,8 @@ public:
                     ++m_invalid;
                     continue;
                 }
+                cover(slice.start);
+                cover(slice.end());
                 slice.id = SliceId{static_cast<std::int64_t>(kept)};
                 m_data.slices[kept++] = slice;
                 ++track.slices;

@@ -72,6 +72,9 @@ private slots:
         QCOMPARE(plain(formatChange(0.041)), QStringLiteral("+4.1_%"));
         QCOMPARE(plain(formatChange(-0.041)), QStringLiteral("-4.1_%"));
         for (const double nothing : {0.0, 1e-5, -1e-5}) QCOMPARE(plain(formatChange(nothing)), QStringLiteral("0_%"));
+        for (const double unknown :
+             {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()})
+            QCOMPARE(formatChange(unknown), QString(kDash));
         QCOMPARE(plain(formatRate(989e12, QStringLiteral("FLOP/s"))), QStringLiteral("989_TFLOP/s"));
         QCOMPARE(plain(formatFigure(0.00031)), QStringLiteral("0.00031"));
         QCOMPARE(plain(formatFigure(3.21784)), QStringLiteral("3.218"));

@@ -15,7 +15,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 
 namespace fourwalls::views {
 
@@ -59,7 +58,17 @@ void FigureTable::setHeadings(const QString& recorded, const QString& predicted)
     if (m_recorded == recorded && m_predicted == predicted) return;
     m_recorded = recorded;
     m_predicted = predicted;
+    speak();
     update();
+}
+
+void FigureTable::speak()
+{
+    QStringList spoken;
+    for (const Row& row : m_rows)
+        spoken
+            << QStringLiteral("%1: %2 %3, %4 %5").arg(row.name, m_recorded, row.recorded, m_predicted, row.predicted);
+    setAccessibleName(spoken.join(QStringLiteral("; ")));
 }
 
 void FigureTable::setRows(std::vector<Row> rows)
@@ -69,10 +78,7 @@ void FigureTable::setRows(std::vector<Row> rows)
     for (std::size_t i = 0; i < rows.size() && !grows; ++i)
         if (!(rows[i] == m_rows[i])) update(0, rowTop(static_cast<int>(i)), width(), kRowHeight);
     m_rows = std::move(rows);
-    QStringList spoken;
-    for (const Row& row : m_rows)
-        spoken << QStringLiteral("%1: %2 %3, %4 %5").arg(row.name, m_recorded, row.recorded, m_predicted, row.predicted);
-    setAccessibleName(spoken.join(QStringLiteral("; ")));
+    speak();
     if (!grows) return;
     updateGeometry();
     update();

@@ -41,6 +41,8 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    void speak(); ///< the accessible name: all figures under their headings
+
     QString m_recorded, m_predicted;
     std::vector<Row> m_rows;
 };

@@ -419,6 +419,8 @@ private slots:
             const OpId op = sink.defineOp(namedOp("work"));
             auto producer = sink.openProducer();
             for (std::int64_t i = 0; i < 66'000; ++i) producer->slice({track, op, Instant{i}, Duration{1'000'000 - i}, std::nullopt, std::nullopt});
+            producer->slice(
+                {track, op, Instant{70'000}, Duration{2'000'000}, std::nullopt, std::nullopt}); // no lane for it
             producer->slice({track, op, Instant{1'000'000}, Duration{10}, std::nullopt, std::nullopt});
         };
         const auto most = static_cast<std::int64_t>(LaneAssigner::kMostLanes);
@@ -431,12 +433,14 @@ private slots:
         auto trace = store::openTrace(path);
         QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
         QCOMPARE(countSlices(**trace), most + 1);
-        QCOMPARE(auditOf(**trace, "invalid_records"), 66'000 - most);
+        QCOMPARE(auditOf(**trace, "invalid_records"), 66'001 - most);
+        QCOMPARE((*trace)->info().range.end, Instant{1'000'010});
         InMemoryTrace memory{TraceHeader{}};
         fill(memory);
         QVERIFY(memory.finish(TraceClosing{}).ok());
         QCOMPARE(static_cast<std::int64_t>(memory.data()->slices.size()), most + 1);
         QCOMPARE(memory.data()->info.counts.slices, most + 1);
+        QVERIFY(memory.data()->info.range == (*trace)->info().range);
     }
 
     void finishingKeepsFewPages()

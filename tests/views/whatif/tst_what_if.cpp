@@ -438,6 +438,19 @@ private slots:
         QVERIFY(known.spec->cluster.nodeLink == spec.cluster.nodeLink);
     }
 
+    void figuresAreSpokenUnderTheirHeadings()
+    {
+        FigureTable table;
+        const std::vector<FigureTable::Row> rows{
+            {QStringLiteral("step"), QStringLiteral("1 s"), QStringLiteral("2 s"), {}}};
+        table.setHeadings(QStringLiteral("recorded"), QStringLiteral("predicted"));
+        table.setRows(rows);
+        QCOMPARE(table.accessibleName(), QStringLiteral("step: recorded 1 s, predicted 2 s"));
+        table.setHeadings(QStringLiteral("imported"), QStringLiteral("predicted"));
+        table.setRows(rows);
+        QCOMPARE(table.accessibleName(), QStringLiteral("step: imported 1 s, predicted 2 s"));
+    }
+
     void ghostsBeginWithTheirSteps()
     {
         const RunSpec spec = sample::smallSpec();
