@@ -58,9 +58,9 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     if (!(device.memoryBytesPerSecond > 0)) return missing("memory bandwidth", "memory_bytes_per_second");
 
     const FamilyCalibration& family = calibration.family(device.family);
-    const double power = device.fullPowerWatts > 0 && device.powerWatts > 0
-                             ? std::cbrt(std::min(1.0, device.powerWatts / device.fullPowerWatts))
-                             : 1.0;
+    const bool limited = device.fullPowerWatts > 0 && device.powerWatts > 0;
+    const double share = limited ? std::min(1.0, device.powerWatts / device.fullPowerWatts) : 1.0;
+    const double power = std::pow(share, family.powerExponent), attentionPower = std::cbrt(share);
     DeviceRates rates;
     rates.fp8 = fp8;
     rates.peakFlops = *peak;
@@ -71,8 +71,8 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     AttentionRates attention;
     if (const auto found = family.attention.find(framework.attentionKernel); found != family.attention.end())
         attention = found->second;
-    rates.attentionForward = rates.attentionPeak * attention.forward * power;
-    rates.attentionBackward = rates.attentionPeak * attention.backward * power;
+    rates.attentionForward = rates.attentionPeak * attention.forward * attentionPower;
+    rates.attentionBackward = rates.attentionPeak * attention.backward * attentionPower;
     rates.memoryBytes = device.memoryBytesPerSecond * family.memoryFraction;
     rates.streamBytes = device.memoryBytesPerSecond * std::max(kStreamFraction, family.memoryFraction);
     rates.rampSeconds = family.rampSeconds;

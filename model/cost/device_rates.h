@@ -47,7 +47,8 @@ std::optional<double> measuredRate(const DeviceRates& rates, std::string_view na
 
 /// precision: of the linear layers; attention and activations are bf16 under fp8. A limit below the power at which the
 /// rates were measured slows the clock by the cube root of the ratio (power ~ voltage^2 x frequency, both falling
-/// together; arXiv:2001.07104 section 2 and the CMOS power law).
+/// together; arXiv:2001.07104 section 2 and the CMOS power law), and matrix products, which draw most, by the power of it
+/// that the calibration measured (1 where the voltage is as low as it gets).
 /// The result points into `calibration`.
 /// Errors: InvalidArgument if the device has no rate for the precision or no memory bandwidth.
 Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, const FrameworkPreset& framework,

@@ -18,6 +18,7 @@ Status readFamily(const json& object, std::string_view where, const std::string&
 {
     JsonFields fields(object, where, path);
     fields.number("ramp_seconds", family.rampSeconds, 0, 1);
+    fields.number("power_exponent", family.powerExponent, 0, 1);
     fields.number("memory_fraction", family.memoryFraction, 1e-6, 1);
     if (const json* ceilings = fields.find("gemm_ceiling", true)) {
         JsonFields rates(*ceilings, where, path + ".gemm_ceiling");

@@ -33,6 +33,7 @@ struct AttentionRates {
 struct FamilyCalibration {
     std::map<Precision, double> gemmCeiling; ///< sustained fraction of the peak for large, aligned matrix products
     double rampSeconds = 6e-6;               ///< fill and drain of one wave of tiles
+    double powerExponent = 1.0 / 3;          ///< of the rate of matrix products, in the power that a part is limited to
     double memoryFraction = 0.75;            ///< of the data sheet's memory rate that element-wise kernels reach
     std::map<std::string, AttentionRates> attention; ///< by kernel name
     /// Operators that were measured one by one; they go before the fractions above. See device_rates.h for the names.

@@ -169,6 +169,11 @@ def main():
     blackwell = family("b200-sxm-180gb", "B200-SXM bf16", "B200-SXM fp8", short)
     for rates in (hopper, blackwell):
         rates["f16"], rates["f32"], rates["tf32"] = rates["bf16"], round(ceiling, 4), rates["bf16"]
+    # Products on a part that is held at 500 of its 700 W: the ceiling that explains them against that at full power.
+    held, full = device_file("h100-sxm-96gb-500w"), device_file("h100-sxm-80gb")
+    ceilings = [best_ceiling(r, full, ramp, "bf16") for r in gemm if r["op"] == "product under a power limit"]
+    exponent = (math.log(statistics.median(ceilings) / hopper["bf16"]) /
+                math.log(held["power_watts"] / held["full_power_watts"]))
     dense = {"f32": round(ceiling, 4), "tf32": round(ceiling, 4), "f16": round(ceiling, 4), "bf16": round(ceiling, 4)}
 
     # Dropout over the scores of a layer: 2 bytes read, 2 written, a mask of 1, 4 x 16 heads of 2048 x 2048.
@@ -225,7 +230,7 @@ def main():
         "routing_imbalance": 1.2,            # forced balance to natural routing at 16K: 20 %, Qwen3-235B
         "families": {
             "ampere": block(dense, "ampere", round(ramp, 9)),
-            "hopper": block(hopper, "hopper", round(ramp, 9)),
+            "hopper": block(hopper, "hopper", round(ramp, 9)) | {"power_exponent": round(exponent, 3)},
             "blackwell": block(blackwell, "blackwell", round(short, 9)),
             "other": block(dense, "other", round(ramp, 9)),
         },
@@ -233,7 +238,8 @@ def main():
     }
     text = json.dumps(constants, indent=1) + "\n"
     print(f"matrix products: ceiling {ceiling:.3f}, ramp {ramp * 1e6:.1f} us, residual {residual * 100:.1f} %; typical "
-          f"against best {typical:.3f}; hopper {hopper}; blackwell {blackwell}, ramp {short * 1e6:.1f} us; memory {memory}; "
+          f"against best {typical:.3f}; hopper {hopper}; blackwell {blackwell}, ramp {short * 1e6:.1f} us; power "
+          f"{exponent:.3f}; memory {memory}; "
           f"launch {[round(x * 1e6, 1) for x in launches]} us; node link {node:.3f}")
     if "--check" in sys.argv:
         if OUTPUT.read_text(encoding="utf-8") != text:

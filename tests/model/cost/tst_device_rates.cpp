@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "model/cost/device_rates.h"
+#include "model/spec/run_spec.h"
+
+#include <array>
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -15,6 +18,7 @@ private slots:
     void memoryBound();
     void unalignedProducts();
     void powerLimit();
+    void measuredUnderPowerLimit();
     void slowestOfMany();
     void missingFigures();
 };
@@ -104,6 +108,32 @@ void DeviceRatesTest::powerLimit()
     QCOMPARE(full->gemmFlops, 0.8e14);
     QVERIFY(qAbs(less->gemmFlops / full->gemmFlops - 0.7) < 1e-9); // the cube root of 0.343
     QCOMPARE(less->memoryBytes, full->memoryBytes);
+    calibration.families["family"].powerExponent = 1; // as measured where the voltage falls no further
+    const auto proportional = deviceRates(limited, Precision::Bf16, {}, calibration);
+    QVERIFY(qAbs(proportional->gemmFlops / full->gemmFlops - 0.343) < 1e-9);
+}
+
+/// Products that a part reached under a limit of its power: FBGEMM's on an H100 of 500 W, which the exponent is from, and
+/// its fp8 ones scaled by rows, which nothing is from: they reach 90 to 100 % of those with one scale for a tensor
+/// (pytorch issue 147971).
+void DeviceRatesTest::measuredUnderPowerLimit()
+{
+    const Calibration calibration = *loadCalibration("published");
+    const DeviceSpec held = loadCluster("h100-96gb")->device;
+    QCOMPARE(held.powerWatts, 500.0);
+    const std::array<std::array<double, 5>, 3> products{{{8192, 8192, 8192, 585.23, 1125.51},
+                                                         {65'536, 8192, 7168, 575.12, 1082.75},
+                                                         {65'536, 3584, 8192, 546.31, 1141.38}}};
+    for (const auto& product : products) {
+        const auto reached = [&](Precision precision) {
+            const DeviceRates rates = *deviceRates(held, precision, {}, calibration);
+            const double seconds = gemmSeconds(rates, 1, product[0], product[1], product[2]);
+            return 2 * product[0] * product[1] * product[2] / seconds * 1e-12;
+        };
+        QVERIFY(qAbs(reached(Precision::Bf16) / product[3] - 1) < 0.06);
+        const double byRows = product[4] / reached(Precision::Fp8);
+        QVERIFY2(byRows > 0.9 && byRows < 1, qPrintable(QString::number(byRows)));
+    }
 }
 
 void DeviceRatesTest::slowestOfMany()
