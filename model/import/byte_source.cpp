@@ -3,6 +3,7 @@
 #include "model/import/byte_source.h"
 
 #include "model/import/tar_archive.h"
+#include "model/sqlite/stranger.h"
 
 #include <isa-l/igzip_lib.h>
 
@@ -10,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,11 +182,7 @@ Result<std::unique_ptr<ByteSource>> openMember(const std::string& archive, const
 
 Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
 {
-    // Non-blocking, so that a pipe in the file's place is refused below instead of being waited for.
-    int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status {};
-    // A file that a file server has lent to somebody is given back soon.
-    if (file < 0 && errno == EWOULDBLOCK && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = sqlite::openForReading(path); // a pipe in the file's place is refused below
     if (file < 0 && errno == ENOTDIR)
         if (const auto parts = splitMemberPath(path)) return openMember(parts->first, parts->second, path);
     if (file < 0) {
@@ -195,6 +191,7 @@ Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
                      missing ? "no such file" : std::string("cannot open: ") + std::strerror(errno), path,
                      missing ? "check the path" : ""};
     }
+    struct stat status {};
     if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
         ::close(file);
         return Error{ErrorCode::Io, "not a regular file", path, "give the profile's own file"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of a database file and the hardening of a connection to it.
+// Opening a file, the header of a database and the hardening of a connection to it.
 // Source of the layout: https://www.sqlite.org/fileformat2.html, "The Database Header".
 #include "model/sqlite/stranger.h"
 
@@ -18,12 +18,7 @@ namespace {
 
 class OpenFile {
 public:
-    /// path: of a regular file.
-    explicit OpenFile(const std::string& path) : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
-    {
-        // A file that a file server has lent to somebody is given back soon.
-        if (m_fd < 0 && errno == EWOULDBLOCK) m_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    }
+    explicit OpenFile(const std::string& path) : m_fd(openForReading(path)) {}
     ~OpenFile()
     {
         if (m_fd >= 0) ::close(m_fd);
@@ -43,6 +38,16 @@ bool hasContent(const std::string& path)
 }
 
 } // namespace
+
+int openForReading(const std::string& path)
+{
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0 || errno != EWOULDBLOCK) return file;
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    errno = EWOULDBLOCK;
+    return -1;
+}
 
 Result<FileHeader> readHeader(const std::string& path, const std::string& kind)
 {

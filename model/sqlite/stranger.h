@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening database files that may come from a stranger: the first bytes are read before SQLite sees the file, and
-// the connection is closed to everything that a file could carry besides rows.
+// Opening files, databases above all, that may come from a stranger: the first bytes are read before SQLite sees the
+// file, and the connection is closed to everything that a file could carry besides rows.
 #pragma once
 
 #include "model/base/result.h"
@@ -23,6 +23,10 @@ struct FileHeader {
     bool schemaOnFirstPage = false;
     bool walBeside = false, journalBeside = false; ///< non-empty PATH-wal, PATH-journal
 };
+
+/// A descriptor to read a file with, or -1 and errno as of open(2). Never waits for the other end of a pipe; waits for a
+/// file that a file server has lent to somebody (a lease), which is given back soon.
+int openForReading(const std::string& path);
 
 /// Reads the header in constant time. kind: what the file should be, for the sentence ("Fourwalls trace").
 /// Errors: NotFound; Io for directories, devices and files without permission; Format for empty files and for

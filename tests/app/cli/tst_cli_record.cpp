@@ -2,6 +2,7 @@
 // `record`: the file, the progress, the summary, and an orderly end on a signal.
 #include "tests/app/cli/program.h"
 #include "tests/model/import/spool_sample.h"
+#include "tests/support/file_lease.h"
 
 #include <QDir>
 #include <QFile>
@@ -11,9 +12,7 @@
 
 #include <algorithm>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 using namespace fourwalls::test;
 
@@ -309,27 +308,6 @@ void CliRecordTest::signalsReachTheOtherProgram()
     QVERIFY(process.readAllStandardError().contains("returned 5"));
 }
 
-/// A lease on a file: whoever opens the file waits until it is given back.
-class Lease {
-public:
-    explicit Lease(const QString& path) : m_file(::open(path.toUtf8().constData(), O_RDONLY | O_CLOEXEC))
-    {
-        m_taken = m_file >= 0 && fcntl(m_file, F_SETLEASE, F_WRLCK) == 0;
-    }
-    ~Lease()
-    {
-        if (m_file >= 0) ::close(m_file);
-    }
-    Q_DISABLE_COPY(Lease)
-    bool taken() const { return m_taken; }
-    bool someoneWaits() const { return fcntl(m_file, F_GETLEASE) != F_WRLCK; }
-    void giveBack() { fcntl(m_file, F_SETLEASE, F_UNLCK); }
-
-private:
-    int m_file = -1;
-    bool m_taken = false;
-};
-
 /// Whether no interrupt is on its way to the process and all its threads wait: the one that took it has dealt with it.
 bool hasTakenInterrupt(qint64 pid)
 {
@@ -364,15 +342,16 @@ void CliRecordTest::interruptWhileTheTraceIsMade()
     QFETCH(int, times);
     QFETCH(int, exitCode);
     makeSample();
-    signal(SIGIO, SIG_IGN); // that somebody waits for a lease is asked for, not told
     const QString name = QStringLiteral("interrupted%1.fourwalls").arg(times);
     QProcess process;
-    process.start(programPath(), shellArguments(name, "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; echo ready; read -r line", {}));
+    process.start(
+        programPath(),
+        shellArguments(name, "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; echo ready; read -r line", {}));
     while (!process.readAllStandardOutput().contains("ready")) QVERIFY(process.waitForReadyRead(60'000));
     const QStringList folders = QDir(m_folder.path()).entryList({name + ".spool-*"}, QDir::Dirs);
     QCOMPARE(folders.size(), 1);
     const QString spool = path(folders[0]) + "/node0-1-rank0.fwspool";
-    Lease lease(spool);
+    FileLease lease(spool.toStdString());
     if (!lease.taken()) QSKIP("this file system has no leases");
     process.write("go on\n");
     QTRY_VERIFY_WITH_TIMEOUT(lease.someoneWaits(), 60'000); // the program has ended, the trace is being made
@@ -393,7 +372,8 @@ void CliRecordTest::interruptWhileTheTraceIsMade()
     QVERIFY(!QFile::exists(path(name)));
     if (times > 1) return;
     const QByteArray said = process.readAllStandardError();
-    QVERIFY2(said.contains("cancelled") && said.contains("what was recorded is in " + path(folders[0]).toUtf8()), said.constData());
+    QVERIFY2(said.contains("cancelled") && said.contains("what was recorded is in " + path(folders[0]).toUtf8()),
+             said.constData());
     QCOMPARE(QDir(m_folder.path()).entryList({"*" + name + "*"}, QDir::AllEntries | QDir::Hidden), folders);
 }
 

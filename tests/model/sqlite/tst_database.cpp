@@ -2,10 +2,17 @@
 // Connections, statements, and the hardening of connections to files from strangers.
 #include "model/sqlite/database.h"
 #include "model/sqlite/stranger.h"
+#include "tests/support/file_lease.h"
 
 #include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
+
+#include <sys/stat.h>
+
+#ifndef Q_MOC_RUN
+#include <thread>
+#endif
 
 using namespace fourwalls;
 using namespace fourwalls::sqlite;
@@ -119,6 +126,31 @@ private slots:
             QCOMPARE(result.error().code, ErrorCode::Cancelled);
         }
         QVERIFY(database->integer("SELECT 1").ok()); // the guard is gone
+    }
+
+    void pipesAreNotWaitedForAndLentFilesAre()
+    {
+        QTemporaryDir folder;
+        const std::string pipe = folder.filePath("pipe").toStdString(), path = folder.filePath("file").toStdString();
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        const int reads = openForReading(pipe); // nobody writes to it
+        QVERIFY(reads >= 0);
+        ::close(reads);
+        QCOMPARE(openForReading(folder.filePath("none").toStdString()), -1);
+        QCOMPARE(errno, ENOENT);
+        QFile file(QString::fromStdString(path));
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("x") == 1);
+        file.close();
+        test::FileLease lease(path);
+        if (!lease.taken()) QSKIP("this file system has no leases");
+        int opened = -1;
+        std::thread reader([&] { opened = openForReading(path); });
+        const bool waited = QTest::qWaitFor([&] { return lease.someoneWaits(); }, 60'000);
+        lease.giveBack();
+        reader.join();
+        QVERIFY(waited);
+        QVERIFY(opened >= 0);
+        ::close(opened);
     }
 
     void headersAreReadBeforeSqliteSeesTheFile()
