@@ -52,7 +52,8 @@ public:
     /// Indices of the feasible points that no other feasible one beats in time and memory, by time. Of equal ones the
     /// first.
     const std::vector<std::uint32_t>& front() const { return m_front; }
-    /// The best feasible points by time that pass, at most `most`, best first.
+    /// The best feasible points by time that pass, at most `most`, best first; of equally quick ones the one that needs less
+    /// memory.
     std::vector<std::uint32_t> best(const PlanBrushes& brushes, std::size_t most) const;
     /// Points spread evenly over the search, at most `most`: a sample for lines.
     std::vector<std::uint32_t> sample(const PlanBrushes& brushes, std::size_t most) const;

@@ -124,8 +124,14 @@ void PlanSearchTest::objectives()
     options.devices = 8;
     options.limit = 50;
     const std::vector<SearchedPlan> plans = search(spec, options)->best;
-    for (std::size_t i = 1; i < plans.size(); ++i)
-        QVERIFY(plans[i - 1].seconds != plans[i].seconds || plans[i - 1].peakBytes <= plans[i].peakBytes);
+    int equallyQuick = 0, ofLessMemory = 0;
+    for (std::size_t i = 1; i < plans.size(); ++i) {
+        if (plans[i - 1].seconds != plans[i].seconds) continue;
+        QVERIFY(plans[i - 1].peakBytes <= plans[i].peakBytes);
+        ++equallyQuick;
+        ofLessMemory += plans[i - 1].peakBytes < plans[i].peakBytes;
+    }
+    QVERIFY2(ofLessMemory > 0, qPrintable(QString::number(equallyQuick)));
     options.limit = 1;
     const double quickest = search(spec, options)->best.front().seconds;
     options.objective = SearchObjective::Memory;
