@@ -88,8 +88,8 @@ int pixelsOfHatch(const QPainter& painter)
     const double pixels = kHatchPitch * place.m11();
     const auto isWhole = [](double value) { return value == std::round(value); };
     constexpr double kMost = 64;
-    const bool fits = place.m11() == place.m22() && pixels > 0 && pixels <= kMost && isWhole(pixels) && isWhole(place.dx()) &&
-                      isWhole(place.dy());
+    const bool fits = place.m11() == place.m22() && pixels > 0 && pixels <= kMost && isWhole(pixels) &&
+                      isWhole(place.dx()) && isWhole(place.dy());
     return fits ? static_cast<int>(pixels) : 0;
 }
 

@@ -103,7 +103,7 @@ void ChildJob::onFinished(int exitCode, QProcess::ExitStatus status)
                      m_lastLine.toStdString(),
                      tr("Open the file: it holds everything up to the last batch.").toStdString()});
     } else if (exitCode != 0) {
-        emit failed({ErrorCode::Internal, m_lastLine.toStdString(), {}, {}});   // the last line is the error
+        emit failed({ErrorCode::Internal, m_lastLine.toStdString(), {}, {}}); // the last line is the error
     } else {
         emit succeeded();
     }

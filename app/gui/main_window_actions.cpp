@@ -198,8 +198,8 @@ void MainWindow::showRecentFiles()
     if (!m_recent) return;
     m_recent->clear();
     for (const QString& path : files)
-        connect(m_recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered, this,
-                [this, path] { openFiles({path}); });
+        connect(m_recent->addAction(QString(path).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered,
+                this, [this, path] { openFiles({path}); });
     m_recent->setEnabled(!files.isEmpty());
     if (files.isEmpty()) return;
     m_recent->addSeparator();
@@ -232,7 +232,7 @@ void MainWindow::chooseFile()
                                       "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->resize(860, 520);   // where the platform has no dialog of its own: the columns as wide as their words
+    dialog->resize(860, 520); // where the platform has no dialog of its own: the columns as wide as their words
     connect(dialog, &QFileDialog::filesSelected, this, [this, dialog](const QStringList& files) {
         m_settings.setLastFolder(dialog->directory().absolutePath());
         openFiles(files);

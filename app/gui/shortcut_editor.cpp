@@ -79,7 +79,9 @@ void ShortcutEditor::fill()
         reset->setAccessibleName(tr("Default shortcut of %1").arg(name->text()));
         m_table->setCellWidget(row, 1, edit);
         m_table->setCellWidget(row, 2, reset);
-        const auto offer = [action, reset] { reset->setEnabled(action && action->shortcut() != defaultShortcut(*action)); };
+        const auto offer = [action, reset] {
+            reset->setEnabled(action && action->shortcut() != defaultShortcut(*action));
+        };
         offer();
         connect(edit, &QKeySequenceEdit::keySequenceChanged, this, [this, row, offer](const QKeySequence& keys) {
             setKeys(row, keys);

@@ -347,7 +347,8 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("operator_flops_unassigned", Info, m_survey.links.flopsLeft(), "no matrix kernel was launched by them");
     audit("buffers_before_window", Info, m_allocator.freesBeforeWindow(), "freed in the window, allocated before it");
     audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-    audit("names_without_numbers", Info, m_names.shortenedNames(), "too many different names: later ones have # for their numbers");
+    audit("names_without_numbers", Info, m_names.shortenedNames(),
+          "too many different names: later ones have # for their numbers");
 
     audit("text_recovered", Repaired, report.recoveries,
           "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +

@@ -473,7 +473,8 @@ private:
         audit(sink, "work_without_launch", AuditSeverity::Info, withoutLaunch, "device work launched before the window or without a record");
         audit(sink, "operator_numbers_left_out", AuditSeverity::Info, numbered, "NVTX ranges whose texts number every call: the name is kept, and sizes");
         audit(sink, "details_left_out", AuditSeverity::Info, names.droppedDetails(), "too many different shapes");
-        audit(sink, "names_without_numbers", AuditSeverity::Info, names.shortenedNames(), "too many different names: later ones have # for their numbers");
+        audit(sink, "names_without_numbers", AuditSeverity::Info, names.shortenedNames(),
+              "too many different names: later ones have # for their numbers");
         audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges, "NVTX ranges still open: ended with the capture");
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");

@@ -22,8 +22,14 @@ Activity hostActivity(std::string_view call)
     return Activity::None;
 }
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isWord(char c) { return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool isDigit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+bool isWord(char c)
+{
+    return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /// "request_0x7f_of batch12b" -> "request_#_of batch#".
 std::string withoutNumbers(std::string_view name)

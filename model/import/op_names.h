@@ -40,7 +40,11 @@ public:
     static constexpr std::size_t kMostNames = 200'000;
 
     /// cpuOnly: nothing in the run was executed by an accelerator, so that operators themselves are the work.
-    OpNames(TraceSink& sink, bool cpuOnly, std::size_t mostNames = kMostNames) : m_sink(sink), m_cpuOnly(cpuOnly), m_mostNames(mostNames) {}
+    OpNames(TraceSink& sink, bool cpuOnly, std::size_t mostNames = kMostNames)
+        : m_sink(sink)
+        , m_cpuOnly(cpuOnly)
+        , m_mostNames(mostNames)
+    {}
 
     /// The entry of an event's name; valid while this lives.
     NamedWork& find(Category category, const JsonToken& name, std::string_view detail);

@@ -274,7 +274,8 @@ private:
     }
 
     /// Those of the device; the first one also has those of devices with nothing else in the file.
-    void annotations(const MemorySnapshot& snapshot, std::size_t device, const std::vector<std::size_t>& devices, RankId rank, TraceSink& sink) const
+    void annotations(const MemorySnapshot& snapshot, std::size_t device, const std::vector<std::size_t>& devices,
+                     RankId rank, TraceSink& sink) const
     {
         if (snapshot.annotations.empty()) return;
         const TrackId track = sink.defineTrack({rank, TrackKind::Phases, "annotations", 0});
@@ -290,7 +291,8 @@ private:
         std::int64_t last = 0;
         for (const SnapshotAnnotation& each : snapshot.annotations) {
             const auto named = static_cast<std::size_t>(each.device);
-            const std::size_t owner = std::binary_search(devices.begin(), devices.end(), named) ? named : devices.front();
+            const std::size_t owner =
+                std::binary_search(devices.begin(), devices.end(), named) ? named : devices.front();
             if (owner != device) continue;
             const std::int64_t when = each.timeUs * 1000 - m_header.originUnixNs;
             last = std::max(last, when);

@@ -359,7 +359,8 @@ void SpoolWriter::audit() const
     add("times_lost", Skipped, t.timesLost, "records to which CUPTI gave no time");
     add("time_out_of_range", Skipped, t.badTimes + m_outOfRange, "records with impossible times or sizes");
     add("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-    add("names_without_numbers", Info, m_names.shortenedNames(), "too many different names: later ones have # for their numbers");
+    add("names_without_numbers", Info, m_names.shortenedNames(),
+        "too many different names: later ones have # for their numbers");
     add("unknown_records", Skipped, t.unknownRecords, "of a newer collector");
     if (t.clockSetNs != 0) m_sink.audit({"clock_was_set", Repaired, t.clockSetNs, "nanoseconds by which the system's clock was set during the recording: times jump there"});
     if (!t.ended) add("recording_cut", Dropped, 1, "the process ended without closing its recording: what it had not written is missing");

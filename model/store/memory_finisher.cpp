@@ -262,7 +262,8 @@ void MemoryFinisher::putPeaks(std::int32_t rank, Lives& lives, const std::vector
         ++id;
     });
     for (std::size_t i = 0; i < instants.size(); ++i)
-        m_context.out.put(Table::PeakAlive, {m_nextPeak++, rank, instants[i], alive[i].count(), Value::blob(alive[i].bytes())});
+        m_context.out.put(Table::PeakAlive,
+                          {m_nextPeak++, rank, instants[i], alive[i].count(), Value::blob(alive[i].bytes())});
     for (std::size_t i = 0; i < summaries.size(); ++i) {
         const MemorySummary& s = summaries[i];
         std::vector<Value> row{rank, static_cast<std::int64_t>(i), s.step ? Value(s.step->value) : Value(),

@@ -116,8 +116,9 @@ Status InMemoryTrace::finish(const TraceClosing& closing)
     counts.ops = static_cast<std::int64_t>(data->ops.size());
     data->info.audit = m_audit;
     if (invalid > 0) {
-        data->info.audit.push_back({"invalid_records", AuditSeverity::Skipped, invalid,
-                                    "undefined ids, times out of range, ends before starts or more lanes than a track can have"});
+        data->info.audit.push_back(
+            {"invalid_records", AuditSeverity::Skipped, invalid,
+             "undefined ids, times out of range, ends before starts or more lanes than a track can have"});
     }
     m_shared->records = {};
     m_data = std::move(data);

@@ -56,8 +56,10 @@ private slots:
         std::vector<int> order;
         callOnGuiThread(this, [&] {
             // As a repaint is asked for by what a call changes.
-            callOnGuiThread(this, [&] { order.push_back(2); }, Qt::LowEventPriority);
-            callOnGuiThread(this, [&] { order.push_back(3); }, Qt::LowEventPriority);
+            callOnGuiThread(
+                this, [&] { order.push_back(2); }, Qt::LowEventPriority);
+            callOnGuiThread(
+                this, [&] { order.push_back(3); }, Qt::LowEventPriority);
             order.push_back(0);
         });
         callOnGuiThread(this, [&] { order.push_back(1); });
@@ -72,7 +74,8 @@ private slots:
         runLater(
             this,
             [words = QStringList{QStringLiteral("one"), QStringLiteral("two")}] {
-                return std::pair(words.join(QLatin1Char(' ')), QThread::currentThread() != QCoreApplication::instance()->thread());
+                return std::pair(words.join(QLatin1Char(' ')),
+                                 QThread::currentThread() != QCoreApplication::instance()->thread());
             },
             [&](const std::pair<QString, bool>& result) { std::tie(text, elsewhere) = result; });
         QVERIFY(text.isEmpty());

@@ -325,7 +325,9 @@ void OverviewView::showFigures()
     };
     std::vector<PlotFigure> figures;
     const bool modelled = m_facts->source == TraceSource::Predicted;
-    QString note = modelled ? words(TraceSource::Predicted) : metrics.stepTime ? tr("median measured step") : tr("no measured step");
+    QString note = modelled           ? words(TraceSource::Predicted)
+                   : metrics.stepTime ? tr("median measured step")
+                                      : tr("no measured step");
     if (prediction && prediction->metrics.stepTime && metrics.stepTime)
         note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
                         formatDuration(*prediction->metrics.stepTime, 3));
@@ -335,12 +337,11 @@ void OverviewView::showFigures()
     const bool tokens = metrics.tokensPerSecond.has_value();
     const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
     const QString rateUnit = tokens ? tr("tok/s") : tr("samples/s");
-    figures.push_back(
-        {tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
-         !rate                 ? tr("samples per step unknown")
-         : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
-                              : QString(),
-         false});
+    figures.push_back({tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
+                       !rate                ? tr("samples per step unknown")
+                       : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
+                                            : QString(),
+                       false});
     QString mfuNote = tr("FLOPs or peak unknown");
     if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu)

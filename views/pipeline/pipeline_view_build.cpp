@@ -436,7 +436,8 @@ void PipelineView::showPredictedColumn()
     for (int row = 0; row < m_model->rowCount(); ++row) {
         const auto lane = static_cast<std::size_t>(row);
         const bool ghost = m_ghostPicture && lane < m_ghostPicture->shares.size() && m_ghostPicture->shares[lane];
-        std::unique_ptr<QStandardItem> now(percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
+        std::unique_ptr<QStandardItem> now(
+            percent(ghost ? std::optional(m_ghostPicture->shares[lane]->bubble()) : std::nullopt));
         // Another item in its place would have the whole table painted again.
         if (QStandardItem* before = m_model->item(row, Predicted)) {
             for (const int role : {static_cast<int>(Qt::DisplayRole), static_cast<int>(kExactRole)})

@@ -37,7 +37,8 @@ void joinLoss(std::vector<StagePass>& passes)
     std::vector<StagePass> joined;
     joined.reserve(passes.size());
     for (StagePass& pass : passes) {
-        if (isLoss(pass) && !joined.empty() && isForward(joined.back()) && joined.back().microbatch == pass.microbatch) {
+        if (isLoss(pass) && !joined.empty() && isForward(joined.back()) &&
+            joined.back().microbatch == pass.microbatch) {
             StagePass& before = joined.back();
             before.range.end = std::max(before.range.end, pass.range.end);
             continue;

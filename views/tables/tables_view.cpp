@@ -264,10 +264,13 @@ void TablesView::widen()
 
 void TablesView::describe()
 {
-    const bool none = !m_isQuery && !m_waiting && m_problem.isEmpty() && m_model->table() && m_model->table()->rows.empty();
+    const bool none =
+        !m_isQuery && !m_waiting && m_problem.isEmpty() && m_model->table() && m_model->table()->rows.empty();
     m_nothing->setVisible(none);
-    m_nothing->setText(followsRange(m_kind) ? tr("None of these in the visible range: another range of the timeline, or another table, may have some.")
-                                            : tr("This trace has none of these. Choose another table above."));
+    m_nothing->setText(
+        followsRange(m_kind)
+            ? tr("None of these in the visible range: another range of the timeline, or another table, may have some.")
+            : tr("This trace has none of these. Choose another table above."));
     if (m_isQuery) {
         m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
         m_card->finding().setText(queryState());

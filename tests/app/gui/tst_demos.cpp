@@ -254,8 +254,10 @@ private slots:
             QVERIFY(!panel->page().caption.contains(QLatin1Char('{')));
             if (!step.own) QCOMPARE(window.currentViewId(), step.view);
             for (const QString& name : step.actions) { // a page of the view, by its action
-                const auto* analysis = qobject_cast<const views::AnalysisView*>(window.currentDocument()->currentView());
-                QVERIFY2(analysis && name == analysis->id() + QStringLiteral(".page.") + analysis->page(), qPrintable(name));
+                const auto* analysis =
+                    qobject_cast<const views::AnalysisView*>(window.currentDocument()->currentView());
+                QVERIFY2(analysis && name == analysis->id() + QStringLiteral(".page.") + analysis->page(),
+                         qPrintable(name));
             }
             if (step.view == QLatin1String("claims")) {
                 QTRY_VERIFY_WITH_TIMEOUT(window.claimsPage()->isReady(), 20'000);

@@ -63,7 +63,8 @@ private slots:
         dialog.start();
         QVERIFY(dialog.isRunning());
         // The plot makes it higher; its buttons stay on the screen.
-        QTRY_VERIFY(dialog.findChild<views::LossPlot*>()->isVisible() && dialog.frameGeometry().bottom() <= room.bottom());
+        QTRY_VERIFY(dialog.findChild<views::LossPlot*>()->isVisible() &&
+                    dialog.frameGeometry().bottom() <= room.bottom());
         QTRY_COMPARE_WITH_TIMEOUT(recorded.size(), 1, kPatienceMs);
         const QString path = recorded.at(0).at(0).toString();
         QCOMPARE(path, m_folder.filePath(QStringLiteral("run.fourwalls")));

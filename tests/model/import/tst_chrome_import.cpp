@@ -140,9 +140,14 @@ private slots:
     /// Of Intel's GPUs, for one: the highest bit is set. The device's type is neither the CPU's nor CUDA's.
     void memoryAtHighAddresses()
     {
-        const std::string event = "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':%1,'args':{'Device Type':12,'Device Id':0,'Addr':18374686479671623680,'Bytes':%2,'Total Allocated':%3,'Total Reserved':2048}}";
-        const auto at = [&](const char* ts, const char* bytes, const char* total) { return QString::fromStdString(event).arg(ts, bytes, total).toStdString(); };
-        const Imported trace = importText(js("{'schemaVersion':1,'traceEvents':[" + at("10", "512", "512") + "," + at("20", "-512", "0") + "," + at("30", "256", "256") + "]}"));
+        const std::string event = "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':%1,'args'"
+                                  ":{'Device Type':12,'Device Id':0,'Addr':18374686479671623680,'Bytes':%2,'Total "
+                                  "Allocated':%3,'Total Reserved':2048}}";
+        const auto at = [&](const char* ts, const char* bytes, const char* total) {
+            return QString::fromStdString(event).arg(ts, bytes, total).toStdString();
+        };
+        const Imported trace = importText(js("{'schemaVersion':1,'traceEvents':[" + at("10", "512", "512") + "," +
+                                             at("20", "-512", "0") + "," + at("30", "256", "256") + "]}"));
         QCOMPARE(trace.data->info.counts.allocations, std::int64_t{2});
         const auto& curve = trace.data->memory.at(RankId{0});
         QCOMPARE(curve.front().total(), std::int64_t{512});
@@ -275,10 +280,14 @@ private slots:
     {
         InMemoryTrace sink{TraceHeader{}};
         OpNames names(sink, false, 3);
-        const auto nameOf = [&](const std::string& text) { return names.find(Category::UserAnnotation, {text, JsonToken::Kind::String}, {}).info.name; };
+        const auto nameOf = [&](const std::string& text) {
+            return names.find(Category::UserAnnotation, {text, JsonToken::Kind::String}, {}).info.name;
+        };
         for (const char* kept : {"request 1", "request 2", "step"}) QCOMPARE(nameOf(kept), std::string(kept));
         QCOMPARE(names.shortenedNames(), std::int64_t{0});
-        for (int i = 3; i < 100; ++i) QCOMPARE(nameOf("request " + std::to_string(i) + "_of 0x7fab: a" + std::to_string(i) + "b"), std::string("request #_of #: a#"));
+        for (int i = 3; i < 100; ++i)
+            QCOMPARE(nameOf("request " + std::to_string(i) + "_of 0x7fab: a" + std::to_string(i) + "b"),
+                     std::string("request #_of #: a#"));
         QCOMPARE(nameOf("request 2"), std::string("request 2"));
         QCOMPARE(names.shortenedNames(), std::int64_t{97});
         QCOMPARE(nameOf("second"), std::string("second")); // nothing to leave out, nothing to count

@@ -418,7 +418,8 @@ private slots:
             const TrackId track = sink.defineTrack({RankId(0), TrackKind::Operators, "a", 0});
             const OpId op = sink.defineOp(namedOp("work"));
             auto producer = sink.openProducer();
-            for (std::int64_t i = 0; i < 66'000; ++i) producer->slice({track, op, Instant{i}, Duration{1'000'000 - i}, std::nullopt, std::nullopt});
+            for (std::int64_t i = 0; i < 66'000; ++i)
+                producer->slice({track, op, Instant{i}, Duration{1'000'000 - i}, std::nullopt, std::nullopt});
             producer->slice(
                 {track, op, Instant{70'000}, Duration{2'000'000}, std::nullopt, std::nullopt}); // no lane for it
             producer->slice({track, op, Instant{1'000'000}, Duration{10}, std::nullopt, std::nullopt});
@@ -453,7 +454,8 @@ private slots:
         const OpId op = (*writer)->defineOp(namedOp("work"));
         auto producer = (*writer)->openProducer();
         for (std::int64_t i = 0; i < 2'000'000; ++i)
-            producer->slice({track, op, Instant{(std::int64_t{1} << 60) + i * 100'000'000}, Duration{90'000'000}, std::nullopt, CorrelationId(i << 40)});
+            producer->slice({track, op, Instant{(std::int64_t{1} << 60) + i * 100'000'000}, Duration{90'000'000},
+                             std::nullopt, CorrelationId(i << 40)});
         producer.reset();
         sqlite3_memory_highwater(1);
         QVERIFY((*writer)->finish(TraceClosing{}).ok());

@@ -70,7 +70,8 @@ void LaneAssignmentTest::lanesAreBounded()
 {
     LaneAssigner assigner;
     const auto most = static_cast<int>(LaneAssigner::kMostLanes);
-    for (int i = 0; i < most + 5; ++i) QCOMPARE(assigner.assign(Instant{i}, Duration{1'000'000 - 2 * i}), i < most ? i : -1);
+    for (int i = 0; i < most + 5; ++i)
+        QCOMPARE(assigner.assign(Instant{i}, Duration{1'000'000 - 2 * i}), i < most ? i : -1);
     QCOMPARE(assigner.count(), most);
     QCOMPARE(assigner.overlapping(), 0);
     QCOMPARE(assigner.assign(Instant{2'000'000}, Duration{5}), 0);

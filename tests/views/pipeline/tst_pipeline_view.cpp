@@ -362,12 +362,15 @@ private slots:
         QVERIFY(probe.ready());
         const auto own = [&] { return formatPercent(probe.view->bars().bars().front().fraction); };
         QVERIFY(own() != mean);
-        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())), qPrintable(probe.view->finding()));
-        QVERIFY2(probe.view->finding().contains(QStringLiteral("mean of all steps ") + mean), qPrintable(probe.view->finding()));
+        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())),
+                 qPrintable(probe.view->finding()));
+        QVERIFY2(probe.view->finding().contains(QStringLiteral("mean of all steps ") + mean),
+                 qPrintable(probe.view->finding()));
         probe.selection.setStep(StepIndex{0});
         QVERIFY(probe.ready());
         QTRY_COMPARE(*probe.view->shownStep(), StepIndex{0});
-        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())), qPrintable(probe.view->finding()));
+        QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())),
+                 qPrintable(probe.view->finding()));
         QVERIFY(!probe.view->finding().contains(QStringLiteral("mean")));
     }
 
