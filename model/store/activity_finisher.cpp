@@ -14,6 +14,15 @@ namespace {
 constexpr std::int64_t kMostBins = 4096;
 constexpr double kWholeShare = 65535;
 
+/// What a heat map of so many classes counts an activity as. Files from before waiting had a class of its own (three
+/// classes) counted waits in collectives as communication and other waits as nothing.
+std::optional<ActivityClass> classIn(int classes, Activity activity)
+{
+    const std::optional<ActivityClass> kind = activityClass(activity);
+    if (kind != ActivityClass::Waiting || classes == kActivityClassCount) return kind;
+    return activity == Activity::CollectiveWait ? std::optional(ActivityClass::Communication) : std::nullopt;
+}
+
 bool isPipelinePhase(Phase phase)
 {
     return phase == Phase::Forward || phase == Phase::BackwardInput || phase == Phase::BackwardWeight;
@@ -22,7 +31,8 @@ bool isPipelinePhase(Phase phase)
 /// Time per class in every bin of level 0 [ns], and its output.
 class HeatMap {
 public:
-    HeatMap(std::int64_t begin, std::int64_t end) : m_bins(ActivityBins::over(begin, end))
+    HeatMap(std::int64_t begin, std::int64_t end, int classes)
+        : m_bins(ActivityBins::over(begin, end)), m_classes(classes)
     {
         m_first = floorDiv(begin);
         m_times.resize(static_cast<std::size_t>(floorDiv(end) - m_first) + 1);
@@ -62,14 +72,14 @@ private:
             bins.assign(static_cast<std::size_t>(lead), {});
             for (; i < m_times.size() && tileOf(m_first + static_cast<std::int64_t>(i)) == tile; ++i) {
                 ActivityShares shares;
-                for (std::size_t kind = 0; kind < 3; ++kind) {
+                for (std::size_t kind = 0; kind < shares.shares.size(); ++kind) {
                     const double share = static_cast<double>(m_times[i][kind]) / static_cast<double>(width);
                     shares.shares[kind] = static_cast<std::uint16_t>(std::lround(std::min(share, 1.0) * kWholeShare));
                 }
                 bins.push_back(shares);
             }
             bytes.clear();
-            encodeActivityTile(bytes, bins);
+            encodeActivityTile(bytes, bins, m_classes);
             if (!bytes.empty()) out.put(Table::RankBin, {rank, level, tile, Value::blob(bytes)});
         }
     }
@@ -77,19 +87,22 @@ private:
     void halve()
     {
         const std::int64_t first = m_first >> 1;
-        std::vector<std::array<std::int64_t, 3>> wider;
+        std::vector<Times> wider;
         for (std::size_t i = 0; i < m_times.size(); ++i) {
             const auto slot = static_cast<std::size_t>(((m_first + static_cast<std::int64_t>(i)) >> 1) - first);
             if (slot >= wider.size()) wider.resize(slot + 1);
-            for (std::size_t kind = 0; kind < 3; ++kind) wider[slot][kind] += m_times[i][kind];
+            for (std::size_t kind = 0; kind < wider[slot].size(); ++kind) wider[slot][kind] += m_times[i][kind];
         }
         m_times = std::move(wider);
         m_first = first;
     }
 
+    using Times = std::array<std::int64_t, kActivityClassCount>;
+
     ActivityBins m_bins;
+    int m_classes;
     std::int64_t m_first = 0; ///< index of m_times[0]
-    std::vector<std::array<std::int64_t, 3>> m_times;
+    std::vector<Times> m_times;
 };
 
 void putSummary(RowOutput& out, std::int64_t seq, const StepSummary& s)
@@ -121,20 +134,22 @@ ActivityBins ActivityBins::over(std::int64_t begin, std::int64_t end)
     return bins;
 }
 
-void encodeActivityTile(std::string& out, const std::vector<ActivityShares>& bins)
+void encodeActivityTile(std::string& out, const std::vector<ActivityShares>& bins, int classes)
 {
     std::size_t used = bins.size();
-    while (used > 0 && bins[used - 1].shares == std::array<std::uint16_t, 3>{}) --used;
+    while (used > 0 && bins[used - 1].empty()) --used;
     for (std::size_t i = 0; i < used; ++i)
-        for (const std::uint16_t share : bins[i].shares) putVarint(out, share);
+        for (const std::uint16_t share : std::span(bins[i].shares).first(static_cast<std::size_t>(classes)))
+            putVarint(out, share);
 }
 
-bool decodeActivityTile(std::string_view bytes, std::vector<ActivityShares>& bins)
+bool decodeActivityTile(std::string_view bytes, std::vector<ActivityShares>& bins, int classes)
 {
     Decoder in(bytes);
     while (!in.atEnd() && bins.size() < kBinsPerTile) {
         ActivityShares shares;
-        for (std::uint16_t& share : shares.shares) share = static_cast<std::uint16_t>(in.bounded(65535));
+        for (std::uint16_t& share : std::span(shares.shares).first(static_cast<std::size_t>(classes)))
+            share = static_cast<std::uint16_t>(in.bounded(65535));
         if (!in.ok()) return false;
         bins.push_back(shares);
     }
@@ -204,16 +219,17 @@ void ActivityFinisher::finish(const std::map<StepIndex, TimeRange>& hulls)
         }
     };
 
-    HeatMap heat(definitions.windowBegin, std::max(definitions.windowEnd, definitions.windowBegin + 1));
+    const int classes = definitions.activityClasses;
+    HeatMap heat(definitions.windowBegin, std::max(definitions.windowEnd, definitions.windowBegin + 1), classes);
     for (std::int64_t w = 0; w < kWindows; ++w) {
         const TimeRange window{Instant{m_begin + w * m_windowWidth}, Instant{m_begin + (w + 1) * m_windowWidth}};
         finishBefore(window.begin.ns);
         SliceStream& stream = m_windows[static_cast<std::size_t>(w)];
-        std::array<IntervalUnion, 3> unions;
+        std::array<IntervalUnion, kActivityClassCount> unions;
         for (SliceCursor cursor(m_context.chunks, stream); const SliceRow* slice = cursor.get(); cursor.next()) {
             const OpInfo& op = definitions.ops[static_cast<std::size_t>(slice->op)];
             const TimeRange range{Instant{slice->start}, Instant{slice->end()}};
-            if (const auto kind = activityClass(op.activity))
+            if (const auto kind = classIn(classes, op.activity))
                 unions[static_cast<std::size_t>(*kind)].add(range.intersected(window));
             if (!m_lookup || windowOf(slice->start) != w) continue; // counted in its first window
             const auto [first, end] = m_lookup->overlapping(range);

@@ -23,12 +23,14 @@ struct ActivityBins {
 
 /// The shares of one bin in units of 1/65535 of its width.
 struct ActivityShares {
-    std::array<std::uint16_t, 3> shares{}; ///< compute, communication, other
+    std::array<std::uint16_t, kActivityClassCount> shares{}; ///< by ActivityClass
+    bool empty() const { return shares == decltype(shares){}; }
 };
 
-/// Bins of a tile as a BLOB, from the tile's first bin on; trailing empty bins are left out.
-void encodeActivityTile(std::string& out, const std::vector<ActivityShares>& bins);
-bool decodeActivityTile(std::string_view bytes, std::vector<ActivityShares>& bins);
+/// Bins of a tile as a BLOB, from the tile's first bin on; trailing empty bins are left out. classes: how many shares
+/// a bin has, see Definitions::activityClasses.
+void encodeActivityTile(std::string& out, const std::vector<ActivityShares>& bins, int classes);
+bool decodeActivityTile(std::string_view bytes, std::vector<ActivityShares>& bins, int classes);
 
 class ActivityFinisher {
 public:

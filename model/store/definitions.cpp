@@ -315,6 +315,11 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     all.closed = integerOf(meta, "closed", 0) == 1;
     all.windowBegin = integerOf(meta, "window_begin", 0);
     all.windowEnd = integerOf(meta, "window_end", 0);
+    if (textOf(meta, "state") == "finished") {
+        const std::int64_t classes = integerOf(meta, "rank_bin_classes", kClassesWithoutWaiting);
+        if (classes == kClassesWithoutWaiting) all.activityClasses = kClassesWithoutWaiting;
+        else if (classes != kActivityClassCount) ++damaged;
+    }
 
     FOURWALLS_TRY(forEachRow(database, "rank", "id", damaged, [&](const sqlite::Statement& row) {
         auto rank = rankOfRow(row);

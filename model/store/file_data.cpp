@@ -120,6 +120,7 @@ Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database,
     info.groups = std::move(definitions.groups);
     info.counters = std::move(definitions.counters);
     data->strings = std::move(definitions.strings);
+    data->activityClasses = definitions.activityClasses;
     info.complete = integerOf(meta, "complete", 0) == 1;
     info.formatVersion = kFormatVersion;
     const auto count = [&](const char* key) {

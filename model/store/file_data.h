@@ -41,6 +41,7 @@ struct FileData {
     std::vector<std::string> strings;     ///< by string id
     std::int64_t rankBinWidth = 1;
     int rankBinLevels = 1;
+    int activityClasses = kActivityClassCount; ///< see Definitions
 };
 
 /// More lanes than any screen can show: more are taken as damage.

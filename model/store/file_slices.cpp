@@ -355,9 +355,9 @@ Result<std::vector<RankActivity>> FileQuery::rankActivity(std::span<const RankId
             const auto tile = tiles->asInteger(0);
             const auto bytes = tiles->asBlob(1);
             bins.clear();
-            if (!tile || !bytes || !decodeActivityTile(*bytes, bins)) continue;
+            if (!tile || !bytes || !decodeActivityTile(*bytes, bins, m_data->activityClasses)) continue;
             for (std::size_t i = 0; i < bins.size(); ++i) {
-                if (bins[i].shares == std::array<std::uint16_t, 3>{}) continue;
+                if (bins[i].empty()) continue;
                 const Instant begin{(*tile * kBinsPerTile + static_cast<std::int64_t>(i)) * width};
                 const TimeRange bin = TimeRange{begin, begin + Duration{width}}.intersected(range);
                 if (bin.empty()) continue;
@@ -371,6 +371,7 @@ Result<std::vector<RankActivity>> FileQuery::rankActivity(std::span<const RankId
                     column.compute += share * static_cast<float>(bins[i].shares[0]);
                     column.communication += share * static_cast<float>(bins[i].shares[1]);
                     column.other += share * static_cast<float>(bins[i].shares[2]);
+                    column.waiting += share * static_cast<float>(bins[i].shares[3]);
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 #include "model/base/time.h"
 #include "model/trace/records.h"
+#include "model/trace/summary_builder.h"
 
 #include <cstdint>
 #include <limits>
@@ -100,6 +101,9 @@ struct EventRow {
 };
 
 /// Everything that is defined rather than recorded.
+/// Shares per bin of rank_bin in files from before waiting had a class of its own.
+inline constexpr int kClassesWithoutWaiting = 3;
+
 struct Definitions {
     TraceHeader header;
     TraceClosing closing;
@@ -112,6 +116,7 @@ struct Definitions {
     std::vector<AuditRecord> audit;
     std::string specJson;                 ///< of header.spec, kept as it was; empty: none
     std::int64_t windowBegin = 0, windowEnd = 0; ///< the range of times met while recording
+    int activityClasses = kActivityClassCount;   ///< shares per bin of rank_bin
 };
 
 constexpr bool validTime(std::int64_t ns) { return ns >= -kLargestTimeNs && ns <= kLargestTimeNs; }

@@ -79,7 +79,7 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
     const PixelColumns columns{range, pixels};
     std::vector<RankActivity> result;
     for (const RankId rank : ranks) {
-        std::array<IntervalUnion, 3> unions; // compute, communication, other
+        std::array<IntervalUnion, kActivityClassCount> unions;
         for (const TrackView& track : m_data->tracks) {
             if (track.info.rank != rank) continue;
             const auto index = static_cast<std::size_t>(track.id.value);
@@ -101,7 +101,12 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
                 const auto share =
                     static_cast<float>(static_cast<double>(inside.length().ns) / static_cast<double>(cell.length().ns));
                 RankActivity::Column& column = activity.columns[static_cast<std::size_t>(c)];
-                (priority == 0 ? column.compute : priority == 1 ? column.communication : column.other) += share;
+                switch (static_cast<ActivityClass>(priority)) {
+                case ActivityClass::Compute: column.compute += share; break;
+                case ActivityClass::Communication: column.communication += share; break;
+                case ActivityClass::Other: column.other += share; break;
+                case ActivityClass::Waiting: column.waiting += share; break;
+                }
             }
         });
         result.push_back(std::move(activity));

@@ -50,14 +50,14 @@ std::optional<ActivityClass> activityClass(Activity activity)
     switch (activity) {
     case Activity::Compute: return ActivityClass::Compute;
     case Activity::Transfer:
-    case Activity::CollectiveWait:
     case Activity::PipelineTransfer: return ActivityClass::Communication;
     case Activity::Copy:
     case Activity::DataLoading: return ActivityClass::Other;
+    case Activity::CollectiveWait:
+    case Activity::PipelineWait:
+    case Activity::Synchronisation: return ActivityClass::Waiting;
     case Activity::None:
-    case Activity::Launch:
-    case Activity::Synchronisation:
-    case Activity::PipelineWait: break;
+    case Activity::Launch: break;
     }
     return std::nullopt;
 }

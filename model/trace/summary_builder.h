@@ -25,8 +25,9 @@ bool isPipelined(const TraceHeader& header);
 int pipelineOf(const TraceHeader& header, RankId rank);
 
 /// What a RankActivity column counts an activity as; earlier ones win where they overlap.
-enum class ActivityClass { Compute = 0, Communication = 1, Other = 2 };
-/// The class of an activity; absent for structure and for time that is idle anyway.
+enum class ActivityClass { Compute = 0, Communication = 1, Other = 2, Waiting = 3 };
+inline constexpr int kActivityClassCount = 4;
+/// The class of an activity; absent for structure and for launching.
 std::optional<ActivityClass> activityClass(Activity activity);
 
 /// A rank's steps by time, for finding the step of an instant. Steps of a rank do not overlap in sound traces; in

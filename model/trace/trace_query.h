@@ -94,10 +94,11 @@ struct SliceQuery {
     int pixels = 1;                     ///< >= 1
 };
 
-/// Activity of one rank per column: shares of the column's width, each 0..1.
+/// Activity of one rank per column: shares of the column's width, each 0..1. Where several things happen at once,
+/// computing counts, else transfers, else copies; waiting is what is left of waits for others.
 struct RankActivity {
     RankId rank;
-    struct Column { float compute = 0, communication = 0, other = 0; };
+    struct Column { float compute = 0, communication = 0, other = 0, waiting = 0; };
     std::vector<Column> columns;        ///< `pixels` of them
 };
 

@@ -144,19 +144,23 @@ void BarPainter::activity(int top, int height, const std::vector<ActivityColumn>
     const int bottom = top + height;
     for (int x = 0; x < columnsShown; ++x) {
         const auto& column = columns[static_cast<std::size_t>(x)];
-        const float total = column.compute + column.communication + column.other;
+        const float busy = column.compute + column.communication + column.other;
+        const float total = busy + column.waiting;
         if (total <= 0) continue;
         const float scale = static_cast<float>(height) / std::max(1.0f, total);
         // Rounded edges of the stacked parts, at least one line in all.
         const int computeTop = bottom - static_cast<int>(column.compute * scale + 0.5f);
         const int communicationTop = bottom - static_cast<int>((column.compute + column.communication) * scale + 0.5f);
-        const int otherTop = std::min(bottom - 1, bottom - static_cast<int>(total * scale + 0.5f));
+        const int waitingTop = std::min(bottom - 1, bottom - static_cast<int>(total * scale + 0.5f));
+        const int otherTop = column.waiting > 0 ? bottom - static_cast<int>(busy * scale + 0.5f) : waitingTop;
         const auto fill = [&](int from, int to, QRgb colour) {
             for (int y = std::max(from, m_clipTop); y < std::min(to, m_clipBottom); ++y) line(y)[x] = colour;
         };
         fill(otherTop, communicationTop, other);
         fill(communicationTop, computeTop, communication);
         fill(computeTop, bottom, compute);
+        for (int y = std::max(waitingTop, m_clipTop); y < std::min(otherTop, m_clipBottom); ++y)
+            line(y)[x] = (x + y) % kHatchPeriod < kHatchLine ? m_palette.hatchLine : m_palette.hatchBase;
     }
 }
 

@@ -42,9 +42,10 @@ public:
     void horizontalLine(int y, QRgb colour);
     void lane(int top, int height, const std::vector<BarRect>& rects);
 
-    /// Stacked shares of a rank's activity, one entry per pixel column, from the bottom of [top, top + height).
+    /// Stacked shares of a rank's activity, one entry per pixel column, from the bottom of [top, top + height); waiting
+    /// is on top and hatched.
     struct ActivityColumn {
-        float compute = 0, communication = 0, other = 0;
+        float compute = 0, communication = 0, other = 0, waiting = 0;
     };
     void activity(int top, int height, const std::vector<ActivityColumn>& columns);
 

@@ -128,6 +128,7 @@ Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFra
                 sum.compute += weight * piece.columns[at].compute;
                 sum.communication += weight * piece.columns[at].communication;
                 sum.other += weight * piece.columns[at].other;
+                sum.waiting += weight * piece.columns[at].waiting;
             }
         }
     }

@@ -229,6 +229,7 @@ const std::vector<Damage>& damages()
         {"rank without device", Unsound, "", withSql("UPDATE rank SET device=NULL, memory_bytes='lots'")},
         {"heat map of ones", Unsound, "", withSql("UPDATE rank_bin SET data=x'ffffffffffff'")},
         {"heat map of no width", Unsound, "", withSql("UPDATE meta SET value=0 WHERE key='rank_bin_width'")},
+        {"heat map of nine classes", Unsound, "", withSql("UPDATE meta SET value=9 WHERE key='rank_bin_classes'")},
         {"counts of text", Unsound, "", withSql("UPDATE meta SET value='many' WHERE key='slices'")},
         {"range upside down", Unsound, "", withSql("UPDATE meta SET value=-5 WHERE key='range_end'; UPDATE meta SET value=9223372036854775807 WHERE key='range_begin'")},
         {"unknown source", Unsound, "", withSql("UPDATE meta SET value=12 WHERE key='source'")},

@@ -502,17 +502,18 @@ private slots:
         QVERIFY(file.ok() && memory.ok());
         QCOMPARE(file->size(), memory->size());
         for (std::size_t r = 0; r < ranks.size(); ++r) {
-            double difference = 0, sum = 0, expected = 0;
+            double difference = 0, sum = 0, expected = 0, waited = 0;
             for (std::size_t c = 0; c < 40; ++c) {
                 const auto &a = (*file)[r].columns[c], &b = (*memory)[r].columns[c];
                 difference += std::abs(a.compute - b.compute) + std::abs(a.communication - b.communication) +
-                              std::abs(a.other - b.other);
-                sum += a.compute + 2 * a.communication + 4 * a.other;
-                expected += b.compute + 2 * b.communication + 4 * b.other;
-                QVERIFY(a.compute >= 0 && a.compute + a.communication + a.other <= 1.001F);
+                              std::abs(a.other - b.other) + std::abs(a.waiting - b.waiting);
+                sum += a.compute + 2 * a.communication + 4 * a.other + 8 * a.waiting;
+                expected += b.compute + 2 * b.communication + 4 * b.other + 8 * b.waiting;
+                waited += b.waiting;
+                QVERIFY(a.compute >= 0 && a.compute + a.communication + a.other + a.waiting <= 1.001F);
             }
             // A bin that straddles two columns (or the range's end) is shared out evenly: sums and columns agree nearly.
-            QVERIFY(expected > 0);
+            QVERIFY(expected > 0 && waited > 0);
             QVERIFY2(std::abs(sum - expected) < 0.01 * expected, qPrintable(QString::number(sum / expected)));
             QVERIFY2(difference / 40 < 0.04, qPrintable(QString::number(difference / 40)));
         }

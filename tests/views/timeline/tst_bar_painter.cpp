@@ -144,6 +144,32 @@ private slots:
         QCOMPARE(image.pixel(3, 0), comm);              // more than all is scaled down
         QCOMPARE(image.pixel(3, 10), compute);
     }
+
+    void whatARankWaitedIsHatchedOnTop()
+    {
+        const BarPalette colours = palette();
+        QImage image(16, 20, QImage::Format_RGB32);
+        BarPainter painter(image, colours);
+        painter.clear({});
+        painter.activity(0, 20, std::vector<BarPainter::ActivityColumn>(16, {0.25f, 0.25f, 0, 0.4f}));
+        const QRgb comm = colours.fill[static_cast<std::size_t>(ColourKey::Communication)];
+        int lines = 0, base = 0;
+        for (int x = 0; x < 16; ++x) {
+            QCOMPARE(image.pixel(x, 10), comm);
+            QCOMPARE(image.pixel(x, 1), colours.background); // a tenth is idle
+            for (int y = 2; y < 10; ++y) {
+                lines += image.pixel(x, y) == colours.hatchLine;
+                base += image.pixel(x, y) == colours.hatchBase;
+            }
+        }
+        QCOMPARE(lines, 16 * 8 / 4); // two of every eight pixels, as in a lane
+        QCOMPARE(base, 16 * 8 - lines);
+        // A wait of next to nothing shows, too.
+        painter.clear({});
+        painter.activity(0, 20, std::vector<BarPainter::ActivityColumn>(16, {0, 0, 0, 0.001f}));
+        QVERIFY(image.pixel(5, 19) == colours.hatchLine || image.pixel(5, 19) == colours.hatchBase);
+        QCOMPARE(image.pixel(5, 18), colours.background);
+    }
 };
 
 QTEST_GUILESS_MAIN(BarPainterTest)
