@@ -9,6 +9,7 @@
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/store/trace_writer.h"
+#include "profiler/engine/core/out_of_memory.h"
 #include "profiler/engine/run.h"
 
 #include <fmt/format.h>
@@ -178,8 +179,8 @@ private:
             tellStep(step);
         };
         const auto report = engine::runTraining(spec, options, told);
-        if (!report && stepsDone == 0) {
-            // Nothing was recorded that anybody would want: leave no file behind.
+        if (!report && stepsDone == 0 && !engine::isOutOfMemory(report.error())) {
+            // Nothing was recorded that anybody would want: leave no file behind. What filled the memory is wanted.
             writer->reset();
             std::error_code ignored;
             for (const char* companion : {"", "-wal", "-shm", "-journal"})
@@ -187,6 +188,7 @@ private:
             previous.restore();
             return console.fail(report.error());
         }
+        previous.letGo();
         const Status finished = (*writer)->finish(report ? report->closing : TraceClosing{});
         if (!report) return console.fail(report.error()); // what happened before it is in the file
         if (!finished.ok()) return console.fail(finished.error());

@@ -122,8 +122,12 @@ Status checkMemory(const RunSpec& spec, bool processes)
     }
     if (capacity <= 0 || needed <= capacity) return {};
     char text[160];
-    std::snprintf(text, sizeof text, "the run needs at least %.1f GB of memory, and %s %.1f GB", needed * 1e-9, whose,
-                  capacity * 1e-9);
+    const bool small = needed < 10e9; // then a tenth of a gigabyte may be all there is
+    const double unit = small ? 1e6 : 1e9;
+    const int decimals = small ? 0 : 1;
+    const char* const name = small ? "MB" : "GB";
+    std::snprintf(text, sizeof text, "the run needs at least %.*f %s of memory, and %s %.*f %s", decimals, needed / unit,
+                  name, whose, decimals, capacity / unit, name);
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }

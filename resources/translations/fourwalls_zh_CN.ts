@@ -319,6 +319,10 @@ Record with a cluster whose links are known, or on the wall clock.</source>
 <context>
     <name>CollectivesCard</name>
     <message>
+        <source>A receive is timed from when its receiver asks, often while the message is under way: what is left says nothing of the link. The rate is that of its send.</source>
+        <translation>接收从接收方请求时开始计时，此时消息往往已在途中：剩下的时间不能说明链路。速率以其发送为准。</translation>
+    </message>
+    <message>
         <source>step %1</source>
         <translation>第 %1 步</translation>
     </message>
@@ -480,6 +484,10 @@ Record with a cluster whose links are known, or on the wall clock.</source>
 </context>
 <context>
     <name>CommunicationView</name>
+    <message>
+        <source>no operation has two of the trace&apos;s ranks</source>
+        <translation>没有操作涉及轨迹中的两个 rank</translation>
+    </message>
     <message>
         <source>Collectives</source>
         <translation>集合通信</translation>
@@ -2408,6 +2416,14 @@ a message between two, or more members than can be drawn.</source>
 <context>
     <name>MemoryView</name>
     <message>
+        <source>ran out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>ran out of memory · %1</source>
+        <translation>内存不足 · %1</translation>
+    </message>
+    <message>
         <source>The memory of this trace could not be read. %1</source>
         <translation>无法读取此轨迹的内存数据。%1</translation>
     </message>
@@ -2681,6 +2697,14 @@ Choose another rank on the timeline.</source>
 <context>
     <name>OperatorsPage</name>
     <message>
+        <source> · above the memory roof: data from a cache</source>
+        <translation> · 内存屋顶之上：数据来自缓存</translation>
+    </message>
+    <message>
+        <source>, %1 of what memory could feed: its data came from a cache</source>
+        <translation>，达到内存所能供给的 %1：其数据来自缓存</translation>
+    </message>
+    <message>
         <source>Roofline</source>
         <translation>屋顶线</translation>
     </message>
@@ -2888,6 +2912,14 @@ MFU %4，HFU %5</translation>
 <context>
     <name>Overview</name>
     <message>
+        <source>rank %1 ran out of memory with %2 in use</source>
+        <translation>rank %1 内存不足，当时已用 %2</translation>
+    </message>
+    <message>
+        <source>rank %1 ran out of memory with %2 of %3 in use</source>
+        <translation>rank %1 内存不足，当时已用 %2，共 %3</translation>
+    </message>
+    <message>
         <source>naive</source>
         <translation>朴素</translation>
     </message>
@@ -2930,6 +2962,10 @@ MFU %4，HFU %5</translation>
     <message>
         <source>under 1 %</source>
         <translation>不到 1 %</translation>
+    </message>
+    <message>
+        <source>one rank was traced, and no collectives of it</source>
+        <translation>只记录了一个 rank，且没有它的集合通信</translation>
     </message>
     <message>
         <source>one rank: there is nobody to talk to</source>
@@ -4707,6 +4743,10 @@ step %3, %4 samples/s</source>
 <context>
     <name>StatusStrip</name>
     <message>
+        <source>%1 ranks for %2</source>
+        <translation>%1 个 rank 代表 %2 个</translation>
+    </message>
+    <message>
         <source>complete</source>
         <translation>完整</translation>
     </message>
@@ -4828,6 +4868,10 @@ step %3, %4 samples/s</source>
 <context>
     <name>StepsModel</name>
     <message>
+        <source>samples/s</source>
+        <translation>样本/s</translation>
+    </message>
+    <message>
         <source>%1 (warm-up)</source>
         <translation>%1（预热）</translation>
     </message>
@@ -4910,6 +4954,14 @@ step %3, %4 samples/s</source>
 <context>
     <name>StepsView</name>
     <message>
+        <source>the one measured step</source>
+        <translation>唯一测量的一步</translation>
+    </message>
+    <message>
+        <source>samples/s</source>
+        <translation>样本/s</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>训练</translation>
     </message>
@@ -4978,7 +5030,7 @@ step %3, %4 samples/s</source>
         <translation>按中位步计算</translation>
     </message>
     <message>
-        <source>no tokens recorded</source>
+        <source>samples per step unknown</source>
         <translation>未记录 token 数</translation>
     </message>
     <message>

@@ -39,6 +39,7 @@ struct OverviewFacts {
     int ranks = 0; ///< with the ranks that others stand for
     TraceMetrics metrics;
     std::optional<compare::FullestRank> fullest;
+    std::optional<RankId> outOfMemory;         ///< the first rank whose memory was not enough, as the trace says
     std::optional<JobStep> step;               ///< the median one
     MemoryWindow memory;                       ///< of the fullest rank over that step
     std::vector<LinkDot> links;                ///< in that step; at most some hundreds

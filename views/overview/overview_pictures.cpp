@@ -165,8 +165,9 @@ MiniPicture OverviewView::linkPicture() const
     if (m_facts->links.empty()) {
         picture.empty = m_facts->communicates ? tr("In this step the transfers themselves took no time: what was "
                                                    "waited for is a wait, not a transfer.")
-                        : m_facts->ranks > 1  ? tr("No collectives were recorded in this step.")
-                                              : tr("One rank: nothing is sent.");
+                        : m_facts->ranks > 1 || m_facts->source == TraceSource::Imported
+                            ? tr("No collectives were recorded in this step.")
+                            : tr("One rank: nothing is sent.");
         return picture;
     }
     double largest = 0, least = 1e300, most = 0;

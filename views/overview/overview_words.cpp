@@ -52,6 +52,12 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 {
     if (!facts.fullest) return Overview::tr("no allocations in this trace: its memory is unknown");
     const QString peak = formatBytes(facts.fullest->peakBytes, unit);
+    if (facts.outOfMemory) {
+        const QString rank = QString::number(facts.outOfMemory->value);
+        if (!facts.fullest->capacityBytes) return Overview::tr("rank %1 ran out of memory with %2 in use").arg(rank, peak);
+        return Overview::tr("rank %1 ran out of memory with %2 of %3 in use")
+            .arg(rank, peak, formatBytes(*facts.fullest->capacityBytes, unit));
+    }
     if (!facts.fullest->capacityBytes)
         return Overview::tr("peaks at %1 on rank %2; the capacity of its device is not known")
             .arg(peak)
@@ -74,7 +80,10 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 
 QString communicationVerdict(const OverviewFacts& facts)
 {
-    if (facts.ranks < 2 && !facts.communicates) return Overview::tr("one rank: there is nobody to talk to");
+    // Somebody else's job may have more ranks than were traced.
+    if (facts.ranks < 2 && !facts.communicates)
+        return facts.source == TraceSource::Imported ? Overview::tr("one rank was traced, and no collectives of it")
+                                                     : Overview::tr("one rank: there is nobody to talk to");
     if (!facts.metrics.exposedCommFraction) return Overview::tr("no measured step: what is exposed is unknown");
     const QString exposed =
         Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));

@@ -2,7 +2,9 @@
 // See allocator.h. Blocks of one segment form a doubly linked list by address.
 #include "profiler/engine/core/allocator.h"
 
+#include "model/base/format.h"
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/core/out_of_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -167,11 +169,13 @@ Allocator::Block* Allocator::allocate(std::int64_t bytes, MemoryCategory categor
         block = newSegment(size, sizeClass);
     }
     if (!block) {
-        throw EngineError(ErrorCode::Internal,
-                          "out of memory: " + std::to_string(bytes) + " bytes of " + std::string(name(category)) +
-                              " asked for, " + std::to_string(m_statistics.allocated) + " in use, " +
-                              std::to_string(m_statistics.reserved) + " reserved",
-                          "rank " + std::to_string(m_recorder.rank().value),
+        const std::string what = std::string(kOutOfMemory) + ": " + formatBytes(static_cast<double>(bytes)) + " of " +
+                                 std::string(name(category)) + " asked for, " +
+                                 formatBytes(static_cast<double>(m_statistics.allocated)) + " in use, " +
+                                 formatBytes(static_cast<double>(m_statistics.reserved)) + " reserved";
+        // Before anything is freed on the way out.
+        m_recorder.event(EventKind::OutOfMemory, what);
+        throw EngineError(ErrorCode::Internal, what, "rank " + std::to_string(m_recorder.rank().value),
                           "a smaller batch, a shorter sequence or a smaller model");
     }
     split(block, size);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `record`: the file, the progress, the summary, and an orderly end on a signal.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/store/trace_file.h"
 #include "tests/app/cli/program.h"
 #include "tests/model/import/spool_sample.h"
 #include "tests/support/file_lease.h"
@@ -8,7 +11,6 @@
 #include <QFile>
 #include <QJsonArray>
 #include <QTemporaryDir>
-#include <QTest>
 
 #include <algorithm>
 
@@ -27,6 +29,7 @@ private slots:
     void signalsEndItInOrder_data();
     void signalsEndItInOrder();
     void failureBeforeTheFirstStepLeavesNoFile();
+    void whatFilledTheMemoryIsKept();
     void modelFromAFile();
     void anotherProgram();
     void anotherProgramFails();
@@ -162,6 +165,33 @@ void CliRecordTest::failureBeforeTheFirstStepLeavesNoFile()
     QCOMPARE(run(record("old.fourwalls", {}, 4)).exitCode, 0);
     QCOMPARE(QDir(m_folder.path()).entryList({"*old.fourwalls*"}, QDir::AllEntries | QDir::Hidden),
              QStringList{"old.fourwalls"});
+}
+
+void CliRecordTest::whatFilledTheMemoryIsKept()
+{
+    // gpt-tiny's states fit into these devices, a step of this batch does not.
+    QFile cluster(path("small.json"));
+    QVERIFY(cluster.open(QIODevice::WriteOnly));
+    cluster.write(R"({"name": "small", "device": {"name": "small device", "family": "cpu", "memory_bytes": 90000000},
+                      "devices_per_node": 1, "nodes": 1, "fabric": "shared"})");
+    cluster.close();
+    const QStringList wanted{"record", "--model", "gpt-tiny", "--batch", "8", "--steps", "2", "--clock", "wall",
+                             "--cluster", cluster.fileName(), "-o", path("full.fourwalls")};
+    const Answer answer = run(wanted);
+    QCOMPARE(answer.exitCode, 1);
+    QVERIFY2(answer.err.contains("out of memory"), answer.err.constData());
+    const auto trace = fourwalls::store::openTrace(path("full.fourwalls").toStdString());
+    QVERIFY(trace.ok());
+    const auto events = (*trace)->events({fourwalls::Instant{0}, (*trace)->info().range.end + fourwalls::Duration{1}}, 10);
+    QVERIFY(events.ok());
+    QCOMPARE(events->size(), std::size_t{2});
+    QCOMPARE(events->front().kind, fourwalls::EventKind::OutOfMemory);
+    QCOMPARE(events->back().kind, fourwalls::EventKind::Fault);
+    // What was alive then is nearly all that the device has.
+    const auto alive = (*trace)->aliveAt(fourwalls::RankId(0), events->front().at, 1000);
+    QVERIFY(alive.ok());
+    QVERIFY2(alive->totalBytes > 60'000'000 && alive->totalBytes < 90'000'000,
+             qPrintable(QString::number(alive->totalBytes)));
 }
 
 void CliRecordTest::modelFromAFile()

@@ -140,6 +140,25 @@ private slots:
         QCOMPARE(requested.back().front().toString(), QStringLiteral("pipeline"));
     }
 
+    void whatRanOutOfMemoryHasNoRoom()
+    {
+        TraceHeader header;
+        header.ranks.push_back({RankId{0}, "device", "host", 0, 90'000'000, 1});
+        InMemoryTrace trace(header);
+        {
+            const auto producer = trace.openProducer();
+            producer->allocated(RankId{0}, {AllocationId{0}, Instant{0}, 75'000'000, 0, MemoryCategory::Activations, {}, {}});
+            producer->event({EventKind::OutOfMemory, RankId{0}, Instant{1'000'000}, "out of memory"});
+        }
+        QVERIFY(trace.finish({}).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->verdict().binding, std::optional(Wall::Memory));
+        const QString said = probe.view->wall(Wall::Memory).verdict().remove(QChar(0x202F));
+        QCOMPARE(said, QStringLiteral("rank 0 ran out of memory with 75MB of 90MB in use"));
+        QVERIFY(probe.view->findChild<FigureStrip*>()->figures()[3].alarm);
+    }
+
     void whatIsHiddenIsWhatTheCommunicationViewSays()
     {
         const auto data = modelledTrace(specOf("tp=4 dp=2 pp=2 microbatches=4"), TraceSource::Recorded);
