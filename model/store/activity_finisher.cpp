@@ -3,6 +3,7 @@
 #include "model/store/activity_finisher.h"
 
 #include "model/store/duration_class.h"
+#include "model/trace/activity_priority.h"
 #include "model/trace/interval_union.h"
 
 #include <cmath>
@@ -14,13 +15,13 @@ namespace {
 constexpr std::int64_t kMostBins = 4096;
 constexpr double kWholeShare = 65535;
 
-/// What a heat map of so many classes counts an activity as. Files from before waiting had a class of its own (three
-/// classes) counted waits in collectives as communication and other waits as nothing.
-std::optional<ActivityClass> classIn(int classes, Activity activity)
+/// The priority of an activity in a heat map of so many classes. Files from before waiting had a class of its own
+/// counted waits in collectives as communication and other waits as nothing.
+std::optional<int> priorityIn(int classes, Activity activity)
 {
-    const std::optional<ActivityClass> kind = activityClass(activity);
-    if (kind != ActivityClass::Waiting || classes == kActivityClassCount) return kind;
-    return activity == Activity::CollectiveWait ? std::optional(ActivityClass::Communication) : std::nullopt;
+    if (classes == kActivityClassCount || activityClass(activity) != ActivityClass::Waiting)
+        return activityPriority(activity);
+    return activity == Activity::CollectiveWait ? activityPriority(Activity::Transfer) : std::nullopt;
 }
 
 bool isPipelinePhase(Phase phase)
@@ -225,11 +226,11 @@ void ActivityFinisher::finish(const std::map<StepIndex, TimeRange>& hulls)
         const TimeRange window{Instant{m_begin + w * m_windowWidth}, Instant{m_begin + (w + 1) * m_windowWidth}};
         finishBefore(window.begin.ns);
         SliceStream& stream = m_windows[static_cast<std::size_t>(w)];
-        std::array<IntervalUnion, kActivityClassCount> unions;
+        std::array<IntervalUnion, kActivityPriorities> unions;
         for (SliceCursor cursor(m_context.chunks, stream); const SliceRow* slice = cursor.get(); cursor.next()) {
             const OpInfo& op = definitions.ops[static_cast<std::size_t>(slice->op)];
             const TimeRange range{Instant{slice->start}, Instant{slice->end()}};
-            if (const auto kind = classIn(classes, op.activity))
+            if (const auto kind = priorityIn(classes, op.activity))
                 unions[static_cast<std::size_t>(*kind)].add(range.intersected(window));
             if (!m_lookup || windowOf(slice->start) != w) continue; // counted in its first window
             const auto [first, end] = m_lookup->overlapping(range);
@@ -237,7 +238,7 @@ void ActivityFinisher::finish(const std::map<StepIndex, TimeRange>& hulls)
                 accumulator(i).add(op, Instant{slice->start}, Duration{slice->duration});
         }
         partitionByPriority(std::span(unions), window, [&](const TimeRange& part, int kind) {
-            if (kind >= 0) heat.add(part, kind);
+            if (kind >= 0) heat.add(part, static_cast<int>(classOfPriority(kind)));
         });
         m_context.chunks.drop(stream.bytes);
     }

@@ -2,6 +2,7 @@
 // The queries over an in-memory trace.
 #include "model/trace/in_memory_query.h"
 
+#include "model/trace/activity_priority.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/memory_curve.h"
 #include "model/trace/name_matcher.h"
@@ -79,13 +80,13 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
     const PixelColumns columns{range, pixels};
     std::vector<RankActivity> result;
     for (const RankId rank : ranks) {
-        std::array<IntervalUnion, kActivityClassCount> unions;
+        std::array<IntervalUnion, kActivityPriorities> unions;
         for (const TrackView& track : m_data->tracks) {
             if (track.info.rank != rank) continue;
             const auto index = static_cast<std::size_t>(track.id.value);
             for (std::size_t i = m_data->firstSlice[index]; i < m_data->firstSlice[index + 1]; ++i) {
                 const SliceView& slice = m_data->slices[i];
-                if (const auto shown = activityClass(m_data->ops[static_cast<std::size_t>(slice.op.value)]->activity))
+                if (const auto shown = activityPriority(m_data->ops[static_cast<std::size_t>(slice.op.value)]->activity))
                     unions[static_cast<std::size_t>(*shown)].add({slice.start, slice.end()});
             }
         }
@@ -101,7 +102,7 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
                 const auto share =
                     static_cast<float>(static_cast<double>(inside.length().ns) / static_cast<double>(cell.length().ns));
                 RankActivity::Column& column = activity.columns[static_cast<std::size_t>(c)];
-                switch (static_cast<ActivityClass>(priority)) {
+                switch (classOfPriority(priority)) {
                 case ActivityClass::Compute: column.compute += share; break;
                 case ActivityClass::Communication: column.communication += share; break;
                 case ActivityClass::Other: column.other += share; break;

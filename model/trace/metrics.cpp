@@ -257,13 +257,18 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     }
 
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
+    const bool sends = std::any_of(collectives.begin(), collectives.end(), [](const CollectiveSummary& each) {
+        return each.operation == CollectiveOp::Send;
+    });
     for (const CollectiveSummary& summary : collectives) {
         CollectiveMetrics entry;
         entry.summary = summary;
         const auto group = static_cast<std::size_t>(summary.group.value);
         const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
         if (group < info.groups.size()) entry.group = info.groups[group].name;
-        if (summary.time.ns > 0) {
+        // A receive begins when its receiver asks, often when the message is long under way: its send has the rate.
+        const bool isRest = sends && summary.operation == CollectiveOp::Receive;
+        if (summary.time.ns > 0 && !isRest) {
             entry.algorithmBytesPerSecond = static_cast<double>(summary.payloadBytes) / summary.time.seconds();
             entry.busBytesPerSecond = *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
         }

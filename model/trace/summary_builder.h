@@ -24,7 +24,7 @@ bool isPipelined(const TraceHeader& header);
 /// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline (rank order: pp slowest).
 int pipelineOf(const TraceHeader& header, RankId rank);
 
-/// What a RankActivity column counts an activity as; earlier ones win where they overlap.
+/// What a RankActivity column counts an activity as.
 enum class ActivityClass { Compute = 0, Communication = 1, Other = 2, Waiting = 3 };
 inline constexpr int kActivityClassCount = 4;
 /// The class of an activity; absent for structure and for launching.

@@ -94,8 +94,8 @@ struct SliceQuery {
     int pixels = 1;                     ///< >= 1
 };
 
-/// Activity of one rank per column: shares of the column's width, each 0..1. Where several things happen at once,
-/// computing counts, else transfers, else copies; waiting is what is left of waits for others.
+/// Activity of one rank per column: shares of the column's width, each 0..1. What counts where several things happen at
+/// once says activityPriority.
 struct RankActivity {
     RankId rank;
     struct Column { float compute = 0, communication = 0, other = 0, waiting = 0; };

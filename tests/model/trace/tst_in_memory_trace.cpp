@@ -164,7 +164,8 @@ void InMemoryTraceTest::activityOfRanks()
     s.slice(s.operators, op("work"), 0, 50);
     s.slice(s.stream, op("send", Activity::Transfer), 25, 100);
     s.slice(s.operators, op("load", Activity::DataLoading), 150, 200);
-    s.slice(s.stream, op("wait", Activity::CollectiveWait), 90, 160); // no transfer, and not while it copies
+    s.slice(s.stream, op("wait for the last", Activity::CollectiveWait), 75, 100); // whatever is sent meanwhile
+    s.slice(s.stream, op("wait", Activity::PipelineWait), 90, 160); // not while it copies
     s.slice(s.operators, op("structure", Activity::None), 0, 200);
     InMemoryTraceQuery query = s.query();
     const RankId ranks[]{RankId{0}, RankId{1}};
@@ -172,9 +173,9 @@ void InMemoryTraceTest::activityOfRanks()
     QCOMPARE(activity->size(), std::size_t{2});
     const auto& columns = (*activity)[0].columns;
     QCOMPARE(columns[0].compute, 0.5f);
-    QCOMPARE(columns[0].communication, 0.5f); // only where nothing is computed
+    QCOMPARE(columns[0].communication, 0.25f); // only where nothing is computed, and everybody is there
     QCOMPARE(columns[0].other, 0.0f);
-    QCOMPARE(columns[0].waiting, 0.0f); // the transfer goes on
+    QCOMPARE(columns[0].waiting, 0.25f);
     QCOMPARE(columns[1].other, 0.5f);
     QCOMPARE(columns[1].waiting, 0.5f);
     QCOMPARE((*activity)[1].columns[0].compute, 0.0f);
