@@ -6,10 +6,14 @@
 
 #include <QByteArray>
 #include <QObject>
+#include <QRectF>
+#include <QString>
 #include <QWidget>
 
 #include <functional>
 #include <optional>
+
+class QPainter;
 
 namespace fourwalls::views {
 class View;
@@ -26,6 +30,10 @@ std::optional<PictureFormat> pictureFormatOf(const QString& path);
 QByteArray pictureOf(QWidget& widget, PictureFormat format);
 /// A view through its own exportTo, at its present size.
 QByteArray pictureOf(views::View& view, PictureFormat format);
+
+/// A view on a page of paper, as large as `page` [units of the painter] allows below a line that says what it is. Paper
+/// is white: a dark window is painted in the light theme, and keeps its own on the screen. Call on the GUI thread.
+void printPage(views::View& view, QPainter& painter, const QRectF& page, const QString& heading);
 
 /// Writes and renames into place. Blocks: for worker threads and programs without a window.
 Status writeWhole(const QString& path, const QByteArray& bytes);

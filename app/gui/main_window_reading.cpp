@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What helps to read a trace and to come back to it: bookmarks and notes, the manual, paper.
 #include "app/gui/help_dialog.h"
+#include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/notes_dialog.h"
 #include "app/gui/trace_document.h"
 #include "views/view.h"
 #include "views/view_registry.h"
+#include "views/words.h"
 
 #include <QInputDialog>
 #include <QPainter>
@@ -88,13 +90,16 @@ void MainWindow::printView()
     printer->setPageOrientation(QPageLayout::Landscape);
     auto* dialog = new QPrintDialog(printer.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [view, printer] {
+    const TraceHeader& header = document->session()->info().header;
+    const QString heading = QStringList{document->name(), view->title(), views::words(header.source),
+                                        views::words(header.clock)}
+                                .join(QStringLiteral(" \u00b7 "));
+    connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [view, printer, heading] {
         QPainter painter;
         if (!view || !painter.begin(printer.get())) return;
-        // As large as the page allows, in the proportions of the screen.
-        const QRectF page = printer->pageLayout().paintRectPixels(printer->resolution());
-        const double scale = std::min(page.width() / view->width(), page.height() / view->height());
-        view->exportTo(painter, QSizeF(view->size()) * scale);
+        // The painter begins at the page's margins.
+        const QSizeF size = printer->pageLayout().paintRectPixels(printer->resolution()).size();
+        printPage(*view, painter, QRectF(QPointF(), size), heading);
     });
     dialog->open();
 }

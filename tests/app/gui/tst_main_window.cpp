@@ -4,6 +4,7 @@
 #include "app/gui/appearance.h"
 #include "app/gui/bench_run.h"
 #include "app/gui/command_palette.h"
+#include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
 #include "app/gui/render_run.h"
@@ -27,6 +28,7 @@
 #include <QKeySequenceEdit>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -126,6 +128,50 @@ private slots:
         QVERIFY(svg.readAll().contains("<svg"));
         QVERIFY(pdf.read(5).startsWith("%PDF-"));
         QCOMPARE(QImage(inFolder(QStringLiteral("a.png"))).size(), line.size);
+    }
+
+    void paperIsLightAndSaysWhatItShows()
+    {
+        for (const views::ViewEntry& entry : views::viewRegistry()) {
+            Settings settings(Settings::Kind::Forgetful);
+            MainWindow window(memoryOpener(), settings);
+            window.resize(1100, 700);
+            window.show();
+            TraceDocument* document = window.openFile(QStringLiteral("run.fourwalls"));
+            QVERIFY(QTest::qWaitFor([&] { return document->isOpen(); }, 20'000));
+            window.showView(entry.id);
+            document->currentView()->update();
+            QVERIFY2(QTest::qWaitFor([&] { return document->isSettled(); }, 20'000), qPrintable(entry.id));
+            QImage page[2]; // printed from a light window and from a dark one
+            for (const bool dark : {false, true}) {
+                applyTheme(dark);
+                QCoreApplication::processEvents(); // as on a screen, where plots have drawn themselves
+                page[dark] = QImage(1200, 850, QImage::Format_RGB32);
+                page[dark].fill(Qt::white);
+                QPainter painter(&page[dark]);
+                printPage(*document->currentView(), painter, QRectF(20, 10, 1160, 830), QStringLiteral("run · recorded"));
+                painter.end();
+                QCOMPARE(views::currentTheme().dark, dark);
+                QVERIFY(window.updatesEnabled());
+                // Light behind and between the cards, and a heading above them.
+                QCOMPARE(page[dark].pixelColor(22, 40), views::theme(false).window);
+                int ink = 0;
+                for (int x = 20; x < 400; ++x)
+                    for (int y = 10; y < 32; ++y) ink += qGray(page[dark].pixel(x, y)) < 100;
+                QVERIFY2(ink > 40, qPrintable(entry.id));
+            }
+            int darkPixels[2]{}, drawn[2]{};
+            for (const int from : {0, 1})
+                for (int y = 40; y < 840; y += 2)
+                    for (int x = 20; x < 1180; x += 2) {
+                        darkPixels[from] += qGray(page[from].pixel(x, y)) < 60;
+                        drawn[from] += qGray(page[from].pixel(x, y)) < 200;
+                    }
+            // No plot stayed dark, and nothing is missing.
+            QVERIFY2(drawn[0] > 50 && drawn[1] > drawn[0] / 2, qPrintable(entry.id));
+            QVERIFY2(darkPixels[1] < 2 * darkPixels[0] + 1000, qPrintable(entry.id));
+        }
+        applyTheme(false);
     }
 
     void everyViewIsFinalAtAnySize()
