@@ -216,11 +216,14 @@ void FigureStrip::paintEvent(QPaintEvent*)
 
 namespace {
 constexpr double kMark = 12, kMarkGap = 6, kEntryGap = 16;
-}
+constexpr int kLegendRow = 20, kMostLegendRows = 2;
+} // namespace
 
 PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent)
 {
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
     setFont(fontOf(TextRole::Small));
 }
 
@@ -233,6 +236,28 @@ void PlotLegend::setEntries(std::vector<Entry> entries)
     setAccessibleName(spoken.join(QStringLiteral(", ")));
     updateGeometry();
     update();
+}
+
+std::vector<QPointF> PlotLegend::places(double width) const
+{
+    std::vector<QPointF> found;
+    QPointF at(0, 0);
+    for (const Entry& entry : m_entries) {
+        const double wide = widthOf(entry);
+        if (at.x() + wide - kEntryGap > width) {
+            at = QPointF(0, at.y() + kLegendRow);
+            if (at.y() >= kMostLegendRows * kLegendRow || wide - kEntryGap > width) break;
+        }
+        found.push_back(at);
+        at.rx() += wide;
+    }
+    return found;
+}
+
+int PlotLegend::heightForWidth(int width) const
+{
+    const std::vector<QPointF> found = places(width);
+    return found.empty() ? kLegendRow : static_cast<int>(found.back().y()) + kLegendRow;
 }
 
 double PlotLegend::markWidth(Mark mark)
@@ -250,7 +275,7 @@ QSize PlotLegend::sizeHint() const
 {
     double width = 0;
     for (const Entry& entry : m_entries) width += widthOf(entry);
-    return {static_cast<int>(std::ceil(width)), 20};
+    return {static_cast<int>(std::ceil(width)), kLegendRow};
 }
 
 void PlotLegend::paintEvent(QPaintEvent*)
@@ -258,11 +283,12 @@ void PlotLegend::paintEvent(QPaintEvent*)
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(fontOf(TextRole::Small));
-    double x = 0;
-    const double middle = height() / 2.0;
-    for (const Entry& entry : m_entries) {
-        const double width = widthOf(entry);
-        if (x + width - kEntryGap > this->width()) break;
+    const std::vector<QPointF> found = places(width());
+    setToolTip(found.size() < m_entries.size() ? accessibleName() : QString());
+    const double rows = found.empty() ? 0 : found.back().y() + kLegendRow;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Entry& entry = m_entries[i];
+        const double x = found[i].x(), middle = (height() - rows) / 2.0 + found[i].y() + kLegendRow / 2.0;
         const double mark = markWidth(entry.mark);
         if (entry.mark == Mark::Area) {
             painter.fillRect(QRectF(x, middle - kMark / 2, kMark, kMark), entry.colour);
@@ -278,8 +304,8 @@ void PlotLegend::paintEvent(QPaintEvent*)
             painter.drawLine(QPointF(x, middle), QPointF(x + mark, middle));
         }
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(x + mark + kMarkGap, 0, width, height()), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
-        x += width;
+        painter.drawText(QRectF(x + mark + kMarkGap, middle - kLegendRow / 2.0, widthOf(entry), kLegendRow),
+                         Qt::AlignLeft | Qt::AlignVCenter, entry.text);
     }
 }
 

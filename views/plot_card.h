@@ -103,10 +103,12 @@ public:
         friend bool operator==(const Entry&, const Entry&) = default;
     };
     explicit PlotLegend(QWidget* parent = nullptr);
-    /// Most important first: entries that do not fit are left out from the end.
+    /// Most important first: what does not fit into two rows is left out from the end; the tool tip has all of it.
     void setEntries(std::vector<Entry> entries);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {60, 20}; }
+    bool hasHeightForWidth() const override { return true; }
+    int heightForWidth(int width) const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -114,6 +116,8 @@ protected:
 private:
     double widthOf(const Entry& entry) const;
     static double markWidth(Mark mark);
+    /// Where entries begin at a width, of those that fit.
+    std::vector<QPointF> places(double width) const;
     std::vector<Entry> m_entries;
 };
 

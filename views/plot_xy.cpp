@@ -85,6 +85,13 @@ QPainterPath shapeOf(XyMark mark, QPointF at, double size)
             QPolygonF({at + QPointF(0, -1.15 * r), at + QPointF(1.1 * r, 0.9 * r), at + QPointF(-1.1 * r, 0.9 * r)}));
         path.closeSubpath();
         break;
+    case XyMark::Down:
+        path.addPolygon(
+            QPolygonF({at + QPointF(0, 1.15 * r), at + QPointF(1.1 * r, -0.9 * r), at + QPointF(-1.1 * r, -0.9 * r)}));
+        path.closeSubpath();
+        break;
+    case XyMark::Bar: path.addRect(QRectF(at.x() - 1.3 * r, at.y() - 0.5 * r, 2.6 * r, r)); break;
+    case XyMark::Upright: path.addRect(QRectF(at.x() - 0.5 * r, at.y() - 1.3 * r, r, 2.6 * r)); break;
     default: path.addEllipse(at, r, r);
     }
     return path;

@@ -27,7 +27,7 @@ struct XyAxis {
     std::optional<std::pair<double, double>> range; ///< absent: what the data need
 };
 
-enum class XyMark { Disc, Square, Diamond, Triangle, Ring };
+enum class XyMark { Disc, Square, Diamond, Triangle, Ring, Down, Bar, Upright };
 
 struct XyPoint {
     double x = 0, y = 0;

@@ -11,6 +11,8 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 namespace {
@@ -48,9 +50,14 @@ QList<StatusItem> statusOf(const TraceInfo& info)
                       Status::tr("The recording was interrupted: what was written until then is shown.")});
     }
     const QString separator = QStringLiteral(" %1 ").arg(QChar(0x00b7));
+    // A prediction has one timeline for ranks that do the same.
+    const int shown = static_cast<int>(info.header.ranks.size());
+    int meant = 0;
+    for (const RankInfo& rank : info.header.ranks) meant += std::max(1, rank.multiplicity);
     items.append({QStringList{info.counts.slices == 1 ? Status::tr("1 slice")
                                                       : Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
-                              Status::tr("%n rank(s)", nullptr, static_cast<int>(info.header.ranks.size())),
+                              meant > shown ? Status::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant))
+                                            : Status::tr("%n rank(s)", nullptr, shown),
                               Status::tr("%n step(s)", nullptr, info.stepCount)}
                       .join(separator),
                   false,

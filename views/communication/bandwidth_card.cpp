@@ -13,12 +13,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace fourwalls::views {
 
 namespace {
 constexpr std::size_t kMostPoints = 3000;
-constexpr XyMark kMarks[] = {XyMark::Disc, XyMark::Square, XyMark::Diamond, XyMark::Triangle};
+/// One for each group of a trace (dp, tp, pp, cp, ep, embedding, world), with the sign that names it in the legend.
+constexpr std::pair<XyMark, const char*> kMarks[] = {
+    {XyMark::Disc, "●"}, {XyMark::Square, "■"}, {XyMark::Diamond, "◆"}, {XyMark::Triangle, "▲"},
+    {XyMark::Down, "▼"}, {XyMark::Bar, "▬"},    {XyMark::Upright, "▮"}};
 } // namespace
 
 BandwidthCard::BandwidthCard(QWidget* parent)
@@ -87,23 +91,26 @@ void BandwidthCard::fill()
         return index < m_info.groups.size() ? m_info.groups[index].ranks.size() : operation.members.size();
     };
     XyContent content;
-    std::map<std::string, XyMark> marks;
+    std::map<std::string, std::size_t> marks;
+    const bool sends = std::any_of(operations.begin(), operations.end(),
+                                   [](const JoinedOperation& o) { return o.operation == CollectiveOp::Send; });
     const std::size_t every = operations.size() / kMostPoints + 1;
     double best = 0;
     double bestBytes = 0;
     for (std::size_t i = 0; i < operations.size(); i += every) {
         const JoinedOperation& operation = operations[i];
-        if (operation.operation == CollectiveOp::Receive) continue; // the same message as its send
+        // The same message as its send, timed from when its receiver asked.
+        if (sends && operation.operation == CollectiveOp::Receive) continue;
         const auto rate = busRate(operation, membersOf(operation));
         if (!rate) continue;
         const double factor = bus ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));
         const std::string group = groupName(m_info, operation.group);
-        const XyMark mark = marks.try_emplace(group, kMarks[marks.size() % std::size(kMarks)]).first->second;
+        const std::size_t mark = marks.try_emplace(group, marks.size() % std::size(kMarks)).first->second;
         XyPoint point;
         point.x = static_cast<double>(operation.payloadBytes);
         point.y = *rate * factor;
         point.colour = t.communication;
-        point.mark = mark;
+        point.mark = kMarks[mark].first;
         point.id = static_cast<int>(i);
         if (*rate > best) {
             best = *rate;
@@ -112,11 +119,10 @@ void BandwidthCard::fill()
         content.points.push_back(std::move(point));
     }
     std::vector<PlotLegend::Entry> legend;
-    static const char* const kSigns[] = {"●", "■", "◆", "▲"};
     for (const auto& [group, mark] : marks)
         legend.push_back(
             {PlotLegend::Mark::Area, t.communication,
-             QString::fromUtf8(kSigns[static_cast<int>(mark)]) + QLatin1Char(' ') + QString::fromStdString(group)});
+             QString::fromUtf8(kMarks[mark].second) + QLatin1Char(' ') + QString::fromStdString(group)});
     for (const ModelCurve& curve : m_data->curves) {
         XyLine line;
         line.pen = QPen(t.prediction, 1.6, Qt::CustomDashLine);

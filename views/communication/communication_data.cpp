@@ -110,9 +110,13 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
         addTo(row.time, entry.summary.time);
         addTo(row.wait, entry.summary.wait);
     }
+    const bool sends = std::any_of(rows.begin(), rows.end(),
+                                   [](const auto& row) { return row.first.first == CollectiveOp::Send; });
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
-        if (row.time.ns > 0 && row.payloadBytes > 0) {
+        // As in the metrics: receives are timed from when their receiver asks.
+        const bool isRest = sends && row.operation == CollectiveOp::Receive;
+        if (!isRest && row.time.ns > 0 && row.payloadBytes > 0) {
             row.algorithmBytesPerSecond = static_cast<double>(row.payloadBytes) / row.time.seconds();
             row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
         }

@@ -78,10 +78,9 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
 
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
-    m_table->horizontalHeader()->setSectionResizeMode(MemoryGroupModel::Name, QHeaderView::Stretch);
-    m_table->setColumnWidth(MemoryGroupModel::Bytes, 78);
-    m_table->setColumnWidth(MemoryGroupModel::Share, 120);
-    m_table->setColumnWidth(MemoryGroupModel::Count, 80);
+    // Where it is narrow, names matter more than how many buffers there are.
+    constexpr int kNames = 130, kBytes = 78, kShares = 110;
+    m_columns = new ColumnFit(m_table, {{kNames, true}, {kBytes}, {kShares}, {0, false, 1}});
     m_table->sortByColumn(MemoryGroupModel::Bytes, Qt::DescendingOrder);
 
     connect(m_groupings, &QButtonGroup::idClicked, this,
@@ -102,6 +101,7 @@ void MemoryAlivePanel::retranslate()
     m_timeline->setText(tr("Timeline →"));
     m_timeline->setToolTip(tr("Show this instant on the timeline"));
     m_table->setAccessibleName(tr("What is alive at the instant"));
+    m_columns->fit();
 }
 
 void MemoryAlivePanel::setAlive(std::shared_ptr<const AllocationList> alive, const QString& title, bool isPeak)
@@ -127,6 +127,7 @@ void MemoryAlivePanel::setGrouping(MemoryGrouping by)
 void MemoryAlivePanel::regroup()
 {
     m_model->setGroups(m_alive ? groupAlive(*m_alive, m_by) : std::vector<MemoryGroup>(), m_by);
+    m_columns->fit();
 }
 
 void MemoryAlivePanel::setByteUnit(ByteUnit unit)

@@ -51,6 +51,7 @@ private:
     MemoryGroupModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QTableView* m_table;
+    ColumnFit* m_columns = nullptr;
     QButtonGroup* m_groupings;
     QPushButton *m_back, *m_timeline;
 };

@@ -38,6 +38,9 @@ Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<Tra
     return phases;
 }
 
+/// Events that are looked at.
+constexpr std::size_t kMostEvents = 10'000;
+
 } // namespace
 
 const MemorySummary* MemoryFacts::summary(std::optional<StepIndex> step) const
@@ -71,6 +74,14 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
         }
     }
     facts.phaseTracks = tracksOf(trace, rank, {TrackKind::Phases});
+    if (trace.info().header.source != TraceSource::Predicted) { // a prediction that does not fit says so by its peak
+        const TimeRange range = trace.info().range;
+        FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events,
+                             trace.events({range.begin, range.end + Duration{1}}, kMostEvents));
+        facts.outOfMemory = std::any_of(events.begin(), events.end(), [&](const EventRecord& event) {
+            return event.kind == EventKind::OutOfMemory && event.rank == rank;
+        });
+    }
     return facts;
 }
 

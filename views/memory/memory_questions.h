@@ -21,6 +21,7 @@ struct MemoryFacts {
     CategoryBytes categoryPeaks{};        ///< of any step
     std::optional<CounterId> reserved;    ///< counter of reserved bytes
     std::vector<TrackId> phaseTracks;
+    bool outOfMemory = false;             ///< the rank's memory was not enough, as the trace says
 
     /// The summary of a step, or of the whole trace; null if there is none.
     const MemorySummary* summary(std::optional<StepIndex> step) const;

@@ -424,6 +424,10 @@ void MemoryView::showSummary()
         const double capacity = static_cast<double>(m_facts->rank.memoryBytes);
         alarm = capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * capacity;
     }
+    if (m_facts->outOfMemory) {
+        m_finding = m_finding.isEmpty() ? tr("ran out of memory") : tr("ran out of memory · %1").arg(m_finding);
+        alarm = true;
+    }
     m_card->finding().setText(m_finding);
     m_card->finding().setTone(alarm ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
 

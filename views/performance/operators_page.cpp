@@ -23,6 +23,15 @@ constexpr std::size_t kMostPoints = 1500;
 constexpr std::size_t kMostRows = 500;
 constexpr int kHeightOnly = 1'000'000; ///< ids of points without bytes, from here on
 
+/// Faster than memory could feed it, by more than the rounding of a measured roof.
+bool isAboveMemoryRoof(const OperatorRoofline& roofs, const RooflinePoint& point)
+{
+    constexpr double kRounding = 1.05;
+    const auto roof = roofs.attainable(*point.intensity());
+    if (!roof || roof.value() >= roofs.peakFlops.value()) return false;
+    return point.flopsPerSecond().value() > kRounding * roof.value();
+}
+
 QString describe(const RooflinePoint& point)
 {
     QStringList parts{shortName(point.name)};
@@ -191,7 +200,10 @@ void OperatorsPage::fillRoofline()
         text += tr("\n%1 at %2 FLOP/byte")
                     .arg(formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
                          formatFigure(*point.intensity(), 3));
-        if (possible)
+        if (isAboveMemoryRoof(facts->roofline, point))
+            text += tr(", %1 of what memory could feed: its data came from a cache")
+                        .arg(formatPercent(*point.flopsPerSecond() / *possible, 0));
+        else if (possible)
             text += tr(", %1 of what its roof allows").arg(formatPercent(*point.flopsPerSecond() / *possible, 0));
         return text + tr("\n%1 × %2, %3 of all compute time")
                           .arg(formatCount(point.count), formatDuration(point.mean(), 3), formatPercent(point.share));
@@ -204,12 +216,17 @@ void OperatorsPage::fillRoofline()
     m_roofline->setContent(std::move(x), std::move(y), std::move(content));
 
     const double all = static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
-    if (roofs.peakFlops && roofs.bytesPerSecond)
+    if (roofs.peakFlops && roofs.bytesPerSecond) {
         m_finding = tr("%1 of the time under the memory roof, %2 under the compute roof")
                         .arg(formatPercent(static_cast<double>(roofs.memoryBound.ns) / all, 0),
                              formatPercent(static_cast<double>(roofs.computeBound.ns) / all, 0));
-    else
+        const bool above = std::any_of(roofs.points.begin(), roofs.points.end(), [&](const RooflinePoint& point) {
+            return isAboveMemoryRoof(roofs, point);
+        });
+        if (above) m_finding += tr(" · above the memory roof: data from a cache");
+    } else {
         m_finding = tr("the device's peak is not known, so neither is what is possible");
+    }
     m_rooflineCard->finding().setText(m_finding);
 }
 

@@ -124,9 +124,11 @@ void PipelineView::build()
     prepareTable(*m_table);
     m_table->setSortingEnabled(false);
     std::vector<ColumnFit::Column> columns(ColumnCount);
-    columns[Weight].spare = 3;
-    columns[Backward].spare = columns[Forward].spare = 2;
-    columns[Rank].spare = 1;
+    columns[Weight].spare = 5;
+    columns[Backward].spare = columns[Forward].spare = 4;
+    columns[Rank].spare = 3;
+    columns[WarmUp].spare = columns[Drain].spare = 2; // parts of the bubble
+    columns[InFlight].spare = 1;
     m_columns = new ColumnFit(m_table, std::move(columns));
     m_tableCard->addContent(m_table, 1);
     m_barsCard = new PlotCard(below);

@@ -64,6 +64,7 @@ void StepsModel::setTable(std::shared_ptr<const StepTable> table)
 {
     beginResetModel();
     m_table = std::move(table);
+    m_inTokens = !m_table || m_table->hasTokens();
     endResetModel();
 }
 
@@ -94,7 +95,7 @@ QVariant StepsModel::exact(const StepRow& row, int column) const
     case Loss: return known(row.loss);
     case LearningRate: return known(row.learningRate);
     case GradientNorm: return known(row.gradientNorm);
-    case Tokens: return known(row.tokensPerSecond());
+    case Throughput: return known(m_inTokens ? row.tokensPerSecond() : row.samplesPerSecond());
     case Where: return row.parts ? QVariant((*row.parts)[0]) : QVariant();
     default: break;
     }
@@ -120,7 +121,7 @@ QString StepsModel::shown(const StepRow& row, int column) const
     switch (column) {
     case Step: return row.warmup ? tr("%1 (warm-up)").arg(row.step.value) : QString::number(row.step.value);
     case Time: return formatDuration(row.range.length());
-    case Tokens: return formatRate(value.toDouble(), QString());
+    case Throughput: return formatRate(value.toDouble(), QString());
     case Loss:
     case GradientNorm: return columnFigure(value.toDouble());
     case LearningRate: return smallFigure(value.toDouble());
@@ -164,7 +165,7 @@ QVariant StepsModel::headerData(int section, Qt::Orientation orientation, int ro
     case Loss: return tr("loss");
     case LearningRate: return tr("learning rate");
     case GradientNorm: return tr("gradient norm");
-    case Tokens: return tr("tokens/s");
+    case Throughput: return m_inTokens ? tr("tokens/s") : tr("samples/s");
     case Where: return tr("where the time went");
     case Compute: return tr("compute");
     case Communication: return tr("comm.");

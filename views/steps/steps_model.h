@@ -29,7 +29,7 @@ public:
         Loss,
         LearningRate,
         GradientNorm,
-        Tokens,
+        Throughput, ///< tokens per second, of samples where there are no tokens
         Where,
         Compute,
         Communication,
@@ -56,6 +56,7 @@ private:
     QString partsText(const StepRow& row) const;
 
     std::shared_ptr<const StepTable> m_table;
+    bool m_inTokens = true; ///< see StepTable::hasTokens
 };
 
 /// Draws the column Where: the parts of a step side by side.

@@ -43,6 +43,17 @@ std::optional<double> StepRow::tokensPerSecond() const
     return static_cast<double>(tokens) / range.length().seconds();
 }
 
+std::optional<double> StepRow::samplesPerSecond() const
+{
+    if (samples <= 0 || range.empty()) return std::nullopt;
+    return static_cast<double>(samples) / range.length().seconds();
+}
+
+bool StepTable::hasTokens() const
+{
+    return std::any_of(rows.begin(), rows.end(), [](const StepRow& row) { return row.tokens > 0; });
+}
+
 std::optional<Duration> StepTable::medianTime() const
 {
     std::vector<std::int64_t> times;
@@ -56,12 +67,13 @@ std::optional<Duration> StepTable::medianTime() const
     return Duration{(times[middle - 1] + times[middle]) / 2};
 }
 
-std::optional<double> StepTable::tokensPerSecond() const
+std::optional<double> StepTable::throughput() const
 {
     const std::optional<Duration> time = medianTime();
+    const bool inTokens = hasTokens();
     for (const StepRow& row : rows) {
-        if (time && time->ns > 0 && !row.warmup && row.tokens > 0)
-            return static_cast<double>(row.tokens) / time->seconds();
+        const std::int64_t count = inTokens ? row.tokens : row.samples;
+        if (time && time->ns > 0 && !row.warmup && count > 0) return static_cast<double>(count) / time->seconds();
     }
     return std::nullopt;
 }

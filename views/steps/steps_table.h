@@ -25,13 +25,16 @@ struct StepRow {
     std::optional<std::array<double, kStepPartCount>> parts;
 
     std::optional<double> tokensPerSecond() const;
+    std::optional<double> samplesPerSecond() const;
 };
 
 struct StepTable {
     std::vector<StepRow> rows; ///< by step
     /// Median over measured (not warm-up) steps that every rank took, as in the metrics; absent if there are none.
     std::optional<Duration> medianTime() const;
-    std::optional<double> tokensPerSecond() const; ///< of a measured step, at the median time
+    bool hasTokens() const; ///< some step says how many; images have none
+    /// Tokens, or samples where there are no tokens, per second: of a measured step, at the median time.
+    std::optional<double> throughput() const;
 };
 
 /// Steps as rank `rank` recorded them, with times and shares over all ranks.

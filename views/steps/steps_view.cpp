@@ -205,7 +205,7 @@ void StepsView::hideEmptyColumns()
     // A column of dashes or of nothing but zeros says nothing. Compute and idle stay: they are the answer.
     using M = StepsModel;
     for (const int column :
-         {M::Loss, M::LearningRate, M::GradientNorm, M::Tokens, M::Communication, M::Copy, M::Bubble}) {
+         {M::Loss, M::LearningRate, M::GradientNorm, M::Throughput, M::Communication, M::Copy, M::Bubble}) {
         bool any = false;
         for (int row = 0; row < m_model->rowCount() && !any; ++row) {
             any = m_model->index(row, column).data(kExactRole).toDouble() != 0;
@@ -236,12 +236,15 @@ void StepsView::showFigures()
     };
     const auto figure = [](const std::optional<double>& value) { return value ? smallFigure(*value) : QString(kDash); };
     const std::optional<Duration> median = m_data->medianTime();
-    const std::optional<double> rate = m_data->tokensPerSecond();
+    const std::optional<double> rate = m_data->throughput();
+    const std::size_t measured = rows.size() - static_cast<std::size_t>(warm);
     std::vector<PlotFigure> figures;
     figures.push_back({tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
-                       tr("median of %1 measured steps").arg(rows.size() - static_cast<std::size_t>(warm)), false});
-    figures.push_back({tr("Throughput"), rate ? formatRate(*rate, tr("tok/s")) : QString(kDash),
-                       rate ? tr("at the median step") : tr("no tokens recorded"), false});
+                       measured == 1 ? tr("the one measured step") : tr("median of %1 measured steps").arg(measured),
+                       false});
+    figures.push_back({tr("Throughput"),
+                       rate ? formatRate(*rate, m_data->hasTokens() ? tr("tok/s") : tr("samples/s")) : QString(kDash),
+                       rate ? tr("at the median step") : tr("samples per step unknown"), false});
     const std::optional<double> loss = last(&StepRow::loss);
     figures.push_back({tr("Loss"), figure(loss),
                        rows.front().loss

@@ -8,6 +8,18 @@
 
 namespace fourwalls::views {
 
+namespace {
+
+/// Breaks lines only after its dots, so that "dp 4" stays together.
+QString wrapping(QString summary)
+{
+    constexpr QChar kNoBreak(0xA0);
+    summary.replace(QLatin1Char(' '), kNoBreak);
+    return summary.replace(QStringLiteral("\u00a0\u00b7\u00a0"), QStringLiteral("\u00a0\u00b7 "));
+}
+
+} // namespace
+
 void PlanTableModel::setRows(std::vector<PlanRow> rows)
 {
     beginResetModel();
@@ -43,7 +55,7 @@ QVariant PlanTableModel::data(const QModelIndex& index, int role) const
     if (role == Qt::ToolTipRole) return QString::fromStdString(formatPlan(row.plan));
     if (role != Qt::DisplayRole && !exact) return {};
     switch (index.column()) {
-    case Plan: return exact ? QString::fromStdString(formatPlan(row.plan)) : planSummary(row.plan);
+    case Plan: return exact ? QString::fromStdString(formatPlan(row.plan)) : wrapping(planSummary(row.plan));
     case Time: return exact ? QVariant(row.seconds) : formatDuration(Duration::fromSeconds(row.seconds), 3);
     case Memory: return exact ? QVariant(row.bytes) : formatBytes(row.bytes, m_unit);
     case Throughput:

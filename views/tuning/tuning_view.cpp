@@ -198,8 +198,7 @@ void TuningView::fillTable()
         }
     }
     m_model->setRows(std::move(rows));
-    constexpr int kRoomForAll = 500;
-    m_table->setColumnHidden(PlanTableModel::Throughput, m_table->width() < kRoomForAll);
+    m_columns->fit();
     m_clear->setVisible(brushed);
 }
 

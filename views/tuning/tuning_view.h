@@ -20,6 +20,7 @@ class QTimer;
 
 namespace fourwalls::views {
 
+class ColumnFit;
 class GoodputPlot;
 class PlanLines;
 class PlanScatter;
@@ -82,6 +83,7 @@ private:
     PlanLines* m_lines = nullptr;
     QTableView* m_table = nullptr;
     PlanTableModel* m_model = nullptr;
+    ColumnFit* m_columns = nullptr;
     GoodputPlot* m_goodput = nullptr;
     QSpinBox* m_devices = nullptr;
     QComboBox* m_objective = nullptr;

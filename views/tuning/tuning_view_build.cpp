@@ -26,6 +26,9 @@ namespace fourwalls::views {
 
 namespace {
 
+/// Room for the name of a plan in two lines [pixels].
+constexpr int kPlanNames = 220;
+
 QLabel* smallLabel(QWidget* parent)
 {
     auto* label = new QLabel(parent);
@@ -84,9 +87,10 @@ void TuningView::build()
     m_table->setModel(m_model);
     prepareTable(*m_table);
     m_table->setSortingEnabled(false); // best first: that is what the search is for
-    m_table->horizontalHeader()->setSectionResizeMode(PlanTableModel::Plan, QHeaderView::Stretch);
-    constexpr int kWidths[PlanTableModel::ColumnCount] = {200, 98, 122, 108};
-    for (int i = 1; i < PlanTableModel::ColumnCount; ++i) m_table->setColumnWidth(i, kWidths[i]);
+    // A plan has a long name: it takes two lines rather than being cut.
+    m_table->setWordWrap(true);
+    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}});
     m_tableCard->addContent(m_table, 1);
 
     m_linesCard = new PlotCard(bottom);

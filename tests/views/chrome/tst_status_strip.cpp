@@ -50,6 +50,14 @@ private slots:
         for (const StatusItem& item : statusOf(info())) QVERIFY(!item.warning);
     }
 
+    void ranksThatStandForOthersSaySo()
+    {
+        TraceInfo predicted = info();
+        predicted.header.ranks = {RankInfo{}, RankInfo{}};
+        for (RankInfo& rank : predicted.header.ranks) rank.multiplicity = 8;
+        QVERIFY2(joined(predicted).contains(QStringLiteral("2 ranks for 16")), qPrintable(joined(predicted)));
+    }
+
     void whatWasLostIsAWarning()
     {
         TraceInfo broken = info();

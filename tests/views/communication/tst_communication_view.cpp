@@ -114,6 +114,57 @@ private slots:
         QCOMPARE(groupShape(rows[0].groups, rows[0].members), QStringLiteral("2 × 2"));
     }
 
+    void whatIsLeftOfATransferIsNoRate()
+    {
+        // A message of 1 MB takes 4 ms; its receiver asks for it after 3.9 ms: 0.25 GB/s, not 10.
+        TraceHeader header;
+        header.producer = "sample";
+        header.ranks = {RankInfo{RankId(0), "device", "", 0, 0, 1}, RankInfo{RankId(1), "device", "", 1, 0, 1}};
+        InMemoryTrace trace(header);
+        const GroupId pp = trace.defineGroup({"pp", {RankId(0), RankId(1)}, "local"});
+        for (int rank = 0; rank < 2; ++rank) {
+            const TrackId wire = trace.defineTrack({RankId(rank), TrackKind::CommStream, "communication", 1});
+            const auto producer = trace.openProducer();
+            const Instant start{rank == 0 ? 0 : 3'900'000}, end{4 * kMs};
+            producer->collective({wire, start, start, end, rank == 0 ? CollectiveOp::Send : CollectiveOp::Receive, pp, 0,
+                                  1'000'000, rank == 0 ? 1'000'000 : 0, RankId(1 - rank), "direct", ""});
+            StepRecord record;
+            record.range = {Instant{0}, Instant{5 * kMs}};
+            producer->step(RankId(rank), record);
+        }
+        QVERIFY(trace.finish({}).ok());
+        const auto data = trace.data();
+        InMemoryTraceQuery query(data);
+        const TraceMetrics metrics = *computeMetrics(query);
+        QCOMPARE(metrics.collectives.size(), std::size_t{2});
+        for (const CollectiveMetrics& each : metrics.collectives) {
+            const bool isSend = each.summary.operation == CollectiveOp::Send;
+            QCOMPARE(each.busBytesPerSecond, isSend ? std::optional(0.25e9) : std::nullopt);
+        }
+        Probe probe(data);
+        QVERIFY(probe.ready());
+        auto* collectives = probe.view->findChild<CollectivesCard*>();
+        QVERIFY(collectives);
+        const QAbstractItemModel* model = collectives->findChild<CellTable*>()->model();
+        int receives = 0, tips = 0;
+        for (int row = 0; row < model->rowCount(); ++row) {
+            if (!model->index(row, 0).data().toString().startsWith(QStringLiteral("receive"))) continue;
+            ++receives;
+            for (const int column : {7, 8}) {
+                QCOMPARE(model->index(row, column).data().toString(), QString(kDash));
+                tips += model->index(row, column).data(Qt::ToolTipRole).toString().contains(QStringLiteral("its send"));
+            }
+        }
+        QCOMPARE(receives, 1);
+        QCOMPARE(tips, 2);
+        // The plot has the send alone.
+        const XyContent& content = probe.view->findChild<BandwidthCard*>()->plot().content();
+        const auto shown = std::count_if(content.points.begin(), content.points.end(),
+                                         [](const XyPoint& point) { return point.id >= 0; });
+        QCOMPARE(shown, 1);
+        QCOMPARE(content.points.front().y, 0.25e9);
+    }
+
     void theSlowRankIsNamed()
     {
         Probe probe(ring());

@@ -55,6 +55,7 @@ private slots:
         // Products reach 1 GFLOP/s on three ranks: no point lies above its roof.
         for (const RooflinePoint& point : probe.view->facts()->roofline.points)
             QVERIFY(*point.flopsPerSecond() <= *probe.view->facts()->roofline.attainable(*point.intensity()) * 1.0001);
+        QVERIFY(!page.finding().contains(QStringLiteral("cache")));
         page.roofline().grab();
         const auto at = page.roofline().positionOf(0);
         QVERIFY(at);
@@ -64,6 +65,36 @@ private slots:
         QCoreApplication::sendEvent(plot, &move);
         QCOMPARE(hovered.size(), 1);
         QVERIFY(probe.view->tableAsCsv().startsWith(QStringLiteral("operator,share,time,count")));
+    }
+
+    void whatIsAboveTheMemoryRoofIsExplained()
+    {
+        TraceHeader header;
+        header.ranks.push_back({RankId(0), "device", "", 0, 0, 1});
+        InMemoryTrace trace(header);
+        {
+            const TrackId kernels = trace.defineTrack({RankId(0), TrackKind::ComputeStream, "kernels", 0});
+            const auto producer = trace.openProducer();
+            OpInfo op;
+            op.name = "product";
+            op.kind = SliceKind::Kernel;
+            op.phase = Phase::Forward;
+            op.activity = Activity::Compute;
+            op.flops = 8e6;
+            op.bytes = 100'000; // in 1 ms: 100 MB/s, and memory gives 10
+            producer->slice({kernels, trace.defineOp(op), Instant{0}, Duration{kMs}, {}, {}});
+            StepRecord record;
+            record.range = {Instant{0}, Instant{kMs}};
+            producer->step(RankId(0), record);
+        }
+        TraceClosing closing;
+        closing.peakFlopsPerDevice = 1e12;
+        closing.memoryBytesPerSecond = 1e7;
+        QVERIFY(trace.finish(closing).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        QVERIFY2(probe.view->operators().finding().endsWith(QStringLiteral("data from a cache")),
+                 qPrintable(probe.view->operators().finding()));
     }
 
     void aStepIsChosenInThePlot()

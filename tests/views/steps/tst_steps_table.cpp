@@ -113,9 +113,12 @@ private slots:
         t.rows.back().complete = false; // a rank did not take it
         QCOMPARE(*t.medianTime(), Duration{25'000'000});
         t.rows.pop_back();
-        QVERIFY(!t.tokensPerSecond()); // no tokens recorded: unknown, not 0
+        QVERIFY(!t.throughput()); // neither tokens nor samples recorded: unknown, not 0
+        for (StepRow& each : t.rows) each.samples = 4;
+        QVERIFY(!t.hasTokens());
+        QCOMPARE(*t.throughput(), 4 / 0.025);
         t.rows[1].tokens = 1000;
-        QCOMPARE(*t.tokensPerSecond(), 1000 / 0.025);
+        QCOMPARE(*t.throughput(), 1000 / 0.025);
     }
 
     void theModelKeepsItsContract()

@@ -82,6 +82,20 @@ private slots:
         QVERIFY(!view.tableAsCsv().isEmpty());
         QAbstractItemModelTester tester(view.table().model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
 
+        // At any width names are whole: they wrap where they do not fit.
+        for (const int width : {1172, 1100, 1500}) {
+            view.resize(width, 700);
+            view.grab();
+            const QTableView& table = view.table();
+            for (int row = 0; row < std::min(12, table.model()->rowCount()); ++row) {
+                const QString name = table.model()->index(row, 0).data().toString();
+                const QRect cell(0, 0, table.columnWidth(0) - 8, 1000);
+                const QRect needed = table.fontMetrics().boundingRect(cell, Qt::TextWordWrap, name);
+                QVERIFY2(needed.height() <= table.rowHeight(row) && needed.width() <= cell.width(), qPrintable(name));
+            }
+        }
+        view.resize(1100, 700);
+
         view.scatter().grab(); // a click meets what was painted
         const std::uint32_t fastest = view.cloud().front().front();
         const QPointF place = view.scatter().placeOf(fastest);
