@@ -91,9 +91,9 @@ void MainWindow::printView()
     auto* dialog = new QPrintDialog(printer.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     const TraceHeader& header = document->session()->info().header;
-    const QString heading = QStringList{document->name(), view->title(), views::words(header.source),
-                                        views::words(header.clock)}
-                                .join(QStringLiteral(" \u00b7 "));
+    const QString heading =
+        QStringList{document->name(), view->title(), views::words(header.source), views::words(header.clock)}.join(
+            QStringLiteral(" \u00b7 "));
     connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [view, printer, heading] {
         QPainter painter;
         if (!view || !painter.begin(printer.get())) return;

@@ -33,7 +33,8 @@ bool isPipelinePhase(Phase phase)
 class HeatMap {
 public:
     HeatMap(std::int64_t begin, std::int64_t end, int classes)
-        : m_bins(ActivityBins::over(begin, end)), m_classes(classes)
+        : m_bins(ActivityBins::over(begin, end))
+        , m_classes(classes)
     {
         m_first = floorDiv(begin);
         m_times.resize(static_cast<std::size_t>(floorDiv(end) - m_first) + 1);

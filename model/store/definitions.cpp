@@ -317,8 +317,10 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     all.windowEnd = integerOf(meta, "window_end", 0);
     if (textOf(meta, "state") == "finished") {
         const std::int64_t classes = integerOf(meta, "rank_bin_classes", kClassesWithoutWaiting);
-        if (classes == kClassesWithoutWaiting) all.activityClasses = kClassesWithoutWaiting;
-        else if (classes != kActivityClassCount) ++damaged;
+        if (classes == kClassesWithoutWaiting)
+            all.activityClasses = kClassesWithoutWaiting;
+        else if (classes != kActivityClassCount)
+            ++damaged;
     }
 
     FOURWALLS_TRY(forEachRow(database, "rank", "id", damaged, [&](const sqlite::Statement& row) {

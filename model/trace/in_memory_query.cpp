@@ -86,7 +86,8 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
             const auto index = static_cast<std::size_t>(track.id.value);
             for (std::size_t i = m_data->firstSlice[index]; i < m_data->firstSlice[index + 1]; ++i) {
                 const SliceView& slice = m_data->slices[i];
-                if (const auto shown = activityPriority(m_data->ops[static_cast<std::size_t>(slice.op.value)]->activity))
+                if (const auto shown =
+                        activityPriority(m_data->ops[static_cast<std::size_t>(slice.op.value)]->activity))
                     unions[static_cast<std::size_t>(*shown)].add({slice.start, slice.end()});
             }
         }

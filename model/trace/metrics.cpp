@@ -257,9 +257,8 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     }
 
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
-    const bool sends = std::any_of(collectives.begin(), collectives.end(), [](const CollectiveSummary& each) {
-        return each.operation == CollectiveOp::Send;
-    });
+    const bool sends = std::any_of(collectives.begin(), collectives.end(),
+                                   [](const CollectiveSummary& each) { return each.operation == CollectiveOp::Send; });
     for (const CollectiveSummary& summary : collectives) {
         CollectiveMetrics entry;
         entry.summary = summary;

@@ -126,8 +126,8 @@ Status checkMemory(const RunSpec& spec, bool processes)
     const double unit = small ? 1e6 : 1e9;
     const int decimals = small ? 0 : 1;
     const char* const name = small ? "MB" : "GB";
-    std::snprintf(text, sizeof text, "the run needs at least %.*f %s of memory, and %s %.*f %s", decimals, needed / unit,
-                  name, whose, decimals, capacity / unit, name);
+    std::snprintf(text, sizeof text, "the run needs at least %.*f %s of memory, and %s %.*f %s", decimals,
+                  needed / unit, name, whose, decimals, capacity / unit, name);
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }

@@ -120,9 +120,8 @@ void BandwidthCard::fill()
     }
     std::vector<PlotLegend::Entry> legend;
     for (const auto& [group, mark] : marks)
-        legend.push_back(
-            {PlotLegend::Mark::Area, t.communication,
-             QString::fromUtf8(kMarks[mark].second) + QLatin1Char(' ') + QString::fromStdString(group)});
+        legend.push_back({PlotLegend::Mark::Area, t.communication,
+                          QString::fromUtf8(kMarks[mark].second) + QLatin1Char(' ') + QString::fromStdString(group)});
     for (const ModelCurve& curve : m_data->curves) {
         XyLine line;
         line.pen = QPen(t.prediction, 1.6, Qt::CustomDashLine);

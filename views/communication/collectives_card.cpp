@@ -139,8 +139,9 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         cells.push_back(rate(row.busBytesPerSecond));
         if (!row.algorithmBytesPerSecond && row.operation == CollectiveOp::Receive && row.time.ns > 0)
             for (std::size_t i = cells.size() - 2; i < cells.size(); ++i)
-                cells[i].toolTip = tr("A receive is timed from when its receiver asks, often while the message is under "
-                                      "way: what is left says nothing of the link. The rate is that of its send.");
+                cells[i].toolTip =
+                    tr("A receive is timed from when its receiver asks, often while the message is under "
+                       "way: what is left says nothing of the link. The rate is that of its send.");
         CellValue share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
         if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
             if (const std::optional<double> hiddenShare = row.inStep->hiddenShare()) {

@@ -110,8 +110,8 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
         addTo(row.time, entry.summary.time);
         addTo(row.wait, entry.summary.wait);
     }
-    const bool sends = std::any_of(rows.begin(), rows.end(),
-                                   [](const auto& row) { return row.first.first == CollectiveOp::Send; });
+    const bool sends =
+        std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.first.first == CollectiveOp::Send; });
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
         // As in the metrics: receives are timed from when their receiver asks.

@@ -259,7 +259,7 @@ void CommunicationView::showFigures()
                    tr("in %1").arg(stepName(d.step.window)), false});
     const RankLateness* worst = d.skew.worst();
     all.push_back({tr("Latest rank"), worst ? tr("rank %1").arg(worst->rank.value) : QString(kDash),
-                   worst                     ? tr("last in %1 of its operations").arg(formatPercent(worst->lastShare(), 0))
+                   worst ? tr("last in %1 of its operations").arg(formatPercent(worst->lastShare(), 0))
                    : d.skew.operations == 0 ? tr("no operation has two of the trace's ranks")
                                             : tr("all arrive together"),
                    false});

@@ -27,9 +27,8 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
     const TraceInfo& info = trace.info();
     facts.communicates = !all.empty();
     std::vector<LinkDot> dots;
-    const bool sends = std::any_of(all.begin(), all.end(), [](const CollectiveView& view) {
-        return view.record.operation == CollectiveOp::Send;
-    });
+    const bool sends = std::any_of(
+        all.begin(), all.end(), [](const CollectiveView& view) { return view.record.operation == CollectiveOp::Send; });
     for (const CollectiveView& view : all) {
         const CollectiveRecord& record = view.record;
         // The same message as its send, timed from when its receiver asked: no measure of the link.
@@ -93,7 +92,9 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
                          trace.events({info.range.begin, info.range.end + Duration{1}}, kMostEvents));
     // A prediction that does not fit says so by its peak.
     for (const EventRecord& event : events)
-        if (facts.source != TraceSource::Predicted && event.kind == EventKind::OutOfMemory && event.rank && !facts.outOfMemory) facts.outOfMemory = event.rank;
+        if (facts.source != TraceSource::Predicted && event.kind == EventKind::OutOfMemory && event.rank &&
+            !facts.outOfMemory)
+            facts.outOfMemory = event.rank;
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     facts.step = typicalStep(steps);
     if (facts.fullest) {

@@ -362,8 +362,8 @@ void OverviewView::showFigures()
         if (prediction)
             memory.note =
                 compared(fullest.peakBytes, prediction->step.peakBytes, formatBytes(prediction->step.peakBytes, unit));
-        memory.alarm = m_facts->outOfMemory || (fullest.capacityBytes &&
-                                                fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
+        memory.alarm = m_facts->outOfMemory ||
+                       (fullest.capacityBytes && fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};

@@ -54,7 +54,8 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
     const QString peak = formatBytes(facts.fullest->peakBytes, unit);
     if (facts.outOfMemory) {
         const QString rank = QString::number(facts.outOfMemory->value);
-        if (!facts.fullest->capacityBytes) return Overview::tr("rank %1 ran out of memory with %2 in use").arg(rank, peak);
+        if (!facts.fullest->capacityBytes)
+            return Overview::tr("rank %1 ran out of memory with %2 in use").arg(rank, peak);
         return Overview::tr("rank %1 ran out of memory with %2 of %3 in use")
             .arg(rank, peak, formatBytes(*facts.fullest->capacityBytes, unit));
     }

@@ -220,9 +220,8 @@ void OperatorsPage::fillRoofline()
         m_finding = tr("%1 of the time under the memory roof, %2 under the compute roof")
                         .arg(formatPercent(static_cast<double>(roofs.memoryBound.ns) / all, 0),
                              formatPercent(static_cast<double>(roofs.computeBound.ns) / all, 0));
-        const bool above = std::any_of(roofs.points.begin(), roofs.points.end(), [&](const RooflinePoint& point) {
-            return isAboveMemoryRoof(roofs, point);
-        });
+        const bool above = std::any_of(roofs.points.begin(), roofs.points.end(),
+                                       [&](const RooflinePoint& point) { return isAboveMemoryRoof(roofs, point); });
         if (above) m_finding += tr(" · above the memory roof: data from a cache");
     } else {
         m_finding = tr("the device's peak is not known, so neither is what is possible");
