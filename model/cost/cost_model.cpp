@@ -64,6 +64,13 @@ struct ChunkContents {
     friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
 
+/// What hides the transfers of a backward pass: weight gradients that are put off are not there to.
+double backwardWindow(const ParallelPlan& plan, const LayerCost& layer)
+{
+    const double input = layer.recompute.seconds() + layer.backwardInput.seconds();
+    return pipelineShape(plan).splitsBackward() ? input : input + layer.backwardWeight.seconds();
+}
+
 } // namespace
 
 struct CostModel::State {
@@ -251,7 +258,7 @@ LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost lay
         pass.parts[CostPart::Contention] += hidden * calibration.contention;
         pass.parts[CostPart::ParameterComm] += seconds - hidden;
     };
-    const double backward = layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
+    const double backward = backwardWindow(plan, layer);
     const int again = gathers - 1; // for the backward pass
     beside(layer.forward, gather, layer.forward.seconds());
     beside(layer.backwardInput, again * gather + scatter, backward);
@@ -278,10 +285,9 @@ LayerCost CostModel::State::offloadedLayer(const ParallelPlan& plan, LayerCost l
         forward += weights;
         backward += 2 * weights; // weights again, gradients back
     }
-    const double backwardWindow =
-        layer.recompute.seconds() + layer.backwardInput.seconds() + layer.backwardWeight.seconds();
+    const double window = backwardWindow(plan, layer);
     beside(layer.forward, forward, layer.forward.seconds());
-    beside(layer.backwardInput, backward, backwardWindow);
+    beside(layer.backwardInput, backward, window);
     return layer;
 }
 

@@ -296,7 +296,8 @@ void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const L
 {
     if (s.tp <= 1) return;
     const double bytes = e * rows * width.value_or(hidden);
-    const bool beside = s.overlap && (c.framework.overlapTensorBackward || c.framework.asyncTensor);
+    // Where weight gradients are put off, they are not there to hide it.
+    const bool beside = s.overlap && (c.framework.asyncTensor || (c.framework.overlapTensorBackward && !splitBackward));
     const double room = beside ? window : 0;
     const auto exchange = [&](const char* what, Collective kind) {
         pass.communicateBeside(what, CostPart::TensorComm, tensorCollective(c, s, kind, bytes), bytes,

@@ -294,6 +294,13 @@ bool isSane(double value)
     return std::isfinite(value) && value >= 0;
 }
 
+/// 32 years are more than any part of a step takes, and few enough for any number of them to add up.
+bool isTime(double seconds)
+{
+    constexpr double kLongest = 1e9;
+    return isSane(seconds) && seconds <= kLongest;
+}
+
 Status checkCost(const StepCost& cost)
 {
     const auto positions = static_cast<std::size_t>(cost.shape.positions());
@@ -304,20 +311,19 @@ Status checkCost(const StepCost& cost)
         if (kind >= cost.kinds.size()) return misfit("pp", "a position of the pipeline has no costs");
     for (const ChunkCost& chunk : cost.kinds) {
         for (const PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
-            if (!isSane(pass->seconds()))
-                return misfit("chunk", "the time of a pass is " + std::to_string(pass->seconds()));
+            if (!isTime(pass->seconds()))
+                return misfit("chunk", "one pass of a micro-batch would take longer than 30 years");
         for (const double bytes : {chunk.activationBytes, chunk.weightGradientBytes, chunk.transientForwardBytes,
                                    chunk.transientBackwardBytes})
             if (!isSane(bytes)) return misfit("chunk", "the memory of a pass is " + std::to_string(bytes));
     }
     for (const BoundaryCost& boundary : cost.boundaries)
-        if (!isSane(boundary.seconds))
-            return misfit("boundary", "a transfer takes " + std::to_string(boundary.seconds));
+        if (!isTime(boundary.seconds)) return misfit("boundary", "a transfer would take longer than 30 years");
     for (const StageCost& stage : cost.stages)
-        if (!isSane(stage.gradientCommExposed) || !isSane(stage.optimizerSeconds))
+        if (!isTime(stage.gradientCommExposed) || !isTime(stage.optimizerSeconds))
             return misfit("stage", "the work after the last backward has no sensible time");
-    if (!isSane(cost.agreementSeconds)) return misfit("agreement", "the agreement of all ranks has no sensible time");
-    if (!isSane(cost.fixedSeconds)) return misfit("fixed", "the fixed part of a step has no sensible time");
+    if (!isTime(cost.agreementSeconds)) return misfit("agreement", "the agreement of all ranks has no sensible time");
+    if (!isTime(cost.fixedSeconds)) return misfit("fixed", "the fixed part of a step has no sensible time");
     return {};
 }
 

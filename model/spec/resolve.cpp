@@ -78,6 +78,12 @@ Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
 
 Status checkPlan(const ParallelPlan& plan)
 {
+    for (const auto& [field, degree] :
+         {std::pair{"dp", plan.dp}, std::pair{"tp", plan.tp}, std::pair{"pp", plan.pp}, std::pair{"cp", plan.cp},
+          std::pair{"ep", plan.ep}, std::pair{"vpp", plan.vpp}, std::pair{"microbatches", plan.microbatches}})
+        if (degree < 1)
+            return misfit(field, std::string(field) + "=" + text(degree) + " is no number of parts",
+                          std::string(field) + "=1 or more");
     if ((std::int64_t{plan.dp} * plan.cp) % plan.ep != 0)
         return misfit("ep",
                       "ep=" + text(plan.ep) + " does not divide dp x cp = " + text(std::int64_t{plan.dp} * plan.cp),

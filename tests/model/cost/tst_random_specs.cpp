@@ -85,6 +85,8 @@ class RandomSpecsTest : public QObject {
 private slots:
     void soundOrRefused();
     void moreIsNeverWorse();
+    void nonsenseIsRefused();
+    void putOffGradientsHideNothing();
 };
 
 void RandomSpecsTest::soundOrRefused()
@@ -147,6 +149,54 @@ void RandomSpecsTest::moreIsNeverWorse()
         QVERIFY2(predictStep(larger)->feasible || !before->feasible, what.constData());
     }
     QVERIFY(compared > 50);
+}
+
+void RandomSpecsTest::nonsenseIsRefused()
+{
+    RunSpec spec;
+    spec.model = *loadModel("gpt-small");
+    spec.cluster = *loadCluster("dgx-a100");
+    spec.framework = "megatron-core";
+    spec.training.batch = 8;
+    QVERIFY(predictStep(spec).ok());
+    for (int ParallelPlan::*degree : {&ParallelPlan::dp, &ParallelPlan::tp, &ParallelPlan::pp, &ParallelPlan::cp,
+                                      &ParallelPlan::ep, &ParallelPlan::vpp, &ParallelPlan::microbatches}) {
+        RunSpec none = spec;
+        none.plan.*degree = 0;
+        const auto refused = predictStep(none);
+        QVERIFY(!refused);
+        QVERIFY(formatPlan(none.plan).find(refused.error().where + "=0") != std::string::npos);
+    }
+    // Passes of 1e308 s each are finite; nothing that is made of them is.
+    spec.plan = *parsePlan("pp=3 microbatches=8 offload=activations schedule=zbv");
+    spec.cluster.device.hostBytesPerSecond = 1e-300;
+    const auto endless = predictStep(spec);
+    QVERIFY(!endless && endless.error().what.find("30 years") != std::string::npos);
+}
+
+/// A schedule that puts weight gradients off has nothing of them beside the transfers of the input gradients: quicker
+/// products then never lengthen its critical path, whatever the links.
+void RandomSpecsTest::putOffGradientsHideNothing()
+{
+    for (const char* plan :
+         {"pp=8 microbatches=16 offload=activations schedule=zb2p", "tp=8 pp=4 microbatches=8 schedule=zb2p"}) {
+        for (double links = 1.0 / 64; links <= 64; links *= 2) {
+            RunSpec spec;
+            spec.model = *loadModel("gpt3-6.7b");
+            spec.cluster = *loadCluster("dgx-a100");
+            spec.framework = "megatron-2022";
+            spec.plan = *parsePlan(plan);
+            spec.training.batch = 64;
+            spec.cluster.device.hostBytesPerSecond *= links;
+            spec.cluster.nodeLink.bytesPerSecond *= links;
+            RunSpec faster = spec;
+            for (auto& [precision, rate] : faster.cluster.device.peakFlops) rate *= 1.5;
+            const auto before = predictStep(spec), after = predictStep(faster);
+            QVERIFY(before.ok() && after.ok());
+            const QByteArray what = QByteArray(plan) + " links x " + QByteArray::number(links);
+            QVERIFY2(after->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+        }
+    }
 }
 
 QTEST_GUILESS_MAIN(RandomSpecsTest)
