@@ -100,10 +100,10 @@ struct EventRow {
     friend auto operator<=>(const EventRow&, const EventRow&) = default;
 };
 
-/// Everything that is defined rather than recorded.
 /// Shares per bin of rank_bin in files from before waiting had a class of its own.
 inline constexpr int kClassesWithoutWaiting = 3;
 
+/// Everything that is defined rather than recorded.
 struct Definitions {
     TraceHeader header;
     TraceClosing closing;
