@@ -4743,6 +4743,10 @@ step %3, %4 samples/s</source>
 <context>
     <name>StatusStrip</name>
     <message>
+        <source>1 rank for %1</source>
+        <translation>1 个 rank 代表 %1 个</translation>
+    </message>
+    <message>
         <source>%1 ranks for %2</source>
         <translation>%1 个 rank 代表 %2 个</translation>
     </message>

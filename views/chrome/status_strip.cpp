@@ -56,8 +56,9 @@ QList<StatusItem> statusOf(const TraceInfo& info)
     for (const RankInfo& rank : info.header.ranks) meant += std::max(1, rank.multiplicity);
     items.append({QStringList{info.counts.slices == 1 ? Status::tr("1 slice")
                                                       : Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
-                              meant > shown ? Status::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant))
-                                            : Status::tr("%n rank(s)", nullptr, shown),
+                              meant <= shown ? Status::tr("%n rank(s)", nullptr, shown)
+                              : shown == 1   ? Status::tr("1 rank for %1").arg(formatCount(meant))
+                                             : Status::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant)),
                               Status::tr("%n step(s)", nullptr, info.stepCount)}
                       .join(separator),
                   false,

@@ -56,6 +56,8 @@ private slots:
         predicted.header.ranks = {RankInfo{}, RankInfo{}};
         for (RankInfo& rank : predicted.header.ranks) rank.multiplicity = 8;
         QVERIFY2(joined(predicted).contains(QStringLiteral("2 ranks for 16")), qPrintable(joined(predicted)));
+        predicted.header.ranks.pop_back();
+        QVERIFY2(joined(predicted).contains(QStringLiteral("1 rank for 8")), qPrintable(joined(predicted)));
     }
 
     void whatWasLostIsAWarning()
