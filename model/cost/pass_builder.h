@@ -114,13 +114,14 @@ public:
         return m_cost.parts[CostPart::Gemm] + m_cost.parts[CostPart::Attention] + m_cost.parts[CostPart::MemoryBound];
     }
 
-    /// The pass, with what the host's launches add.
+    /// The pass, with what the host's launches add to it: the host runs ahead of the device, also while that waits for
+    /// messages, unless it waits for every launch.
     PassCost finish()
     {
         if (m_framework.synchronousLaunches)
             m_cost.parts[CostPart::Host] += m_kernels * m_calibration.synchronousLaunchSeconds;
         else
-            m_cost.parts[CostPart::Host] += std::max(0.0, m_kernels * m_framework.launchSeconds - computeSeconds());
+            m_cost.parts[CostPart::Host] += std::max(0.0, m_kernels * m_framework.launchSeconds - m_cost.seconds());
         return m_cost;
     }
 

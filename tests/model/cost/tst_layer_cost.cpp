@@ -2,6 +2,7 @@
 // Operators of a layer against the formulas of the papers: FLOPs, activation bytes, traffic; lists add up to passes.
 #include <QTest>
 
+#include <cmath>
 #include <string_view>
 
 #include "model/cost/layer_cost.h"
@@ -22,6 +23,7 @@ private slots:
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
     void latentsAreKept();
+    void hostRunsAheadOfMessages();
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
     void listsAddUp();
@@ -247,6 +249,20 @@ void LayerCostTest::latentsAreKept()
     const double plain = saved();
     f.framework.freesAtOnce = true;
     QCOMPARE(saved() - plain, 2 * 2 * tokens * 4 * (128 - 48) + 4 * tokens / 4 * 3);
+}
+
+// Where launching takes longest, a pass takes as long as its launches: the host goes on while messages are on their way.
+void LayerCostTest::hostRunsAheadOfMessages()
+{
+    Fixture f;
+    f.framework.launchSeconds = 1;
+    LayerSetting s = Fixture::setting();
+    s.tp = 4;
+    const PassCost pass = layerCost(f.context(), s).forward;
+    QVERIFY(pass.parts[CostPart::TensorComm] > 0);
+    QCOMPARE(pass.seconds(), std::round(pass.seconds())); // whole launches of a second each
+    f.framework.launchSeconds = 0;
+    QVERIFY(layerCost(f.context(), s).forward.seconds() < 1);
 }
 
 // The low-rank products are priced as one of equal work, whose width is no row's length and need not be a whole number.
