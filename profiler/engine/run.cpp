@@ -2,6 +2,7 @@
 // See run.h.
 #include "profiler/engine/run.h"
 
+#include "model/base/format.h"
 #include "model/spec/rank_layout.h"
 #include "profiler/engine/comm/cluster_links.h"
 #include "profiler/engine/comm/rank_world.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <mutex>
@@ -121,13 +121,8 @@ Status checkMemory(const RunSpec& spec, bool processes)
         if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
     }
     if (capacity <= 0 || needed <= capacity) return {};
-    char text[160];
-    const bool small = needed < 10e9; // then a tenth of a gigabyte may be all there is
-    const double unit = small ? 1e6 : 1e9;
-    const int decimals = small ? 0 : 1;
-    const char* const name = small ? "MB" : "GB";
-    std::snprintf(text, sizeof text, "the run needs at least %.*f %s of memory, and %s %.*f %s", decimals,
-                  needed / unit, name, whose, decimals, capacity / unit, name);
+    const std::string text = "the run needs at least " + formatBytes(needed) + " of memory, and " + whose + " " +
+                             formatBytes(capacity);
     return Error{ErrorCode::InvalidArgument, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }
