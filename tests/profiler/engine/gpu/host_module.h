@@ -44,8 +44,9 @@ struct HostModuleState {
         for (const auto& [memory, bytes] : deviceMemory)
             mprotect(memory, static_cast<std::size_t>(bytes), on ? PROT_NONE : PROT_READ | PROT_WRITE);
     }
-    bool isDevice(const void* address) const
+    bool isDevice(const void* address)
     {
+        const std::lock_guard lock(mutex); // other ranks allocate meanwhile
         auto after = deviceMemory.upper_bound(static_cast<char*>(const_cast<void*>(address)));
         if (after == deviceMemory.begin()) return false;
         --after;
