@@ -163,8 +163,9 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
 
     const auto group = static_cast<std::size_t>(member.group.value);
     const bool pointToPoint = member.operation == CollectiveOp::Send || member.operation == CollectiveOp::Receive;
-    const std::size_t expected = pointToPoint || group >= m_groupSizes.size() ? 0 : m_groupSizes[group];
-    if (expected <= 1) { // nobody else is in it
+    // 0: nobody knows who is in the group.
+    const std::size_t expected = pointToPoint ? 1 : group < m_groupSizes.size() ? m_groupSizes[group] : 0;
+    if (expected == 1) {
         fold(total, {1, member.lastArrival, member.end, std::max<std::int64_t>(0, member.payloadBytes),
                      std::max<std::int64_t>(0, member.wireBytes)});
         return;
@@ -180,7 +181,7 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     operation.end = std::max(operation.end, member.end);
     operation.payloadBytes = std::max(operation.payloadBytes, member.payloadBytes);
     operation.wireBytes = std::max(operation.wireBytes, member.wireBytes);
-    if (operation.members < expected) return;
+    if (expected == 0 || operation.members < expected) return;
     fold(total, operation);
     m_open.erase(open);
 }

@@ -67,8 +67,8 @@ private:
 void mergePipelineWindows(std::map<StepIndex, TimeRange>& hulls, const std::map<StepIndex, TimeRange>& windows);
 
 /// Totals per kind and group of the collectives that begin in measured steps. Members of one operation are those
-/// of equal (group, operation, sequence); its payload and wire bytes are the largest member's, its transfer runs
-/// from the last arrival to the last end.
+/// of equal (group, operation, sequence), and a send or a receive has one; its payload and wire bytes are the largest
+/// member's, its transfer runs from the last arrival to the last end.
 class CollectiveSummarizer {
 public:
     /// groups: by GroupId. Sizes let finished operations be folded at once. ranks: if the trace is known to hold no

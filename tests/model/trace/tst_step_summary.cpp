@@ -67,6 +67,7 @@ private slots:
     void overlapsAreScaled();
     void manyStepsOfARank();
     void collectivesFoldTheirMembers();
+    void collectivesOfAnUnknownGroup();
     void operatorTotals();
 };
 
@@ -298,6 +299,32 @@ void StepSummaryTest::collectivesFoldTheirMembers()
     QCOMPARE(summaries[0].wireBytes, 3000);
     QCOMPARE(qint64{summaries[0].time.ns}, qint64{3 * 22});
     QCOMPARE(qint64{summaries[0].wait.ns}, qint64{3 * 10});
+}
+
+// A group whose members nobody knows, as imports have them: equal numbers are one operation all the same. A message has
+// one member on either side, whatever its group.
+void StepSummaryTest::collectivesOfAnUnknownGroup()
+{
+    const std::vector<ProcessGroupInfo> groups{{"default", {}, "nccl"}, {"pp", {RankId{0}, RankId{1}}, "nccl"}};
+    for (const int group : {0, 2}) { // the second one is not even defined
+        CollectiveSummarizer summarizer(groups);
+        CollectiveRecord record;
+        record.group = GroupId{group};
+        record.operation = CollectiveOp::AllReduce;
+        record.payloadBytes = 1000;
+        for (int member = 0; member < 3; ++member) summarizer.add(record);
+        const auto summaries = summarizer.finish();
+        QCOMPARE(summaries.size(), std::size_t{1});
+        QCOMPARE(summaries[0].count, 1);
+        QCOMPARE(summaries[0].payloadBytes, 1000);
+    }
+    CollectiveSummarizer summarizer(groups);
+    CollectiveRecord record;
+    record.group = GroupId{1};
+    record.operation = CollectiveOp::Send;
+    record.payloadBytes = 1000;
+    for (int rank = 0; rank < 2; ++rank) summarizer.add(record); // each rank counts its own messages from 0
+    QCOMPARE(summarizer.finish()[0].count, 2);
 }
 
 void StepSummaryTest::operatorTotals()
