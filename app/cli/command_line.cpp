@@ -4,12 +4,17 @@
 
 #include "app/cli/verb.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 namespace fourwalls::cli {
 
@@ -24,6 +29,34 @@ int tellWrongUsage(const std::string& verb, std::string what)
     const std::string program = verb.empty() ? "fourwalls-cli" : "fourwalls-cli " + verb;
     console.message(program + ": " + what + " (try: " + program + " --help)");
     return kExitWrongUsage;
+}
+
+/// A default worth showing: neither empty nor zero.
+template <class T>
+bool saysSomething(const T& value)
+{
+    if constexpr (std::is_arithmetic_v<T>)
+        return value != 0;
+    else if constexpr (std::is_same_v<T, std::string>)
+        return !value.empty();
+    else
+        return false;
+}
+
+CLI::Option* declare(CLI::App& app, const Argument& argument)
+{
+    CLI::Option* const option = std::visit(
+        [&]<class T>(T* target) {
+            if constexpr (std::is_same_v<T, bool>) {
+                return app.add_flag(argument.names, *target, argument.help);
+            } else {
+                CLI::Option* const made = app.add_option(argument.names, *target, argument.help);
+                return saysSomething(*target) ? made->capture_default_str() : made;
+            }
+        },
+        argument.target);
+    option->required(argument.isRequired);
+    return argument.words.empty() ? option : option->check(CLI::IsMember(argument.words));
 }
 
 } // namespace
@@ -41,12 +74,16 @@ try {
 
     const std::vector<std::unique_ptr<Verb>> verbs = allVerbs();
     std::vector<CLI::App*> commands;
+    std::vector<std::pair<const CLI::Option*, std::vector<std::string>*>> noted;
     bool json = false;
     for (const auto& verb : verbs) {
         CLI::App* command = app.add_subcommand(verb->name(), verb->summary());
         command->add_flag("--json", json, "print JSON and nothing else on standard output");
         command->footer(std::string("Examples:\n") + verb->examples());
-        verb->declare(*command);
+        for (const Argument& argument : verb->arguments()) {
+            const CLI::Option* option = declare(*command, argument);
+            if (argument.given) noted.emplace_back(option, argument.given);
+        }
         commands.push_back(command);
     }
     const auto chosen = [&]() -> std::string {
@@ -74,6 +111,8 @@ try {
         }
         return tellWrongUsage(chosen(), error.what());
     }
+    for (const auto& [option, given] : noted)
+        if (option->count() > 0) given->push_back(option->get_name());
     for (std::size_t i = 0; i < verbs.size(); ++i) {
         if (!commands[i]->parsed()) continue;
         Console console(verbs[i]->name());

@@ -47,19 +47,22 @@ Result<Calibration> calibrationOf(const std::string& clusterOrFile)
 
 } // namespace
 
-void PredictArguments::declare(CLI::App& app)
+Arguments PredictArguments::with(const Arguments& own)
 {
-    app.add_option("--model", model, "preset or JSON file of the network")->capture_default_str();
-    app.add_option("--cluster", cluster, "preset or JSON file of the machines, or a file that calibrate wrote")
-        ->capture_default_str();
-    app.add_option("--framework", framework,
-                   "preset or JSON file of how steps are run (default: fourwalls on processors, else megatron-core)");
-    app.add_option("--batch", batch, "sequences or images per step, over all ranks (default: 8 or what divides)");
-    app.add_option("--seq", sequence, "tokens per sequence (default: the model's own)");
-    app.add_option("--precision", precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)");
-    app.add_option("--optimizer", optimizer, "")->check(CLI::IsMember({"adamw", "sgd"}))->capture_default_str();
-    app.add_option("--calibration", calibration,
-                   "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)");
+    Arguments all = {
+        {"--model", &model, "preset or JSON file of the network"},
+        {"--cluster", &cluster, "preset or JSON file of the machines, or a file that calibrate wrote"},
+        {"--framework", &framework,
+         "preset or JSON file of how steps are run (default: fourwalls on processors, else megatron-core)"},
+        {"--batch", &batch, "sequences or images per step, over all ranks (default: 8 or what divides)"},
+        {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
+        {"--precision", &precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)"},
+        Argument("--optimizer", &optimizer, "").oneOf({"adamw", "sgd"}),
+        {"--calibration", &calibration,
+         "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)"},
+    };
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
 }
 
 Result<PredictionInputs> PredictArguments::load(const std::string& plan) const

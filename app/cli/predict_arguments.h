@@ -2,12 +2,11 @@
 // The arguments that predict, plan and goodput share: what is trained, on what, by which framework.
 #pragma once
 
+#include "app/cli/argument.h"
 #include "model/base/result.h"
 #include "model/spec/calibration.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/run_spec.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,8 +25,8 @@ struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
     std::optional<std::int64_t> batch, sequence;
 
-    /// Declares the options. Neither the plan nor the output belong to them.
-    void declare(CLI::App& app);
+    /// These and a verb's own, in this order. Neither the plan nor the output belong to these.
+    Arguments with(const Arguments& own);
 
     /// Loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
     /// accelerators), bf16 where the device has a rate for it, else f32, the model's sequence, and where no batch is

@@ -6,6 +6,8 @@
 #include "model/spec/names.h"
 #include "profiler/engine/comm/process_world.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -116,55 +118,53 @@ Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelP
 
 } // namespace
 
-void RecordArguments::declare(CLI::App& app)
+Arguments RecordArguments::all()
 {
-    declaredOn = &app;
-    app.add_option("-o,--output", output, "the trace to write (not needed with --no-trace)");
-    app.add_option("--model", model, "preset or JSON file of the network")->capture_default_str();
-    app.add_option("--plan", plan, "how the step is cut over ranks: space-separated key=value");
-    app.add_option("--steps", steps, "training steps")->capture_default_str();
-    app.add_option("--batch", batch, "sequences or images per step, over all ranks")->capture_default_str();
-    app.add_option("--seq", sequence, "tokens per sequence (default: the model's own)");
-    app.add_option("--optimizer", optimizer, "")->check(CLI::IsMember(words(kOptimizerWords)))->capture_default_str();
-    app.add_option("--lr", learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)");
-    app.add_option("--device", device, "")->check(CLI::IsMember(words(kDeviceKindWords)))->capture_default_str();
-    app.add_option("--clock", clock, "what times mean")
-        ->check(CLI::IsMember({"wall", "device"}))
-        ->capture_default_str();
-    app.add_option("--transport", transport, "between ranks: local (threads of this process) or gloo (processes)")
-        ->check(CLI::IsMember({"local", "gloo", "nccl"}))
-        ->capture_default_str();
-    app.add_option("--rank-timeout", rankTimeout,
-                   "seconds after which a rank of --transport gloo that shows no sign of life counts as lost [30]");
-    app.add_option("--cluster", cluster, "preset or JSON file of the machines")->capture_default_str();
-    app.add_option("--precision", precision, "")->check(CLI::IsMember({"f32", "tf32", "bf16"}))->capture_default_str();
-    app.add_option("--seed", seed, "equal seeds give equal runs")->capture_default_str();
-    app.add_option("--data", data, "text file to train on (default: the text that ships with the program)");
-    CLI::Option* const every =
-        app.add_option("--eval-every", evaluateEvery, "steps between evaluations on batches that training does not see")
-            ->check(CLI::PositiveNumber);
-    app.add_option("--eval-steps", evaluateBatches, "global batches of one evaluation")
-        ->check(CLI::PositiveNumber)
-        ->needs(every)
-        ->capture_default_str();
-    app.add_option("--save-weights", saveWeights, "folder for the trained weights (safetensors)");
-    app.add_option("--load-weights", loadWeights, "folder with the weights to begin with (safetensors)");
-    app.add_option("--slow-rank", slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)");
-    app.add_option("--link-fault", linkFaults,
-                   "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock");
-    app.add_flag("--no-trace", noTrace, "run the same without recording and print the step times");
-    app.add_flag("--memory", memorySnapshot,
-                 "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)");
-    app.add_option("COMMAND", command, "after --: a program to record instead of the embedded engine");
+    Arguments arguments = {
+        {"-o,--output", &output, "the trace to write (not needed with --no-trace)"},
+        {"--model", &model, "preset or JSON file of the network"},
+        {"--plan", &plan, "how the step is cut over ranks: space-separated key=value"},
+        {"--steps", &steps, "training steps; with a command A-B, those to record"},
+        {"--batch", &batch, "sequences or images per step, over all ranks"},
+        {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
+        Argument("--optimizer", &optimizer, "").oneOf(words(kOptimizerWords)),
+        {"--lr", &learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)"},
+        Argument("--device", &device, "").oneOf(words(kDeviceKindWords)),
+        Argument("--clock", &clock, "what times mean").oneOf({"wall", "device"}),
+        Argument("--transport", &transport, "between ranks: local (threads of this process) or gloo (processes)")
+            .oneOf({"local", "gloo", "nccl"}),
+        {"--rank-timeout", &rankTimeout,
+         "seconds after which a rank of --transport gloo that shows no sign of life counts as lost [30]"},
+        {"--cluster", &cluster, "preset or JSON file of the machines"},
+        Argument("--precision", &precision, "").oneOf({"f32", "tf32", "bf16"}),
+        {"--seed", &seed, "equal seeds give equal runs"},
+        {"--data", &data, "text file to train on (default: the text that ships with the program)"},
+        {"--eval-every", &evaluateEvery, "steps between evaluations on batches that training does not see"},
+        {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation [1]"},
+        {"--save-weights", &saveWeights, "folder for the trained weights (safetensors)"},
+        {"--load-weights", &loadWeights, "folder with the weights to begin with (safetensors)"},
+        {"--slow-rank", &slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)"},
+        {"--link-fault", &linkFaults,
+         "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock"},
+        {"--no-trace", &noTrace, "run the same without recording and print the step times"},
+        {"--memory", &memorySnapshot,
+         "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)"},
+        {"COMMAND", &command, "after --: a program to record instead of the embedded engine"},
+    };
+    for (Argument& each : arguments) each.given = &given;
+    return arguments;
+}
+
+bool RecordArguments::isGiven(std::string_view name) const
+{
+    return std::find(given.begin(), given.end(), name) != given.end();
 }
 
 std::string RecordArguments::engineOption() const
 {
-    for (const CLI::Option* option : declaredOn->get_options()) {
-        const std::string name = option->get_name();
-        const bool ofBoth = name == "--output" || name == "--steps" || name == "--memory" || name == "--json" || name == "COMMAND" || name == "--help";
-        if (option->count() > 0 && !ofBoth) return name;
-    }
+    constexpr std::array<std::string_view, 4> kOfBoth = {"--output", "--steps", "--memory", "COMMAND"};
+    for (const std::string& name : given)
+        if (std::find(kOfBoth.begin(), kOfBoth.end(), name) == kOfBoth.end()) return name;
     return {};
 }
 
@@ -206,6 +206,9 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return usage("--rank-timeout", "is for ranks that are processes", "--transport gloo");
     if (rankTimeout && !(*rankTimeout >= 0.1 && *rankTimeout <= 86400))
         return usage("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
+    if (evaluateEvery && *evaluateEvery < 1) return usage("--eval-every", "must be at least 1", "--eval-every 10");
+    if (evaluateBatches && *evaluateBatches < 1) return usage("--eval-steps", "must be at least 1", "--eval-steps 4");
+    if (evaluateBatches && !evaluateEvery) return usage("--eval-steps", "needs --eval-every", "--eval-every 10");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
         return Error{ErrorCode::NotFound, "no such file", "--data '" + data + "'", "any text file"};
@@ -222,8 +225,8 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.separateProcesses = transport == "gloo";
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
-    options.evaluateEvery = evaluateEvery;
-    options.evaluateBatches = evaluateBatches;
+    options.evaluateEvery = evaluateEvery.value_or(0);
+    options.evaluateBatches = evaluateBatches.value_or(1);
     for (const std::string& text : slowRanks) {
         FOURWALLS_TRY_ASSIGN(const engine::SlowRank slow, readSlowRank(text, spec.plan));
         options.slowRanks.push_back(slow);

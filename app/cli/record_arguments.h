@@ -2,14 +2,14 @@
 // The arguments of `record` and the run that they describe.
 #pragma once
 
+#include "app/cli/argument.h"
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
 #include "profiler/engine/run.h"
 
-#include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fourwalls::cli {
@@ -29,15 +29,16 @@ struct RecordArguments {
     std::string cluster = "this-machine";
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
-    std::int64_t evaluateEvery = 0, evaluateBatches = 1;
+    std::optional<std::int64_t> evaluateEvery, evaluateBatches;
     std::string data, saveWeights, loadWeights;
     std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;
     bool memorySnapshot = false;      ///< of PyTorch, with a command
     std::vector<std::string> command; ///< after "--"
-    const CLI::App* declaredOn = nullptr; ///< that the options were declared on
+    std::vector<std::string> given;   ///< names of those that the command line has
 
-    void declare(CLI::App& app);
+    Arguments all();
+    bool isGiven(std::string_view name) const;
 
     /// The options given that only the embedded engine understands, the first of them; empty if there are none.
     std::string engineOption() const;

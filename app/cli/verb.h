@@ -2,9 +2,8 @@
 // A verb of the command line: its arguments and what it does. One file per verb, listed in registry.cpp.
 #pragma once
 
+#include "app/cli/argument.h"
 #include "app/cli/console.h"
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <vector>
@@ -17,8 +16,8 @@ public:
     virtual const char* name() const = 0;
     virtual const char* summary() const = 0;  ///< one line for the list of verbs
     virtual const char* examples() const = 0; ///< command lines for --help, one per line
-    /// Declares options on the verb's own sub-command.
-    virtual void declare(CLI::App& app) = 0;
+    /// What it takes; the values go into the verb.
+    virtual Arguments arguments() = 0;
     /// Does it. Returns the exit code; failures are told through the console.
     virtual int run(Console& console) = 0;
 };

@@ -20,15 +20,13 @@ public:
     {
         return "  fourwalls-cli bench generate --slices 10000000 --ranks 8 -o big.fourwalls";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.require_subcommand(1);
-        CLI::App* generate = app.add_subcommand("generate", "write a synthetic trace");
-        generate->fallthrough();
-        generate->add_option("--slices", m_options.slices, "about this many slices")->capture_default_str();
-        generate->add_option("--ranks", m_options.ranks, "so many ranks")->capture_default_str();
-        generate->add_option("--seed", m_options.seed, "equal seeds give equal traces")->capture_default_str();
-        generate->add_option("-o,--output", m_output, "the trace to write")->required();
+        return {Argument("WHAT", &m_what, "generate: write a synthetic trace").required().oneOf({"generate"}),
+                {"--slices", &m_options.slices, "about this many slices"},
+                {"--ranks", &m_options.ranks, "so many ranks"},
+                {"--seed", &m_options.seed, "equal seeds give equal traces"},
+                Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
     int run(Console& console) override
@@ -64,7 +62,7 @@ private:
     }
 
     store::SyntheticOptions m_options;
-    std::string m_output;
+    std::string m_what, m_output;
 };
 
 } // namespace

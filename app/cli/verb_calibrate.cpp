@@ -73,10 +73,10 @@ public:
         return "  fourwalls-cli calibrate -o machine.json\n"
                "  fourwalls-cli predict --model gpt-tiny --cluster machine.json";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("-o,--output", m_output, "the cluster file to write")->required();
-        app.add_option("--seconds", m_seconds, "of measuring per operator")->capture_default_str();
+        return {Argument("-o,--output", &m_output, "the cluster file to write").required(),
+                {"--seconds", &m_seconds, "of measuring per operator"}};
     }
 
     int run(Console& console) override

@@ -19,7 +19,7 @@ public:
                "  fourwalls-cli check run.fourwalls --json\n"
                "The exit code is 0 if the trace is sound (complete or not) and 1 if it is not.";
     }
-    void declare(CLI::App& app) override { app.add_option("FILE", m_file, "a trace")->required(); }
+    Arguments arguments() override { return {Argument("FILE", &m_file, "a trace").required()}; }
 
     int run(Console& console) override
     {

@@ -24,7 +24,7 @@ public:
         return "  fourwalls-cli claims\n"
                "  fourwalls-cli claims --json | jq '.claims[] | select(.verdict == \"differs\")'";
     }
-    void declare(CLI::App& app) override { app.add_option("--id", m_id, "only this one, with its working"); }
+    Arguments arguments() override { return {{"--id", &m_id, "only this one, with its working"}}; }
 
     int run(Console& console) override
     {

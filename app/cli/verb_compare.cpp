@@ -40,13 +40,11 @@ public:
         return "  fourwalls-cli compare before.fourwalls after.fourwalls\n"
                "  fourwalls-cli compare main.fourwalls branch.fourwalls --fail-over 5";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("A", m_a, "a trace")->required();
-        app.add_option("B", m_b, "the trace to compare with it")->required();
-        app.add_option(
-            "--fail-over", m_failOver,
-            "exit with 1 when B's step time, throughput or peak memory is worse by more than this many percent");
+        return {Argument("A", &m_a, "a trace").required(), Argument("B", &m_b, "the trace to compare with it").required(),
+                {"--fail-over", &m_failOver,
+                 "exit with 1 when B's step time, throughput or peak memory is worse by more than this many percent"}};
     }
 
     int run(Console& console) override

@@ -25,14 +25,15 @@ public:
                "  fourwalls-cli export run.fourwalls --format sqlite-plain -o run.db\n"
                "  fourwalls-cli export run.fourwalls --format spec -o run-spec.json    (what ran, for `record` and `predict`)";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILE", m_file, "a trace")->required();
-        app.add_option("--format", m_format, "chrome: trace event JSON; csv: a folder of tables; sqlite-plain: the same tables and views of them in one "
-                       "database; spec: model, plan, training and cluster as JSON")
-            ->required()
-            ->check(CLI::IsMember({"chrome", "csv", "sqlite-plain", "spec"}));
-        app.add_option("-o,--output", m_output, "file, or folder for csv")->required();
+        return {Argument("FILE", &m_file, "a trace").required(),
+                Argument("--format", &m_format,
+                         "chrome: trace event JSON; csv: a folder of tables; sqlite-plain: the same tables and views "
+                         "of them in one database; spec: model, plan, training and cluster as JSON")
+                    .required()
+                    .oneOf({"chrome", "csv", "sqlite-plain", "spec"}),
+                Argument("-o,--output", &m_output, "file, or folder for csv").required()};
     }
 
     int run(Console& console) override

@@ -21,9 +21,9 @@ public:
         return "  fourwalls-cli facts rank0.pt.trace.json.gz --json\n"
                "  fourwalls-cli facts imported.fourwalls";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILE", m_file, "a file that can be imported, or a trace made from one")->required();
+        return {Argument("FILE", &m_file, "a file that can be imported, or a trace made from one").required()};
     }
 
     int run(Console& console) override

@@ -44,22 +44,19 @@ public:
                "microbatches=96\" "
                "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        m_arguments.declare(app);
-        app.add_option("--plan", m_plan, "how the step is cut over ranks: space-separated key=value");
-        app.add_option("--mtbf-hours", m_input.deviceMtbfHours,
-                       "mean time between failures of one device; the job's is that divided by the devices")
-            ->capture_default_str();
-        app.add_option("--job-mtbf-hours", m_jobMtbfHours, "of the whole job, instead of --mtbf-hours");
-        app.add_option(
-            "--checkpoint-seconds", m_checkpointSeconds,
-            "training stands still while one is written (default: 14 bytes per parameter at 1.2 GB/s per node)");
-        app.add_option("--restart-seconds", m_input.restartSeconds, "from a failure until training goes on")
-            ->capture_default_str();
-        app.add_option("--interval-seconds", m_intervalSeconds, "work between two checkpoints (default: the best)");
-        app.add_option("--tokens", m_tokens, "tokens (or images) to train on")->capture_default_str();
-        app.add_option("--price", m_input.pricePerDeviceHour, "of one device for an hour, for the cost");
+        return m_arguments.with(
+            {{"--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"},
+             {"--mtbf-hours", &m_input.deviceMtbfHours,
+              "mean time between failures of one device; the job's is that divided by the devices"},
+             {"--job-mtbf-hours", &m_jobMtbfHours, "of the whole job, instead of --mtbf-hours"},
+             {"--checkpoint-seconds", &m_checkpointSeconds,
+              "training stands still while one is written (default: 14 bytes per parameter at 1.2 GB/s per node)"},
+             {"--restart-seconds", &m_input.restartSeconds, "from a failure until training goes on"},
+             {"--interval-seconds", &m_intervalSeconds, "work between two checkpoints (default: the best)"},
+             {"--tokens", &m_tokens, "tokens (or images) to train on"},
+             {"--price", &m_input.pricePerDeviceHour, "of one device for an hour, for the cost"}});
     }
 
     int run(Console& console) override

@@ -25,10 +25,10 @@ public:
                "Several files of one run become one trace: ranks are told from the files or their names, and clocks\n"
                "are aligned on the collectives that ranks have in common.";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILES", m_files, "profiles of one run")->required();
-        app.add_option("-o,--output", m_output, "the trace to write")->required();
+        return {Argument("FILES", &m_files, "profiles of one run").required(),
+                Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
     int run(Console& console) override

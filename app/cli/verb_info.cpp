@@ -171,7 +171,7 @@ public:
         return "  fourwalls-cli info run.fourwalls\n"
                "  fourwalls-cli info run.fourwalls --json | jq .spec";
     }
-    void declare(CLI::App& app) override { app.add_option("FILE", m_file, "a trace")->required(); }
+    Arguments arguments() override { return {Argument("FILE", &m_file, "a trace").required()}; }
 
     int run(Console& console) override
     {

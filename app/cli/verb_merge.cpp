@@ -22,10 +22,10 @@ public:
                "Inputs are traces, or profiles that `import` reads. Clocks are aligned on the collectives that ranks have in\n"
                "common; `info` shows each rank's offset and residual.";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILES", m_files, "traces and profiles of one run")->required();
-        app.add_option("-o,--output", m_output, "the trace to write")->required();
+        return {Argument("FILES", &m_files, "traces and profiles of one run").required(),
+                Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
     int run(Console& console) override

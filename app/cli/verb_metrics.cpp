@@ -17,7 +17,7 @@ public:
         return "  fourwalls-cli metrics run.fourwalls\n"
                "  fourwalls-cli metrics run.fourwalls --json | jq .waterfall";
     }
-    void declare(CLI::App& app) override { app.add_option("FILE", m_file, "a trace")->required(); }
+    Arguments arguments() override { return {Argument("FILE", &m_file, "a trace").required()}; }
 
     int run(Console& console) override
     {

@@ -30,17 +30,15 @@ public:
                "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 256 --objective cost "
                "--limit 5";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        m_arguments.declare(app);
-        app.add_option("--gpus", m_devices, "devices to use")->required();
-        app.add_option("--objective", m_objective,
-                       "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
-            ->check(CLI::IsMember({"time", "memory", "cost"}))
-            ->capture_default_str();
-        app.add_option("--limit", m_options.limit, "plans to print")->capture_default_str();
-        app.add_option("--plan", m_plan,
-                       "what all plans have in common: overlap, fuse, attention, collective, routing");
+        return m_arguments.with(
+            {Argument("--gpus", &m_devices, "devices to use").required(),
+             Argument("--objective", &m_objective,
+                      "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
+                 .oneOf({"time", "memory", "cost"}),
+             {"--limit", &m_options.limit, "plans to print"},
+             {"--plan", &m_plan, "what all plans have in common: overlap, fuse, attention, collective, routing"}});
     }
 
     int run(Console& console) override
@@ -120,7 +118,7 @@ private:
 
     PredictArguments m_arguments;
     std::string m_plan, m_objective = "time";
-    std::int64_t m_devices = 1;
+    std::int64_t m_devices = 0;
     cost::SearchOptions m_options;
 };
 

@@ -65,14 +65,13 @@ public:
                "  fourwalls-cli predict --model llama2-7b --cluster dgx-h100 --plan \"dp=8 zero=3\" --framework fsdp "
                "--json | jq .waterfall";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        m_arguments.declare(app);
-        app.add_option("--plan", m_plan, "how the step is cut over ranks: space-separated key=value");
-        app.add_option("-o,--output", m_output, "the trace to write");
-        app.add_option("--detail", m_detail, "slices per pass: one per kind of work, or one per operator")
-            ->check(CLI::IsMember({"auto", "parts", "operators"}))
-            ->capture_default_str();
+        return m_arguments.with(
+            {{"--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"},
+             {"-o,--output", &m_output, "the trace to write"},
+             Argument("--detail", &m_detail, "slices per pass: one per kind of work, or one per operator")
+                 .oneOf({"auto", "parts", "operators"})});
     }
 
     int run(Console& console) override

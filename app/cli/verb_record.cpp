@@ -73,7 +73,7 @@ public:
                "  fourwalls-cli record -o job.fourwalls --steps 10-13 -- torchrun --nproc_per_node 8 train.py\n"
                "Ctrl-C ends the recording after the running step; the file is finished.";
     }
-    void declare(CLI::App& app) override { m_arguments.declare(app); }
+    Arguments arguments() override { return m_arguments.all(); }
 
     int run(Console& console) override
     {
@@ -81,8 +81,7 @@ public:
             if (const std::string option = m_arguments.engineOption(); !option.empty())
                 return console.wrongUsage({ErrorCode::InvalidArgument, "is for the embedded engine", option,
                                            "-o, --steps A-B and --memory with a command"});
-            const bool chosen = m_arguments.declaredOn->get_option("--steps")->count() > 0;
-            return recordCommand(console, {m_arguments.output, chosen ? m_arguments.steps : std::string(),
+            return recordCommand(console, {m_arguments.output, m_arguments.isGiven("--steps") ? m_arguments.steps : std::string(),
                                            m_arguments.memorySnapshot, m_arguments.command});
         }
         if (m_arguments.memorySnapshot)

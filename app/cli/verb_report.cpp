@@ -21,10 +21,10 @@ public:
         return "  fourwalls-cli report run.fourwalls -o run.html\n"
                "The page has no scripts, needs nothing else, and names no hosts, files or folders.";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILE", m_file, "a trace")->required();
-        app.add_option("-o,--output", m_output, "the page to write")->required();
+        return {Argument("FILE", &m_file, "a trace").required(),
+                Argument("-o,--output", &m_output, "the page to write").required()};
     }
 
     int run(Console& console) override

@@ -94,12 +94,11 @@ public:
         return "  fourwalls-cli score resources/validation/*.csv\n"
                "  fourwalls-cli score --rows resources/validation/megatron-2021-table1.csv";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("TABLE", m_files, "tables with the columns of resources/validation")->required();
-        app.add_option("--calibration", m_calibration, "constants from micro-benchmarks: a name or a file")
-            ->capture_default_str();
-        app.add_flag("--rows", m_rows, "every row, not only the tables' figures");
+        return {Argument("TABLE", &m_files, "tables with the columns of resources/validation").required(),
+                {"--calibration", &m_calibration, "constants from micro-benchmarks: a name or a file"},
+                {"--rows", &m_rows, "every row, not only the tables' figures"}};
     }
 
     int run(Console& console) override

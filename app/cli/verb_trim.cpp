@@ -23,14 +23,14 @@ public:
                "  fourwalls-cli trim run.fourwalls --range 1.5s:1.6s --ranks 0,2-3 -o piece.fourwalls\n"
                "  fourwalls-cli trim run.fourwalls --steps 5 --redact -o to-share.fourwalls";
     }
-    void declare(CLI::App& app) override
+    Arguments arguments() override
     {
-        app.add_option("FILE", m_file, "a trace")->required();
-        app.add_option("--steps", m_steps, "A-B or one step, as the trace numbers them");
-        app.add_option("--range", m_range, "A:B since the trace's origin, with ns (default), us, ms or s");
-        app.add_option("--ranks", m_ranks, "ranks to keep: 0,2-3 (default: all)");
-        app.add_flag("--redact", m_redact, "leave out host names, file paths and names of data files");
-        app.add_option("-o,--output", m_output, "the trace to write")->required();
+        return {Argument("FILE", &m_file, "a trace").required(),
+                {"--steps", &m_steps, "A-B or one step, as the trace numbers them"},
+                {"--range", &m_range, "A:B since the trace's origin, with ns (default), us, ms or s"},
+                {"--ranks", &m_ranks, "ranks to keep: 0,2-3 (default: all)"},
+                {"--redact", &m_redact, "leave out host names, file paths and names of data files"},
+                Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
     int run(Console& console) override

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a verb takes, as data. Only command_line.cpp knows the parser: its headers cost more to compile than a verb does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace fourwalls::cli {
+
+/// One argument: its names, where its value goes, a line of help. What stands there already is the default; help shows
+/// it unless it is empty or zero. A bool is a flag without a value.
+struct Argument {
+    using Target = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                                std::vector<std::string>*, std::optional<std::int64_t>*, std::optional<double>*>;
+
+    std::string names; ///< "-o,--output"; a word without dashes, "FILE", is an argument by its place
+    Target target;
+    std::string help;
+    bool isRequired = false;
+    std::vector<std::string> words;            ///< that it may be; any if empty
+    std::vector<std::string>* given = nullptr; ///< gets its name when the command line has it
+
+    Argument(std::string allNames, Target into, std::string line)
+        : names(std::move(allNames)), target(into), help(std::move(line))
+    {
+    }
+    Argument required() const
+    {
+        Argument copy = *this;
+        copy.isRequired = true;
+        return copy;
+    }
+    Argument oneOf(std::vector<std::string> list) const
+    {
+        Argument copy = *this;
+        copy.words = std::move(list);
+        return copy;
+    }
+};
+
+using Arguments = std::vector<Argument>;
+
+} // namespace fourwalls::cli
