@@ -57,7 +57,7 @@ Arguments PredictArguments::with(const Arguments& own)
         {"--batch", &batch, "sequences or images per step, over all ranks (default: 8 or what divides)"},
         {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
         {"--precision", &precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)"},
-        Argument("--optimizer", &optimizer, "").oneOf({"adamw", "sgd"}),
+        Argument("--optimizer", &optimizer, "that updates the weights").oneOf({"adamw", "sgd"}),
         {"--calibration", &calibration,
          "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)"},
     };
