@@ -3,13 +3,13 @@
 """The cost model against the engine on this machine: recorded steps beside predicted ones.
 
     predict_against_engine.py path/to/fourwalls-cli [--clock wall|device] [--plans N] [--steps 6] [--repeat 3]
-                              [--machine before.json] [--only WORDS] [--json OUT]
+                              [--every 4] [--machine before.json] [--only WORDS] [--json OUT]
 
-calibrate runs first and last. On the wall clock each plan is recorded several times between two micro-benchmarks of
-its own, and pairs of recordings that differ by more than 5 % are discarded and counted: the machine was not the same.
-The prediction uses the mean of what the calibrations before and after give, and nothing that was recorded.
-On the device clock operator times are processor times and links are those of the cluster's file, so one recording per
-plan is enough; bubbles, peaks and traffic are compared as well.
+calibrate runs before and after every few plans, and each plan is recorded several times. The prediction is the mean of
+what the calibrations before and after give, and uses nothing that was recorded. A plan is discarded and counted where
+its recordings, or what the two calibrations predict for it, differ by more than 5 %: the machine was not the same.
+On the device clock operator times are processor times and links are those of the cluster's file; bubbles, peaks and
+traffic are compared as well.
 
 Prints one line per plan and the means of the absolute errors. Plans have no more ranks than the machine has cores on
 the wall clock.
@@ -69,6 +69,8 @@ DEVICE = WALL + [
     ("llama-tiny", 16, 0, "dp=2 tp=2"),
     ("gpt-tiny", 16, 0, "dp=2 pp=2 recompute=full microbatches=4"),
 ]
+
+MOST_APART = 1.05  # of two runs, or of two calibrations, on the same machine
 
 
 class Cli:
@@ -138,7 +140,8 @@ def main():
     parser.add_argument("--clock", choices=["wall", "device"], default="wall")
     parser.add_argument("--plans", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--repeat", type=int, default=3, help="recordings per plan on the wall clock")
+    parser.add_argument("--repeat", type=int, default=3, help="recordings per plan")
+    parser.add_argument("--every", type=int, default=4, help="plans between two calibrations")
     parser.add_argument("--machine", help="a file of an earlier calibrate, instead of running it")
     parser.add_argument("--only", default="", help="plans that contain these words")
     parser.add_argument("--categories", action="store_true", help="peaks by category, recorded and predicted")
@@ -155,47 +158,50 @@ def main():
             with open(path) as file:
                 return json.load(file)
 
-        if arguments.machine:
-            with open(arguments.machine) as file:
-                machines = [json.load(file)]
-        else:
-            machines = [calibrate("before.json")]
-
         def written(name, machine):
             path = os.path.join(folder, name)
             with open(path, "w") as file:
                 json.dump(for_clock(machine, clock), file)
             return path
 
-        cluster = written("cluster.json", machines[0])
+        if arguments.machine:
+            with open(arguments.machine) as file:
+                machines = [written("cluster0.json", json.load(file))]
+        else:
+            machines = [written("cluster0.json", calibrate("machine.json"))]
         recorded, discarded = [], []
-        for case in cases[:arguments.plans]:
+        for number, case in enumerate(cases[:arguments.plans]):
+            if number > 0 and number % arguments.every == 0 and not arguments.machine:
+                machines.append(written(f"cluster{len(machines)}.json", calibrate("machine.json")))
             try:
-                runs = [measured(cli, case, clock, cluster, arguments.steps, folder)
-                        for _ in range(arguments.repeat if clock == "wall" else 1)]
+                runs = [measured(cli, case, clock, machines[0], arguments.steps, folder)
+                        for _ in range(arguments.repeat)]
             except RuntimeError as error:
                 print(f"{describe(case):<52} {error}", file=sys.stderr)
                 continue
             runs.sort(key=lambda run: run["step_time_ms"])
             # The two quickest runs: if even they differ, the machine was busy with something else.
-            if clock == "wall" and len(runs) > 1 and runs[1]["step_time_ms"] > 1.05 * runs[0]["step_time_ms"]:
+            if len(runs) > 1 and runs[1]["step_time_ms"] > MOST_APART * runs[0]["step_time_ms"]:
                 discarded.append(case)
                 continue
-            recorded.append((case, runs[0] if clock == "device" else runs[1 if len(runs) > 2 else 0]))
+            recorded.append((case, runs[1 if len(runs) > 2 else 0], len(machines) - 1))
         if not arguments.machine:
-            machines.append(calibrate("after.json"))
-        clusters = [written(f"machine{i}.json", machine) for i, machine in enumerate(machines)]
+            machines.append(written(f"cluster{len(machines)}.json", calibrate("machine.json")))
 
         rows = []
-        for case, run in recorded:
+        for case, run, before in recorded:
             try:
                 predictions = [cli.ask("predict", *options(case), "--cluster", file, "--precision", "f32",
-                                       "--detail", "parts") for file in clusters]
+                                       "--detail", "parts") for file in machines[before:before + 2]]
             except RuntimeError as error:
                 print(f"{describe(case):<52} {error}", file=sys.stderr)
                 continue
+            times = [prediction["step_time_ms"] for prediction in predictions]
+            if max(times) > MOST_APART * min(times):
+                discarded.append(case)
+                continue
             steps = arguments.steps - warmup
-            predicted_ms = statistics.mean(p["step_time_ms"] for p in predictions)
+            predicted_ms = statistics.mean(times)
             first = predictions[0]
             bubble = None
             if run["bubble_fraction"]["mean"] is not None and "pp=" in case[3]:
