@@ -46,7 +46,7 @@ public:
     Result<std::vector<StepView>> steps(RankId rank) override;
     Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range,
                                                     std::size_t limit) override;
-    Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) override;
+    Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit, std::optional<EventKind> kind) override;
 
     Result<std::vector<JobStep>> jobSteps() override;
     Result<std::vector<StepSummary>> stepSummaries() override;

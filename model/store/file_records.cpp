@@ -263,21 +263,23 @@ Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range,
     return flows;
 }
 
-Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t limit)
+Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t limit, std::optional<EventKind> kind)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
-                         statement("SELECT * FROM event WHERE at>=?1 AND at<?2 ORDER BY at, id"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement* rows,
+        statement("SELECT * FROM event WHERE at>=?1 AND at<?2 AND (?3<0 OR kind=?3) ORDER BY at, id"));
     rows->bind(1, range.begin.ns);
     rows->bind(2, range.end.ns);
+    rows->bind(3, kind ? static_cast<std::int64_t>(*kind) : std::int64_t{-1});
     std::vector<EventRecord> events;
     FOURWALLS_TRY(forRows(*rows, [&] {
         if (events.size() >= limit) return false;
-        const auto at = rows->asInteger(1), kind = rows->asInteger(2);
+        const auto at = rows->asInteger(1), stored = rows->asInteger(2);
         const auto text = rows->asText(4);
-        if (!isTime(at) || !kind || *kind < 0 || *kind > static_cast<int>(EventKind::Rollback) || !text ||
+        if (!isTime(at) || !stored || *stored < 0 || *stored > static_cast<int>(EventKind::Rollback) || !text ||
             (!rows->isNull(3) && !isId(rows->asInteger(3))))
             return true;
-        EventRecord event{static_cast<EventKind>(*kind), std::nullopt, Instant{*at}, std::string(*text)};
+        EventRecord event{static_cast<EventKind>(*stored), std::nullopt, Instant{*at}, std::string(*text)};
         if (!rows->isNull(3)) event.rank = RankId(static_cast<std::int32_t>(rows->integer(3)));
         events.push_back(std::move(event));
         return true;

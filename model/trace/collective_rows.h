@@ -6,6 +6,7 @@
 #include "model/spec/collective_algorithm.h"
 #include "model/trace/vocabulary.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -31,5 +32,14 @@ struct SentMultiples {
 };
 SentMultiples naiveMultiples(int members);
 SentMultiples sentMultiples(CollectiveOp operation, CollectiveAlgorithm algorithm, int members, int membersPerNode = 0);
+
+/// Whether receives only repeat what sends say: rows with any send have both ends of each message. A receive is timed
+/// from when its receiver asks, often long after the message left, so that it is no measure of a link, and its bytes are
+/// the send's. operation: of a row.
+template <class Rows, class Operation>
+bool receivesRepeatSends(const Rows& rows, Operation operation)
+{
+    return std::ranges::find(rows, CollectiveOp::Send, operation) != std::ranges::end(rows);
+}
 
 } // namespace fourwalls

@@ -272,11 +272,12 @@ Result<std::vector<CollectiveView>> InMemoryTraceQuery::collectives(std::optiona
     return found;
 }
 
-Result<std::vector<EventRecord>> InMemoryTraceQuery::events(TimeRange range, std::size_t limit)
+Result<std::vector<EventRecord>> InMemoryTraceQuery::events(TimeRange range, std::size_t limit,
+                                                               std::optional<EventKind> kind)
 {
     std::vector<EventRecord> found;
     for (const EventRecord& event : m_data->events)
-        if (range.contains(event.at) && found.size() < limit) found.push_back(event);
+        if (range.contains(event.at) && (!kind || event.kind == *kind) && found.size() < limit) found.push_back(event);
     return found;
 }
 

@@ -35,7 +35,7 @@ public:
     Result<std::vector<StepView>> steps(RankId rank) override;
     Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range,
                                                     std::size_t limit) override;
-    Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) override;
+    Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit, std::optional<EventKind> kind) override;
 
     Result<std::vector<JobStep>> jobSteps() override { return m_data->jobSteps; }
     Result<std::vector<StepSummary>> stepSummaries() override { return m_data->stepSummaries; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a trace from its stored summaries.
+#include "model/trace/collective_rows.h"
 #include "model/trace/metrics.h"
 
 #include "model/trace/summary_builder.h"
@@ -257,17 +258,15 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     }
 
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
-    const bool sends = std::any_of(collectives.begin(), collectives.end(),
-                                   [](const CollectiveSummary& each) { return each.operation == CollectiveOp::Send; });
+    const bool repeated = receivesRepeatSends(collectives, &CollectiveSummary::operation);
     for (const CollectiveSummary& summary : collectives) {
         CollectiveMetrics entry;
         entry.summary = summary;
         const auto group = static_cast<std::size_t>(summary.group.value);
         const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
         if (group < info.groups.size()) entry.group = info.groups[group].name;
-        // A receive begins when its receiver asks, often when the message is long under way: its send has the rate.
-        const bool isRest = sends && summary.operation == CollectiveOp::Receive;
-        if (summary.time.ns > 0 && !isRest) {
+        const bool isRepeat = repeated && summary.operation == CollectiveOp::Receive;
+        if (summary.time.ns > 0 && !isRepeat) {
             entry.algorithmBytesPerSecond = static_cast<double>(summary.payloadBytes) / summary.time.seconds();
             entry.busBytesPerSecond = *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
         }

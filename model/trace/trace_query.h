@@ -208,7 +208,9 @@ public:
     virtual Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) = 0;
     virtual Result<std::vector<StepView>> steps(RankId rank) = 0;
     virtual Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range, std::size_t limit) = 0;
-    virtual Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit) = 0;
+    /// By time; kind: those of it, absent: all.
+    virtual Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit,
+                                                    std::optional<EventKind> kind = std::nullopt) = 0;
 
     /// Stored when the trace was finished; never computed from rows here.
     virtual Result<std::vector<JobStep>> jobSteps() = 0;                         ///< by number

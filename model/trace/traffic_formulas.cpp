@@ -50,11 +50,9 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
     std::map<std::string, GroupTraffic> rows;
     const int perNode = info.header.spec ? info.header.spec->cluster.devicesPerNode : 0;
     const bool predicted = info.header.source == TraceSource::Predicted;
-    bool hasSends = false;
-    for (const JoinedOperation& operation : step.operations)
-        hasSends = hasSends || operation.operation == CollectiveOp::Send;
+    const bool repeated = receivesRepeatSends(step.operations, &JoinedOperation::operation);
     for (const JoinedOperation& operation : step.operations) {
-        if (operation.operation == CollectiveOp::Receive && hasSends) continue; // the other end of a send
+        if (repeated && operation.operation == CollectiveOp::Receive) continue;
         const std::string name = groupName(info, operation.group);
         const auto index = static_cast<std::size_t>(std::max(0, operation.group.value));
         const std::size_t named = index < info.groups.size() ? info.groups[index].ranks.size() : 0;

@@ -2,6 +2,7 @@
 // See bandwidth_card.h.
 #include "views/communication/bandwidth_card.h"
 
+#include "model/trace/collective_rows.h"
 #include "views/communication/collectives_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/plot_xy.h"
@@ -92,15 +93,13 @@ void BandwidthCard::fill()
     };
     XyContent content;
     std::map<std::string, std::size_t> marks;
-    const bool sends = std::any_of(operations.begin(), operations.end(),
-                                   [](const JoinedOperation& o) { return o.operation == CollectiveOp::Send; });
+    const bool repeated = receivesRepeatSends(operations, &JoinedOperation::operation);
     const std::size_t every = operations.size() / kMostPoints + 1;
     double best = 0;
     double bestBytes = 0;
     for (std::size_t i = 0; i < operations.size(); i += every) {
         const JoinedOperation& operation = operations[i];
-        // The same message as its send, timed from when its receiver asked.
-        if (sends && operation.operation == CollectiveOp::Receive) continue;
+        if (repeated && operation.operation == CollectiveOp::Receive) continue;
         const auto rate = busRate(operation, membersOf(operation));
         if (!rate) continue;
         const double factor = bus ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));

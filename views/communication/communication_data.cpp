@@ -2,10 +2,10 @@
 // See communication_data.h.
 #include "views/communication/communication_data.h"
 
-#include "model/trace/saturating_sum.h"
-
 #include "model/cost/collective_time.h"
 #include "model/spec/calibration.h"
+#include "model/trace/collective_rows.h"
+#include "model/trace/saturating_sum.h"
 #include "views/whatif/known_spec.h"
 
 #include <algorithm>
@@ -110,13 +110,11 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
         addTo(row.time, entry.summary.time);
         addTo(row.wait, entry.summary.wait);
     }
-    const bool sends =
-        std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.first.first == CollectiveOp::Send; });
+    const bool repeated = receivesRepeatSends(rows, [](const auto& row) { return row.first.first; });
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
-        // As in the metrics: receives are timed from when their receiver asks.
-        const bool isRest = sends && row.operation == CollectiveOp::Receive;
-        if (!isRest && row.time.ns > 0 && row.payloadBytes > 0) {
+        const bool isRepeat = repeated && row.operation == CollectiveOp::Receive;
+        if (!isRepeat && row.time.ns > 0 && row.payloadBytes > 0) {
             row.algorithmBytesPerSecond = static_cast<double>(row.payloadBytes) / row.time.seconds();
             row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
         }

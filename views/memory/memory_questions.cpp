@@ -2,6 +2,8 @@
 // See memory_questions.h.
 #include "views/memory/memory_questions.h"
 
+#include "model/trace/ranks_out_of_memory.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -38,9 +40,6 @@ Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<Tra
     return phases;
 }
 
-/// Events that are looked at.
-constexpr std::size_t kMostEvents = 10'000;
-
 } // namespace
 
 const MemorySummary* MemoryFacts::summary(std::optional<StepIndex> step) const
@@ -74,14 +73,8 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
         }
     }
     facts.phaseTracks = tracksOf(trace, rank, {TrackKind::Phases});
-    if (trace.info().header.source != TraceSource::Predicted) { // a prediction that does not fit says so by its peak
-        const TimeRange range = trace.info().range;
-        FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events,
-                             trace.events({range.begin, range.end + Duration{1}}, kMostEvents));
-        facts.outOfMemory = std::any_of(events.begin(), events.end(), [&](const EventRecord& event) {
-            return event.kind == EventKind::OutOfMemory && event.rank == rank;
-        });
-    }
+    FOURWALLS_TRY_ASSIGN(const std::vector<RankId> outOfMemory, ranksOutOfMemory(trace));
+    facts.outOfMemory = std::find(outOfMemory.begin(), outOfMemory.end(), rank) != outOfMemory.end();
     return facts;
 }
 

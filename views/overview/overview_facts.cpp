@@ -4,7 +4,9 @@
 
 #include "model/cost/predicted_step.h"
 #include "model/spec/framework_preset.h"
+#include "model/trace/collective_rows.h"
 #include "model/trace/communication_step.h"
+#include "model/trace/ranks_out_of_memory.h"
 #include "model/trace/summary_builder.h"
 
 #include <algorithm>
@@ -15,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMostCollectives = 4000, kMostLinkDots = 300;
 constexpr std::size_t kMostOperators = 1000;
-constexpr std::size_t kMostEvents = 10'000;
 constexpr std::int64_t kMostPlans = 20'000;
 constexpr std::size_t kMostPlanDots = 900;
 
@@ -27,12 +28,10 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
     const TraceInfo& info = trace.info();
     facts.communicates = !all.empty();
     std::vector<LinkDot> dots;
-    const bool sends = std::any_of(
-        all.begin(), all.end(), [](const CollectiveView& view) { return view.record.operation == CollectiveOp::Send; });
+    const bool repeated = receivesRepeatSends(all, [](const CollectiveView& view) { return view.record.operation; });
     for (const CollectiveView& view : all) {
         const CollectiveRecord& record = view.record;
-        // The same message as its send, timed from when its receiver asked: no measure of the link.
-        if (sends && record.operation == CollectiveOp::Receive) continue;
+        if (repeated && record.operation == CollectiveOp::Receive) continue;
         const double seconds = (record.end - record.lastArrival).seconds();
         if (seconds <= 0 || record.payloadBytes <= 0) continue;
         const auto group = static_cast<std::size_t>(record.group.value);
@@ -88,13 +87,8 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     for (const RankInfo& rank : info.header.ranks) facts.ranks += std::max(1, rank.multiplicity);
     FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
     facts.fullest = compare::fullestRank(facts.metrics, info.header);
-    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events,
-                         trace.events({info.range.begin, info.range.end + Duration{1}}, kMostEvents));
-    // A prediction that does not fit says so by its peak.
-    for (const EventRecord& event : events)
-        if (facts.source != TraceSource::Predicted && event.kind == EventKind::OutOfMemory && event.rank &&
-            !facts.outOfMemory)
-            facts.outOfMemory = event.rank;
+    FOURWALLS_TRY_ASSIGN(const std::vector<RankId> outOfMemory, ranksOutOfMemory(trace));
+    if (!outOfMemory.empty()) facts.outOfMemory = outOfMemory.front();
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     facts.step = typicalStep(steps);
     if (facts.fullest) {

@@ -4,6 +4,7 @@
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
+#include "model/trace/ranks_out_of_memory.h"
 
 #include <thread>
 
@@ -19,9 +20,17 @@ OpInfo op(const std::string& name, Activity activity = Activity::Compute)
     return info;
 }
 
+TraceHeader headerOf(TraceSource source)
+{
+    TraceHeader header;
+    header.source = source;
+    return header;
+}
+
 /// Two tracks of rank 0, one of rank 1.
 struct Sample {
-    InMemoryTrace trace{TraceHeader{}};
+    TraceSource source = TraceSource::Recorded;
+    InMemoryTrace trace{headerOf(source)};
     TrackId operators = trace.defineTrack({RankId{0}, TrackKind::Operators, "operators", 0});
     TrackId stream = trace.defineTrack({RankId{0}, TrackKind::CommStream, "communication", 1});
     TrackId other = trace.defineTrack({RankId{1}, TrackKind::Operators, "operators", 0});
@@ -73,6 +82,7 @@ private slots:
     void allocationsAliveAndOverlapping();
     void countersByColumn();
     void eventsFlowsCollectivesSteps();
+    void ranksThatRanOutOfMemory();
     void damagedRecordsAreCounted();
     void producersOfSeveralThreads();
     void wrongQueriesAreErrors();
@@ -251,6 +261,20 @@ void InMemoryTraceTest::countersByColumn()
     QCOMPARE((*samples)[2].at.ns, 30);
 }
 
+void InMemoryTraceTest::ranksThatRanOutOfMemory()
+{
+    const auto ranks = [](TraceSource source) {
+        Sample s{source};
+        s.producer->event({EventKind::OutOfMemory, RankId{1}, Instant{30}, "1 GB"});
+        s.producer->event({EventKind::OutOfMemory, std::nullopt, Instant{40}, "somewhere"});
+        s.producer->event({EventKind::Fault, RankId{0}, Instant{20}, "link"});
+        InMemoryTraceQuery query = s.query();
+        return *ranksOutOfMemory(query);
+    };
+    QCOMPARE(ranks(TraceSource::Recorded), std::vector{RankId{1}});
+    QCOMPARE(ranks(TraceSource::Predicted), std::vector<RankId>{}); // there it is a forecast, told by the peak
+}
+
 void InMemoryTraceTest::eventsFlowsCollectivesSteps()
 {
     Sample s;
@@ -271,7 +295,9 @@ void InMemoryTraceTest::eventsFlowsCollectivesSteps()
     InMemoryTraceQuery query = s.query();
     QCOMPARE(query.flows(s.other, {Instant{10}, Instant{20}}, 10)->size(), std::size_t{1});
     QCOMPARE(query.flows(s.operators, {Instant{10}, Instant{20}}, 10)->size(), std::size_t{0});
-    QCOMPARE(query.events({Instant{30}, Instant{31}}, 10)->size(), std::size_t{1});
+    QCOMPARE(query.events({Instant{30}, Instant{31}}, 10, std::nullopt)->size(), std::size_t{1});
+    QCOMPARE(query.events({Instant{30}, Instant{31}}, 10, EventKind::Checkpoint)->size(), std::size_t{1});
+    QCOMPARE(query.events({Instant{30}, Instant{31}}, 10, EventKind::Fault)->size(), std::size_t{0});
     QCOMPARE(*query.steps(RankId{1})->front().record.loss, 1.5);
     QVERIFY(query.steps(RankId{0})->empty());
     QCOMPARE(query.collectives(RankId{0}, {Instant{0}, Instant{11}}, 10)->size(), std::size_t{1});
