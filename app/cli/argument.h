@@ -2,6 +2,8 @@
 // What a verb takes, as data. Only command_line.cpp knows the parser: its headers cost more to compile than a verb does.
 #pragma once
 
+#include "model/base/result.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +25,7 @@ struct Argument {
     bool isRequired = false;
     std::vector<std::string> words;            ///< that it may be; any if empty
     std::vector<std::string>* given = nullptr; ///< gets its name when the command line has it
+    bool isCommand = false;                    ///< what follows "--", and nothing before it
 
     Argument(std::string allNames, Target into, std::string line)
         : names(std::move(allNames)), target(into), help(std::move(line))
@@ -40,6 +43,21 @@ struct Argument {
         copy.words = std::move(list);
         return copy;
     }
+    Argument afterDashes() const
+    {
+        Argument copy = *this;
+        copy.isCommand = true;
+        return copy;
+    }
+
+    bool isFlag() const { return std::holds_alternative<bool*>(target); }
+    bool isList() const { return std::holds_alternative<std::vector<std::string>*>(target); }
+    std::string kind() const;        ///< of its value, for help: "INT", "NUMBER", "TEXT" or the words
+    std::string defaultText() const; ///< empty where it is not worth showing
+
+    /// Puts a word of the command line where it goes; a list gets one more. Whole numbers are decimal (010 is ten).
+    /// name: as the message shall name the argument. Errors: InvalidArgument.
+    Status read(const std::string& name, const std::string& word) const;
 };
 
 using Arguments = std::vector<Argument>;

@@ -12,7 +12,6 @@
 #include <iostream>
 #include <new>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -31,32 +30,38 @@ int tellWrongUsage(const std::string& verb, std::string what)
     return kExitWrongUsage;
 }
 
-/// A default worth showing: neither empty nor zero.
-template <class T>
-bool saysSomething(const T& value)
+/// An argument of a verb and its option in the parser, which keeps words only.
+struct Declared {
+    Argument argument;
+    const CLI::Option* option;
+};
+
+Declared declare(CLI::App& app, const Argument& argument)
 {
-    if constexpr (std::is_arithmetic_v<T>)
-        return value != 0;
-    else if constexpr (std::is_same_v<T, std::string>)
-        return !value.empty();
-    else
-        return false;
+    if (argument.isFlag()) return {argument, app.add_flag(argument.names, *std::get<bool*>(argument.target), argument.help)};
+    CLI::Option* option = app.add_option(argument.names, [](const CLI::results_t&) { return true; }, argument.help);
+    // An option has one value each time; what stands by its place may be several.
+    option->type_name(argument.kind())->expected(argument.isList() && argument.names[0] != '-' ? -1 : 1);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->required(argument.isRequired);
+    if (const std::string value = argument.defaultText(); !value.empty()) option->default_str(value);
+    return {argument, option};
 }
 
-CLI::Option* declare(CLI::App& app, const Argument& argument)
+/// Puts what was given where it goes. afterDashes: words behind "--". Errors: InvalidArgument.
+Status read(const Declared& declared, std::size_t afterDashes)
 {
-    CLI::Option* const option = std::visit(
-        [&]<class T>(T* target) {
-            if constexpr (std::is_same_v<T, bool>) {
-                return app.add_flag(argument.names, *target, argument.help);
-            } else {
-                CLI::Option* const made = app.add_option(argument.names, *target, argument.help);
-                return saysSomething(*target) ? made->capture_default_str() : made;
-            }
-        },
-        argument.target);
-    option->required(argument.isRequired);
-    return argument.words.empty() ? option : option->check(CLI::IsMember(argument.words));
+    const Argument& argument = declared.argument;
+    if (declared.option->count() == 0) return {};
+    const std::string name = declared.option->get_name();
+    if (argument.given) argument.given->push_back(name);
+    if (argument.isFlag()) return {};
+    const std::vector<std::string>& words = declared.option->results();
+    if (argument.isCommand && words.size() != afterDashes)
+        return Error{ErrorCode::InvalidArgument, "was not expected", "'" + words.front() + "'", "-- before a command"};
+    if (words.size() > 1 && !argument.isList())
+        return Error{ErrorCode::InvalidArgument, "is given twice", name, "one of them"};
+    for (const std::string& word : words) FOURWALLS_TRY(argument.read(name, word));
+    return {};
 }
 
 } // namespace
@@ -74,16 +79,14 @@ try {
 
     const std::vector<std::unique_ptr<Verb>> verbs = allVerbs();
     std::vector<CLI::App*> commands;
-    std::vector<std::pair<const CLI::Option*, std::vector<std::string>*>> noted;
+    std::vector<std::vector<Declared>> declared(verbs.size());
     bool json = false;
-    for (const auto& verb : verbs) {
+    for (std::size_t i = 0; i < verbs.size(); ++i) {
+        const auto& verb = verbs[i];
         CLI::App* command = app.add_subcommand(verb->name(), verb->summary());
         command->add_flag("--json", json, "print JSON and nothing else on standard output");
         command->footer(std::string("Examples:\n") + verb->examples());
-        for (const Argument& argument : verb->arguments()) {
-            const CLI::Option* option = declare(*command, argument);
-            if (argument.given) noted.emplace_back(option, argument.given);
-        }
+        for (const Argument& argument : verb->arguments()) declared[i].push_back(declare(*command, argument));
         commands.push_back(command);
     }
     const auto chosen = [&]() -> std::string {
@@ -97,12 +100,16 @@ try {
     };
     if (argc >= 2 && argv[1][0] != '-' && !isVerb(argv[1]))
         return tellWrongUsage("", std::string("there is no verb '") + argv[1] + "'");
-    // The parser would take it for no arguments at all, and `record` would train a network instead of running a command.
     // Only the first one is ours: a later one belongs to the command.
-    if (argc >= 3 && std::find(argv + 1, argv + argc, std::string_view("--")) == argv + argc - 1)
-        return tellWrongUsage(argv[1], "nothing follows --");
+    const auto dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
+    const std::size_t afterDashes = dashes == argv + argc ? 0 : static_cast<std::size_t>(argv + argc - dashes - 1);
+    // The parser would take it for no arguments at all, and `record` would train a network instead of running a command.
+    if (argc >= 3 && dashes == argv + argc - 1) return tellWrongUsage(argv[1], "nothing follows --");
     try {
         app.parse(argc, argv);
+    } catch (const CLI::ArgumentMismatch& error) {
+        const std::string what = error.what();
+        return tellWrongUsage(chosen(), what.substr(0, what.find(':')) + " needs a value");
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error); // help, version
         if (argc < 2) {
@@ -111,12 +118,14 @@ try {
         }
         return tellWrongUsage(chosen(), error.what());
     }
-    for (const auto& [option, given] : noted)
-        if (option->count() > 0) given->push_back(option->get_name());
     for (std::size_t i = 0; i < verbs.size(); ++i) {
         if (!commands[i]->parsed()) continue;
         Console console(verbs[i]->name());
         console.setJson(json);
+        for (const Declared& each : declared[i]) {
+            const Status status = read(each, afterDashes);
+            if (!status.ok()) return console.wrongUsage(status.error());
+        }
         return verbs[i]->run(console);
     }
     return kExitWrongUsage;

@@ -2,9 +2,12 @@
 // Temporary names and renames.
 #include "app/cli/output_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace fourwalls::cli {
@@ -22,21 +25,37 @@ std::string besides(const fs::path& target, const char* suffix)
 
 } // namespace
 
-Result<PendingOutput> PendingOutput::create(const std::string& path)
+Result<PendingOutput> PendingOutput::create(const std::string& path, const std::vector<std::string>& read)
 {
-    const fs::path target(path);
+    fs::path target(path);
     std::error_code failure;
+    const std::string where = "output '" + path + "'";
+    if (fs::is_symlink(target, failure)) {
+        const fs::path named = fs::canonical(target, failure);
+        if (!failure) target = named;
+    }
+    if (fs::is_other(target, failure))
+        return Error{ErrorCode::Io, "a device or pipe cannot be replaced by a file", where, "a file's name"};
+    for (const std::string& each : read)
+        if (fs::equivalent(each, target, failure) && !failure)
+            return Error{ErrorCode::Io, "is what is read", where, "another name"};
     if (target.filename().empty() || fs::is_directory(target, failure)) {
         if (target.filename().empty() || !fs::is_empty(target, failure))
-            return Error{ErrorCode::Io, "there is a folder of that name", "output '" + path + "'", "another name"};
+            return Error{ErrorCode::Io, "there is a folder of that name", where, "another name"};
     }
     const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, failure))
-        return Error{ErrorCode::Io, "its folder does not exist", "output '" + path + "'",
-                     "mkdir -p " + folder.string()};
+        return Error{ErrorCode::Io, "its folder does not exist", where, "mkdir -p " + folder.string()};
     const std::string temporary = besides(folder / target.filename(), ".partial");
     fs::remove_all(temporary, failure);
-    return PendingOutput(path, temporary);
+    // Said now, and not after the work.
+    const int probe = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (probe < 0)
+        return Error{ErrorCode::Io, std::string("cannot be created: ") + std::strerror(errno), where,
+                     "another folder, or its permissions"};
+    ::close(probe);
+    fs::remove(temporary, failure);
+    return PendingOutput(target.string(), temporary);
 }
 
 PendingOutput::PendingOutput(PendingOutput&& other) noexcept

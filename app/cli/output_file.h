@@ -6,14 +6,16 @@
 #include "model/base/result.h"
 
 #include <string>
+#include <vector>
 
 namespace fourwalls::cli {
 
 /// A file or folder in the making. What was not committed is removed.
 class PendingOutput {
 public:
-    /// path: where the output shall appear. Errors: Io if its folder does not exist.
-    static Result<PendingOutput> create(const std::string& path);
+    /// path: where the output shall appear; behind a link, what it points to. read: files that the output is made from.
+    /// Errors: Io if nothing can be created there, or if something stands there that is no file, or one that is read.
+    static Result<PendingOutput> create(const std::string& path, const std::vector<std::string>& read = {});
 
     PendingOutput(PendingOutput&& other) noexcept;
     PendingOutput& operator=(PendingOutput&&) = delete;

@@ -131,16 +131,16 @@ Arguments RecordArguments::all()
         {"--lr", &learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)"},
         Argument("--device", &device, "that the engine computes on").oneOf(words(kDeviceKindWords)),
         Argument("--clock", &clock, "what times mean").oneOf({"wall", "device"}),
-        Argument("--transport", &transport, "between ranks: local (threads of this process) or gloo (processes)")
+        Argument("--transport", &transport, "between ranks: local (threads of this process) or gloo (processes; nccl is for programs that are recorded)")
             .oneOf({"local", "gloo", "nccl"}),
         {"--rank-timeout", &rankTimeout,
-         "seconds after which a rank of --transport gloo that shows no sign of life counts as lost [30]"},
+         "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30)"},
         {"--cluster", &cluster, "preset or JSON file of the machines"},
-        Argument("--precision", &precision, "of products and activations").oneOf({"f32", "tf32", "bf16"}),
+        Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)").oneOf({"f32", "tf32", "bf16"}),
         {"--seed", &seed, "equal seeds give equal runs"},
         {"--data", &data, "text file to train on (default: the text that ships with the program)"},
         {"--eval-every", &evaluateEvery, "steps between evaluations on batches that training does not see"},
-        {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation [1]"},
+        {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation (default: 1)"},
         {"--save-weights", &saveWeights, "folder for the trained weights (safetensors)"},
         {"--load-weights", &loadWeights, "folder with the weights to begin with (safetensors)"},
         {"--slow-rank", &slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)"},
@@ -149,7 +149,7 @@ Arguments RecordArguments::all()
         {"--no-trace", &noTrace, "run the same without recording and print the step times"},
         {"--memory", &memorySnapshot,
          "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)"},
-        {"COMMAND", &command, "after --: a program to record instead of the embedded engine"},
+        Argument("COMMAND", &command, "after --: a program to record instead of the embedded engine").afterDashes(),
     };
     for (Argument& each : arguments) each.given = &given;
     return arguments;
@@ -174,13 +174,13 @@ Result<RunSpec> RecordArguments::resolveRun() const
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
     FOURWALLS_TRY_ASSIGN(spec.training.steps, readSteps(steps));
     if (batch < 1) return usage("--batch", "must be at least 1", "--batch 8");
-    if (sequence < 0) return usage("--seq", "must be at least 1", "--seq 128");
+    if (sequence && *sequence < 1) return usage("--seq", "must be at least 1", "--seq 128");
     if (learningRate && !(*learningRate > 0 && std::isfinite(*learningRate)))
         return usage("--lr", "must be above 0", "--lr 0.0003");
 
     TrainingSettings& training = spec.training;
     training.batch = batch;
-    training.sequence = sequence;
+    training.sequence = sequence.value_or(0); // resolve puts the model's own
     training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the words
     training.learningRate = learningRate.value_or(training.optimizer == Optimizer::Sgd ? kSgdRate : kAdamWRate);
     training.precision = *valueOf(kPrecisionWords, precision);

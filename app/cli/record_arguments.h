@@ -22,7 +22,7 @@ struct RecordArguments {
     std::string plan;
     std::string steps = "20"; ///< N, or A-B with a command
     std::int64_t batch = 8;
-    std::int64_t sequence = 0;
+    std::optional<std::int64_t> sequence;
     std::string optimizer = "adamw";
     std::optional<double> learningRate;
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `bench generate`: a synthetic trace of a given size.
 #include "app/cli/output_file.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/store/synthetic_trace.h"
@@ -35,10 +36,11 @@ public:
         if (m_options.ranks < 1) return console.wrongUsage(tooSmall("--ranks"));
         auto output = PendingOutput::create(m_output);
         if (!output) return console.fail(output.error());
+        const StopSignals signals; // so that an interrupted one leaves nothing behind
         const auto begin = std::chrono::steady_clock::now();
         Progress progress("generating");
-        const Status written = store::generateSynthetic(m_options, output->temporaryPath(),
-                                                        [&progress](double fraction) { progress(fraction); });
+        const Status written = store::generateSynthetic(
+            m_options, output->temporaryPath(), [&progress](double fraction) { progress(fraction); }, signals.token());
         if (!written.ok()) return console.fail(written.error());
         const Status placed = output->commit();
         if (!placed.ok()) return console.fail(placed.error());
@@ -58,7 +60,7 @@ public:
 private:
     static Error tooSmall(const std::string& option)
     {
-        return {ErrorCode::InvalidArgument, "must be at least 1", option, option + " 1000"};
+        return {ErrorCode::InvalidArgument, "must be at least 1", option, option + " 8"};
     }
 
     store::SyntheticOptions m_options;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace fourwalls::cli {
@@ -49,6 +50,8 @@ public:
 
     int run(Console& console) override
     {
+        if (m_failOver && *m_failOver < 0)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be 0 or more", "--fail-over", "--fail-over 5"});
         const auto a = openInput(m_a);
         if (!a) return console.fail(a.error());
         const auto b = openInput(m_b);
@@ -59,7 +62,16 @@ public:
         const bool failed = m_failOver && worst && *worst->worsePercent() > *m_failOver;
         const int told =
             console.json() ? console.answerJson(jsonOf(*comparison, failed)) : console.answerText(textOf(*comparison));
-        if (told != kExitDone || !failed) return told;
+        if (told != kExitDone || !m_failOver) return told;
+        // What nobody can judge does not pass.
+        const auto& figures = comparison->figures;
+        const auto unknown = std::find_if(figures.begin(), figures.end(), [](const compare::ComparedFigure& figure) {
+            return figure.judged && !figure.worsePercent() && (figure.a || figure.b || figure.name == "step_time_ms");
+        });
+        if (unknown != figures.end() && !failed)
+            return console.fail({ErrorCode::NotFound, unknown->name + " is not known of both and cannot be judged",
+                                 unknown->a ? m_b : m_a, "fourwalls-cli info says what the trace has"});
+        if (!failed) return told;
         return console.fail(
             {ErrorCode::InvalidArgument,
              fmt::format("{} is worse by {:.2f} %, more than {} %", worst->name, *worst->worsePercent(), *m_failOver),

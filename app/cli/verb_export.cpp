@@ -40,7 +40,7 @@ public:
     {
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
-        auto output = PendingOutput::create(m_output);
+        auto output = PendingOutput::create(m_output, {m_file});
         if (!output) return console.fail(output.error());
         const Status written = write(**trace, output->temporaryPath());
         if (!written.ok()) return console.fail(written.error());

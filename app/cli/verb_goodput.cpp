@@ -84,7 +84,11 @@ public:
         const double steps = std::ceil(m_tokens / prediction->cost.tokensPerStep);
         input.trainingSeconds = steps * prediction->step.seconds;
         const auto goodput = cost::computeGoodput(input);
-        if (!goodput) return refuse(console, goodput.error());
+        if (!goodput) {
+            Error error = goodput.error();
+            error.where = "--" + error.where; // the fields are named as their options
+            return refuse(console, error);
+        }
         return tell(console, *prediction, input, *goodput, steps);
     }
 

@@ -32,7 +32,7 @@ public:
     {
         const StopSignals signals;
         Progress progress("merging");
-        auto output = PendingOutput::create(m_output);
+        auto output = PendingOutput::create(m_output, m_files);
         if (!output) return console.fail(output.error());
         const auto merged = mergeFiles(m_files, output->temporaryPath(), signals.token(), progress);
         if (!merged) return console.fail(merged.error());

@@ -249,7 +249,7 @@ private:
 } // namespace
 
 Status generateSynthetic(const SyntheticOptions& options, const std::string& path,
-                         const std::function<void(double)>& progress)
+                         const std::function<void(double)>& progress, std::stop_token stop)
 {
     if (options.slices < 1) return Error{ErrorCode::InvalidArgument, "less than one slice", "--slices", ""};
     if (options.ranks < 1 || options.ranks > 100'000)
@@ -266,6 +266,7 @@ Status generateSynthetic(const SyntheticOptions& options, const std::string& pat
         world.ranks.emplace_back(rank);
     }
     WriterOptions writerOptions;
+    writerOptions.finishStop = stop;
     if (progress) writerOptions.finishProgress = [&](double done) { progress(0.3 + 0.7 * done); };
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<TraceWriter> writer, TraceWriter::create(path, header, writerOptions));
     const Ops ops = defineOps(*writer);
@@ -279,7 +280,10 @@ Status generateSynthetic(const SyntheticOptions& options, const std::string& pat
             ranks.push_back(std::make_unique<RankGenerator>(*writer, *producer, ops, rank, options.seed, group,
                                                             options.ranks > 1));
         for (std::int32_t step = 0; step < steps; ++step) {
-            for (const auto& rank : ranks) rank->step(step, steps);
+            for (const auto& rank : ranks) {
+                if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, {}};
+                rank->step(step, steps);
+            }
             if (progress) progress(0.3 * static_cast<double>(step + 1) / steps);
         }
         for (const auto& rank : ranks) rank->finish();

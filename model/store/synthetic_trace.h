@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 namespace fourwalls::store {
@@ -18,8 +19,8 @@ struct SyntheticOptions {
 };
 
 /// Writes a finished trace (source: synthetic) through TraceWriter. progress: 0..1, may be empty.
-/// Errors: InvalidArgument for slices or ranks below 1; those of TraceWriter.
+/// Errors: InvalidArgument for slices or ranks below 1; Cancelled; those of TraceWriter.
 Status generateSynthetic(const SyntheticOptions& options, const std::string& path,
-                         const std::function<void(double)>& progress = {});
+                         const std::function<void(double)>& progress = {}, std::stop_token stop = {});
 
 } // namespace fourwalls::store

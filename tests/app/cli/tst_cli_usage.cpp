@@ -7,6 +7,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <sys/stat.h>
+
 using namespace fourwalls::test;
 
 class CliUsageTest : public QObject {
@@ -19,6 +21,7 @@ private slots:
     void wrongUsage();
     void couldNot_data();
     void couldNot();
+    void outputsThatMayNotBeReplaced();
     void versionIsTold();
     void noVerbShowsTheHelp();
     void failuresLeaveNothingBehind();
@@ -61,6 +64,18 @@ void CliUsageTest::wrongUsage_data()
     row("batch", {"record", "-o", "x", "--plan", "dp=2 microbatches=3", "--batch", "8"}, "batch");
     row("batch of none", {"record", "-o", "x", "--batch", "0"}, "--batch");
     row("batch no number", {"record", "-o", "x", "--batch", "many"}, "--batch");
+    row("batch in other digits", {"record", "-o", "x", "--batch", "0x8"}, "whole number");
+    row("batch beyond numbers", {"record", "-o", "x", "--batch", "99999999999999999999"}, "--batch");
+    row("batch of nothing", {"record", "-o", "x", "--batch", ""}, "--batch");
+    row("batch twice", {"record", "-o", "x", "--batch", "8", "--batch", "4"}, "twice");
+    row("seed below none", {"record", "-o", "x", "--seed", "-1"}, "--seed");
+    row("sequence of none", {"record", "-o", "x", "--seq", "0"}, "--seq");
+    row("value missing", {"record", "-o", "x", "--steps"}, "--steps needs a value");
+    row("word that is no command", {"record", "-o", "x", "extra"}, "'extra'");
+    row("word before the command", {"record", "-o", "x", "extra", "--", "true"}, "'extra'");
+    row("two slow ranks at once", {"record", "-o", "x", "--slow-rank", "0:2", "1:3"}, "'1:3'");
+    row("rate that is none", {"goodput", "--tokens", "nan"}, "--tokens");
+    row("limit below none", {"compare", "a", "b", "--fail-over", "-1"}, "--fail-over");
     row("steps", {"record", "-o", "x", "--steps", "0"}, "--steps");
     row("sequence", {"record", "-o", "x", "--seq", "4096"}, "seq");
     row("optimizer", {"record", "-o", "x", "--optimizer", "lion"}, "lion");
@@ -124,6 +139,37 @@ void CliUsageTest::couldNot()
     QVERIFY2(answer.saysOneLine(), answer.err.constData());
     QVERIFY2(answer.err.contains(named.toUtf8()), answer.err.constData());
     QVERIFY(answer.out.isEmpty());
+}
+
+void CliUsageTest::outputsThatMayNotBeReplaced()
+{
+    const QTemporaryDir folder;
+    const QString trace = folder.filePath("trace"), pipe = folder.filePath("pipe"), link = folder.filePath("link");
+    const auto contents = [](const QString& path) {
+        QFile file(path);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    QCOMPARE(run({"bench", "generate", "--slices", "100", "--ranks", "1", "-o", trace}).exitCode, 0);
+    const QByteArray before = contents(trace);
+    QVERIFY(!before.isEmpty());
+    QVERIFY(QFile::link(trace, link));
+    for (const QString& name : {trace, link})
+        for (const QStringList& verb : {QStringList{"export", trace, "--format", "chrome"}, {"report", trace}}) {
+            const Answer answer = run(verb + QStringList{"-o", name});
+            QCOMPARE(answer.exitCode, 1);
+            QVERIFY2(answer.saysOneLine() && answer.err.contains("is what is read"), answer.err.constData());
+            QVERIFY(contents(trace) == before);
+        }
+    QCOMPARE(mkfifo(pipe.toUtf8().constData(), 0600), 0);
+    const Answer answer = run({"report", trace, "-o", pipe});
+    QCOMPARE(answer.exitCode, 1);
+    QVERIFY2(answer.saysOneLine() && answer.err.contains("pipe"), answer.err.constData());
+    struct stat status = {};
+    QVERIFY(::stat(pipe.toUtf8().constData(), &status) == 0 && S_ISFIFO(status.st_mode));
+    // Behind a link the file is replaced, and the link stays.
+    QCOMPARE(run({"bench", "generate", "--slices", "100", "--ranks", "2", "-o", link}).exitCode, 0);
+    QVERIFY(QFileInfo(link).isSymLink());
+    QVERIFY(contents(trace) != before);
 }
 
 void CliUsageTest::versionIsTold()

@@ -309,7 +309,7 @@ private slots:
         InMemoryTraceQuery query(trace.data());
         auto steps = query.steps(RankId{0});
         QVERIFY(steps.ok() && steps->front().record.loss && !steps->back().record.loss);
-        auto events = query.events(query.info().range, 10);
+        auto events = query.events(query.info().range, 10, std::nullopt);
         QVERIFY(events.ok() && !events->empty());
         QCOMPARE(events->front().kind, EventKind::LossSpike);
     }
