@@ -72,7 +72,7 @@ void CliUsageTest::wrongUsage_data()
     row("sequence of none", {"record", "-o", "x", "--seq", "0"}, "--seq");
     row("value missing", {"record", "-o", "x", "--steps"}, "--steps needs a value");
     row("word that is no command", {"record", "-o", "x", "extra"}, "'extra'");
-    row("word before the command", {"record", "-o", "x", "extra", "--", "true"}, "'extra'");
+    row("word before the command", {"record", "-o", "x", "extra", "--", "true"}, "not expected");
     row("two slow ranks at once", {"record", "-o", "x", "--slow-rank", "0:2", "1:3"}, "'1:3'");
     row("rate that is none", {"goodput", "--tokens", "nan"}, "--tokens");
     row("limit below none", {"compare", "a", "b", "--fail-over", "-1"}, "--fail-over");
