@@ -125,7 +125,8 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
                                info.complete ? "" : " (incomplete: the recording was interrupted)"));
     line("clock", std::string(name(header.clock)));
     line("compute", header.computeLabel);
-    line("communication", header.communicationLabel + (info.groups.empty() ? "" : " by " + joined(transportsOf(info))));
+    line("communication",
+         header.communicationLabel + (info.groups.empty() ? "" : ", transport " + joined(transportsOf(info))));
     line("device", joined(devicesOf(info)));
     line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())));
     for (const std::string& clock : clocksText(info)) line("clock of", clock);

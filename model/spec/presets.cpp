@@ -5,6 +5,8 @@
 #include "model/spec/preset_data.h"
 #include "model/spec/run_spec.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -99,12 +101,20 @@ Error withLine(Error error, const Description& description)
     return error;
 }
 
+/// The description itself. A whole specification, as `export --format spec` writes it, has it under its name.
+std::string partOf(const std::string& text, const std::string& thing)
+{
+    const nlohmann::json whole = nlohmann::json::parse(text, nullptr, false);
+    const bool isWhole = whole.is_object() && whole.contains(thing) && whole[thing].is_object();
+    return isWhole ? whole[thing].dump() : text;
+}
+
 /// Reads a description with `parse`; errors get their line.
 template <class T, class Parse>
 Result<T> readDescription(std::string_view kind, const std::string& thing, const std::string& nameOrFile, Parse parse)
 {
     FOURWALLS_TRY_ASSIGN(const Description found, findDescription(kind, thing, nameOrFile));
-    Result<T> result = parse(found.text, found.where);
+    Result<T> result = parse(partOf(found.text, thing), found.where);
     if (!result) return withLine(result.error(), found);
     if constexpr (requires { result->name; }) {
         if (result->name.empty()) result->name = found.defaultName;

@@ -24,7 +24,8 @@ constexpr const char* kTables[] = {
     "counter_sample"};
 
 constexpr const char* kOperators = "SELECT op.name, s.count, s.total / 1e6 AS ms\n"
-                                   "FROM op_summary s JOIN op ON op.id = s.op\nORDER BY s.total DESC LIMIT 10";
+                                   "FROM op_summary s JOIN op ON op.id = s.op\n"
+                                   "WHERE op.kind IN (3, 4) -- operators, kernels\nORDER BY s.total DESC LIMIT 10";
 constexpr const char* kSteps = "SELECT rank, step, compute / 1e6 AS compute_ms, exposed_comm / 1e6 AS exposed_ms,\n"
                                "       bubble / 1e6 AS bubble_ms, (end - start) / 1e6 AS step_ms\n"
                                "FROM step_summary ORDER BY rank, seq";

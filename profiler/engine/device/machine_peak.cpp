@@ -53,7 +53,9 @@ MachinePeak measureMachinePeak(DType compute, const std::function<bool()>& stop)
     device.zero(x);
     device.zero(y);
     device.zero(z);
-    for (int i = 0; i < 3 && !(stop && stop()); ++i) {
+    // Whoever else uses the memory meanwhile takes from it: the best of many.
+    const Instant first = silent.now();
+    for (int i = 0; (i < 3 || silent.now() - first < Duration{150'000'000}) && !(stop && stop()); ++i) {
         const Instant start = silent.now();
         device.add(x, y, z);
         peak.bytesPerSecond =

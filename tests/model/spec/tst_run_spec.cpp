@@ -194,6 +194,15 @@ void RunSpecTest::loadsFilesAndListsPresets()
     QCOMPARE(loadCluster(cluster)->nodes, 2);
     std::ofstream(cluster) << R"({"device":"a900"})";
     QVERIFY(contains(loadCluster(cluster).error().message(), "a900"));
+
+    // A whole specification, as it is exported, has both.
+    const RunSpec spec = demo("llama-tiny");
+    const std::string whole = directory.filePath("run.json").toStdString();
+    std::ofstream(whole) << toJson(spec);
+    RunSpec again = spec;
+    again.model = *loadModel(whole);
+    again.cluster = *loadCluster(whole);
+    QCOMPARE(toJson(again), toJson(spec));
 }
 
 void RunSpecTest::resolveFillsTheSequence()
