@@ -138,7 +138,7 @@ std::string metricsText(const TraceMetrics& metrics)
                                 ? fmt::format(", the largest of {}", metrics.memory.size())
                                 : "",
                             "peak", formatBytes(static_cast<double>(memory->peakBytes)),
-                            formatDuration({memory->peakAt.ns}), "resident after the step",
+                            formatDuration({memory->peakAt.ns}) + " since the trace's origin", "resident after the step",
                             formatBytes(static_cast<double>(memory->residentBytes)));
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
             const std::int64_t bytes = memory->atPeak[static_cast<std::size_t>(c)];

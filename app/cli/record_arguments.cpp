@@ -215,6 +215,9 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (!loadWeights.empty() && !std::filesystem::is_directory(loadWeights, failure))
         return Error{ErrorCode::NotFound, "no such folder", "--load-weights '" + loadWeights + "'",
                      "the folder that --save-weights wrote"};
+    if (!saveWeights.empty() && (std::filesystem::create_directories(saveWeights, failure), failure)) // before training
+        return Error{ErrorCode::Io, "cannot be created: " + failure.message(), "--save-weights '" + saveWeights + "'",
+                     "another folder"};
     return spec;
 }
 

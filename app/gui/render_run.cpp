@@ -125,7 +125,13 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     if (document->hasFailed()) return *document->error();
     FOURWALLS_TRY(applyRank(line, *document));
     FOURWALLS_TRY(applyStep(line, *document));
-    if (line.range) document->selection()->setRange(*line.range);
+    if (line.range) {
+        const TimeRange whole = document->session()->info().range;
+        if (!line.range->overlaps({whole.begin, whole.end + Duration{1}}))
+            return Error{ErrorCode::NotFound, "lies outside of the trace", "--range",
+                         std::to_string(whole.begin.ns) + "ns:" + std::to_string(whole.end.ns) + "ns"};
+        document->selection()->setRange(*line.range);
+    }
     FOURWALLS_TRY(applyWhatIf(line, window, *document));
     // The sliders are beside a view: the memory, where a plan shows most.
     window.showView(line.view == kWhatIf ? QStringLiteral("memory") : line.view);

@@ -125,6 +125,7 @@ void CliUsageTest::couldNot_data()
     row("transport", {"record", "-o", "x", "--transport", "nccl"}, "nccl");
     row("command", {"record", "-o", "x", "--", "true"}, "true");
     row("data", {"record", "-o", "x", "--data", "missing.txt"}, "missing.txt");
+    row("weights below a file", {"record", "-o", "x", "--save-weights", "/etc/passwd/weights"}, "--save-weights");
     row("weights", {"record", "-o", "x", "--load-weights", "missing"}, "missing");
     row("folder of output", {"record", "-o", "no/such/x", "--steps", "1"}, "no/such/x");
     row("folder of bench", {"bench", "generate", "--slices", "10", "-o", "no/such/x"}, "no/such");

@@ -81,6 +81,22 @@ private slots:
         QVERIFY(file.read(8).startsWith("\x89PNG"));
     }
 
+    void aRangeOutsideOfTheTraceIsNotDrawn()
+    {
+        QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("gpt.fourwalls"));
+        const QString picture = folder.filePath(QStringLiteral("picture.png"));
+        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/gpt.fourwalls.z")), file(trace);
+        QVERIFY(packed.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly));
+        file.write(qUncompress(packed.readAll()));
+        file.close();
+        const Outcome outcome = run({QStringLiteral("--render"), QStringLiteral("timeline"), QStringLiteral("--range"),
+                                     QStringLiteral("99s:100s"), QStringLiteral("-o"), picture, trace});
+        QCOMPARE(outcome.code, 1);
+        QVERIFY2(outcome.err.contains(QStringLiteral("lies outside")), qPrintable(outcome.err));
+        QVERIFY(!QFile::exists(picture));
+    }
+
     void aWindowWithoutDisplayIsOne()
     {
         const Outcome outcome = run({});
