@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace fourwalls::cli {
@@ -131,7 +132,7 @@ std::string metricsText(const TraceMetrics& metrics)
     }
     if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
     for (const auto& [part, share] : metrics.waterfall)
-        text += fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", share * 100));
+        text += fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", std::round(share * 1e4) / 100 + 0.0)); // no -0
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {
         text += fmt::format("\nmemory of rank {}{}\n  {:<24}{} at {}\n  {:<24}{}\n", memory->rank.value,
                             shownMemory(metrics.memory).size() < metrics.memory.size()
