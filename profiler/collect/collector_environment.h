@@ -27,6 +27,11 @@ inline constexpr char kEnvPoolLimit[] = "FOURWALLS_POOL_LIMIT";
 inline constexpr char kEnvSampleMs[] = "FOURWALLS_SAMPLE_MS";
 /// Parts that are not to be recorded, separated by commas: cuda, api, memory, sync, graph_nodes, nvtx, nccl, nvml.
 inline constexpr char kEnvWithout[] = "FOURWALLS_WITHOUT";
+/// Folder that CUPTI's buffers are kept in as they came (module/raw_keeper.h), for decoding them again without a GPU.
+/// Default: they are not kept.
+inline constexpr char kEnvRaw[] = "FOURWALLS_RAW";
+/// Largest size of a process's file of raw buffers [bytes, or with K, M, G]. Default 64M.
+inline constexpr char kEnvRawBytes[] = "FOURWALLS_RAW_BYTES";
 /// "1": what goes into the spool as messages is also printed on standard error.
 inline constexpr char kEnvVerbose[] = "FOURWALLS_VERBOSE";
 

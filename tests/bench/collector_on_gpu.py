@@ -3,10 +3,12 @@
 """What the collector has to show on a GPU, in one run: PyTorch jobs are trained with and without the module injected,
 and everything worth keeping goes into a folder (spools, torch.profiler's trace of the same job, times, memory).
 
-  collector_on_gpu.py --module build/lib/libfourwalls_collector.so --out FOLDER [--only NAME,NAME]
+  collector_on_gpu.py --module build/lib/libfourwalls_collector.so --out FOLDER [--only NAME,NAME] [--replay cupti_replay]
   collector_on_gpu.py --read SPOOL…      counts the records, kernels, losses and messages of spools
 
 Needs PyTorch and nothing of Fourwalls but the module. Runs (in the order of their worth, each on its own):
+  raw        a small job with a graph in it, once with nodes and once without: CUPTI's buffers as they came, which decode
+             again anywhere (with --replay they are, at once): bring these back whatever else is finished
   kinds      a small job with everything in it; the spool has every kind of record
   compare    the same job under the module and under torch.profiler in another process: kernels by name and count
   nccl1      all-reduce, all-gather, reduce-scatter on a communicator of one rank
@@ -205,8 +207,8 @@ BOUND = ["--layers", "12", "--wide", "128", "--batch", "1", "--seq", "64", "--st
 
 
 class Bench:
-    def __init__(self, module, out):
-        self.module, self.out = os.path.abspath(module), os.path.abspath(out)
+    def __init__(self, module, out, replay):
+        self.module, self.out, self.replay = os.path.abspath(module), os.path.abspath(out), replay
         os.makedirs(self.out, exist_ok=True)
 
     def environment(self, name, more):
@@ -237,6 +239,17 @@ class Bench:
         for path in spools_in(folder):
             show(path)
         return folder, result
+
+    def raw(self):
+        kept = os.path.join(self.out, "raw_buffers")
+        for name, without in (("raw", ""), ("raw_whole_graphs", "graph_nodes")):
+            self.injected(name, ["--job", *SMALL, "--steps", "3", "--graph", "20"],
+                          {"FOURWALLS_RAW": kept, "FOURWALLS_RAW_BYTES": "14M", "FOURWALLS_WITHOUT": without})
+        files = sorted(name for name in os.listdir(kept) if name.endswith(".fwcupti"))
+        print("raw:", ", ".join(f"{name} {os.path.getsize(os.path.join(kept, name))} bytes" for name in files) or "nothing")
+        for name in files if self.replay else []:
+            path = os.path.join(kept, name)
+            print(subprocess.run([self.replay, path, path + ".fwspool"], capture_output=True, text=True, check=False))
 
     def kinds(self):
         self.injected("kinds", ["--job", *SMALL])
@@ -298,7 +311,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--module")
     parser.add_argument("--out")
-    parser.add_argument("--only", default="kinds,compare,nccl1,nccl2,graph,vmm,overhead")
+    parser.add_argument("--replay")
+    parser.add_argument("--only", default="raw,kinds,compare,nccl1,nccl2,graph,vmm,overhead")
     parser.add_argument("--read", nargs="+")
     parser.add_argument("--job", action="store_true")
     parser.add_argument("--collectives", action="store_true")
@@ -316,7 +330,7 @@ def main():
     elif not arguments.module or not arguments.out:
         parser.error("--module and --out, or --read")
     else:
-        bench = Bench(arguments.module, arguments.out)
+        bench = Bench(arguments.module, arguments.out, arguments.replay)
         for name in arguments.only.split(","):
             print(f"== {name}", flush=True)
             try:

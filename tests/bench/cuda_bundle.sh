@@ -9,7 +9,7 @@ out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 mkdir -p "$out/bin" "$out/lib" "$out/tests/bench" "$out/resources/presets/models"
-for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so tst_gpu_operators tst_gpu_training; do
+for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so cupti_replay tst_gpu_operators tst_gpu_training; do
     file=$(find "$build" -name "$program" -type f | head -n 1)
     [ -z "$file" ] && continue
     cp "$file" "$out/bin/"
@@ -19,7 +19,7 @@ for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so tst_
         cp -Ln "$library" "$out/lib/" 2>/dev/null || true
     done
 done
-cp "$here"/cuda_against_pytorch.py "$here"/gpt_12x1024.json "$out/tests/bench/"
+cp "$here"/cuda_against_pytorch.py "$here"/collector_on_gpu.py "$here"/gpt_12x1024.json "$out/tests/bench/"
 cp "$root"/resources/presets/models/resnet50.json "$out/resources/presets/models/"
 cat > "$out/run" <<'RUN'
 #!/bin/sh

@@ -9,6 +9,14 @@ namespace fourwalls::collect::module {
 
 namespace {
 
+/// An enumeration's field as a number: a record may hold a value that the header at hand does not know.
+std::uint32_t numberAt(const void* field)
+{
+    std::uint32_t number = 0;
+    std::memcpy(&number, field, sizeof number);
+    return number;
+}
+
 /// When and where something ran: CUPTI's records of kernels, copies, sets and graphs name these fields alike, and so do
 /// ours. Of a graph there is no node.
 template <class To, class From>
@@ -65,7 +73,7 @@ Memset memsetOf(const CUpti_ActivityMemset4& from)
     auto to = placed<Memset>(from);
     to.size = from.bytes;
     to.value = from.value;
-    to.memoryKind = static_cast<std::uint8_t>(from.memoryKind);
+    to.memoryKind = static_cast<std::uint8_t>(numberAt(&from.memoryKind));
     to.async = (from.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0 ? 1 : 0;
     return to;
 }
@@ -80,14 +88,15 @@ Memory memoryOf(const CUpti_ActivityMemory3& from)
     to.context = from.contextId;
     to.stream = from.streamId;
     to.correlation = from.correlationId;
-    to.operation = static_cast<std::uint8_t>(from.memoryOperationType);
-    to.memoryKind = static_cast<std::uint8_t>(from.memoryKind);
+    to.operation = static_cast<std::uint8_t>(numberAt(&from.memoryOperationType));
+    to.memoryKind = static_cast<std::uint8_t>(numberAt(&from.memoryKind));
     to.async = from.isAsync != 0 ? 1 : 0;
-    to.poolType = static_cast<std::uint8_t>(from.memoryPoolConfig.memoryPoolType);
-    if (from.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) {
+    const std::uint32_t poolType = numberAt(&from.memoryPoolConfig.memoryPoolType);
+    to.poolType = static_cast<std::uint8_t>(poolType);
+    if (poolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) {
         to.poolAddress = from.memoryPoolConfig.address;
     }
-    if (from.memoryPoolConfig.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) {
+    if (poolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) {
         to.poolReleaseThreshold = from.memoryPoolConfig.releaseThreshold;
         to.poolSize = from.memoryPoolConfig.pool.size;
         to.poolUtilized = from.memoryPoolConfig.utilizedSize;
@@ -106,8 +115,8 @@ MemoryPool poolOf(const CUpti_ActivityMemoryPool2& from)
     to.minBytesToKeep = from.minBytesToKeep;
     to.device = from.deviceId;
     to.correlation = from.correlationId;
-    to.operation = static_cast<std::uint8_t>(from.memoryPoolOperationType);
-    to.poolType = static_cast<std::uint8_t>(from.memoryPoolType);
+    to.operation = static_cast<std::uint8_t>(numberAt(&from.memoryPoolOperationType));
+    to.poolType = static_cast<std::uint8_t>(numberAt(&from.memoryPoolType));
     return to;
 }
 
@@ -116,7 +125,7 @@ Synchronization synchronizationOf(const CUpti_ActivitySynchronization& from)
     Synchronization to{};
     to.start = from.start;
     to.end = from.end;
-    to.type = static_cast<std::uint32_t>(from.type);
+    to.type = numberAt(&from.type);
     to.context = from.contextId;
     to.stream = from.streamId;
     to.event = from.cudaEventId;
@@ -124,9 +133,9 @@ Synchronization synchronizationOf(const CUpti_ActivitySynchronization& from)
     return to;
 }
 
-OverheadKind overheadKindOf(CUpti_ActivityOverheadKind kind)
+OverheadKind overheadKindOf(std::uint32_t kind)
 {
-    switch (static_cast<std::uint32_t>(kind)) {
+    switch (kind) {
     case 0: return OverheadKind::Unknown;
     case 1: return OverheadKind::DriverCompiler;
     case 1U << 16: return OverheadKind::BufferFlush;
@@ -145,9 +154,9 @@ Overhead overheadOf(const CUpti_ActivityOverhead& from)
     Overhead to{};
     to.start = from.start;
     to.end = from.end;
-    to.kind = static_cast<std::uint32_t>(overheadKindOf(from.overheadKind));
-    to.thread = from.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? from.objectId.pt.threadId : 0;
-    to.vendorKind = static_cast<std::uint32_t>(from.overheadKind);
+    to.vendorKind = numberAt(&from.overheadKind);
+    to.kind = static_cast<std::uint32_t>(overheadKindOf(to.vendorKind));
+    to.thread = numberAt(&from.objectKind) == CUPTI_ACTIVITY_OBJECT_THREAD ? from.objectId.pt.threadId : 0;
     return to;
 }
 
@@ -158,13 +167,55 @@ const Record& as(const CUpti_Activity* record)
     return *reinterpret_cast<const Record*>(record);
 }
 
+/// How much of a record of this kind is read [bytes]; of a kind that is not known, the kind alone.
+std::size_t bytesRead(std::uint32_t kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(CUpti_ActivityKernel9);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy5);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_MEMORY2: return sizeof(CUpti_ActivityMemory3);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return sizeof(CUpti_ActivityMemoryPool2);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return sizeof(CUpti_ActivityGraphTrace);
+    case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(CUpti_ActivityDevice4);
+    case CUPTI_ACTIVITY_KIND_CONTEXT: return sizeof(CUpti_ActivityContext);
+    case CUPTI_ACTIVITY_KIND_STREAM: return sizeof(CUpti_ActivityStream);
+    default: return sizeof(CUpti_Activity);
+    }
+}
+
 } // namespace
 
-std::uint64_t countRecords(const CuptiLibrary& cupti, std::uint8_t* bytes, std::size_t valid)
+const CUpti_Activity* RecordWalk::next()
+{
+    const CUptiResult result = m_cupti.getNextRecord(m_buffer.bytes, m_buffer.valid, &m_record);
+    if (result != CUPTI_SUCCESS) {
+        // An empty buffer is not an error; anything but the end of the records is.
+        m_malformed = result != CUPTI_ERROR_MAX_LIMIT_REACHED && m_buffer.valid > 0;
+        return nullptr;
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(m_buffer.bytes);
+    const auto at = reinterpret_cast<std::uintptr_t>(m_record);
+    const std::size_t before = m_left;
+    m_left = at >= begin && at - begin < m_buffer.valid ? m_buffer.valid - (at - begin) : 0;
+    const bool forward = before == 0 || m_left < before;
+    if (forward && m_left >= sizeof(CUpti_Activity) && at % alignof(CUpti_Activity) == 0) return m_record;
+    m_malformed = true;
+    return nullptr;
+}
+
+std::uint64_t countRecords(const CuptiLibrary& cupti, const FilledBuffer& buffer)
 {
     std::uint64_t count = 0;
-    CUpti_Activity* record = nullptr;
-    while (cupti.getNextRecord(bytes, valid, &record) == CUPTI_SUCCESS) ++count;
+    RecordWalk walk(cupti, buffer);
+    while (walk.next() != nullptr) ++count;
     return count;
 }
 
@@ -178,18 +229,26 @@ void ActivityRecords::ignoreThread(std::uint32_t thread)
 
 void ActivityRecords::convert(const FilledBuffer& buffer)
 {
-    CUpti_Activity* record = nullptr;
-    for (;;) {
-        const CUptiResult result = m_cupti.getNextRecord(buffer.bytes, buffer.valid, &record);
-        if (result == CUPTI_SUCCESS) {
-            convertOne(record);
-            continue;
+    RecordWalk walk(m_cupti, buffer);
+    std::size_t unread = buffer.valid; // behind the last record
+    bool certain = true;               // it is known how long that record is, not only how much of it is read
+    std::size_t* bytesOfLast = nullptr;
+    std::size_t begin = 0; // of the last record, counted from the buffer's end
+    while (const CUpti_Activity* record = walk.next()) {
+        if (bytesOfLast != nullptr) *bytesOfLast = begin - walk.left();
+        begin = walk.left();
+        if (!convertOne(record, begin)) {
+            m_sink.lose(LossKind::BufferMalformed, 1, begin);
+            return;
         }
-        // An empty buffer is not an error; anything but the end of the records is.
-        if (result != CUPTI_ERROR_MAX_LIMIT_REACHED && buffer.valid > 0)
-            m_sink.lose(LossKind::BufferMalformed, 1, buffer.valid);
-        return;
+        const std::uint32_t kind = numberAt(&record->kind);
+        bytesOfLast = kind < CUPTI_ACTIVITY_KIND_COUNT ? &m_bytesOf[kind] : nullptr;
+        const bool known = bytesOfLast != nullptr && *bytesOfLast != 0;
+        certain = known && *bytesOfLast <= begin;
+        unread = begin - (certain ? *bytesOfLast : bytesRead(kind));
     }
+    // CUPTI's iterator calls it the end, too, where a record is cut or of a kind that it does not know.
+    if (walk.malformed() || (certain && unread > 0)) m_sink.lose(LossKind::BufferMalformed, 1, unread);
 }
 
 template <class Record>
@@ -232,11 +291,11 @@ void ActivityRecords::addApi(ApiDomain domain, const CUpti_ActivityAPI* call)
     m_sink.add(RecordKind::ApiCall, to);
 }
 
-void ActivityRecords::addDevice(const CUpti_ActivityDevice5* device)
+void ActivityRecords::addDevice(const CUpti_ActivityDevice4* device)
 {
     Device to{};
     to.id = device->id;
-    to.name = m_sink.textAt(device->name);
+    to.name = m_sink.textAt(m_texts.at(device->name));
     to.memoryBytes = device->globalMemorySize;
     to.memoryBandwidth = device->globalMemoryBandwidth;
     static_assert(sizeof device->uuid == sizeof to.uuid);
@@ -254,21 +313,25 @@ void ActivityRecords::addDevice(const CUpti_ActivityDevice5* device)
     m_sink.add(RecordKind::Device, to);
 }
 
-void ActivityRecords::convertOne(const CUpti_Activity* record)
+bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
 {
-    switch (record->kind) {
+    const std::uint32_t kind = numberAt(&record->kind);
+    if (left < bytesRead(kind)) return false;
+    switch (kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
         const auto& from = as<CUpti_ActivityKernel9>(record);
         Kernel to = kernelOf(from);
-        to.name = m_sink.textAt(from.name);
+        to.name = m_sink.textAt(m_texts.at(from.name));
         checkTimes(to);
-        return m_sink.add(RecordKind::Kernel, to);
+        m_sink.add(RecordKind::Kernel, to);
+        break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
         const Memcpy to = copyOf(as<CUpti_ActivityMemcpy5>(record));
         checkTimes(to);
-        return m_sink.add(RecordKind::Memcpy, to);
+        m_sink.add(RecordKind::Memcpy, to);
+        break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
         const auto& from = as<CUpti_ActivityMemcpyPtoP4>(record);
@@ -276,51 +339,62 @@ void ActivityRecords::convertOne(const CUpti_Activity* record)
         to.sourceDevice = static_cast<std::int32_t>(from.srcDeviceId);
         to.destinationDevice = static_cast<std::int32_t>(from.dstDeviceId);
         checkTimes(to);
-        return m_sink.add(RecordKind::Memcpy, to);
+        m_sink.add(RecordKind::Memcpy, to);
+        break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
         const Memset to = memsetOf(as<CUpti_ActivityMemset4>(record));
         checkTimes(to);
-        return m_sink.add(RecordKind::Memset, to);
+        m_sink.add(RecordKind::Memset, to);
+        break;
     }
     case CUPTI_ACTIVITY_KIND_MEMORY2: {
         const auto& from = as<CUpti_ActivityMemory3>(record);
         Memory to = memoryOf(from);
-        to.name = m_sink.textAt(from.name);
-        return m_sink.add(RecordKind::Memory, to);
+        to.name = m_sink.textAt(m_texts.at(from.name));
+        m_sink.add(RecordKind::Memory, to);
+        break;
     }
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
-        return m_sink.add(RecordKind::MemoryPool, poolOf(as<CUpti_ActivityMemoryPool2>(record)));
-    case CUPTI_ACTIVITY_KIND_RUNTIME: return addApi(ApiDomain::Runtime, &as<CUpti_ActivityAPI>(record));
-    case CUPTI_ACTIVITY_KIND_DRIVER: return addApi(ApiDomain::Driver, &as<CUpti_ActivityAPI>(record));
+        m_sink.add(RecordKind::MemoryPool, poolOf(as<CUpti_ActivityMemoryPool2>(record)));
+        break;
+    case CUPTI_ACTIVITY_KIND_RUNTIME: addApi(ApiDomain::Runtime, &as<CUpti_ActivityAPI>(record)); break;
+    case CUPTI_ACTIVITY_KIND_DRIVER: addApi(ApiDomain::Driver, &as<CUpti_ActivityAPI>(record)); break;
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
         const auto& from = as<CUpti_ActivityExternalCorrelation>(record);
-        const auto kind = from.externalKind == kOwnExternalKind ? ExternalKind::NcclKernelLaunch : ExternalKind::Other;
-        return m_sink.add(RecordKind::ExternalCorrelation,
-                          ExternalCorrelation{from.externalId, from.correlationId, static_cast<std::uint32_t>(kind)});
+        const bool own = numberAt(&from.externalKind) == kOwnExternalKind;
+        const auto owner = static_cast<std::uint32_t>(own ? ExternalKind::NcclKernelLaunch : ExternalKind::Other);
+        m_sink.add(RecordKind::ExternalCorrelation, ExternalCorrelation{from.externalId, from.correlationId, owner});
+        break;
     }
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        return m_sink.add(RecordKind::Synchronization, synchronizationOf(as<CUpti_ActivitySynchronization>(record)));
+        m_sink.add(RecordKind::Synchronization, synchronizationOf(as<CUpti_ActivitySynchronization>(record)));
+        break;
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-        return m_sink.add(RecordKind::Overhead, overheadOf(as<CUpti_ActivityOverhead>(record)));
+        m_sink.add(RecordKind::Overhead, overheadOf(as<CUpti_ActivityOverhead>(record)));
+        break;
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
         const GraphTrace to = placed<GraphTrace>(as<CUpti_ActivityGraphTrace>(record));
         checkTimes(to);
-        return m_sink.add(RecordKind::GraphTrace, to);
+        m_sink.add(RecordKind::GraphTrace, to);
+        break;
     }
-    case CUPTI_ACTIVITY_KIND_DEVICE: return addDevice(&as<CUpti_ActivityDevice5>(record));
+    case CUPTI_ACTIVITY_KIND_DEVICE: addDevice(&as<CUpti_ActivityDevice4>(record)); break;
     case CUPTI_ACTIVITY_KIND_CONTEXT: {
-        const auto& from = as<CUpti_ActivityContext2>(record);
-        return m_sink.add(RecordKind::Context, Context{from.contextId, from.deviceId, from.nullStreamId, 0});
+        const auto& from = as<CUpti_ActivityContext>(record);
+        m_sink.add(RecordKind::Context, Context{from.contextId, from.deviceId, from.nullStreamId, 0});
+        break;
     }
     case CUPTI_ACTIVITY_KIND_STREAM: {
         const auto& from = as<CUpti_ActivityStream>(record);
-        const auto flag = static_cast<std::uint32_t>(from.flag);
-        return m_sink.add(RecordKind::Stream, Stream{from.contextId, from.streamId,
-                                                     static_cast<std::int32_t>(from.priority), flag <= 3 ? flag : 0});
+        const std::uint32_t flag = numberAt(&from.flag);
+        m_sink.add(RecordKind::Stream, Stream{from.contextId, from.streamId, static_cast<std::int32_t>(from.priority),
+                                              flag <= 3 ? flag : 0});
+        break;
     }
     default: m_sink.lose(LossKind::UnknownKind, 1);
     }
+    return true;
 }
 
 } // namespace fourwalls::collect::module

@@ -66,7 +66,7 @@ void Recorder::bufferCompleted(std::uint8_t* bytes, std::size_t valid)
         m_writerAlarm.wake();
         return;
     }
-    m_discardedRecords.fetch_add(countRecords(m_cupti.library(), bytes, valid), std::memory_order_relaxed);
+    m_discardedRecords.fetch_add(countRecords(m_cupti.library(), {bytes, valid}), std::memory_order_relaxed);
     std::free(bytes);
 }
 

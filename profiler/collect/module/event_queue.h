@@ -57,10 +57,11 @@ public:
     EventQueue& operator=(const EventQueue&) = delete;
     ~EventQueue();
 
-    void limit(std::uint64_t bytes) { m_limitBytes = bytes; }
+    /// What the queue may take [bytes]. A chunk per shard of it is kept for what is said about the recording (messages,
+    /// windows, steps, clocks: they are few), which finds room even beyond the limit.
+    void limit(std::uint64_t bytes) { m_limitBytes = bytes - kShards * sizeof(EventChunk); }
 
-    /// Copies an event into the queue. False: the queue is full and the event is lost (lost() counts it). What is said
-    /// about the recording (messages, windows, steps, clocks: they are few) finds room beyond the limit.
+    /// Copies an event into the queue. False: the queue is full and the event is lost (lost() counts it).
     bool push(RecordKind kind, const void* structure, std::size_t structureBytes, const EventText* texts,
               std::size_t textCount, const void* tail, std::size_t tailBytes);
 

@@ -130,6 +130,10 @@ bool Recorder::begin(EntryPoint entry)
     }
     if (!createFile(&header)) return false;
     pinModule();
+    if (m_settings.rawFolder[0] != '\0') {
+        m_raw.begin(m_settings.rawFolder, m_path, m_settings.rawBytes);
+        message(MessageCode::Other, Severity::Info, 0, "FOURWALLS_RAW: CUPTI's buffers are kept as they come");
+    }
     m_capturing.store(m_settings.capture == Capture::Always);
     m_everCaptured.store(capturing());
     if (m_settings.inForce[0] != '\0') message(MessageCode::Setting, Severity::Info, 0, m_settings.inForce);

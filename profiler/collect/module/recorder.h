@@ -8,6 +8,7 @@
 #include "profiler/collect/module/definitions.h"
 #include "profiler/collect/module/device_sampler.h"
 #include "profiler/collect/module/event_queue.h"
+#include "profiler/collect/module/raw_keeper.h"
 #include "profiler/collect/module/settings.h"
 #include "profiler/collect/module/spool_sink.h"
 #include "profiler/collect/spool_file.h"
@@ -16,6 +17,8 @@
 #include <cstdint>
 
 namespace fourwalls::collect::module {
+
+class ActivityRecords;
 
 class Recorder {
 public:
@@ -70,6 +73,7 @@ private:
     static void* writerBody(void* recorder);
     static void* samplerBody(void* recorder);
     void write();
+    void writeBuffers(ActivityRecords& activities);
     void writeStatus();
     void writeEnd(EndReason reason);
     void sample();
@@ -130,6 +134,7 @@ private:
     int m_fileError = 0;
     EndReason m_endReason = EndReason::Exit;
     DefinitionWriter m_definitions;
+    RawKeeper m_raw;
 };
 
 /// Hooks for fork, exit and signals; installed once per process. False: the program handles the signal of the settings

@@ -28,7 +28,13 @@ void* Recorder::writerBody(void* recorder)
 
 void Recorder::write()
 {
-    ActivityRecords activities(m_cupti.library(), m_cupti.filter(), m_sink);
+    const RecordTexts kept(
+        [](void* raw, const char* address) {
+            static_cast<RawKeeper*>(raw)->keepText(address);
+            return address;
+        },
+        &m_raw);
+    ActivityRecords activities(m_cupti.library(), m_cupti.filter(), m_sink, m_raw.on() ? kept : RecordTexts());
     bool last = false;
     while (!last) {
         m_writerAlarm.wait(kTickMs);
@@ -47,10 +53,7 @@ void Recorder::write()
             m_queue.release(chunk);
             chunk = next;
         }
-        for (FilledBuffer buffer = m_pool.nextFilled(); buffer.bytes != nullptr; buffer = m_pool.nextFilled()) {
-            activities.convert(buffer);
-            m_pool.release(buffer);
-        }
+        writeBuffers(activities);
         if (activities.suspiciousTimes() > m_suspiciousSaid * 10) {
             m_suspiciousSaid = activities.suspiciousTimes();
             m_sink.addMessage(
@@ -68,6 +71,18 @@ void Recorder::write()
         }
     }
     m_file.close();
+}
+
+void Recorder::writeBuffers(ActivityRecords& activities)
+{
+    for (FilledBuffer buffer = m_pool.nextFilled(); buffer.bytes != nullptr; buffer = m_pool.nextFilled()) {
+        if (m_raw.on()) m_raw.keep(buffer, m_cupti.library().version);
+        activities.convert(buffer);
+        m_pool.release(buffer);
+    }
+    if (const char* problem = m_raw.takeProblem()) {
+        m_sink.addMessage(MessageCode::Other, Severity::Warning, 0, problem);
+    }
 }
 
 void Recorder::writeStatus()

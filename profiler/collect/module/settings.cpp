@@ -200,8 +200,11 @@ Settings readSettings()
     readSteps(reader, &settings);
     reader.bytes(kEnvMaxBytes, &settings.maxBytes);
     reader.bytes(kEnvQueueBytes, &settings.queueBytes);
-    settings.queueBytes = settings.queueBytes < (8ULL << 20) ? 8ULL << 20 : settings.queueBytes;
+    settings.queueBytes = settings.queueBytes < kSmallestQueueBytes ? kSmallestQueueBytes : settings.queueBytes;
     settings.queueBytes = settings.queueBytes > (64ULL << 30) ? 64ULL << 30 : settings.queueBytes;
+    const char* raw = std::getenv(kEnvRaw); // a path, as above
+    if (raw != nullptr && *raw != '\0') copyText(settings.rawFolder, sizeof settings.rawFolder, raw);
+    reader.bytes(kEnvRawBytes, &settings.rawBytes);
     settings.poolLimit = static_cast<std::uint32_t>(reader.number(kEnvPoolLimit, settings.poolLimit, 1, 100'000));
     settings.sampleMs = static_cast<int>(reader.number(kEnvSampleMs, settings.sampleMs, 0, 3'600'000));
     readParts(reader, &settings);

@@ -8,6 +8,9 @@
 
 namespace fourwalls::collect::module {
 
+/// Three quarters of the queue are CUPTI's buffers (of which it needs two), the rest is for the program's own events.
+inline constexpr std::uint64_t kSmallestQueueBytes = 16ULL << 20;
+
 enum class Capture { Always, Steps, ProfilerApi, Signal };
 
 /// Parts that can be left out.
@@ -30,7 +33,9 @@ struct Settings {
     std::int64_t lastStep = 0;
     int signal = 0; ///< 0: none
     std::uint64_t maxBytes = 0;
-    std::uint64_t queueBytes = 256ULL << 20;
+    std::uint64_t queueBytes = 256ULL << 20; ///< kSmallestQueueBytes at least
+    char rawFolder[512] = "";                ///< empty: raw buffers are not kept
+    std::uint64_t rawBytes = 64ULL << 20;
     std::uint32_t poolLimit = 64;
     int sampleMs = 100;
     Parts parts;

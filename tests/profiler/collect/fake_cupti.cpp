@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for libcupti, with its SONAME: what the collector calls, and what a program on a GPU would make CUPTI
 // record, written with CUPTI's own structures. FAKE_CUPTI_REAL names the true library, whose record iterator is then
-// used; FAKE_CUPTI_RESULT is the answer to a subscription.
+// used; FAKE_CUPTI_RESULT is the answer to a subscription, FAKE_CUPTI_VERSION its version.
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,12 @@ std::size_t g_dropped = 0;
 bool g_keepBuffers = false;
 std::uint32_t g_correlation = 0;
 thread_local std::uint64_t t_external = 0;
+
+// While it is held, whoever reads records waits.
+std::mutex g_holdMutex;
+std::condition_variable g_holdChanged;
+bool g_hold = false;
+bool g_held = false;
 
 std::uint64_t now()
 {
@@ -147,7 +154,8 @@ extern "C" {
 
 CUptiResult cuptiGetVersion(std::uint32_t* version)
 {
-    *version = 130001;
+    const char* other = std::getenv("FAKE_CUPTI_VERSION");
+    *version = other != nullptr ? static_cast<std::uint32_t>(std::atoi(other)) : 130001;
     return CUPTI_SUCCESS;
 }
 
@@ -208,6 +216,12 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::siz
 }
 CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record)
 {
+    {
+        std::unique_lock lock(g_holdMutex);
+        g_held = g_hold;
+        g_holdChanged.notify_all();
+        g_holdChanged.wait(lock, [] { return !g_hold; });
+    }
     if (realIterator() != nullptr) return realIterator()(buffer, valid, record);
     std::uint8_t* next = buffer;
     if (*record != nullptr) next = reinterpret_cast<std::uint8_t*>(*record) + sizeOf((*record)->kind);
@@ -323,6 +337,16 @@ void fake_every_kind()
         pool->address = 0x1234;
         pool->timestamp = start;
     }
+    if (auto* external = add<CUpti_ActivityExternalCorrelation>(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+        external->externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0; // somebody else's
+        external->externalId = 0x123456789abc;
+        external->correlationId = 1001;
+    }
+    if (auto* external = add<CUpti_ActivityExternalCorrelation>(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+        external->externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2; // the collector's own
+        external->externalId = 42;
+        external->correlationId = 1003;
+    }
     addApi(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020, 1002, start);
     addApi(CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1003, start);
     if (auto* sync = add<CUpti_ActivitySynchronization2>(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) {
@@ -348,6 +372,15 @@ void fake_every_kind()
     addKernel(2001, start + 50, start, "inverted"); // ends before it starts
     addKernel(2002, start, 0, "running");           // still running at a forced flush
     addKernel(2003, start, start + 5, "fine");
+}
+
+/// Whoever reads records next waits until this is called with 0. Returns when somebody does wait.
+void fake_hold(int hold)
+{
+    std::unique_lock lock(g_holdMutex);
+    g_hold = hold != 0;
+    g_holdChanged.notify_all();
+    if (g_hold) g_holdChanged.wait(lock, [] { return g_held; });
 }
 
 /// Buffers are requested and never given back, as when another profiler has replaced the callbacks.

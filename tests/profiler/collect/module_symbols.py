@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The module that is injected into other programs needs nothing but libc, no newer one than glibc 2.31, and exports
-nothing but its entry points. Reads the module's dynamic section with readelf; says what was reached.
+nothing but its entry points. Reads the module's dynamic section with readelf; says what was reached. Skipped (77) where
+the module was not built.
 
 Usage: module_symbols.py MODULE
 """
+import os
 import re
 import shutil
 import subprocess
@@ -24,9 +26,11 @@ def readelf(option, module):
 
 
 def main(module):
-    if shutil.which("readelf") is None:
-        print("skipped: readelf is not installed")
-        return 0
+    for missing, why in ((not os.path.exists(module), "the collector's module was not built: CUPTI's headers are missing"),
+                         (shutil.which("readelf") is None, "readelf is not installed")):
+        if missing:
+            print(f"skipped: {why}")
+            return 77
     problems = []
     needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", readelf("-d", module)))
     problems += [f"needs {name}" for name in sorted(needed - LIBRARIES)]

@@ -252,6 +252,31 @@ void together()
     second.join();
 }
 
+/// The most memory that this process has had [bytes].
+long peakBytes()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * 1024;
+}
+
+/// The recording's writer stands still while the program launches and marks far more than the queue holds. Says by how
+/// much the process grew meanwhile.
+void stalled()
+{
+    launch(100);
+    auto* const hold = find<void(int)>(g_cupti, "fake_hold");
+    hold(1);
+    const long before = peakBytes();
+    launch(500'000); // 128 MB of records
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    for (int i = 0; i < 200'000; ++i) nvtxMarkEx(&attributes); // 20 MB of events
+    std::printf("grown %ld\n", peakBytes() - before);
+    hold(0);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -285,6 +310,8 @@ int main(int argc, char** argv)
     } else if (what == "keep") {
         find<void(int)>(g_cupti, "fake_keep_buffers")(1);
         launch(static_cast<std::uint32_t>(std::atoi(argv[2])));
+    } else if (what == "stalled") {
+        stalled();
     } else if (what == "steps") {
         for (int n = 0; n < 20; ++n) {
             step(n);

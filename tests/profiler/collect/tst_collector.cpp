@@ -5,7 +5,6 @@
 #include <QtTest>
 
 #include "profiler/collect/collector_environment.h"
-#include "profiler/collect/step_mark.h"
 #include "tests/profiler/collect/whole_spool.h"
 
 #include <filesystem>
@@ -20,7 +19,21 @@ namespace {
 const std::string kBuild = std::string(FOURWALLS_BIN_DIR) + "/..";
 const std::string kModule = kBuild + "/lib/libfourwalls_collector.so";
 const std::string kFakeCupti = kBuild + "/lib/fake/libcupti.so.13";
+const std::string kReplay = std::string(FOURWALLS_BIN_DIR) + "/cupti_replay";
 const std::string kProgram = std::string(FOURWALLS_BIN_DIR) + "/recorded_program";
+
+/// Records with a name, without its number, and the name: two spools number their texts differently.
+template <class Record>
+std::vector<std::pair<std::string, std::string>> named(const Spool& spool, RecordKind kind)
+{
+    std::vector<std::pair<std::string, std::string>> result;
+    for (Record record : spool.all<Record>(kind)) {
+        const std::string name = spool.text(record.name);
+        record.name = 0;
+        result.emplace_back(std::string(reinterpret_cast<const char*>(&record), sizeof record), name);
+    }
+    return result;
+}
 
 /// A library of the toolkit in its usual folders; empty: it is not installed.
 std::string toolkitLibrary(const std::string& name)
@@ -85,31 +98,8 @@ private:
 private slots:
     void init()
     {
-        const QString test = QTest::currentTestFunction();
-        if (test == "namesOfSteps") return;
         if (!std::filesystem::exists(kModule))
             QSKIP("the collector's module was not built: CUPTI's headers are missing");
-    }
-
-    void namesOfSteps()
-    {
-        const auto number = [](const char* name, const char* custom = "") {
-            const auto step = stepOfName(name, custom);
-            return !step ? -2 : step->number.value_or(-1);
-        };
-        QCOMPARE(number("ProfilerStep#12"), 12);
-        QCOMPARE(number("step 7"), 7);
-        QCOMPARE(number("Iteration: 40"), 40);
-        QCOMPARE(number("train_step"), -1);
-        QCOMPARE(number("Training Step [3]"), 3);
-        QCOMPARE(number("iter_5/100"), 5);
-        QCOMPARE(number("optimizer.step"), -2);
-        QCOMPARE(number("stepwise"), -2);
-        QCOMPARE(number("step 1x"), -2);
-        QCOMPARE(number("ProfilerStep"), -2);
-        QCOMPARE(number(""), -2);
-        QCOMPARE(number("my batch 9", "my batch"), 9);
-        QCOMPARE(number("step 9", "my batch"), -2);
     }
 
     void recordsLaunches()
@@ -175,6 +165,14 @@ private slots:
         QCOMPARE(memory.poolUtilized, std::uint64_t{123456});
         QCOMPARE(memory.operation, static_cast<std::uint8_t>(MemoryOperation::Allocate));
         QCOMPARE(spool.all<MemoryPool>(RecordKind::MemoryPool).at(0).address, std::uint64_t{0x1234});
+        const auto external = spool.all<ExternalCorrelation>(RecordKind::ExternalCorrelation);
+        QCOMPARE(external.size(), std::size_t{2});
+        QCOMPARE(external[0].external, std::uint64_t{0x123456789abc});
+        QCOMPARE(external[0].correlation, 1001U);
+        QCOMPARE(external[0].kind, static_cast<std::uint32_t>(ExternalKind::Other));
+        QCOMPARE(external[1].external, std::uint64_t{42});
+        QCOMPARE(external[1].correlation, 1003U);
+        QCOMPARE(external[1].kind, static_cast<std::uint32_t>(ExternalKind::NcclKernelLaunch));
         const auto calls = spool.all<ApiCall>(RecordKind::ApiCall);
         QCOMPARE(calls.size(), std::size_t{1}); // cudaGetDevice is a query and left out
         QCOMPARE(calls[0].correlation, 1003U);
@@ -209,10 +207,32 @@ private slots:
 
     void missingCuptiIsSaid()
     {
-        // No libcupti is loaded, and the true one, if there is one on the path, finds no driver.
-        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}});
+        // Files of its names that are no libraries come first on the path: whatever the system has is not reached.
+        const QTemporaryDir empty;
+        for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"})
+            QVERIFY(QFile(empty.filePath(name)).open(QIODevice::WriteOnly));
+        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}, {"LD_LIBRARY_PATH", empty.path()}});
         QVERIFY(spool.state.ended);
-        QVERIFY(!spool.message(MessageCode::CuptiMissing).empty() || !spool.message(MessageCode::CuptiFailed).empty());
+        QCOMPARE(spool.message(MessageCode::CuptiMissing),
+                 std::string("libcupti was not found: nothing of the GPU is recorded (put the CUDA toolkit's library "
+                             "folder into LD_LIBRARY_PATH)"));
+        QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
+        const Spool old = record({"nothing"}, {{"FAKE_CUPTI_VERSION", "17"}});
+        QVERIFY(old.message(MessageCode::CuptiMissing).find("libcupti is older than CUDA 12.0") == 0);
+        QVERIFY(old.message(MessageCode::CuptiFailed).empty());
+    }
+
+    void missingDriverIsSaid()
+    {
+        const std::string library = toolkitLibrary("libcupti.so.13");
+        if (library.empty()) QSKIP("libcupti.so.13 is not installed");
+        if (std::filesystem::exists("/dev/nvidiactl")) QSKIP("there is a driver: the true libcupti works");
+        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", QString::fromStdString(library)}});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.message(MessageCode::CuptiFailed),
+                 std::string("CUPTI cannot be used (CUPTI_ERROR_UNKNOWN): nothing of the GPU is recorded; check the "
+                             "driver"));
+        QVERIFY(spool.message(MessageCode::CuptiMissing).empty());
     }
 
     void exhaustedBuffersAreCounted()
@@ -222,6 +242,111 @@ private slots:
         QVERIFY(spool.lost(LossKind::BufferRefused) > 0);
         QVERIFY(spool.lost(LossKind::CuptiDropped) > 10'000);
         QVERIFY(spool.message(MessageCode::SecondSubscriber).find("another profiler") != std::string::npos);
+    }
+
+    void memoryStaysBelowItsBound()
+    {
+        // The writer stands still: what waits for it fills the queue, and the rest is counted to the last record.
+        constexpr std::uint64_t kBound = 64 << 20;
+        const Spool spool =
+            record({"stalled"}, {{kEnvQueueBytes, "64M"}, {kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        QVERIFY(spool.state.ended);
+        const auto costs = spool.all<OwnCost>(RecordKind::OwnCost);
+        QVERIFY(!costs.empty());
+        QVERIFY(costs.back().queuePeak <= kBound);
+        QVERIFY(costs.back().queuePeak > kBound * 9 / 10); // it was full
+        QVERIFY(spool.lost(LossKind::BufferRefused) > 0);
+        QVERIFY(spool.lost(LossKind::CuptiDropped) > 0);
+        QCOMPARE(spool.count(RecordKind::Kernel) + spool.count(RecordKind::ApiCall) +
+                     spool.lost(LossKind::CuptiDropped),
+                 std::size_t{2 * 500'100});
+        QVERIFY(spool.lost(LossKind::QueueFull) > 0);
+        QCOMPARE(spool.count(RecordKind::NvtxMark) + spool.lost(LossKind::QueueFull), std::size_t{200'000});
+        // The system's word on it: what the process grew by, the stand-in's few bytes among it.
+        const QByteArray said = m_process.readAll();
+        const auto grown = said.mid(said.indexOf("grown ") + 6).trimmed().toULongLong();
+        QVERIFY2(grown > kBound / 2 && grown < kBound + (4 << 20), said.constData());
+    }
+
+    void smallestQueueIsABoundToo()
+    {
+        const Spool spool =
+            record({"stalled"}, {{kEnvQueueBytes, "1"}, {kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        const auto costs = spool.all<OwnCost>(RecordKind::OwnCost);
+        QVERIFY(!costs.empty() && costs.back().queuePeak <= 16 << 20);
+        QCOMPARE(spool.count(RecordKind::Kernel) + spool.count(RecordKind::ApiCall) +
+                     spool.lost(LossKind::CuptiDropped),
+                 std::size_t{2 * 500'100});
+    }
+
+    void rawBuffersAreKeptAndDecodedAgain_data() { recordsEveryKind_data(); }
+    void rawBuffersAreKeptAndDecodedAgain()
+    {
+        QFETCH(QString, iterator);
+        if (iterator.isEmpty() && qstrcmp(QTest::currentDataTag(), "true libcupti") == 0)
+            QSKIP("libcupti.so.13 is not installed");
+        const QTemporaryDir raw;
+        const QString folder = raw.filePath("raw"); // it is made
+        for (const char* what : {"kinds", "launch"}) {
+            const Spool spool = record({what, "50000"}, {{"FAKE_CUPTI_REAL", iterator}, {kEnvRaw, folder}});
+            QVERIFY(spool.message(MessageCode::Other).find("buffers are kept") != std::string::npos);
+            QVERIFY(spool.state.ended);
+            const QString name = QString::fromStdString(std::filesystem::path(spools().front()).stem().string());
+            const QString kept = folder + "/" + name + ".fwcupti";
+            const QString again = raw.filePath(name + ".fwspool");
+            QProcess replay;
+            replay.setProcessChannelMode(QProcess::MergedChannels);
+            replay.start(QString::fromStdString(kReplay),
+                         {kept, again, iterator.isEmpty() ? QString::fromStdString(kFakeCupti) : iterator});
+            QVERIFY(replay.waitForFinished(20'000));
+            const QByteArray said = replay.readAll();
+            QVERIFY2(replay.exitStatus() == QProcess::NormalExit && replay.exitCode() == 0, said.constData());
+            QVERIFY2(said.contains("of CUPTI 130001, read with CUPTI"), said.constData());
+            QVERIFY2(said.contains("unknown kinds 0, malformed buffers 0, texts missing 0, bytes behind a cut 0"),
+                     said.constData());
+            const Spool second = readSpool(again.toStdString());
+            for (const RecordKind kind :
+                 {RecordKind::Context, RecordKind::Stream, RecordKind::Memcpy, RecordKind::Memset,
+                  RecordKind::MemoryPool, RecordKind::ApiCall, RecordKind::ExternalCorrelation,
+                  RecordKind::Synchronization, RecordKind::Overhead, RecordKind::GraphTrace}) {
+                QCOMPARE(second.records.count(kind), spool.records.count(kind));
+                if (spool.records.count(kind) != 0) QVERIFY(second.records.at(kind) == spool.records.at(kind));
+            }
+            QVERIFY(named<Device>(second, RecordKind::Device) == named<Device>(spool, RecordKind::Device));
+            QVERIFY(named<Kernel>(second, RecordKind::Kernel) == named<Kernel>(spool, RecordKind::Kernel));
+            QVERIFY(named<Memory>(second, RecordKind::Memory) == named<Memory>(spool, RecordKind::Memory));
+            QCOMPARE(second.lost(LossKind::TimesLost), spool.lost(LossKind::TimesLost));
+            // Cut anywhere, the rest before the cut is read.
+            QFile whole(kept);
+            QVERIFY(whole.open(QIODevice::ReadWrite) && whole.resize(whole.size() - 9));
+            replay.start(QString::fromStdString(kReplay), {kept, again + "2", QString::fromStdString(kFakeCupti)});
+            QVERIFY(replay.waitForFinished(20'000));
+            QCOMPARE(replay.exitCode(), 0);
+            QVERIFY(!replay.readAll().contains("bytes behind a cut 0"));
+        }
+    }
+
+    void rawBuffersAreBounded()
+    {
+        const QTemporaryDir raw;
+        const Spool spool = record({"launch", "200000"}, {{kEnvRaw, raw.path()}, {kEnvRawBytes, "12M"}});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{200'000}); // the recording itself is whole
+        QVERIFY(std::any_of(spool.messages.begin(), spool.messages.end(),
+                            [](const auto& said) { return said.second.find(kEnvRawBytes) != std::string::npos; }));
+        const QFileInfoList files = QDir(raw.path()).entryInfoList(QDir::Files);
+        QCOMPARE(files.size(), 1);
+        QVERIFY(files[0].size() > (4 << 20) && files[0].size() <= (12 << 20));
+        QVERIFY(files[0].fileName().endsWith(".fwcupti"));
+        // A folder that cannot be: said, and recorded all the same.
+        const Spool refused = record({"launch", "10"}, {{kEnvRaw, "/proc/none"}});
+        QCOMPARE(refused.count(RecordKind::Kernel), std::size_t{10});
+        QVERIFY(std::any_of(refused.messages.begin(), refused.messages.end(), [](const auto& said) {
+            return said.second.find("no file can be made") != std::string::npos;
+        }));
+        // Where nothing of a GPU comes, there is nothing to keep.
+        const QTemporaryDir idle;
+        record({"nccl"}, {{"FAKE_CUPTI", ""}, {kEnvRaw, idle.path()}});
+        QVERIFY(QDir(idle.path()).isEmpty());
     }
 
     void windowBySteps()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decodes raw CUPTI buffers that FOURWALLS_RAW kept, wherever they came from, with the collector's own decoder and the
+// record iterator of a libcupti: no GPU and no driver is needed. Writes what the recording would have written of them
+// as a spool and says what was in it.
+//
+// Usage: cupti_replay RAW SPOOL [LIBCUPTI]     LIBCUPTI: path of a libcupti; default: the one that the system finds
+#include "profiler/collect/module/activity_records.h"
+#include "tests/profiler/collect/raw_file.h"
+
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace fourwalls::collect;
+using namespace fourwalls::collect::module;
+
+namespace {
+
+/// The texts known so far; later ones at the same address replace earlier ones, as in the process.
+struct Texts {
+    std::map<std::uint64_t, std::string> known;
+    std::uint64_t missing = 0;
+
+    static const char* find(void* owner, const char* address)
+    {
+        if (address == nullptr) return nullptr;
+        auto& texts = *static_cast<Texts*>(owner);
+        const auto found = texts.known.find(reinterpret_cast<std::uintptr_t>(address));
+        if (found != texts.known.end()) return found->second.c_str();
+        ++texts.missing;
+        return nullptr;
+    }
+};
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc < 3) {
+        std::fprintf(stderr, "usage: cupti_replay RAW SPOOL [LIBCUPTI]\n");
+        return 2;
+    }
+    RawFile raw = readRawFile(argv[1]);
+    if (!raw.problem.empty()) {
+        std::fprintf(stderr, "%s\n", raw.problem.c_str());
+        return 1;
+    }
+    if (argc > 3 && dlopen(argv[3], RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+    CuptiLibrary cupti;
+    const char* problem = nullptr;
+    if (!cupti.load(&problem)) {
+        std::fprintf(stderr, "%s\n", problem);
+        return 1;
+    }
+    cupti.enableDriverApi = nullptr; // nothing is recorded here: the filter only has to know the names
+    cupti.enableRuntimeApi = nullptr;
+    ApiFilter filter;
+    filter.learn(cupti);
+    SpoolFile file;
+    FileHeader header{};
+    header.rank = header.worldSize = header.localRank = header.localWorldSize = -1;
+    std::snprintf(header.executable, sizeof header.executable, "cupti_replay");
+    if (const int error = file.create(argv[2], header, 0); error != 0) {
+        std::fprintf(stderr, "%s: %s\n", argv[2], std::strerror(error));
+        return 1;
+    }
+    SpoolSink sink(file);
+    Texts texts;
+    ActivityRecords decoder(cupti, filter, sink, RecordTexts(Texts::find, &texts));
+    std::uint64_t records = 0;
+    for (RawFile::Buffer& buffer : raw.buffers) {
+        for (const auto& [address, text] : buffer.texts) texts.known[address] = text;
+        const FilledBuffer filled{reinterpret_cast<std::uint8_t*>(buffer.words.data()), buffer.valid};
+        records += countRecords(cupti, filled);
+        decoder.convert(filled);
+    }
+    sink.writeLosses();
+    if (const int error = file.flush(); error != 0) {
+        std::fprintf(stderr, "%s: %s\n", argv[2], std::strerror(error));
+        return 1;
+    }
+    const auto lost = [&sink](LossKind kind) { return static_cast<unsigned long long>(sink.lost(kind)); };
+    std::printf("buffers %zu of CUPTI %u, read with CUPTI %u\n", raw.buffers.size(), raw.cuptiVersion, cupti.version);
+    std::printf("records %llu\n", static_cast<unsigned long long>(records));
+    std::printf("unknown kinds %llu, malformed buffers %llu, texts missing %llu, bytes behind a cut %zu\n",
+                lost(LossKind::UnknownKind), lost(LossKind::BufferMalformed),
+                static_cast<unsigned long long>(texts.missing), raw.unreadBytes);
+    return 0;
+}
