@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Renders the pictures of README and manual again, in English and Chinese, from the traces that the demos carry:
+# Renders the pictures of README and manual again, in English and Chinese, from the traces that the demos carry and
+# from one that it records, half a minute on a quiet machine:
 #     docs/pictures.sh [FOLDER WITH THE PROGRAM]
 # Chinese needs a font that has it (fonts-wqy-microhei); with ImageMagick installed the files get a palette, a third as large.
 set -eu
@@ -16,12 +17,24 @@ unpack() {
     python3 -c 'import sys, zlib; open(sys.argv[2], "wb").write(zlib.decompress(open(sys.argv[1], "rb").read()[4:]))' \
         "$root/resources/demos/$1.fourwalls.z" "$work/$2.fourwalls"
 }
-unpack traffic gpt-3d
 unpack pipe_1f1b 1f1b
 unpack pipe_gpipe gpipe
 unpack resnet resnet50
 unpack unfused gpt
 unpack llama llama2-7b
+
+# Whoever wants to compare a run with its prediction has the machine measured first: one core of it stands for each of
+# eight devices, with the links of the demos.
+"$bin/fourwalls-cli" calibrate -o "$work/core.json" > /dev/null
+python3 - "$root/resources/demos/recording/eight-cores.json" "$work/core.json" "$work/eight-cores.json" <<'PYTHON'
+import json, sys
+demo, core = (json.load(open(name)) for name in sys.argv[1:3])
+demo["device"] = core["device"] | {"memory_bytes": demo["device"]["memory_bytes"]}
+json.dump(core | demo, open(sys.argv[3], "w"))
+PYTHON
+"$bin/fourwalls-cli" record -o "$work/whole.fourwalls" --model gpt-tiny --steps 4 --clock device \
+    --cluster "$work/eight-cores.json" --plan "dp=2 tp=2 pp=2 microbatches=2" > /dev/null
+"$bin/fourwalls-cli" trim "$work/whole.fourwalls" --steps 3 --redact -o "$work/gpt-3d.fourwalls" > /dev/null
 
 # draw PICTURE VIEW [OPTIONS] FILE…
 draw() {

@@ -39,8 +39,20 @@ void ElidedText::setText(const QString& text)
     if (text == m_text) return;
     m_text = text;
     setAccessibleName(text);
+    tellWhatIsCut();
     updateGeometry();
     update();
+}
+
+void ElidedText::tellWhatIsCut()
+{
+    setToolTip(shownText() == m_text ? QString() : m_text);
+}
+
+void ElidedText::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    tellWhatIsCut();
 }
 
 void ElidedText::setAlignment(Qt::Alignment alignment)
@@ -67,23 +79,27 @@ QSize ElidedText::minimumSizeHint() const
     return {std::min(m_tone == Tone::Title ? 1000 : 40, metrics.horizontalAdvance(m_text) + 2), metrics.height() + 4};
 }
 
+QString ElidedText::shownText() const
+{
+    const QFontMetrics metrics(textFont());
+    // What comes last says least: whole parts go before letters do. The tool tip has all of it.
+    QString parts = m_text;
+    while (metrics.horizontalAdvance(parts) > width()) {
+        const auto last = parts.lastIndexOf(QStringLiteral(" \u00b7 "));
+        if (last < 0) break;
+        parts = parts.left(last) + QStringLiteral(" \u2026");
+    }
+    if (parts.endsWith(QChar(0x2026)) && metrics.horizontalAdvance(parts) > width()) parts.chop(2);
+    return metrics.elidedText(parts, Qt::ElideRight, width());
+}
+
 void ElidedText::paintEvent(QPaintEvent*)
 {
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(textFont());
-    // What comes last says least: whole parts go before letters do. The tool tip has all of it.
-    QString parts = m_text;
-    while (painter.fontMetrics().horizontalAdvance(parts) > width()) {
-        const auto last = parts.lastIndexOf(QStringLiteral(" \u00b7 "));
-        if (last < 0) break;
-        parts = parts.left(last) + QStringLiteral(" \u2026");
-    }
-    if (parts.endsWith(QChar(0x2026)) && painter.fontMetrics().horizontalAdvance(parts) > width()) parts.chop(2);
-    const QString shown = painter.fontMetrics().elidedText(parts, Qt::ElideRight, width());
-    setToolTip(shown == m_text ? QString() : m_text);
     painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
-    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shown);
+    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shownText());
 }
 
 PlotCard::PlotCard(QWidget* parent)
@@ -234,8 +250,20 @@ void PlotLegend::setEntries(std::vector<Entry> entries)
     QStringList spoken;
     for (const Entry& entry : m_entries) spoken << entry.text;
     setAccessibleName(spoken.join(QStringLiteral(", ")));
+    tellWhatIsCut();
     updateGeometry();
     update();
+}
+
+void PlotLegend::tellWhatIsCut()
+{
+    setToolTip(places(width()).size() < m_entries.size() ? accessibleName() : QString());
+}
+
+void PlotLegend::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    tellWhatIsCut();
 }
 
 std::vector<QPointF> PlotLegend::places(double width) const
@@ -284,7 +312,6 @@ void PlotLegend::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setFont(fontOf(TextRole::Small));
     const std::vector<QPointF> found = places(width());
-    setToolTip(found.size() < m_entries.size() ? accessibleName() : QString());
     const double rows = found.empty() ? 0 : found.back().y() + kLegendRow;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const Entry& entry = m_entries[i];

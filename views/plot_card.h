@@ -28,9 +28,12 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QFont textFont() const;
+    QString shownText() const;
+    void tellWhatIsCut();
 
     QString m_text;
     Tone m_tone;
@@ -112,8 +115,10 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void tellWhatIsCut();
     double widthOf(const Entry& entry) const;
     static double markWidth(Mark mark);
     /// Where entries begin at a width, of those that fit.

@@ -2,6 +2,7 @@
 // See plot_time.h.
 #include "views/plot_time.h"
 
+#include "views/paper.h"
 #include "views/timeline/time_ticks.h"
 #include "views/words.h"
 
@@ -137,22 +138,27 @@ void TimePlot::paintTo(QPainter& painter)
 
 void TimePlot::paintEvent(QPaintEvent*)
 {
+    QPainter painter(this);
     const double ratio = devicePixelRatioF();
     const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(fontOf(TextRole::Small));
+    if (isPaper(painter)) {
+        paintTo(painter);
+        paintMeasure(painter);
+        return;
+    }
     if (!m_pictureValid || m_picture.size() != pixels) {
         if (m_picture.size() != pixels) m_picture = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
         m_picture.setDevicePixelRatio(ratio);
         m_picture.fill(Qt::transparent);
-        QPainter painter(&m_picture);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setFont(fontOf(TextRole::Small));
-        paintTo(painter);
+        QPainter onImage(&m_picture);
+        onImage.setRenderHint(QPainter::Antialiasing);
+        onImage.setFont(fontOf(TextRole::Small));
+        paintTo(onImage);
         m_pictureValid = true;
     }
-    QPainter painter(this);
     painter.drawImage(QPointF(0, 0), m_picture);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setFont(fontOf(TextRole::Small));
     paintMeasure(painter);
     paintHover(painter);
     painter.end();

@@ -2,6 +2,7 @@
 // See plot_xy.h.
 #include "views/plot_xy.h"
 
+#include "views/paper_plot.h"
 #include "views/theme.h"
 
 #include <QLabel>
@@ -9,7 +10,6 @@
 #include <QPainterPath>
 #include <QToolTip>
 #include <QVBoxLayout>
-#include <qcustomplot.h>
 
 #include <algorithm>
 #include <cmath>
@@ -213,6 +213,15 @@ private:
             }
             painter.drawPath(shapeOf(point.mark, at, point.size));
         }
+        const auto isFree = [&](const QRectF& box, bool ofPoints) {
+            const auto touches = [&](const QRectF& other) { return other.intersects(box); };
+            const auto covers = [&](const XyPoint& point) {
+                const double r = point.size / 2;
+                return box.adjusted(-r, -r, r, r).contains(pixel(point.x, point.y));
+            };
+            return rect.contains(box) && std::ranges::none_of(labels, touches) &&
+                   !(ofPoints && std::ranges::any_of(m_owner.m_content.points, covers));
+        };
         for (const XyPoint& point : m_owner.m_content.points) {
             if (point.label.isEmpty()) continue;
             const QPointF at = pixel(point.x, point.y);
@@ -221,19 +230,17 @@ private:
                                     QRectF(at.x() - point.size / 2 - 4 - width, at.y() - 8, width, 16),
                                     QRectF(at.x() - width / 2, at.y() - point.size / 2 - 18, width, 16),
                                     QRectF(at.x() - width / 2, at.y() + point.size / 2 + 3, width, 16)};
-            for (const QRectF& box : sides) {
-                const bool fits =
-                    rect.contains(box) && std::none_of(labels.begin(), labels.end(),
-                                                       [&](const QRectF& other) { return other.intersects(box); });
-                if (!fits) continue;
-                labels.push_back(box);
-                QColor back = t.card;
-                back.setAlpha(170);
-                painter.fillRect(box.adjusted(-1, 1, 1, -1), back);
-                painter.setPen(t.text);
-                painter.drawText(box, Qt::AlignCenter, point.label);
-                break;
-            }
+            // Beside all points if that can be, else beside other names.
+            auto box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, true); });
+            if (box == std::end(sides))
+                box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, false); });
+            if (box == std::end(sides)) continue;
+            labels.push_back(*box);
+            QColor back = t.card;
+            back.setAlpha(170);
+            painter.fillRect(box->adjusted(-1, 1, 1, -1), back);
+            painter.setPen(t.text);
+            painter.drawText(*box, Qt::AlignCenter, point.label);
         }
         if (chosen) {
             painter.setBrush(Qt::NoBrush);
@@ -254,7 +261,7 @@ private:
     What m_what;
 };
 
-XyPlot::XyPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(this)), m_nothing(new QLabel(this))
+XyPlot::XyPlot(QWidget* parent) : QWidget(parent), m_plot(new PaperPlot(this)), m_nothing(new QLabel(this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

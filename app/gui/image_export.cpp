@@ -8,12 +8,9 @@
 #include "views/view.h"
 
 #include <QBuffer>
-#include <QCoreApplication>
-#include <QEventLoop>
 #include <QImage>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QPointer>
 #include <QSaveFile>
 #include <QSvgGenerator>
 
@@ -96,31 +93,21 @@ QByteArray pictureOf(views::View& view, PictureFormat format)
 
 void printPage(views::View& view, QPainter& painter, const QRectF& page, const QString& heading)
 {
-    const QPointer<views::View> shown = &view;
-    const QPointer<QWidget> window = view.window();
     const bool dark = views::currentTheme().dark;
-    if (dark) {
-        // The screen stays as it is while plots draw themselves anew, which they do in events of their own.
-        window->setUpdatesEnabled(false);
-        applyTheme(false);
-        QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
-        if (window) window->setUpdatesEnabled(true); // else there would be nothing to paint
-    }
-    if (shown) {
-        constexpr double kLines = 36; // of the heading's height on a page
-        QFont font = views::fontOf(views::TextRole::Title);
-        const double line = page.height() / kLines;
-        font.setPixelSize(std::max(1, static_cast<int>(line * 0.55)));
-        painter.save();
-        painter.translate(page.topLeft());
-        painter.setFont(font);
-        painter.setPen(views::currentTheme().text);
-        painter.drawText(QRectF(0, 0, page.width(), line), Qt::AlignLeft | Qt::AlignVCenter, heading);
-        painter.translate(0, line);
-        const double scale = std::min(page.width() / shown->width(), (page.height() - line) / shown->height());
-        shown->exportTo(painter, QSizeF(shown->size()) * scale);
-        painter.restore();
-    }
+    if (dark) applyTheme(false);  // the screen is painted after this and sees nothing of it
+    constexpr double kLines = 36; // of the heading's height on a page
+    QFont font = views::fontOf(views::TextRole::Title);
+    const double line = page.height() / kLines;
+    font.setPixelSize(std::max(1, static_cast<int>(line * 0.55)));
+    painter.save();
+    painter.translate(page.topLeft());
+    painter.setFont(font);
+    painter.setPen(views::currentTheme().text);
+    painter.drawText(QRectF(0, 0, page.width(), line), Qt::AlignLeft | Qt::AlignVCenter, heading);
+    painter.translate(0, line);
+    const double scale = std::min(page.width() / view.width(), (page.height() - line) / view.height());
+    view.exportTo(painter, QSizeF(view.size()) * scale);
+    painter.restore();
     if (dark) applyTheme(true);
 }
 

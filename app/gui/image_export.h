@@ -32,7 +32,8 @@ QByteArray pictureOf(QWidget& widget, PictureFormat format);
 QByteArray pictureOf(views::View& view, PictureFormat format);
 
 /// A view on a page of paper, as large as `page` [units of the painter] allows below a line that says what it is. Paper
-/// is white: a dark window is painted in the light theme, and keeps its own on the screen. Call on the GUI thread.
+/// is white: a dark window is painted in the light theme and has its own again before the screen is painted.
+/// Plots become lines and letters where the painter takes them. Call on the GUI thread.
 void printPage(views::View& view, QPainter& painter, const QRectF& page, const QString& heading);
 
 /// Writes and renames into place. Blocks: for worker threads and programs without a window.

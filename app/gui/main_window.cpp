@@ -161,6 +161,7 @@ TraceDocument* MainWindow::openFile(const QString& path)
 
 void MainWindow::watch(int key, TraceDocument* document)
 {
+    connect(document, &TraceDocument::outOfMemoryFound, this, &MainWindow::updateChrome);
     connect(document, &TraceDocument::opened, this, [this, key, document] {
         const TraceSource source = document->session()->info().header.source;
         m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
@@ -254,7 +255,8 @@ void MainWindow::updateChrome()
     const TraceDocument* document = currentDocument();
     const bool isOpen = document && document->isOpen();
     m_header->setTrace(isOpen ? &document->session()->info() : nullptr);
-    m_status->setItems(isOpen ? views::statusOf(document->session()->info()) : QList<views::StatusItem>());
+    m_status->setItems(isOpen ? views::statusOf(document->session()->info(), document->outOfMemory())
+                              : QList<views::StatusItem>());
     if (document && !isOpen && !document->hasFailed()) {
         m_messageTimer.stop(); // else this would stay until the time of what it replaces is over
         m_status->setMessage(tr("Opening %1…").arg(document->name()));

@@ -4,6 +4,7 @@
 
 #include "app/gui/demo_library.h"
 #include "app/gui/trace_notes.h"
+#include "model/trace/ranks_out_of_memory.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
@@ -92,6 +93,13 @@ void TraceDocument::onOpened()
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
     m_sinceRangeChange.invalidate();   // opening is not a frame
     m_whatIf->setTrace(m_session->info());
+    m_session->ask<std::vector<RankId>>(
+        this, "outOfMemory", [](TraceQuery& trace, std::stop_token) { return ranksOutOfMemory(trace); },
+        [this](const views::Answer<std::vector<RankId>>& found) {
+            if (!found.ok() || found->empty()) return;
+            m_outOfMemory = *found;
+            emit outOfMemoryFound();
+        });
     emit opened();
 }
 

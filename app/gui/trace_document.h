@@ -11,6 +11,7 @@
 #include <QStackedWidget>
 
 #include <optional>
+#include <vector>
 
 namespace fourwalls::views {
 class MessagePage;
@@ -41,6 +42,8 @@ public:
     views::Selection* selection() const { return m_selection; }
     views::WhatIf* whatIf() const { return m_whatIf; }
     bool isOpen() const { return m_session->isOpen(); }
+    /// Ranks of the run that ran out of memory, see ranksOutOfMemory; none until that was asked.
+    const std::vector<RankId>& outOfMemory() const { return m_outOfMemory; }
     bool hasFailed() const { return m_error.has_value(); }
     const std::optional<Error>& error() const { return m_error; }
     /// Nothing is under way: opening failed, or every question is answered, no prediction is being made and the current
@@ -56,6 +59,7 @@ public:
 
 signals:
     void opened();
+    void outOfMemoryFound();
     void failed();
     /// The current view painted a frame that shows what was asked for, so long after the range changed.
     void frameShown(double milliseconds);
@@ -77,6 +81,7 @@ private:
     views::View* m_current = nullptr;
     views::MessagePage* m_errorPage = nullptr;
     TraceNotes* m_notes = nullptr;
+    std::vector<RankId> m_outOfMemory;
     std::optional<Error> m_error;
     std::optional<double> m_firstPaintMs;
 };

@@ -40,8 +40,10 @@ void SliceFinisher::sort(const SliceRow& slice, std::int32_t rank, ActivityFinis
     to.byClass[static_cast<std::size_t>(durationClass(slice.duration))].add(m_context.chunks, slice);
     to.levels.add(slice.start, slice.duration);
     ++to.slices;
-    if (isMeasured(rank, slice.start)) m_ops.add(OpId(slice.op), Duration{slice.duration});
-    activity.add(m_context.definitions().ops[static_cast<std::size_t>(slice.op)], slice);
+    const OpInfo& op = m_context.definitions().ops[static_cast<std::size_t>(slice.op)];
+    if (isMeasured(rank, slice.start))
+        m_ops.addInTrack(OpId(slice.op), op.activity, Instant{slice.start}, Duration{slice.duration});
+    activity.add(op, slice);
 }
 
 void SliceFinisher::putRun(std::int32_t track, std::int32_t lane, int runClass, SliceStream& stream)
@@ -69,6 +71,7 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     m_lanes.clear();
     m_assigner = {};
     m_lastStep = nullptr;
+    m_ops.nextTrack();
     FOURWALLS_TRY(forEachSorted(m_context.source, track, m_context.chunks,
                                 [&](const SliceRow& slice) { sort(slice, info.rank.value, activity); }));
     FOURWALLS_TRY(m_context.checkpoint(-1));

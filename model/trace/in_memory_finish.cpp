@@ -349,11 +349,13 @@ private:
             const auto found = ranks.find(track.info.rank);
             const StepLookup* lookup = lookupOf(lookups, track.info.rank);
             const auto at = static_cast<std::size_t>(track.id.value);
+            ops.nextTrack();
             for (std::size_t i = m_data.firstSlice[at]; i < m_data.firstSlice[at + 1]; ++i) {
                 const SliceView& slice = m_data.slices[i];
-                if (isMeasured(lookup, slice.start)) ops.add(slice.op, slice.duration);
+                const OpInfo& op = *m_data.ops[static_cast<std::size_t>(slice.op.value)];
+                if (isMeasured(lookup, slice.start)) ops.addInTrack(slice.op, op.activity, slice.start, slice.duration);
                 if (found == ranks.end()) continue;
-                found->second.add(*m_data.ops[static_cast<std::size_t>(slice.op.value)], slice.start, slice.duration);
+                found->second.add(op, slice.start, slice.duration);
             }
         }
         m_data.opSummaries = ops.finish();

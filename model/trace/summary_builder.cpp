@@ -214,6 +214,23 @@ void OpSummarizer::add(OpId op, Duration duration)
     summary.longest = std::max(summary.longest, duration);
 }
 
+void OpSummarizer::addInTrack(OpId op, Activity activity, Instant start, Duration duration)
+{
+    add(op, duration);
+    if (activity != Activity::Compute || op.value < 0) return;
+    std::erase_if(m_open, [&](const Open& open) { return open.end <= start; });
+    const Instant end = start + duration;
+    // One that ends earlier runs beside it, not around it.
+    const auto around = std::find_if(m_open.rbegin(), m_open.rend(), [&](const Open& open) { return open.end >= end; });
+    if (around != m_open.rend()) {
+        const Duration taken = std::min(duration, around->own);
+        around->own = around->own - taken;
+        Duration& total = m_byOp[static_cast<std::size_t>(around->op.value)].total;
+        total = std::max(Duration{}, total - taken); // sums of the longest slices there can be stop short
+    }
+    m_open.push_back({op, end, duration});
+}
+
 std::vector<OpSummary> OpSummarizer::finish() const
 {
     std::vector<OpSummary> summaries;

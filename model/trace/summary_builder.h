@@ -106,10 +106,21 @@ private:
 class OpSummarizer {
 public:
     void add(OpId op, Duration duration);
+    /// A slice of one track; they come by start, longer first. Compute inside of compute counts once: an operator's
+    /// total is without the operators that ran within it.
+    void addInTrack(OpId op, Activity activity, Instant start, Duration duration);
+    /// The slices that follow are of another track.
+    void nextTrack() { m_open.clear(); }
     std::vector<OpSummary> finish() const;     ///< most time first, then by id
 
 private:
+    struct Open {
+        OpId op;
+        Instant end;
+        Duration own; ///< not taken by slices within
+    };
     std::vector<OpSummary> m_byOp;
+    std::vector<Open> m_open; ///< compute slices of the track that may hold others, outermost first
 };
 
 } // namespace fourwalls

@@ -627,6 +627,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
 <context>
     <name>CompareFigures</name>
     <message>
+        <source>exposed comm</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
         <source>achieved</source>
         <translation>实际达到</translation>
     </message>
@@ -814,12 +818,12 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>内存</translation>
     </message>
     <message>
-        <source>A blue, B black; violet and dashed: predicted</source>
-        <translation>A 蓝色，B 黑色；紫色虚线：预测</translation>
+        <source>A blue, B black · dashed: predicted</source>
+        <translation>A 蓝色，B 黑色 · 虚线：预测</translation>
     </message>
     <message>
-        <source>A blue, B white; violet and dashed: predicted</source>
-        <translation>A 蓝色，B 白色；紫色虚线：预测</translation>
+        <source>A blue, B white · dashed: predicted</source>
+        <translation>A 蓝色，B 白色 · 虚线：预测</translation>
     </message>
     <message>
         <source>Figures</source>
@@ -4753,6 +4757,14 @@ step %3, %4 samples/s</source>
     <message>
         <source>complete</source>
         <translation>完整</translation>
+    </message>
+    <message>
+        <source>rank %1 ran out of memory</source>
+        <translation>rank %1 内存不足</translation>
+    </message>
+    <message>
+        <source>The recording was finished in order, the run was not.</source>
+        <translation>录制正常结束，但运行因内存不足而中止。</translation>
     </message>
     <message>
         <source>The recording was finished in order.</source>

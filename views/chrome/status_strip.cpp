@@ -39,10 +39,13 @@ StatusItem auditItem(const TraceInfo& info, AuditSeverity severity, const QStrin
 
 } // namespace
 
-QList<StatusItem> statusOf(const TraceInfo& info)
+QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfMemory)
 {
     QList<StatusItem> items;
-    if (info.complete) {
+    if (info.complete && !outOfMemory.empty()) {
+        items.append({QStringLiteral("! ") + Status::tr("rank %1 ran out of memory").arg(outOfMemory.front().value),
+                      true, Status::tr("The recording was finished in order, the run was not.")});
+    } else if (info.complete) {
         items.append({QChar(0x2713) + QStringLiteral(" ") + Status::tr("complete"), false,
                       Status::tr("The recording was finished in order.")});
     } else {

@@ -7,6 +7,7 @@
 #include <QWidget>
 
 #include <optional>
+#include <span>
 
 namespace fourwalls::views {
 
@@ -17,8 +18,9 @@ struct StatusItem {
     QString explanation;   ///< tool tip
 };
 
-/// What the trace says about itself: complete or recovered, counts, audit, overhead. Pure, for tests.
-QList<StatusItem> statusOf(const TraceInfo& info);
+/// What the trace says about itself: complete or recovered, counts, audit, overhead. outOfMemory: ranks of the run whose
+/// memory was not enough, the first of them first. Pure, for tests.
+QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfMemory = {});
 
 /// The program's figures; absent ones are left out.
 struct OwnFigures {

@@ -2,6 +2,7 @@
 // See matrix_plot.h.
 #include "views/communication/matrix_plot.h"
 
+#include "views/paper.h"
 #include "views/theme.h"
 
 #include <QImage>
@@ -93,7 +94,7 @@ QString MatrixPlot::cellText(int row, int column) const
 void MatrixPlot::paintFine(QPainter& painter, const QRectF& box) const
 {
     // Cells of about a pixel and less: each pixel shows the largest of those that it covers.
-    const double ratio = devicePixelRatioF();
+    const double ratio = imageRatio(painter, *this);
     const int side = std::max(1, static_cast<int>(std::floor(box.width() * ratio)));
     const std::size_t n = m_names.size();
     std::vector<double> most(static_cast<std::size_t>(side) * static_cast<std::size_t>(side), 0.0);

@@ -2,6 +2,7 @@
 // See compare_memory_plot.h.
 #include "views/compare/compare_memory_plot.h"
 
+#include "views/paper.h"
 #include "views/plot_area.h"
 #include "views/plot_ticks.h"
 #include "views/theme.h"
@@ -73,7 +74,7 @@ void CompareMemoryPlot::paintPlot(QPainter& painter)
     paintValueAxis(painter, inside, byteTicks(m_scale.top(), m_unit, ticks), [&](double v) { return m_scale.y(v); },
                    byteScale(m_scale.top(), m_unit).name);
 
-    const double ratio = painter.device()->devicePixelRatioF();
+    const double ratio = imageRatio(painter, *this);
     const int columns = std::max(1, static_cast<int>(std::lround(inside.width() * ratio)));
     const int rows = std::max(1, static_cast<int>(std::lround(inside.height() * ratio)));
     QImage image(columns, rows, QImage::Format_ARGB32_Premultiplied);

@@ -27,7 +27,7 @@ QString waterfallName(const std::string& part)
     if (part == "achieved") return CompareFigures::tr("achieved");
     if (part == "recompute") return CompareFigures::tr("recomputation");
     if (part == "bubble") return CompareFigures::tr("bubble");
-    if (part == "exposed_comm") return CompareFigures::tr("exposed communication");
+    if (part == "exposed_comm") return CompareFigures::tr("exposed comm");
     if (part == "exposed_copy") return CompareFigures::tr("exposed copies");
     if (part == "idle") return CompareFigures::tr("idle");
     if (part == "memory_bound") return CompareFigures::tr("memory-bound");

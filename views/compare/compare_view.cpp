@@ -333,8 +333,8 @@ QString CompareView::tableAsCsv() const
 
 void CompareView::nameColours()
 {
-    m_memoryCard->finding().setText(currentTheme().dark ? tr("A blue, B white; violet and dashed: predicted")
-                                                        : tr("A blue, B black; violet and dashed: predicted"));
+    m_memoryCard->finding().setText(currentTheme().dark ? tr("A blue, B white · dashed: predicted")
+                                                        : tr("A blue, B black · dashed: predicted"));
 }
 
 void CompareView::themeChanged()

@@ -116,11 +116,11 @@ void CompareView::build()
     m_layers = new CompareLayerModel(this);
     m_sortedLayers = sortedBy(m_layers, this);
     m_layerTable = tableOf(m_sortedLayers, m_layerCard);
-    m_layerFit = new ColumnFit(m_layerTable, {{}, {kPhases, true}, {}, {}, {0, false, 1}, {}});
+    m_layerFit = new ColumnFit(m_layerTable, {{}, {kPhases, true}, {}, {}, {0, false, 2}, {0, false, 1}});
     m_layerCard->addContent(m_layerTable, 1);
-    row->addWidget(m_memoryCard, 4);
-    row->addWidget(m_figureCard, 5);
-    row->addWidget(m_layerCard, 5);
+    row->addWidget(m_memoryCard, 5); // as narrow as its curves allow: words are cut sooner
+    row->addWidget(m_figureCard, 9);
+    row->addWidget(m_layerCard, 9);
     column->addLayout(row, 5);
 
     m_pages->addWidget(m_empty);

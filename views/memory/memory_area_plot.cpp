@@ -3,6 +3,7 @@
 #include "views/memory/memory_area_plot.h"
 
 #include "views/memory/memory_groups.h"
+#include "views/paper.h"
 #include "views/plot_ticks.h"
 #include "views/words.h"
 
@@ -17,21 +18,8 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kMostGhost = 8;      ///< times the recorded peak: a higher ghost is cut
+constexpr double kLabelGap = 6;       ///< between labels beside each other [pixels]
 constexpr double kGhostBelowEdge = 4; ///< a cut ghost runs this far below the plot's upper edge [pixels]
-
-/// Text on a plate of the card's colour, so that it reads on any curve. (Outlining the letters takes QPainter longer
-/// than the rest of the plot.)
-void paintPlateText(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink)
-{
-    const QFontMetricsF metrics(painter.font());
-    QColor plate = currentTheme().card;
-    plate.setAlpha(205);
-    painter.fillRect(QRectF(baseline.x() - 3, baseline.y() - metrics.ascent(), metrics.horizontalAdvance(text) + 6,
-                            metrics.height()),
-                     plate);
-    painter.setPen(ink);
-    painter.drawText(baseline, text);
-}
 
 } // namespace
 
@@ -138,12 +126,30 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     painter.save();
     painter.setClipRect(inside);
     paintCurve(painter);
-    paintStaticFigure(painter);
-    paintReservedFigure(painter);
-    paintGhostFigure(painter);
     paintMark(painter);
     painter.restore();
+    m_plates.clear();
     paintPeak(painter);
+    paintGhostFigure(painter);
+    paintStaticFigure(painter);
+    paintReservedFigure(painter);
+}
+
+bool MemoryAreaPlot::paintPlate(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink)
+{
+    // Outlining the letters instead would take QPainter longer than the rest of the plot.
+    const QFontMetricsF metrics(painter.font());
+    const QRectF box(baseline.x() - 3, baseline.y() - metrics.ascent(), metrics.horizontalAdvance(text) + 6,
+                     metrics.height());
+    const QRectF around = box.adjusted(-kLabelGap, 0, kLabelGap, 0);
+    if (std::ranges::any_of(m_plates, [&](const QRectF& other) { return other.intersects(around); })) return false;
+    m_plates.push_back(box);
+    QColor plate = currentTheme().card;
+    plate.setAlpha(205);
+    painter.fillRect(box, plate);
+    painter.setPen(ink);
+    painter.drawText(baseline, text);
+    return true;
 }
 
 void MemoryAreaPlot::paintCurve(QPainter& painter) const
@@ -151,7 +157,7 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     if (!m_data) return;
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
-    const double ratio = painter.device()->devicePixelRatioF();
+    const double ratio = imageRatio(painter, *this);
     const int columns = std::max(1, static_cast<int>(std::lround(inside.width() * ratio)));
     const int rows = std::max(1, static_cast<int>(std::lround(inside.height() * ratio)));
     QImage image(columns, rows, QImage::Format_ARGB32_Premultiplied);
@@ -195,7 +201,7 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     painter.drawImage(inside.topLeft(), image);
 }
 
-void MemoryAreaPlot::paintGhostFigure(QPainter& painter) const
+void MemoryAreaPlot::paintGhostFigure(QPainter& painter)
 {
     const double most = ghostPeak();
     if (most <= m_scale.top() * 1.0001) return;
@@ -204,10 +210,10 @@ void MemoryAreaPlot::paintGhostFigure(QPainter& painter) const
     const QFontMetricsF metrics(painter.font());
     const QPointF baseline(inside.left() + 8, m_scale.linear().top() + metrics.ascent() + 4);
     if (metrics.horizontalAdvance(label) + 16 < inside.width())
-        paintPlateText(painter, baseline, label, currentTheme().prediction);
+        paintPlate(painter, baseline, label, currentTheme().prediction);
 }
 
-void MemoryAreaPlot::paintReservedFigure(QPainter& painter) const
+void MemoryAreaPlot::paintReservedFigure(QPainter& painter)
 {
     if (!m_data || m_data->reserved.empty()) return;
     const QRectF inside = plotRect();
@@ -215,13 +221,15 @@ void MemoryAreaPlot::paintReservedFigure(QPainter& painter) const
     const QString label = tr("reserved %1").arg(formatBytes(bytes, m_unit));
     const QFontMetricsF metrics(painter.font());
     const double right = std::min(inside.right(), xOf(m_data->window.range.end));
-    // Above the line's right end; where there is no room up there, the legend has its name.
-    const QPointF baseline(right - metrics.horizontalAdvance(label) - 6, m_scale.y(bytes) - 5);
-    if (bytes > 0 && baseline.x() > inside.left() + 40 && baseline.y() - metrics.ascent() > m_scale.linear().top() + 2)
-        paintPlateText(painter, baseline, label, currentTheme().secondaryText);
+    // Above the line's right end, or below it; where both are taken, the legend has its name.
+    const double left = right - metrics.horizontalAdvance(label) - 6, y = m_scale.y(bytes);
+    if (bytes <= 0 || left <= inside.left() + 40) return;
+    const bool above = y - 5 - metrics.ascent() > m_scale.linear().top() + 2;
+    if (above && paintPlate(painter, {left, y - 5}, label, currentTheme().secondaryText)) return;
+    paintPlate(painter, {left, y + metrics.ascent() + 4}, label, currentTheme().secondaryText);
 }
 
-void MemoryAreaPlot::paintStaticFigure(QPainter& painter) const
+void MemoryAreaPlot::paintStaticFigure(QPainter& painter)
 {
     if (!m_data) return;
     // Beside the line's right end, if the line is high enough to stand apart from the axis.
@@ -235,7 +243,7 @@ void MemoryAreaPlot::paintStaticFigure(QPainter& painter) const
     const double right = std::min(inside.right(), xOf(m_data->window.range.end));
     const QPointF baseline(right - metrics.horizontalAdvance(label) - 6, m_scale.y(bytes) - 5);
     if (bytes > 0 && baseline.x() > inside.left() + 40 && baseline.y() - metrics.ascent() > m_scale.linear().top()) {
-        paintPlateText(painter, baseline, label, currentTheme().text);
+        paintPlate(painter, baseline, label, currentTheme().text);
     }
 }
 
@@ -304,7 +312,7 @@ void MemoryAreaPlot::paintPeak(QPainter& painter)
     // Never across the wall's edge: under it where the peak stands at the wall.
     const double lowest = m_scale.wall() == WallPlacement::None ? inside.top() : m_scale.band().bottom() + 4;
     const QPointF baseline(left, std::max(lowest + metrics.ascent(), dot.y() - 4));
-    paintPlateText(painter, baseline, label, t.text);
+    paintPlate(painter, baseline, label, t.text);
     m_peakBox = QRectF(QPointF(left, baseline.y() - metrics.ascent()), QSizeF(width, metrics.height()))
                     .united(QRectF(dot - QPointF(7, 7), QSizeF(14, 14)));
 }

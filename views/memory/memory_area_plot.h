@@ -42,6 +42,8 @@ public:
     bool hasGhost() const { return !m_ghost.empty(); }
     const MemoryScale& scale() const { return m_scale; }
     FrameQuality quality() const override;
+    /// Where labels stand since the last paint.
+    const std::vector<QRectF>& labels() const { return m_plates; }
 
 signals:
     void peakClicked();
@@ -56,10 +58,12 @@ private:
     double ghostPeak() const; ///< bytes; 0 without a ghost
     void paintCurve(QPainter& painter) const;
     void paintWallBand(QPainter& painter) const;
-    void paintStaticFigure(QPainter& painter) const;
-    void paintReservedFigure(QPainter& painter) const;
-    void paintGhostFigure(QPainter& painter) const; ///< what a ghost that leaves the scale comes to
+    void paintStaticFigure(QPainter& painter);
+    void paintReservedFigure(QPainter& painter);
+    void paintGhostFigure(QPainter& painter); ///< what a ghost that leaves the scale comes to
     void paintPeak(QPainter& painter);
+    /// Text on a plate of the card's colour, so that it reads on any curve; false where an earlier label is in the way.
+    bool paintPlate(QPainter& painter, QPointF baseline, const QString& text, const QColor& ink);
     void paintMark(QPainter& painter) const;
     std::vector<ReadoutLine> readoutAt(Instant at) const;
 
@@ -73,6 +77,7 @@ private:
     std::optional<Instant> m_marked;
     ByteUnit m_unit = ByteUnit::GB;
     MemoryScale m_scale;
+    std::vector<QRectF> m_plates; ///< of the labels in the plot, the most important first
     QRectF m_peakBox; ///< where the peak's dot and label are, for clicks
 };
 

@@ -3,6 +3,7 @@
 #include "views/memory/memory_block_plot.h"
 
 #include "views/memory/memory_groups.h"
+#include "views/paper.h"
 #include "views/plot_blocks.h"
 #include "views/plot_ticks.h"
 #include "views/words.h"
@@ -78,7 +79,7 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
         painter, inside, byteTicks(top, m_unit, most), [&](double v) { return yOf(v); }, byteScale(top, m_unit).name);
     if (!m_data) return;
 
-    const double ratio = painter.device()->devicePixelRatioF();
+    const double ratio = imageRatio(painter, *this);
     QImage image((inside.size() * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
     image.fill(Qt::transparent);

@@ -3,6 +3,7 @@
 #include "views/overview/mini_plot.h"
 
 #include "views/format.h"
+#include "views/paper.h"
 #include "views/plot_area.h"
 #include "views/theme.h"
 
@@ -110,6 +111,7 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
         if (y < inside.top() - 1 || y > inside.bottom() + 1) continue;
         painter.setPen(t.line);
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
+        if (y - metrics.height() / 2 < metrics.height() && !m_picture.y.unit.isEmpty()) continue; // its place is taken
         painter.setPen(t.secondaryText);
         painter.drawText(QRectF(0, y - 8, inside.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                          m_picture.y.label ? m_picture.y.label(mark) : QString::number(mark));
@@ -159,7 +161,7 @@ void MiniPlot::paintBricks(QPainter& painter, const QRectF& inside) const
 void MiniPlot::paintStackOf(QPainter& painter, const QRectF& inside) const
 {
     if (m_picture.stack.empty() || m_picture.places.empty()) return;
-    const double ratio = devicePixelRatioF();
+    const double ratio = imageRatio(painter, *this);
     QImage image((inside.size() * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
     AreaStack areas;

@@ -2,6 +2,7 @@
 // See pipeline_plot.h.
 #include "views/pipeline/pipeline_plot.h"
 
+#include "views/paper.h"
 #include "views/plot_blocks.h"
 #include "views/words.h"
 
@@ -227,7 +228,7 @@ void PipelinePlot::paintPlot(QPainter& painter)
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
     paintLanes(painter);
-    const double ratio = painter.device() ? painter.device()->devicePixelRatioF() : 1.0;
+    const double ratio = imageRatio(painter, *this);
     QImage image((inside.size() * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
     paintPasses(image, inside, ratio);

@@ -3,6 +3,7 @@
 #include "views/steps/steps_plot.h"
 
 #include "views/format.h"
+#include "views/paper_plot.h"
 #include "views/plot_ticks.h"
 #include "views/steps/steps_model.h"
 #include "views/theme.h"
@@ -10,7 +11,6 @@
 #include <QMouseEvent>
 #include <QVBoxLayout>
 #include <QWheelEvent>
-#include <qcustomplot.h>
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,7 @@ void styleAxis(QCPAxis& axis, const Theme& t, bool grid)
 
 } // namespace
 
-StepsPlot::StepsPlot(QWidget* parent) : QWidget(parent), m_plot(new QCustomPlot(this))
+StepsPlot::StepsPlot(QWidget* parent) : QWidget(parent), m_plot(new PaperPlot(this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

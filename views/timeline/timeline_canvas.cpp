@@ -2,6 +2,7 @@
 // The timeline's viewport: state, layout, hits and the order of painting.
 #include "views/timeline/timeline_canvas.h"
 
+#include "views/paper.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 
@@ -436,8 +437,21 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         painter.setPen(theme.line);
         painter.drawLine(strip.left(), strip.top(), width(), strip.top());
     }
-    if (m_labelsDirty || m_labels.size() != QSize(plot.left(), height())) renderLabels();
-    painter.drawImage(0, 0, m_labels);
+    const QSize column(plot.left(), height());
+    if (isPaper(painter)) {
+        painter.save();
+        painter.setClipRect(QRect(QPoint(), column));
+        paintLabelColumn(painter);
+        painter.restore();
+    } else {
+        if (m_labelsDirty || m_labels.size() != column) {
+            m_labels = QImage(column, QImage::Format_RGB32);
+            m_labelsDirty = false;
+            QPainter onImage(&m_labels);
+            paintLabelColumn(onImage);
+        }
+        painter.drawImage(0, 0, m_labels);
+    }
     painter.fillRect(plot.left(), 0, width() - plot.left(), plot.top(), theme.card);
     painter.fillRect(plot.right() + 1, plot.top(), width() - plot.right() - 1, height() - plot.top(), theme.card);
     paintAxis(painter);
@@ -447,14 +461,10 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     emit painted(m_camera.range(), m_quality);
 }
 
-void TimelineCanvas::renderLabels()
+void TimelineCanvas::paintLabelColumn(QPainter& painter) const
 {
-    m_labels = QImage(plotRect().left(), height(), QImage::Format_RGB32);
-    m_labelsDirty = false;
-    if (m_labels.isNull()) return;
     const Theme& theme = currentTheme();
-    m_labels.fill(theme.card.rgb());
-    QPainter painter(&m_labels);
+    painter.fillRect(QRect(0, 0, plotRect().left(), height()), theme.card);
     if (const QRect predicted = predictionRect(); !predicted.isEmpty()) {
         m_prediction->paintLabels(painter, QRect(0, predicted.top(), predicted.left(), predicted.height()), theme);
         painter.setPen(theme.line);

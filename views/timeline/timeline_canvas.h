@@ -129,7 +129,7 @@ private:
     void updateHover(QPointF position);
 
     void paintAxis(QPainter& painter) const;
-    void renderLabels();
+    void paintLabelColumn(QPainter& painter) const; ///< left of the bars
     void paintEvents(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;

@@ -18,7 +18,7 @@ namespace {
 constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
 constexpr double kMostDevices = 65'536;
 constexpr int kPoints = 120;
-constexpr double kLeft = 40, kBottom = 32, kTop = 18;
+constexpr double kLeft = 40, kBottom = 32, kTop = 22;
 
 /// Intervals between checkpoints are minutes or hours.
 QString intervalText(double seconds)

@@ -2,6 +2,7 @@
 // See plan_lines.h.
 #include "views/tuning/plan_lines.h"
 
+#include "views/paper.h"
 #include "views/theme.h"
 #include "views/whatif/cost_words.h"
 
@@ -150,9 +151,8 @@ QString PlanLines::text(PlanAxis axis, double value) const
     return formatCount(std::llround(value));
 }
 
-void PlanLines::drawLines()
+void PlanLines::drawLines(double ratio)
 {
-    const double ratio = devicePixelRatioF();
     m_picture = QImage(size() * ratio, QImage::Format_ARGB32_Premultiplied);
     m_picture.setDevicePixelRatio(ratio);
     m_picture.fill(Qt::transparent);
@@ -216,7 +216,8 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
 void PlanLines::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    if (!m_valid) drawLines();
+    if (const double ratio = imageRatio(painter, *this); !m_valid || m_picture.devicePixelRatio() != ratio)
+        drawLines(ratio);
     if (!m_cloud || m_cloud->points().empty()) return;
     painter.drawImage(QPointF(0, 0), m_picture);
     painter.setFont(fontOf(TextRole::Small));

@@ -49,7 +49,7 @@ protected:
 private:
     QRectF plotRect() const;
     void chooseAxes();
-    void drawLines();
+    void drawLines(double ratio);
     void paintAxis(QPainter& painter, PlanAxis axis) const;
     double valueAt(PlanAxis axis, double y) const;
     std::optional<PlanAxis> axisAt(double x) const;

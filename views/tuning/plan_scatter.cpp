@@ -2,6 +2,7 @@
 // See plan_scatter.h.
 #include "views/tuning/plan_scatter.h"
 
+#include "views/paper.h"
 #include "views/theme.h"
 #include "views/whatif/cost_words.h"
 
@@ -113,10 +114,9 @@ void PlanScatter::layoutAxes()
                        inside.top() + (m_broken ? kBrokenWall + 12 : 0));
 }
 
-void PlanScatter::drawPoints()
+void PlanScatter::drawPoints(double ratio)
 {
     layoutAxes();
-    const double ratio = devicePixelRatioF();
     const QRectF inside = plotRect();
     const int columns = std::max(1, static_cast<int>(inside.width() * ratio)), rows = std::max(1, static_cast<int>(inside.height() * ratio));
     m_picture = QImage(columns, rows, QImage::Format_ARGB32_Premultiplied);
@@ -235,7 +235,8 @@ void PlanScatter::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     if (!m_cloud) return;
-    if (!m_valid) drawPoints();
+    if (const double ratio = imageRatio(painter, *this); !m_valid || m_picture.devicePixelRatio() != ratio)
+        drawPoints(ratio);
     const Theme& t = currentTheme();
     painter.setRenderHint(QPainter::Antialiasing, true);
     paintAxes(painter);

@@ -61,7 +61,7 @@ protected:
 private:
     QRectF plotRect() const;
     void layoutAxes();
-    void drawPoints();
+    void drawPoints(double ratio);
     void paintAxes(QPainter& painter) const;
     void paintFront(QPainter& painter) const;
     void paintMark(QPainter& painter, const Mark& mark, bool recorded) const;

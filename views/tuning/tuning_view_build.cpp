@@ -70,15 +70,15 @@ void TuningView::build()
     m_start = new QPushButton(controls);
     m_start->setFont(fontOf(TextRole::Small));
     m_state = smallLabel(controls);
-    m_legend = new PlotLegend(controls);
+    m_legend = new PlotLegend(m_planCard);
     row->addWidget(m_devicesName);
     row->addWidget(m_devices);
     row->addWidget(m_objective);
     row->addWidget(m_start);
     row->addWidget(m_state);
-    row->addSpacing(8);
-    row->addWidget(m_legend, 1);
+    row->addStretch(1);
     m_planCard->addContent(controls);
+    m_planCard->addContent(m_legend);
     m_scatter = new PlanScatter(m_planCard);
     m_planCard->addContent(m_scatter, 1);
 

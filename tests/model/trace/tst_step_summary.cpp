@@ -69,6 +69,7 @@ private slots:
     void collectivesFoldTheirMembers();
     void collectivesOfAnUnknownGroup();
     void operatorTotals();
+    void nestedOperatorsCountOnce();
 };
 
 void StepSummaryTest::prioritiesByHand()
@@ -339,6 +340,48 @@ void StepSummaryTest::operatorTotals()
     QCOMPARE(summaries[0].count, 2);
     QCOMPARE(qint64{summaries[0].total.ns}, qint64{11});
     QCOMPARE(qint64{summaries[0].longest.ns}, qint64{6});
+}
+
+void StepSummaryTest::nestedOperatorsCountOnce()
+{
+    // linear 0..100 holds addmm 10..60, which holds copy 20..30, and relu 60..90; then another linear runs beside
+    // the end of a third. Waiting takes nothing from what it lies in.
+    const OpId linear{0}, addmm{1}, copy{2}, relu{3}, wait{4};
+    OpSummarizer summarizer;
+    const auto add = [&](OpId op, std::int64_t from, std::int64_t to, Activity activity = Activity::Compute) {
+        summarizer.addInTrack(op, activity, Instant{from}, Duration{to - from});
+    };
+    const auto total = [&](OpId op) {
+        for (const OpSummary& each : summarizer.finish())
+            if (each.op == op) return qint64{each.total.ns};
+        return qint64{-1};
+    };
+    add(linear, 0, 100);
+    add(addmm, 10, 60);
+    add(copy, 20, 30);
+    add(relu, 60, 90);
+    add(wait, 92, 95, Activity::CollectiveWait);
+    QCOMPARE(total(linear), 20);
+    QCOMPARE(total(addmm), 40);
+    QCOMPARE(total(copy), 10);
+    QCOMPARE(total(relu), 30);
+    QCOMPARE(total(wait), 3);
+    QCOMPARE(qint64{summarizer.finish()[0].longest.ns}, 50); // of addmm, whole
+    // Neither holds the other.
+    add(linear, 200, 300);
+    add(relu, 250, 350);
+    QCOMPARE(total(linear), 120);
+    QCOMPARE(total(relu), 130);
+    // What overlaps within takes no more than there is.
+    add(linear, 400, 500);
+    add(addmm, 400, 480);
+    add(addmm, 420, 490);
+    QCOMPARE(total(linear), 120);
+    // Another track holds nothing of this one.
+    summarizer.nextTrack();
+    add(copy, 410, 420);
+    QCOMPARE(total(copy), 20);
+    QCOMPARE(total(addmm), 40 + 80 + 70);
 }
 
 QTEST_GUILESS_MAIN(StepSummaryTest)

@@ -84,6 +84,19 @@ private slots:
         QVERIFY(explained.contains(QStringLiteral("queue full")));
     }
 
+    void aRunThatRanOutOfMemoryIsNotComplete()
+    {
+        const std::vector<RankId> ranks{RankId{3}, RankId{1}};
+        TraceInfo full = info();
+        const QList<StatusItem> items = statusOf(full, ranks);
+        QVERIFY2(items.front().text.endsWith(QStringLiteral("rank 3 ran out of memory")),
+                 qPrintable(items.front().text));
+        QVERIFY(items.front().warning);
+        for (const StatusItem& item : items) QVERIFY(!item.text.contains(QStringLiteral("complete")));
+        full.complete = false; // worse: the recording itself is not whole
+        QVERIFY(statusOf(full, ranks).front().text.contains(QStringLiteral("recovered")));
+    }
+
     void chipsNameDeviceAndPlan()
     {
         TraceInfo trace = info();

@@ -6,6 +6,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
+#include <QTableView>
 
 #include <cmath>
 #include <memory>
@@ -87,6 +88,32 @@ private slots:
             return std::fabs(probe.view->layers().index(row, CompareLayerModel::Difference).data(Qt::UserRole + 1).toDouble());
         };
         for (int row = 1; row < probe.view->layers().rowCount(); ++row) QVERIFY(changeAt(row - 1) >= changeAt(row) - 1e-12);
+    }
+
+    void wordsAreWholeInASmallWindow()
+    {
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        const auto other = opened(shaped(Duration{1'500'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("slower"));
+        probe.view->resize(1172, 650); // what a window of 1280 x 720 leaves
+        QVERIFY(shown(probe));
+        QTRY_VERIFY(other->pending() == 0);
+        QVERIFY(shown(probe));
+        const auto tables = probe.view->findChildren<QTableView*>();
+        QCOMPARE(tables.size(), 2);
+        for (const QTableView* table : tables) {
+            const QAbstractItemView& cells = *table; // says publicly what cells take
+            for (int column = 0; column < table->model()->columnCount(); ++column) {
+                if (table->isColumnHidden(column)) continue;
+                QVERIFY2(table->columnWidth(column) >= cells.sizeHintForColumn(column),
+                         qPrintable(QStringLiteral("%1, column %2: %3 of %4 pixels")
+                                        .arg(table->accessibleName())
+                                        .arg(column)
+                                        .arg(table->columnWidth(column))
+                                        .arg(cells.sizeHintForColumn(column))));
+            }
+        }
     }
 
     void aTraceAgainstItselfHasNotChanged()

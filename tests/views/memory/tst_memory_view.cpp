@@ -2,6 +2,7 @@
 // The memory view offscreen: figures from the trace, the peak and what it is made of, gestures, the shared range,
 // the jump to the timeline, empty states. Any Qt warning fails.
 #include "tests/views/memory/view_probe.h"
+#include "tests/views/trace_probe.h"
 #include "tests/views/whatif/predicted_sample.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
@@ -16,6 +17,8 @@
 #include <QSignalSpy>
 #include <QTableView>
 #include <QToolButton>
+
+#include <cmath>
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -61,6 +64,33 @@ private slots:
         QCOMPARE(plain(probe.view->finding()), QStringLiteral("peaks at 2 GB as backward begins: 81 % activations"));
     }
 
+    void whatRanOutOfMemorySaysSo()
+    {
+        TraceHeader header;
+        for (const int rank : {0, 1}) header.ranks.push_back({RankId{rank}, "device", "host", 0, 90'000'000, 1});
+        InMemoryTrace trace(header);
+        {
+            const auto producer = trace.openProducer();
+            for (const int rank : {0, 1})
+                producer->allocated(RankId{rank},
+                                    {AllocationId{0}, Instant{0}, 75'000'000, 0, MemoryCategory::Activations, {}, {}});
+            producer->event({EventKind::Annotation, RankId{0}, Instant{500'000}, "a note"});
+            producer->event({EventKind::OutOfMemory, RankId{1}, Instant{1'000'000}, "out of memory"});
+        }
+        QVERIFY(trace.finish({}).ok());
+        TraceProbe<MemoryView> probe(trace.data());
+        QVERIFY(probe.ready());
+        probe.selection.setRank(RankId{1});
+        QVERIFY(probe.ready());
+        const QString said = plain(probe.view->finding());
+        QVERIFY2(said.startsWith(QStringLiteral("ran out of memory")) && said.contains(QStringLiteral("75 MB")),
+                 qPrintable(said));
+        // The other rank had room.
+        probe.selection.setRank(RankId{0});
+        QVERIFY(probe.ready());
+        QVERIFY2(!probe.view->finding().contains(QStringLiteral("out of memory")), qPrintable(probe.view->finding()));
+    }
+
     void unitsSwitchEverywhere()
     {
         Probe probe(sample::Shape{});
@@ -100,6 +130,27 @@ private slots:
         const int x = pointAt(plot, middle).x() + 4;
         QCOMPARE(image.pixel(x, static_cast<int>(plot.scale().y(1e9))), currentTheme().memory[3].rgb());
         QCOMPARE(image.pixel(x, static_cast<int>(plot.scale().y(4e7))), currentTheme().memory[0].rgb());
+    }
+
+    void labelsDoNotTouch()
+    {
+        sample::Shape shape;
+        shape.reserved = true;
+        shape.steps = 1;
+        Probe probe(shape);
+        QVERIFY(probe.ready());
+        MemoryAreaPlot& plot = probe.view->areaPlot();
+        // However the peak lies to the right end, where the others stand.
+        const TimeRange whole = probe.selection.whole();
+        for (const double share : {1.0, 0.6, 0.55, 0.5, 0.45}) {
+            probe.selection.setRange(
+                {whole.begin, whole.begin + Duration{std::llround(share * static_cast<double>(whole.length().ns))}});
+            QVERIFY(probe.ready());
+            plot.grab();
+            QVERIFY(plot.labels().size() >= 2); // the peak's and one more
+            for (std::size_t i = 0; i < plot.labels().size(); ++i)
+                for (std::size_t k = 0; k < i; ++k) QVERIFY(!plot.labels()[i].intersects(plot.labels()[k]));
+        }
     }
 
     void clickingAnInstantListsWhatWasAliveThere()
