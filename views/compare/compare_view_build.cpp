@@ -101,7 +101,7 @@ void CompareView::build()
     row->setSpacing(kGap);
     m_memoryCard = new PlotCard(m_content);
     m_memory = new CompareMemoryPlot(m_memoryCard);
-    m_memory->setMinimumHeight(120);
+    m_memory->setMinimumSize(200, 120); // as narrow as its curves allow: the words beside it are cut sooner
     m_memory->setSelection(&m_axis);
     m_memoryCard->addContent(m_memory, 1);
     m_figureCard = new PlotCard(m_content);
@@ -109,7 +109,7 @@ void CompareView::build()
     m_sortedFigures = sortedBy(m_figures, this);
     m_figureTable = tableOf(m_sortedFigures, m_figureCard);
     // What changed is also in per cent: where it is narrow, the difference goes first.
-    constexpr int kNames = 128, kPhases = 118;
+    constexpr int kNames = 156, kPhases = 118;
     m_figureFit = new ColumnFit(m_figureTable, {{kNames, true}, {}, {}, {0, false, 1}, {}});
     m_figureCard->addContent(m_figureTable, 1);
     m_layerCard = new PlotCard(m_content);
@@ -118,7 +118,7 @@ void CompareView::build()
     m_layerTable = tableOf(m_sortedLayers, m_layerCard);
     m_layerFit = new ColumnFit(m_layerTable, {{}, {kPhases, true}, {}, {}, {0, false, 2}, {0, false, 1}});
     m_layerCard->addContent(m_layerTable, 1);
-    row->addWidget(m_memoryCard, 5); // as narrow as its curves allow: words are cut sooner
+    row->addWidget(m_memoryCard, 5);
     row->addWidget(m_figureCard, 9);
     row->addWidget(m_layerCard, 9);
     column->addLayout(row, 5);
