@@ -178,8 +178,8 @@ struct SearchResult {
 struct OpSummary {
     OpId op;
     std::int64_t count = 0;
-    Duration total;   ///< computing: without the operators within, see OpSummarizer
-    Duration longest; ///< of one slice, with what ran within
+    Duration total;
+    Duration longest;
 };
 
 /// Reads a trace. One thread at a time; `reopen` gives another thread its own. No call draws or waits for a person.

@@ -116,6 +116,7 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
         painter.drawText(QRectF(0, y - 8, inside.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                          m_picture.y.label ? m_picture.y.label(mark) : QString::number(mark));
     }
+    painter.setPen(t.secondaryText);
     double last = -1e9;
     for (const double mark : m_picture.x.marks(std::max(2, static_cast<int>(inside.width() / 50)))) {
         const double x = pointOf({mark, m_picture.y.low}).x();

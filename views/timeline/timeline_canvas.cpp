@@ -444,8 +444,11 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         paintLabelColumn(painter);
         painter.restore();
     } else {
-        if (m_labelsDirty || m_labels.size() != column) {
-            m_labels = QImage(column, QImage::Format_RGB32);
+        const double ratio = devicePixelRatioF();
+        const QSize pixels = (QSizeF(column) * ratio).toSize();
+        if (m_labelsDirty || m_labels.size() != pixels) {
+            m_labels = QImage(pixels, QImage::Format_RGB32);
+            m_labels.setDevicePixelRatio(ratio);
             m_labelsDirty = false;
             QPainter onImage(&m_labels);
             paintLabelColumn(onImage);
