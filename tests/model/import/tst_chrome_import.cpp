@@ -301,6 +301,25 @@ private slots:
         QCOMPARE(distinct, 7);
     }
 
+    void operatorsOfAProcessorCountTheirTimeOnce()
+    {
+        // Without a device the operators are the work, and they hold one another.
+        const Imported trace = importText(
+            js("{'traceEvents':["
+               "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
+               "{'ph':'X','cat':'cpu_op','name':'aten::linear','pid':9,'tid':9,'ts':100,'dur':60},"
+               "{'ph':'X','cat':'cpu_op','name':'aten::addmm','pid':9,'tid':9,'ts':110,'dur':30},"
+               "{'ph':'X','cat':'cpu_op','name':'aten::relu','pid':9,'tid':9,'ts':165,'dur':20}]}"));
+        QVERIFY2(trace.data, trace.error.c_str());
+        QCOMPARE(trace.data->stepSummaries.size(), std::size_t{1});
+        std::int64_t sum = 0;
+        for (const OpSummary& summary : trace.data->opSummaries)
+            if (trace.data->ops[static_cast<std::size_t>(summary.op.value)]->activity == Activity::Compute)
+                sum += summary.total.ns;
+        QCOMPARE(sum, std::int64_t{80'000});
+        QCOMPARE(trace.data->stepSummaries.front().compute.ns, sum);
+    }
+
     void anEmptyTraceIsATrace()
     {
         const Imported trace = importText("{\"traceEvents\":[]}");
