@@ -262,12 +262,14 @@ LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost lay
     const int again = gathers - 1; // for the backward pass
     beside(layer.forward, gather, layer.forward.seconds());
     beside(layer.backwardInput, again * gather + scatter, backward);
-    const auto wire = [&](Collective kind, double bytes) {
-        return CollectiveTimes::wireBytes(kind, bytes * layer.parameters, group.ranks) +
-               CollectiveTimes::wireBytes(kind, bytes * layer.expertParameters, experts.ranks);
+    const auto send = [&](PassCost& pass, Collective kind, double bytes) {
+        pass.wire.add(CostPart::ParameterComm, kind,
+                      CollectiveTimes::wireBytes(kind, bytes * layer.parameters, group.ranks) +
+                          CollectiveTimes::wireBytes(kind, bytes * layer.expertParameters, experts.ranks));
     };
-    layer.forward.wire.parameter += wire(Collective::AllGather, w);
-    layer.backwardInput.wire.parameter += again * wire(Collective::AllGather, w) + wire(Collective::ReduceScatter, g);
+    send(layer.forward, Collective::AllGather, w);
+    send(layer.backwardInput, Collective::AllGather, again * w);
+    send(layer.backwardInput, Collective::ReduceScatter, g);
     return layer;
 }
 

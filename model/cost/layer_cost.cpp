@@ -98,8 +98,7 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
     }
     pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
               output);
-    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.qkvAlignment,
-              output);
+    pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.qkvAlignment, output);
     // Sums over the rows of what passes a bias: of the QKV product and of the activation; those of the residual sums
     // are there in the sums' own kernels, if they have some.
     if (c.model.biases)
@@ -181,8 +180,8 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     if (c.framework.dropout) forward.memory("dropout", (2 * e + 1) * activations);
     if (c.model.embeddingNorm) forward.memory("norm", 2 * e * activations);
     const auto exchange = [&](PassBuilder& pass, const char* name, Collective kind) {
-        pass.communicate(name, CostPart::TensorComm, tensorCollective(c, s, kind, e * activations), e * activations,
-                         CollectiveTimes::wireBytes(kind, e * activations, s.tp));
+        pass.communicate(name, CostPart::TensorComm, kind, tensorCollective(c, s, kind, e * activations),
+                         e * activations, CollectiveTimes::wireBytes(kind, e * activations, s.tp));
     };
     exchange(forward, "embedding.all_reduce", s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce);
     cost.forward = forward.finish();
@@ -222,7 +221,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     forward.gemm("head.logits", {1, l.rows, vocabulary, l.hidden});
     forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4, CostPart::MemoryBound, loss);
     if (s.tp > 1)
-        forward.communicate("loss.all_reduce", CostPart::TensorComm,
+        forward.communicate("loss.all_reduce", CostPart::TensorComm, Collective::AllReduce,
                             3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows,
                             CollectiveTimes::wireBytes(Collective::AllReduce, 12 * l.rows, s.tp));
 

@@ -69,8 +69,9 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
         latentWidth = 2 * (query + key); // before and behind their norms
         normStatistics += query > 0 ? 2 : 1;
         attentionInputs = {{{queryInput, true}, {key, true}, {rotary, false}}};
-        qkvAlignment = std::min({alignmentOf(hidden), alignmentOf(queryInput), alignmentOf(key), alignmentOf(key + rotary),
-                                 alignmentOf(queryWidth), alignmentOf(heads * (width + headValueWidth))});
+        qkvAlignment =
+            std::min({alignmentOf(hidden), alignmentOf(queryInput), alignmentOf(key), alignmentOf(key + rotary),
+                      alignmentOf(queryWidth), alignmentOf(heads * (width + headValueWidth))});
     }
     // Norms, and biases: those behind a sum over the ranks are whole on each.
     parameters += 2 * normNumbers * hidden;
@@ -197,7 +198,7 @@ void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const Lay
     const GroupPlacement group = placeGroup(s.cp, s.tp, c.devicesPerNode);
     const double seconds = (s.cp - 1) * c.collectives.pointToPoint(piece, group.insideNode());
     const double wire = piece * (s.cp - 1) + (backward ? own : 0);
-    pass.communicateBeside("attention.keys", CostPart::ContextComm, seconds, wire, wire,
+    pass.communicateBeside("attention.keys", CostPart::ContextComm, Collective::AllGather, seconds, wire, wire,
                            s.overlap ? window * (s.cp - 1) / s.cp : 0);
 }
 
@@ -246,7 +247,7 @@ void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const Laye
     const double bytes = e * rows * width.value_or(hidden);
     const double seconds = tensorCollective(c, s, Collective::AllGather, bytes);
     const double hidable = c.framework.asyncTensor && s.overlap ? window * (s.tp - 1) / s.tp : 0;
-    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes,
+    pass.communicateBeside(name, CostPart::TensorComm, Collective::AllGather, seconds, bytes,
                            CollectiveTimes::wireBytes(Collective::AllGather, bytes, s.tp),
                            std::min(hidable, seconds * (s.tp - 1) / s.tp));
 }
@@ -258,7 +259,8 @@ void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const Lay
     const Collective kind = s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce;
     const double seconds = tensorCollective(c, s, kind, bytes);
     const double hidable = c.framework.asyncTensor && s.sequenceParallel && s.overlap ? m_qkvSeconds / 3 : 0;
-    pass.communicateBeside(name, CostPart::TensorComm, seconds, bytes, CollectiveTimes::wireBytes(kind, bytes, s.tp),
+    pass.communicateBeside(name, CostPart::TensorComm, kind, seconds, bytes,
+                           CollectiveTimes::wireBytes(kind, bytes, s.tp),
                            std::min(hidable, seconds * (s.tp - 1) / s.tp));
 }
 
@@ -300,7 +302,7 @@ void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const L
     const bool beside = s.overlap && (c.framework.asyncTensor || (c.framework.overlapTensorBackward && !splitBackward));
     const double room = beside ? window : 0;
     const auto exchange = [&](const char* what, Collective kind) {
-        pass.communicateBeside(what, CostPart::TensorComm, tensorCollective(c, s, kind, bytes), bytes,
+        pass.communicateBeside(what, CostPart::TensorComm, kind, tensorCollective(c, s, kind, bytes), bytes,
                                CollectiveTimes::wireBytes(kind, bytes, s.tp), room);
     };
     if (!s.sequenceParallel) return exchange(name, Collective::AllReduce);
@@ -327,7 +329,7 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
         seconds = c.collectives.seconds(Collective::AllToAll, bytes, group, s.collective);
     }
     const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
-    pass.communicateBeside(name, CostPart::ExpertComm, seconds, bytes,
+    pass.communicateBeside(name, CostPart::ExpertComm, Collective::AllToAll, seconds, bytes,
                            CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep), window);
 }
 
@@ -345,7 +347,7 @@ void LayerShape::exchangeCounts(PassBuilder& pass, const CostContext& c, const L
 {
     if (s.ep <= 1) return;
     const double bytes = 4 * static_cast<double>(c.model.mixture.experts);
-    pass.communicate("moe.counts", CostPart::ExpertComm,
+    pass.communicate("moe.counts", CostPart::ExpertComm, Collective::AllToAll,
                      c.collectives.seconds(Collective::AllToAll, bytes, placeGroup(s.ep, s.tp, c.devicesPerNode)),
                      bytes, CollectiveTimes::wireBytes(Collective::AllToAll, bytes, s.ep));
 }
@@ -359,7 +361,7 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     if (s.balanced > 1) { // choices and probabilities of every expert
         const double bytes = 2 * 4 * all;
         const GroupPlacement replicas = placeGroup(s.balanced, s.tp, c.devicesPerNode);
-        pass.communicate("moe.balance", CostPart::ParameterComm,
+        pass.communicate("moe.balance", CostPart::ParameterComm, Collective::AllReduce,
                          c.collectives.seconds(Collective::AllReduce, bytes, replicas), bytes,
                          CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced));
     }
@@ -392,7 +394,8 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
     sortReceived(pass, c, s, "moe.unsort.backward");
     if (c.framework.globalRouting && s.tp > 1) { // every rank has seen its summands of the experts' results only
         const double bytes = 4 * rows * m_topK;
-        pass.communicate("moe.gates", CostPart::TensorComm, tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
+        pass.communicate("moe.gates", CostPart::TensorComm, Collective::AllReduce,
+                         tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
                          CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.tp));
     }
     pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});

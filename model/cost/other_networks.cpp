@@ -134,7 +134,9 @@ LayerCost recommendationCost(const PlainContext& c, const RecommendationSpec& mo
     const GroupPlacement group = placeGroup(ep, stride, c.devicesPerNode);
     const double exchange = c.collectives.seconds(Collective::AllToAll, exchanged, group);
     const double sent = CollectiveTimes::wireBytes(Collective::AllToAll, exchanged, ep);
-    if (ep > 1) b.forward.communicate("embedding.all_to_all", CostPart::ExpertComm, exchange, exchanged, sent);
+    if (ep > 1)
+        b.forward.communicate("embedding.all_to_all", CostPart::ExpertComm, Collective::AllToAll, exchange, exchanged,
+                              sent);
     auto in = static_cast<double>(model.denseFeatures);
     for (const std::int64_t out : model.bottomLayers) {
         b.linear(samples, in, static_cast<double>(out));
@@ -148,7 +150,9 @@ LayerCost recommendationCost(const PlainContext& c, const RecommendationSpec& mo
         b.linear(samples, in, static_cast<double>(out));
         in = static_cast<double>(out);
     }
-    if (ep > 1) b.input.communicate("embedding.all_to_all.backward", CostPart::ExpertComm, exchange, exchanged, sent);
+    if (ep > 1)
+        b.input.communicate("embedding.all_to_all.backward", CostPart::ExpertComm, Collective::AllToAll, exchange,
+                            exchanged, sent);
     b.weight.memory("embedding.weight_gradient", 3 * b.e * rows * width, static_cast<int>(tables));
     b.cost.expertParameters = tables * static_cast<double>(model.rowsPerTable) * width / ep;
     b.cost.savedBytes += exchanged;

@@ -82,29 +82,30 @@ public:
              bytes);
     }
     /// Communication that the pass waits for. bytes: handed over; wire: sent by a rank.
-    void communicate(const char* name, CostPart part, double seconds, double bytes, double wire)
+    void communicate(const char* name, CostPart part, Collective kind, double seconds, double bytes, double wire)
     {
         if (!(seconds > 0)) return;
         ++m_kernels; // launched like any other, and waited for where launches are
-        send(part, wire);
+        m_cost.wire.add(part, kind, wire);
         m_cost.parts[part] += seconds;
-        note(name, part, seconds, 0, bytes, wire, false);
+        note(name, part, seconds, 0, bytes, wire, false, kind);
     }
     /// Communication that runs beside `window` seconds of computation of this pass; what does not fit is waited for,
     /// and what does slows the computation.
-    void communicateBeside(const char* name, CostPart part, double seconds, double bytes, double wire, double window)
+    void communicateBeside(const char* name, CostPart part, Collective kind, double seconds, double bytes, double wire,
+                           double window)
     {
         if (!(seconds > 0)) return;
         const double hidden = std::min(seconds, std::max(0.0, window));
         m_cost.hidden[part] += hidden;
         m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
         if (seconds > hidden) {
-            communicate(name, part, seconds - hidden, bytes, wire);
+            communicate(name, part, kind, seconds - hidden, bytes, wire);
             if (m_list) m_list->back().hiddenSeconds = hidden;
         } else {
             ++m_kernels;
-            send(part, wire);
-            note(name, part, hidden, 0, bytes, wire, true);
+            m_cost.wire.add(part, kind, wire);
+            note(name, part, hidden, 0, bytes, wire, true, kind);
         }
     }
 
@@ -134,15 +135,13 @@ private:
         ++m_kernels;
         note(name, part, seconds, flops, bytes, -1, false);
     }
-    void send(CostPart part, double wire)
-    {
-        if (double* bytes = m_cost.wire.of(part)) *bytes += wire;
-    }
     /// wire: -1 unless it is communication.
-    void note(const char* name, CostPart part, double seconds, double flops, double bytes, double wire, bool hidden)
+    void note(const char* name, CostPart part, double seconds, double flops, double bytes, double wire, bool hidden,
+              Collective kind = {})
     {
         if (!m_list) return;
-        m_list->push_back({name, m_layer, part, wire >= 0, hidden, seconds, flops, bytes, std::max(0.0, wire), 0});
+        m_list->push_back(
+            {name, m_layer, part, wire >= 0, hidden, seconds, flops, bytes, std::max(0.0, wire), kind, 0});
     }
 
     const DeviceRates& m_rates;

@@ -87,12 +87,21 @@ constexpr CostPart kDrawnParts[] = {
     CostPart::Host,          CostPart::Contention,   CostPart::TensorComm, CostPart::ContextComm, CostPart::ExpertComm,
     CostPart::GradientComm,  CostPart::PipelineComm, CostPart::Copy};
 
-/// Bytes that a rank sends for one part in one pass, in whole bytes: while the pass waits, and beside computation.
-std::pair<double, double> wireOfPass(const PassCost& pass, CostPart part)
+CollectiveOp operationOf(Collective kind)
 {
-    const double wire = std::round(pass.wire.of(part)), all = pass.parts[part] + pass.hidden[part];
-    const double waited = all > 0 ? std::round(wire * pass.parts[part] / all) : 0;
-    return {waited, wire - waited};
+    switch (kind) {
+    case Collective::AllGather: return CollectiveOp::AllGather;
+    case Collective::ReduceScatter: return CollectiveOp::ReduceScatter;
+    case Collective::AllToAll: return CollectiveOp::AllToAll;
+    default: return CollectiveOp::AllReduce;
+    }
+}
+
+/// What a part does where it neither gathers nor scatters.
+Collective ownKind(CostPart part)
+{
+    if (part == CostPart::ContextComm) return Collective::AllGather;
+    return part == CostPart::ExpertComm ? Collective::AllToAll : Collective::AllReduce;
 }
 
 OpInfo opInfo(std::string name, SliceKind kind, Phase phase, Activity activity)
@@ -160,20 +169,32 @@ GroupId StageScribe::group(GroupKind kind)
     return found->second;
 }
 
-StageScribe::Exchange StageScribe::exchangeOf(CostPart part, double wireBytes) const
+std::pair<StageScribe::KindBytes, StageScribe::KindBytes> StageScribe::wireOfPass(const PassCost& pass, CostPart part)
 {
+    KindBytes wire{0, std::round(pass.wire.of(part)), 0};
+    if (part == CostPart::TensorComm || part == CostPart::ParameterComm) {
+        const WireBytes::Halves& halves = part == CostPart::TensorComm ? pass.wire.ofTensor : pass.wire.ofParameter;
+        wire.gathers = std::min(wire.rest, std::round(halves.gathers));
+        wire.scatters = std::min(wire.rest - wire.gathers, std::round(halves.scatters));
+        wire.rest -= wire.gathers + wire.scatters;
+    }
+    const double all = pass.parts[part] + pass.hidden[part], share = all > 0 ? pass.parts[part] / all : 0;
+    const KindBytes waited{std::round(wire.gathers * share), std::round(wire.rest * share),
+                           std::round(wire.scatters * share)};
+    return {waited, {wire.gathers - waited.gathers, wire.rest - waited.rest, wire.scatters - waited.scatters}};
+}
+
+StageScribe::Exchange StageScribe::exchangeOf(CostPart part, Collective kind, double wireBytes) const
+{
+    const CollectiveOp operation = operationOf(kind);
     switch (part) {
-    case CostPart::ContextComm:
-        return {CollectiveOp::AllGather, GroupKind::Context, wireBytes, "keys and values of the context"};
-    case CostPart::ExpertComm: return {CollectiveOp::AllToAll, GroupKind::Expert, wireBytes, "tokens to experts"};
+    case CostPart::ContextComm: return {operation, GroupKind::Context, wireBytes, "keys and values of the context"};
+    case CostPart::ExpertComm: return {operation, GroupKind::Expert, wireBytes, "tokens to experts"};
     case CostPart::ParameterComm:
-        return {CollectiveOp::AllGather, GroupKind::DataContext, wireBytes, "gather parameters"};
     case CostPart::GradientComm:
-        return {m_spec.plan.zero >= 2 ? CollectiveOp::ReduceScatter : CollectiveOp::AllReduce, GroupKind::DataContext,
-                wireBytes, "reduce gradients"};
-    default:
-        return {m_spec.plan.sequenceParallel ? CollectiveOp::AllGather : CollectiveOp::AllReduce, GroupKind::Tensor,
-                wireBytes, "tensor parallel"};
+        return {operation, GroupKind::DataContext, wireBytes,
+                kind == Collective::AllGather ? "gather parameters" : "reduce gradients"};
+    default: return {operation, GroupKind::Tensor, wireBytes, "tensor parallel"};
     }
 }
 
@@ -205,6 +226,21 @@ void StageScribe::addExchange(Script& script, const Exchange& what, Phase phase,
     script.lines.push_back(
         {m_own.communication, m_sink.defineOp(op), begin, end, static_cast<int>(script.exchanges.size())});
     script.exchanges.emplace_back(what.group, recordOf(what));
+}
+
+void StageScribe::addExchanges(Script& script, CostPart part, const KindBytes& bytes, Phase phase, double begin,
+                               double seconds)
+{
+    const double all = bytes.total();
+    const std::pair<Collective, double> kinds[] = {{Collective::AllGather, bytes.gathers},
+                                                   {ownKind(part), bytes.rest},
+                                                   {Collective::ReduceScatter, bytes.scatters}};
+    for (const auto& [kind, wire] : kinds) {
+        const double share = all > 0 ? wire / all : kind == ownKind(part) ? 1 : 0;
+        if (share <= 0) continue;
+        addExchange(script, exchangeOf(part, kind, wire), phase, std::nullopt, begin, begin + share * seconds);
+        begin += share * seconds;
+    }
 }
 
 void StageScribe::play(Script& script, const SimulatedInterval& interval)
@@ -297,7 +333,7 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         if (seconds <= 0) continue;
         const double end = at + seconds;
         if (isCommunication(part)) {
-            addExchange(script, exchangeOf(part, wireOfPass(cost, part).first), phase, std::nullopt, at, end);
+            addExchanges(script, part, wireOfPass(cost, part).first, phase, at, seconds);
         } else {
             OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
@@ -313,8 +349,7 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         const double seconds = cost.hidden[part];
         if (seconds <= 0) continue;
         const double begin = std::max(0.0, std::min(at, length - seconds)); // in full, beside others if need be
-        addExchange(script, exchangeOf(part, wireOfPass(cost, part).second), phase, std::nullopt, begin,
-                    std::min(begin + seconds, length));
+        addExchanges(script, part, wireOfPass(cost, part).second, phase, begin, std::min(seconds, length - begin));
         at += seconds;
     }
 }
@@ -323,18 +358,26 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
 void StageScribe::addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                                const std::vector<OperatorCost>& operators)
 {
-    double listed = 0, gathers = 0;
+    double listed = 0, reductions = 0;
     for (const OperatorCost& op : operators) {
         if (!op.hidden) listed += op.seconds;
-        if (op.part == CostPart::ParameterComm) gathers += op.wireBytes;
+        if (op.part == CostPart::ParameterComm) reductions += op.seconds + op.hiddenSeconds;
     }
     if (listed <= 0) return addParts(script, length, cost, phase);
     // Weights and gradients of sharded parameters belong to whole layers: they are no operators of the list.
-    const double seconds = cost.parts[CostPart::ParameterComm] + cost.hidden[CostPart::ParameterComm];
-    const double wire = std::round(cost.wire.parameter) - gathers;
-    if (seconds > 0 && wire >= 1)
-        addExchange(script, exchangeOf(CostPart::ParameterComm, wire), phase, std::nullopt, 0,
-                    std::min(seconds, length));
+    const auto [waited, beside] = wireOfPass(cost, CostPart::ParameterComm);
+    const double gathers = waited.gathers + beside.gathers, scatters = waited.scatters + beside.scatters;
+    if (gathers + scatters >= 1) {
+        const double seconds =
+            std::min(length, cost.parts[CostPart::ParameterComm] + cost.hidden[CostPart::ParameterComm] - reductions);
+        const double first = seconds * gathers / (gathers + scatters);
+        if (gathers >= 1)
+            addExchange(script, exchangeOf(CostPart::ParameterComm, Collective::AllGather, gathers), phase,
+                        std::nullopt, 0, first);
+        if (scatters >= 1)
+            addExchange(script, exchangeOf(CostPart::ParameterComm, Collective::ReduceScatter, scatters), phase,
+                        std::nullopt, length - (seconds - first), length);
+    }
     const double copies = cost.parts[CostPart::Copy]; // nothing hides these: they come last
     const double stretch = (length - copies) / listed;
     double at = 0, layerStart = 0;
@@ -355,7 +398,7 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         const auto layerIndex =
             each.layer < 0 ? std::nullopt : std::optional(LayerIndex{static_cast<std::int32_t>(each.layer)});
         if (each.communication && isCommunication(each.part)) {
-            Exchange what = exchangeOf(each.part, each.wireBytes);
+            Exchange what = exchangeOf(each.part, each.collective, each.wireBytes);
             what.name = each.name.c_str();
             // One record for what is waited for and what goes on beside computation. At a pass's end that lies before
             // it rather than after, so that the bytes keep the whole of their time.
@@ -534,12 +577,23 @@ void StageScribe::writeReduction()
     const auto ofKind = [&](const Exchange& what) {
         write(what, group(what.group), static_cast<std::size_t>(m_layout.groupSize(what.group)));
     };
-    Exchange dense = exchangeOf(CostPart::GradientComm, all - special);
-    if (dense.wireBytes >= 1 || all <= 0) ofKind(dense);
-    dense.wireBytes = stage.expertWireBytes;
-    dense.group = GroupKind::ExpertData;
-    dense.name = "reduce gradients of experts";
-    if (dense.wireBytes > 0) ofKind(dense);
+    if (!(all > 0)) // the first gather and the last scatter of parameters that passes bring together: their bytes
+                    // are in the passes
+        slice(m_own.communication,
+              plainOp("first gather and last scatter", SliceKind::Collective, Phase::GradientSync, Activity::Transfer),
+              start, end, -1);
+    const Collective reduction = stage.scattersGradients ? Collective::ReduceScatter : Collective::AllReduce;
+    const auto reduce = [&](Collective kind, double wire) {
+        const Exchange dense = exchangeOf(CostPart::GradientComm, kind, wire);
+        if (wire >= 1) ofKind(dense);
+    };
+    const auto reduceExperts = [&](Collective kind, double wire, const char* name) {
+        if (wire >= 1) ofKind({operationOf(kind), GroupKind::ExpertData, wire, name});
+    };
+    reduce(reduction, all - special - stage.gatherWireBytes);
+    reduceExperts(reduction, stage.expertWireBytes - stage.expertGatherWireBytes, "reduce gradients of experts");
+    reduce(Collective::AllGather, stage.gatherWireBytes);
+    reduceExperts(Collective::AllGather, stage.expertGatherWireBytes, "gather parameters of experts");
     if (stage.partialWireBytes > 0)
         ofKind({CollectiveOp::AllReduce, GroupKind::Tensor, stage.partialWireBytes, "reduce gradients of norms"});
     if (stage.tableWireBytes > 0) {

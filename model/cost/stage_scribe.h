@@ -45,6 +45,14 @@ private:
         const char* name = "";
     };
 
+    /// Whole bytes that a rank sends for a part of the cost, by kind of collective; `rest` is of the part's own kind.
+    struct KindBytes {
+        double gathers = 0, rest = 0, scatters = 0;
+        double total() const { return gathers + rest + scatters; }
+    };
+    /// Those of one pass: while it waits, and beside its computation.
+    static std::pair<KindBytes, KindBytes> wireOfPass(const PassCost& pass, CostPart part);
+
     /// A slice of a pass, relative to its begin [s].
     struct Line {
         TrackId track;
@@ -76,6 +84,8 @@ private:
                       const std::vector<OperatorCost>& operators);
     void addExchange(Script& script, const Exchange& what, Phase phase, std::optional<LayerIndex> layer, double begin,
                      double end);
+    /// What a part sends in `seconds` from `begin`: one exchange for each kind of collective, one after the other.
+    void addExchanges(Script& script, CostPart part, const KindBytes& bytes, Phase phase, double begin, double seconds);
     void play(Script& script, const SimulatedInterval& interval);
     void writeOutside(const SimulatedInterval& interval);
     void writeTransfers();
@@ -91,7 +101,7 @@ private:
     /// A collective's record, but for its times and number.
     CollectiveRecord recordOf(const Exchange& what);
     CollectiveRecord recordOf(const Exchange& what, GroupId group, std::size_t members) const;
-    Exchange exchangeOf(CostPart part, double wireBytes) const;
+    Exchange exchangeOf(CostPart part, Collective kind, double wireBytes) const;
     GroupId group(GroupKind kind);
 
     const RunSpec& m_spec;

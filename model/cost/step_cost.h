@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/cost/collective_time.h"
 #include "model/spec/pipeline_schedule.h"
 
 #include <array>
@@ -61,6 +62,11 @@ struct PartSeconds {
 /// Bytes that a rank sends for one micro-batch, per kind of communication.
 struct WireBytes {
     double tensor = 0, context = 0, expert = 0, parameter = 0;
+    /// Of those of a part: what all-gathers and reduce-scatters send; the rest are all-reduces.
+    struct Halves {
+        double gathers = 0, scatters = 0;
+    };
+    Halves ofTensor, ofParameter;
 
     WireBytes& addScaled(const WireBytes& other, double factor)
     {
@@ -68,6 +74,10 @@ struct WireBytes {
         context += factor * other.context;
         expert += factor * other.expert;
         parameter += factor * other.parameter;
+        ofTensor.gathers += factor * other.ofTensor.gathers;
+        ofTensor.scatters += factor * other.ofTensor.scatters;
+        ofParameter.gathers += factor * other.ofParameter.gathers;
+        ofParameter.scatters += factor * other.ofParameter.scatters;
         return *this;
     }
     double total() const { return tensor + context + expert + parameter; }
@@ -86,6 +96,15 @@ struct WireBytes {
     {
         const double* bytes = const_cast<WireBytes*>(this)->of(part);
         return bytes ? *bytes : 0;
+    }
+    /// Adds what one collective of a part sends.
+    void add(CostPart part, Collective kind, double bytes)
+    {
+        if (double* all = of(part)) *all += bytes;
+        Halves none;
+        Halves& halves = part == CostPart::TensorComm ? ofTensor : part == CostPart::ParameterComm ? ofParameter : none;
+        if (kind == Collective::AllGather) halves.gathers += bytes;
+        if (kind == Collective::ReduceScatter) halves.scatters += bytes;
     }
 };
 
@@ -143,15 +162,18 @@ struct MemoryTerms {
 
 /// What belongs to a stage as a whole, once per step.
 struct StageCost {
-    double parameters = 0;          ///< on a rank of this stage, before sharding over data parallelism
-    double gradientCommSeconds = 0; ///< the whole reduction of gradients (and gathering of parameters) of the step
-    double gradientCommExposed = 0; ///< of it, after the stage's last backward
-    double gradientWireBytes = 0;   ///< sent by a rank in all of that
-    double expertWireBytes = 0;     ///< of them: gradients of experts
-    double tableWireBytes = 0;      ///< of them: the table that the first and the last stage share
-    double partialWireBytes = 0;    ///< of them: over the tensor group, of what each of its ranks holds whole
-    double optimizerSeconds = 0;    ///< gradient norm and update, after the reduction of every stage
-    int inFlight = 1;               ///< (micro-batch, chunk) activations held at once
+    double parameters = 0;            ///< on a rank of this stage, before sharding over data parallelism
+    double gradientCommSeconds = 0;   ///< the whole reduction of gradients (and gathering of parameters) of the step
+    double gradientCommExposed = 0;   ///< of it, after the stage's last backward
+    double gradientWireBytes = 0;     ///< sent by a rank in all of that
+    double expertWireBytes = 0;       ///< of them: gradients (and parameters) of experts
+    double tableWireBytes = 0;        ///< of them: the table that the first and the last stage share
+    double partialWireBytes = 0;      ///< of them: over the tensor group, of what each of its ranks holds whole
+    bool scattersGradients = false;   ///< the reduction leaves each rank its share: a reduce-scatter
+    double gatherWireBytes = 0;       ///< of them: new parameters brought together, those of experts not
+    double expertGatherWireBytes = 0; ///< of expertWireBytes: the same of experts
+    double optimizerSeconds = 0;      ///< gradient norm and update, after the reduction of every stage
+    int inFlight = 1;                 ///< (micro-batch, chunk) activations held at once
     MemoryTerms memory;
 };
 
@@ -194,6 +216,7 @@ struct OperatorCost {
     double flops = 0;
     double bytes = 0;     ///< moved in memory, or payload of a collective
     double wireBytes = 0; ///< of a collective: sent by a rank
+    Collective collective = Collective::AllReduce;
     /// Of a collective that the pass waits for: what follows `seconds` of it beside computation, not in them.
     double hiddenSeconds = 0;
 };

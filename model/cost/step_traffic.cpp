@@ -8,10 +8,16 @@ namespace fourwalls::cost {
 
 namespace {
 
-/// The gradient and weight traffic of one group of parameters [s], and the bytes that a rank sends.
+/// The gradient and weight traffic of one group of parameters [s], and the bytes that a rank sends for it.
 struct GroupTraffic {
-    double gradients = 0, weights = 0, wire = 0;
+    double gradients = 0, weights = 0, gradientWire = 0, weightWire = 0;
 };
+
+/// Whether the reduction leaves every rank its share of the gradients rather than all of them.
+bool scattersGradients(const FrameworkPreset& f, const ParallelPlan& plan)
+{
+    return (plan.zero >= 1 || f.shardOptimizer) && (plan.zero > 1 || !f.reduceWhole);
+}
 
 /// reductions: of the gradients in one step.
 GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, double parameters,
@@ -22,15 +28,12 @@ GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, d
     const FrameworkPreset& f = c.framework;
     const double reduce = f.reduceBytes * parameters, weights = f.weightBytes * parameters;
     const bool sharded = plan.zero >= 1 || f.shardOptimizer;
-    const auto seconds = [&](Collective kind, double bytes, double times) {
-        traffic.wire += times * CollectiveTimes::wireBytes(kind, bytes, group.ranks);
-        return times * c.collectives.seconds(kind, bytes, group, plan.collective);
-    };
-    if (!sharded || (plan.zero <= 1 && f.reduceWhole))
-        traffic.gradients = seconds(Collective::AllReduce, reduce, reductions);
-    else
-        traffic.gradients = seconds(Collective::ReduceScatter, reduce, reductions);
-    if (sharded) traffic.weights = seconds(Collective::AllGather, weights, 1);
+    const Collective kind = scattersGradients(f, plan) ? Collective::ReduceScatter : Collective::AllReduce;
+    traffic.gradients = reductions * c.collectives.seconds(kind, reduce, group, plan.collective);
+    traffic.gradientWire = reductions * CollectiveTimes::wireBytes(kind, reduce, group.ranks);
+    if (!sharded) return traffic;
+    traffic.weights = c.collectives.seconds(Collective::AllGather, weights, group, plan.collective);
+    traffic.weightWire = CollectiveTimes::wireBytes(Collective::AllGather, weights, group.ranks);
     return traffic;
 }
 
@@ -156,8 +159,15 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
         const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, experts, reductions);
         traffic.gradients += more.gradients;
         traffic.weights += more.weights;
-        result.gradientWireBytes = traffic.wire + more.wire;
-        if (c.spec.model.transformer()) result.expertWireBytes = more.wire;
+        result.gradientWireBytes = traffic.gradientWire + traffic.weightWire + more.gradientWire + more.weightWire;
+        result.scattersGradients = scattersGradients(c.framework, plan);
+        result.gatherWireBytes = traffic.weightWire;
+        if (c.spec.model.transformer()) {
+            result.expertWireBytes = more.gradientWire + more.weightWire;
+            result.expertGatherWireBytes = more.weightWire;
+        } else {
+            result.gatherWireBytes += more.weightWire;
+        }
         result.gradientCommSeconds = traffic.gradients + traffic.weights;
         const GradientOverlap when = c.framework.gradientOverlap;
         const bool beside = plan.overlap && (when == GradientOverlap::Always ||

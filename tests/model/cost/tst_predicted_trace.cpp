@@ -9,6 +9,7 @@
 #include "tests/support/equal_summaries.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 using namespace fourwalls;
@@ -121,6 +122,8 @@ private slots:
     void operatorsOnDemand();
     void noCollectiveExceedsItsLink_data();
     void noCollectiveExceedsItsLink();
+    void collectivesAreBookedAsWhatTheyAre_data();
+    void collectivesAreBookedAsWhatTheyAre();
     void saysWhatItIs();
     void outOfMemoryIsAnEvent();
 };
@@ -295,6 +298,68 @@ void PredictedTraceTest::noCollectiveExceedsItsLink()
             empty += record.payloadBytes <= 0 && spec.plan.tp > 1;
         }
         QCOMPARE(empty, std::int64_t(0)); // what is waited for and what is hidden are one operation
+    }
+}
+
+void PredictedTraceTest::collectivesAreBookedAsWhatTheyAre_data()
+{
+    QTest::addColumn<QString>("plan");
+    QTest::addColumn<QString>("framework");
+    QTest::addColumn<double>("gathers"); // of all parameters, in a step
+    QTest::addColumn<double>("scatters");
+    QTest::newRow("whole") << "dp=8"
+                           << "fsdp" << 0.0 << 0.0;
+    QTest::newRow("zero 1") << "dp=8 zero=1"
+                            << "megatron-core" << 1.0 << 1.0;
+    QTest::newRow("zero 2") << "dp=8 zero=2 microbatches=2"
+                            << "megatron-core" << 1.0 << 2.0;
+    // Table and head (2 % each) once, the layers again for the backward pass.
+    QTest::newRow("zero 3") << "dp=8 zero=3"
+                            << "fsdp" << 2.0 << 1.0;
+    QTest::newRow("zero 3, two micro-batches") << "dp=8 zero=3 microbatches=2"
+                                               << "fsdp" << 4.0 << 2.0;
+    QTest::newRow("zero 3 of the engine") << "dp=8 zero=3"
+                                          << "fourwalls" << 2.0 << 1.0;
+}
+
+// What ZeRO sends: the reduction of gradients is no gather of parameters, and the other way round. Every parameter is
+// handed over as often as the framework does it, in its bytes.
+void PredictedTraceTest::collectivesAreBookedAsWhatTheyAre()
+{
+    QFETCH(QString, plan);
+    QFETCH(QString, framework);
+    QFETCH(double, gathers);
+    QFETCH(double, scatters);
+    RunSpec spec = specOf(plan.toUtf8().constData());
+    spec.model = *loadModel("llama2-7b");
+    spec.cluster = *loadCluster("dgx-h100");
+    spec.training.sequence = 4096;
+    spec.framework = framework.toStdString();
+    auto model = CostModel::create(spec);
+    QVERIFY(model.ok());
+    const auto step = predictStep(*model, spec);
+    QVERIFY(step.ok());
+    const auto parameters = double(parameterCount(spec.model));
+    const FrameworkPreset& preset = model->framework();
+    for (CostModel* detail : {static_cast<CostModel*>(nullptr), &*model}) {
+        const auto data = traceOf(*step, detail);
+        QVERIFY(data.ok());
+        InMemoryTraceQuery query(*data);
+        std::map<CollectiveOp, double> payload;
+        const auto records = query.collectives(std::nullopt, data.value()->info.range, 100'000);
+        QVERIFY(records.ok());
+        for (const CollectiveView& view : *records) {
+            QVERIFY(view.record.payloadBytes > 0);
+            payload[view.record.operation] += double(view.record.payloadBytes);
+        }
+        const double weights = std::min(preset.weightBytes, 2.0);
+        const double gathered = payload[CollectiveOp::AllGather] / (weights * parameters);
+        const double scattered = payload[CollectiveOp::ReduceScatter] / (preset.reduceBytes * parameters);
+        const double headShare = spec.plan.zero == 3 ? spec.plan.microbatches * 0.04 : 0;
+        QVERIFY2(gathered <= gathers * 1.001 && gathered >= gathers * 0.999 - headShare,
+                 qPrintable(QString::number(gathered)));
+        QVERIFY2(std::abs(scattered - scatters) <= 0.001 * scatters, qPrintable(QString::number(scattered)));
+        QCOMPARE(payload[CollectiveOp::AllReduce] > parameters, spec.plan.zero == 0);
     }
 }
 
