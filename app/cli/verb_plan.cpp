@@ -84,14 +84,26 @@ private:
         return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
     }
 
+    static std::string whyNone(const cost::PlanSearchResult& found)
+    {
+        if (found.stopped) return "stopped before a plan was found";
+        const std::int64_t divide = found.counts.tooLarge;
+        if (divide == 0) return "no plan divides this model and batch over so many devices";
+        return fmt::format("no plan fits: {} divide this model and batch, and with each the weights, gradients and "
+                           "optimizer states alone need more memory than a device has; use more devices",
+                           formatCount(divide));
+    }
+
     static json jsonOf(const cost::PlanSearchResult& found)
     {
         json object{{"plans", json::array()},
                     {"considered", found.counts.considered},
+                    {"too_large", found.counts.tooLarge},
                     {"evaluated", found.counts.evaluated},
                     {"feasible", found.counts.feasible},
                     {"seconds", found.elapsedSeconds},
-                    {"stopped", found.stopped}};
+                    {"stopped", found.stopped},
+                    {"why", found.best.empty() ? json(whyNone(found)) : json(nullptr)}};
         for (const cost::SearchedPlan& plan : found.best)
             object["plans"].push_back({{"plan", formatPlan(plan.plan)},
                                        {"devices", plan.plan.worldSize()},
@@ -109,7 +121,7 @@ private:
             text += fmt::format("{:>12}  {:>9}  {}{}\n", formatDuration(Duration::fromSeconds(plan.seconds)),
                                 formatBytes(plan.peakBytes), formatPlan(plan.plan),
                                 plan.feasible ? "" : "  (does not fit)");
-        if (found.best.empty()) text += "no plan divides this model and batch over so many devices\n";
+        if (found.best.empty()) text += whyNone(found) + '\n';
         text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
                             formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
                             formatDuration(Duration::fromSeconds(found.elapsedSeconds)));

@@ -139,6 +139,7 @@ void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<Sea
     if (m_options.keepAll) m_result.all.insert(m_result.all.end(), all.begin(), all.end());
     if (m_options.priced && !all.empty()) m_options.priced(all);
     m_result.counts.considered += counts.considered;
+    m_result.counts.tooLarge += counts.tooLarge;
     m_result.counts.evaluated += counts.evaluated;
     m_result.counts.feasible += counts.feasible;
     if (m_options.progress) m_options.progress(m_result.counts);
@@ -152,10 +153,12 @@ void Search::work(CostModel& model)
         SearchCounts counts;
         BestPlans best(static_cast<std::size_t>(m_options.limit) * kSpare, m_options.objective);
         std::vector<SearchedPlan> all;
-        visitPlans(m_spec, m_families[index], m_offload, [&](const ParallelPlan& plan) {
+        visitPlans(m_spec, m_framework, m_families[index], m_offload, [&](const ParallelPlan& plan) {
             ++counts.considered;
-            if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_framework, plan) > m_memory)
+            if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_framework, plan) > m_memory) {
+                ++counts.tooLarge;
                 return !stops();
+            }
             const auto priced = price(model, plan);
             if (!priced) return !stops();
             ++m_evaluated;
@@ -224,6 +227,7 @@ Result<PlanSearchResult> Search::run()
     // Only where nothing fits: the optimizer's states on the host.
     if (m_result.counts.feasible == 0 && m_spec.cluster.device.hostBytesPerSecond > 0 && !stops()) {
         m_offload = true;
+        m_result.counts.tooLarge = 0; // the same plans again
         FOURWALLS_TRY(searchAll());
     }
     m_result.stopped = stops();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for a parallel plan: every sensible combination of degrees, micro-batches, schedule, sharding and
-// recomputation for a number of devices, pruned by what does not divide or fit, priced by the closed form.
+// recomputation for a number of devices, pruned by what does not divide, fit or change anything, priced by the closed
+// form.
 #pragma once
 
 #include "model/base/result.h"
@@ -23,6 +24,7 @@ enum class SearchObjective {
 
 struct SearchCounts {
     std::int64_t considered = 0; ///< combinations looked at
+    std::int64_t tooLarge = 0;   ///< of them plans whose states alone cannot fit
     std::int64_t evaluated = 0;  ///< of them priced; the others do not divide or cannot fit
     std::int64_t feasible = 0;   ///< of them priced and fitting into memory
 };
@@ -42,8 +44,8 @@ struct SearchOptions {
     int threads = 0;            ///< 0: as many as the machine has
     bool keepAll = false;       ///< also return every priced plan, for a plot
     std::int64_t mostPlans = 0; ///< stop after so many priced plans; 0: search all
-    std::stop_token stop;    ///< ends the search; what was found until then is the result
-    std::stop_token abandon; ///< ends everything at once with Cancelled: nobody wants the result any more
+    std::stop_token stop;       ///< ends the search; what was found until then is the result
+    std::stop_token abandon;    ///< ends everything at once with Cancelled: nobody wants the result any more
     /// Called now and then from any thread, one at a time, with the counts so far; may be empty.
     std::function<void(const SearchCounts&)> progress;
     /// Called as `progress` is, with the plans priced since the last call, for plots that fill while the search runs;

@@ -21,13 +21,23 @@ std::vector<int> chunkCounts(const RunSpec& spec, const ParallelPlan& degrees, i
     return counts;
 }
 
-std::vector<PipelineSchedule> schedules(const ParallelPlan& degrees, int chunks)
+/// Different ones only: one micro-batch passes GPipe as it passes 1F1B, and two pass ZB-2p as they pass ZB-1p.
+std::vector<PipelineSchedule> schedules(const ParallelPlan& degrees, int chunks, int microbatches)
 {
     if (degrees.pp < 2) return {PipelineSchedule::OneFOneB};
     if (chunks == 2) return {PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubbleV};
     if (chunks > 1) return {PipelineSchedule::Interleaved};
+    if (microbatches == 1) return {PipelineSchedule::OneFOneB, PipelineSchedule::ZeroBubbleH1};
+    if (microbatches == 2) return {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::ZeroBubbleH1};
     return {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::ZeroBubbleH1,
             PipelineSchedule::ZeroBubble2p};
+}
+
+/// Whether selective recomputation recomputes anything: fused attention keeps nothing that could be.
+bool recomputesSelectively(const RunSpec& spec, const FrameworkPreset& framework)
+{
+    const bool fused = spec.plan.fusedAttention && framework.flashAttention;
+    return framework.selective != SelectiveRecompute::AttentionCore || framework.recomputesFused || !fused;
 }
 
 bool tensorDivides(const TransformerSpec& model, int tp)
@@ -90,7 +100,7 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
     return families;
 }
 
-void visitPlans(const RunSpec& spec, const PlanFamily& family, bool offloadOptimizer,
+void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const PlanFamily& family, bool offloadOptimizer,
                 const std::function<bool(const ParallelPlan&)>& visit)
 {
     ParallelPlan plan = family.degrees;
@@ -102,15 +112,17 @@ void visitPlans(const RunSpec& spec, const PlanFamily& family, bool offloadOptim
         plan.microbatches = microbatches;
         for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
             if (recompute != Recompute::None && !isTransformer) continue;
+            if (recompute == Recompute::Selective && !recomputesSelectively(spec, framework)) continue;
             plan.recompute = recompute;
             for (const bool sequenceParallel : {false, true}) {
                 if (sequenceParallel && !canSplitSequence) continue;
                 plan.sequenceParallel = sequenceParallel;
                 for (const int chunks : chunkCounts(spec, plan, microbatches)) {
                     plan.vpp = chunks;
-                    for (const PipelineSchedule schedule : schedules(plan, chunks)) {
+                    for (const PipelineSchedule schedule : schedules(plan, chunks, microbatches)) {
                         plan.schedule = schedule;
                         for (int zero = 0; zero <= (shards ? 3 : 0); ++zero) {
+                            if (zero == 1 && framework.shardOptimizer) continue; // as without ZeRO
                             plan.zero = zero;
                             if (!visit(plan)) return;
                         }

@@ -23,8 +23,9 @@ struct PlanFamily {
 /// the network are left out; `considered` counts them too.
 std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered);
 
-/// Visits the plans of a family in an order in which neighbours share layer shapes. visit returns false to stop.
-void visitPlans(const RunSpec& spec, const PlanFamily& family, bool offloadOptimizer,
+/// Visits the plans of a family in an order in which neighbours share layer shapes. Of plans that are the same
+/// computation in this framework only the simplest is visited. visit returns false to stop.
+void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const PlanFamily& family, bool offloadOptimizer,
                 const std::function<bool(const ParallelPlan&)>& visit);
 
 /// A lower bound of the states (weights, gradients, optimizer) that a rank holds [bytes], without building anything.

@@ -20,6 +20,7 @@ private slots:
     void othersRefuse();
     void outOfMemoryIsAnAnswer();
     void planSearches();
+    void planSaysWhyThereIsNone();
     void goodputAddsUp();
     void claimsHaveVerdicts();
     void compareAndItsGate();
@@ -132,6 +133,20 @@ void CliPredictTest::planSearches()
                                       .json();
     QVERIFY(qAbs(predicted["step_time_ms"].toDouble() / best["step_time_ms"].toDouble() - 1) < 1e-5);
     QCOMPARE(run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "0"}).exitCode, 2);
+}
+
+void CliPredictTest::planSaysWhyThereIsNone()
+{
+    const QStringList words{"plan", "--model", "llama3-70b", "--cluster", "dgx-h100", "--gpus"};
+    const QJsonObject tooLarge = run(words + QStringList{"1", "--json"}).json();
+    QVERIFY(tooLarge["plans"].toArray().isEmpty());
+    QVERIFY(tooLarge["too_large"].toInt() > 0);
+    QVERIFY2(tooLarge["why"].toString().contains("memory"), qPrintable(tooLarge["why"].toString()));
+    QVERIFY(!tooLarge["why"].toString().contains("no plan divides"));
+    // More devices than samples, heads and layers can be dealt out to.
+    const QJsonObject misfit = run(words + QStringList{"8191", "--batch", "3", "--json"}).json();
+    QCOMPARE(misfit["too_large"].toInt(), 0);
+    QVERIFY2(misfit["why"].toString().contains("no plan divides"), qPrintable(misfit["why"].toString()));
 }
 
 void CliPredictTest::goodputAddsUp()

@@ -44,6 +44,9 @@ private slots:
     void agreesWithPredict();
     void objectives();
     void nothingFitsIsSaid();
+    void leavesOutWhatChangesNothing_data();
+    void leavesOutWhatChangesNothing();
+    void fewMicrobatchesHaveFewSchedules();
     void stops();
     void refuses_data();
     void refuses();
@@ -150,6 +153,86 @@ void PlanSearchTest::nothingFitsIsSaid()
     QVERIFY(found.ok());
     QCOMPARE(found->counts.feasible, std::int64_t(0));
     for (const SearchedPlan& plan : found->best) QVERIFY(!plan.feasible);
+}
+
+void PlanSearchTest::leavesOutWhatChangesNothing_data()
+{
+    QTest::addColumn<QString>("framework");
+    QTest::addColumn<bool>("fused");
+    QTest::addColumn<bool>("selective"); // is something of its own
+    QTest::addColumn<bool>("zero1");
+    QTest::newRow("sharded optimizer") << "megatron-core" << true << false << false;
+    QTest::newRow("scores in memory") << "megatron-core" << false << true << false;
+    QTest::newRow("whole optimizer") << "megatron-2023" << true << false << true;
+    QTest::newRow("runs fused attention again") << "fourwalls" << true << true << true;
+    QTest::newRow("recomputes products") << "torchtitan" << true << true << true;
+}
+
+// Of plans that are the same computation the search has one: what it leaves out predicts what it keeps, to the byte.
+void PlanSearchTest::leavesOutWhatChangesNothing()
+{
+    QFETCH(QString, framework);
+    QFETCH(bool, fused);
+    QFETCH(bool, selective);
+    QFETCH(bool, zero1);
+    RunSpec spec = specOf("llama2-7b", "dgx-h100", 16);
+    spec.framework = framework.toStdString();
+    spec.plan.fusedAttention = fused;
+    SearchOptions options;
+    options.devices = 8;
+    options.keepAll = true;
+    const auto found = search(spec, options);
+    QVERIFY(found.ok());
+    int selectives = 0, ones = 0;
+    for (const SearchedPlan& plan : found->all) {
+        selectives += plan.plan.recompute == Recompute::Selective;
+        ones += plan.plan.zero == 1;
+    }
+    QCOMPARE(selectives > 0, selective);
+    QCOMPARE(ones > 0, zero1);
+    auto model = CostModel::create(spec);
+    QVERIFY(model.ok());
+    const auto same = [&](const char* simple, const char* other) {
+        spec.plan = *parsePlan(simple);
+        spec.plan.fusedAttention = fused;
+        const auto a = predictStep(*model, spec);
+        spec.plan = *parsePlan(other);
+        spec.plan.fusedAttention = fused;
+        const auto b = predictStep(*model, spec);
+        return a->step.seconds == b->step.seconds && a->peakBytes == b->peakBytes;
+    };
+    QCOMPARE(!same("dp=4 tp=2 microbatches=2", "dp=4 tp=2 microbatches=2 recompute=selective"), selective);
+    QCOMPARE(!same("dp=4 pp=2 microbatches=4", "dp=4 pp=2 microbatches=4 zero=1"), zero1);
+}
+
+void PlanSearchTest::fewMicrobatchesHaveFewSchedules()
+{
+    const auto actions = [](PipelineSchedule schedule, int stages, int microbatches) {
+        PipelineShape shape;
+        shape.schedule = schedule;
+        shape.stages = stages;
+        shape.microbatches = microbatches;
+        return *pipelineActions(shape);
+    };
+    using enum PipelineSchedule;
+    for (int stages = 2; stages <= 16; ++stages)
+        for (int m = 1; m <= 4; ++m) {
+            QCOMPARE(actions(GPipe, stages, m) == actions(OneFOneB, stages, m), m == 1);
+            QCOMPARE(actions(ZeroBubble2p, stages, m) == actions(ZeroBubbleH1, stages, m), m <= 2);
+        }
+    const RunSpec spec = specOf("gpt2-124m", "dgx-a100", 8);
+    SearchOptions options;
+    options.devices = 8;
+    options.keepAll = true;
+    const auto found = search(spec, options);
+    QVERIFY(found.ok());
+    std::set<PipelineSchedule> ofOne, ofTwo, ofFour;
+    for (const auto& [plan, seconds, peak, feasible] : found->all)
+        if (plan.pp > 1 && plan.vpp == 1)
+            (plan.microbatches == 1 ? ofOne : plan.microbatches == 2 ? ofTwo : ofFour).insert(plan.schedule);
+    QVERIFY(ofOne == (std::set{OneFOneB, ZeroBubbleH1}));
+    QVERIFY(ofTwo == (std::set{OneFOneB, GPipe, ZeroBubbleH1}));
+    QVERIFY(ofFour == (std::set{OneFOneB, GPipe, ZeroBubbleH1, ZeroBubble2p}));
 }
 
 void PlanSearchTest::stops()
