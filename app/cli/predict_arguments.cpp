@@ -4,6 +4,7 @@
 
 #include "app/cli/this_machine.h"
 #include "model/spec/names.h"
+#include "profiler/calibrate/machine_calibration.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,7 +52,9 @@ Arguments PredictArguments::with(const Arguments& own)
 {
     Arguments all = {
         {"--model", &model, "preset or JSON file of the network"},
-        {"--cluster", &cluster, "preset or JSON file of the machines, or a file that calibrate wrote"},
+        {"--cluster", &cluster,
+         "preset or JSON file of the machines, or a file that calibrate wrote (default: this machine, measured for a "
+         "second)"},
         {"--framework", &framework,
          "preset or JSON file of how steps are run (default: fourwalls on processors, else megatron-core)"},
         {"--batch", &batch, "sequences or images per step, over all ranks (default: 8 or what divides)"},
@@ -72,11 +75,20 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
     FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
-    if (spec.cluster.name == "this-machine") describeThisMachine(spec.cluster);
-    TrainingSettings& training = spec.training;
-    FOURWALLS_TRY_ASSIGN(training.precision, precisionOf(precision, spec.cluster.device));
     if (batch && *batch < 1) return usage("--batch", "must be at least 1", "--batch 8");
     if (sequence && *sequence < 1) return usage("--seq", "must be at least 1", "--seq 2048");
+    FOURWALLS_TRY_ASSIGN(inputs.calibration,
+                         calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
+    if (spec.cluster.name == "this-machine" && spec.cluster.device.peakFlops.empty()) {
+        describeThisMachine(spec.cluster);
+        FOURWALLS_TRY_ASSIGN(calibrate::MachineCalibration machine, calibrate::probeMachine(spec.cluster));
+        spec.cluster = std::move(machine.cluster);
+        if (calibration.empty()) inputs.calibration = std::move(machine.calibration);
+        inputs.note = "the peaks of this machine were measured just now; for its operators: fourwalls-cli calibrate "
+                      "-o machine.json, then --cluster machine.json";
+    }
+    TrainingSettings& training = spec.training;
+    FOURWALLS_TRY_ASSIGN(training.precision, precisionOf(precision, spec.cluster.device));
     const std::int64_t shards = std::int64_t{spec.plan.dp} * spec.plan.microbatches;
     training.batch = batch.value_or(kUsualBatch % shards == 0 ? kUsualBatch : shards);
     training.sequence = sequence.value_or(0);
@@ -89,8 +101,6 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
                                                          : isProcessor      ? "fourwalls"
                                                                             : "megatron-core"));
     spec.framework = inputs.framework.name;
-    FOURWALLS_TRY_ASSIGN(inputs.calibration,
-                         calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
     return inputs;
 }
 

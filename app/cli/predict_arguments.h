@@ -19,6 +19,7 @@ struct PredictionInputs {
     RunSpec spec; ///< plan not yet checked against the model (the cost model does)
     FrameworkPreset framework;
     Calibration calibration;
+    std::string note; ///< what whoever reads the answer has to know about these; may be empty
 };
 
 struct PredictArguments {
@@ -30,7 +31,8 @@ struct PredictArguments {
 
     /// Loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
     /// accelerators), bf16 where the device has a rate for it, else f32, the model's sequence, and where no batch is
-    /// given 8 samples or, if that does not divide, one per replica and micro-batch.
+    /// given 8 samples or, if that does not divide, one per replica and micro-batch. Measures this machine for a second
+    /// where that is the cluster.
     /// Errors: NotFound, Format, InvalidArgument naming the option.
     Result<PredictionInputs> load(const std::string& plan) const;
 };

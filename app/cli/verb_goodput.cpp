@@ -39,7 +39,7 @@ public:
     const char* examples() const override
     {
         return "  fourwalls-cli goodput --model llama3-405b --cluster dgx-h100 --plan \"tp=8 pp=16 dp=128 "
-               "microbatches=16\" --batch 2048 --tokens 15.6e12\n"
+               "microbatches=16 sp=1 zero=2 recompute=selective\" --batch 2048 --tokens 15.6e12\n"
                "  fourwalls-cli goodput --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=8 dp=16 "
                "microbatches=96\" "
                "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600";
@@ -89,7 +89,7 @@ public:
             error.where = "--" + error.where; // the fields are named as their options
             return refuse(console, error);
         }
-        return tell(console, *prediction, input, *goodput, steps);
+        return tell(console, *prediction, input, *goodput, steps, inputs->note);
     }
 
 private:
@@ -99,7 +99,7 @@ private:
     }
 
     static int tell(Console& console, const cost::PredictedStep& prediction, const cost::GoodputInput& input,
-                    const cost::Goodput& goodput, double steps)
+                    const cost::Goodput& goodput, double steps, const std::string& note)
     {
         const double wasted = goodput.secondsToTrain - input.trainingSeconds;
         if (console.json())
@@ -127,7 +127,8 @@ private:
                                        {"time_to_train_days", goodput.secondsToTrain / 86'400},
                                        {"cost", input.pricePerDeviceHour > 0 ? json(goodput.cost) : json(nullptr)},
                                        {"feasible", prediction.feasible},
-                                       {"why", prediction.why}});
+                                       {"why", prediction.why},
+                                       {"note", note.empty() ? json(nullptr) : json(note)}});
         std::string text;
         const auto line = [&text](std::string_view label, const std::string& value) {
             text += fmt::format("{:<28}{}\n", label, value);
@@ -147,6 +148,7 @@ private:
         line("interruptions", formatFigure(goodput.interruptions, 4));
         line("time to train", fmt::format("{}, of it {} wasted", days(goodput.secondsToTrain), days(wasted)));
         if (input.pricePerDeviceHour > 0) line("cost", formatFigure(goodput.cost, 4));
+        if (!note.empty()) line("machine", note);
         text.pop_back(); // the console ends the last line
         return console.answerText(text);
     }

@@ -61,7 +61,8 @@ public:
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
         const auto found = cost::searchPlans(inputs->spec, inputs->framework, inputs->calibration, options);
         if (!found) return refuse(console, found.error());
-        return console.json() ? console.answerJson(jsonOf(*found)) : console.answerText(textOf(*found));
+        return console.json() ? console.answerJson(jsonOf(*found, inputs->note))
+                              : console.answerText(textOf(*found, inputs->note));
     }
 
 private:
@@ -94,7 +95,7 @@ private:
                            formatCount(divide));
     }
 
-    static json jsonOf(const cost::PlanSearchResult& found)
+    static json jsonOf(const cost::PlanSearchResult& found, const std::string& note)
     {
         json object{{"plans", json::array()},
                     {"considered", found.counts.considered},
@@ -103,6 +104,7 @@ private:
                     {"feasible", found.counts.feasible},
                     {"seconds", found.elapsedSeconds},
                     {"stopped", found.stopped},
+                    {"note", note.empty() ? json(nullptr) : json(note)},
                     {"why", found.best.empty() ? json(whyNone(found)) : json(nullptr)}};
         for (const cost::SearchedPlan& plan : found.best)
             object["plans"].push_back({{"plan", formatPlan(plan.plan)},
@@ -114,7 +116,7 @@ private:
         return object;
     }
 
-    static std::string textOf(const cost::PlanSearchResult& found)
+    static std::string textOf(const cost::PlanSearchResult& found, const std::string& note)
     {
         std::string text;
         for (const cost::SearchedPlan& plan : found.best)
@@ -125,6 +127,7 @@ private:
         text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
                             formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
                             formatDuration(Duration::fromSeconds(found.elapsedSeconds)));
+        if (!note.empty()) text += '\n' + note;
         return text;
     }
 

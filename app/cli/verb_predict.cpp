@@ -94,7 +94,7 @@ public:
             const Status written = write(*prediction, operators);
             if (!written.ok()) return console.fail(written.error());
         }
-        return tell(console, *prediction, *metrics);
+        return tell(console, *prediction, *metrics, inputs->note);
     }
 
 private:
@@ -125,7 +125,8 @@ private:
         return output.commit();
     }
 
-    int tell(Console& console, const cost::PredictedStep& prediction, const TraceMetrics& metrics) const
+    int tell(Console& console, const cost::PredictedStep& prediction, const TraceMetrics& metrics,
+             const std::string& note) const
     {
         const cost::MemoryTerms& memory =
             prediction.cost.stages[static_cast<std::size_t>(prediction.fullestStage)].memory;
@@ -141,6 +142,7 @@ private:
             object["feasible"] = prediction.feasible;
             object["why"] = prediction.why;
             object["framework"] = prediction.spec.framework;
+            object["note"] = note.empty() ? json(nullptr) : json(note);
             object["plan"] = formatPlan(prediction.spec.plan);
             object["file"] = m_output.empty() ? json(nullptr) : json(m_output);
             return console.answerJson(std::move(object));
@@ -150,6 +152,7 @@ private:
                             formatDuration(Duration::fromSeconds(prediction.lowSeconds)),
                             formatDuration(Duration::fromSeconds(prediction.highSeconds)));
         text += fmt::format("{:<26}{}\n{:<26}{}", "largest term", prediction.dominantTerm, "memory", prediction.why);
+        if (!note.empty()) text += fmt::format("\n{:<26}{}", "machine", note);
         if (!m_output.empty()) text += "\npredicted step in " + m_output;
         return console.answerText(text);
     }

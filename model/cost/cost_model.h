@@ -18,7 +18,7 @@ namespace fourwalls::cost {
 class CostModel {
 public:
     /// spec: model, training settings and cluster; its plan is only a default.
-    /// Errors: InvalidArgument naming what the device description lacks.
+    /// Errors: Unsupported, naming what the device description lacks.
     static Result<CostModel> create(const RunSpec& spec, const FrameworkPreset& framework,
                                     const Calibration& calibration);
     /// The same with the framework that the spec names and the published calibration.

@@ -43,8 +43,7 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
                                 const Calibration& calibration)
 {
     const auto missing = [&](const std::string& what, const std::string& hint) {
-        return Error{ErrorCode::InvalidArgument, "the device description has no " + what, "device " + device.name,
-                     hint};
+        return Error{ErrorCode::Unsupported, "the device description has no " + what, "device " + device.name, hint};
     };
     const bool fp8 = precision == Precision::Fp8;
     const Precision half = fp8 ? Precision::Bf16 : precision;

@@ -50,7 +50,7 @@ std::optional<double> measuredRate(const DeviceRates& rates, std::string_view na
 /// together; arXiv:2001.07104 section 2 and the CMOS power law), and matrix products, which draw most, by the power of it
 /// that the calibration measured (1 where the voltage is as low as it gets).
 /// The result points into `calibration`.
-/// Errors: InvalidArgument if the device has no rate for the precision or no memory bandwidth.
+/// Errors: Unsupported if the device has no rate for the precision or no memory bandwidth.
 Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, const FrameworkPreset& framework,
                                 const Calibration& calibration);
 

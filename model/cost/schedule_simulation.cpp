@@ -3,6 +3,8 @@
 // again when the neighbour's tensor is sent, so that every action is touched once or twice.
 #include "model/cost/schedule_simulation.h"
 
+#include "model/cost/stage_memory.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +27,9 @@ struct PositionTimes {
     double forward, recompute, backwardInput, backwardWeight;
     double forwardBusy, backwardInputBusy, backwardWeightBusy; ///< recomputation counted with the input gradient
 
-    explicit PositionTimes(const ChunkCost& chunk)
+    double climbs = 0; ///< share of the forward after which all activations are there
+
+    PositionTimes(const PipelineShape& shape, const ChunkCost& chunk)
         : forward(chunk.forward.seconds())
         , recompute(chunk.recompute.seconds())
         , backwardInput(chunk.backwardInput.seconds())
@@ -33,7 +37,9 @@ struct PositionTimes {
         , forwardBusy(busySeconds(chunk.forward))
         , backwardInputBusy(busySeconds(chunk.recompute) + busySeconds(chunk.backwardInput))
         , backwardWeightBusy(busySeconds(chunk.backwardWeight))
-    {}
+    {
+        if (chunk.activationBytes > 0) climbs = 1 - 1.0 / activationSteps(shape, chunk);
+    }
 };
 
 constexpr double kNotSent = -1;
@@ -61,7 +67,7 @@ private:
     void waitFor(int stage, const PipelineTransfer& transfer, double arrival);
     void interval(int stage, double seconds, SimulatedPart part, const PipelineAction& action, int position,
                   int peer = -1);
-    void remember(int stage, double activations, double transient);
+    void remember(int stage, double at, double activations, double transient);
     void finishStages();
 
     std::size_t slot(PipelineTensor tensor, int microbatch, int position) const
@@ -89,7 +95,7 @@ Simulation::Simulation(const StepCost& cost, const PipelineLists& lists, bool de
     , m_lists(lists)
     , m_detailed(detailed)
 {
-    for (const ChunkCost& chunk : cost.kinds) m_kinds.emplace_back(chunk);
+    for (const ChunkCost& chunk : cost.kinds) m_kinds.emplace_back(cost.shape, chunk);
     const auto stages = static_cast<std::size_t>(cost.shape.stages);
     m_stages.resize(stages);
     m_step.stages.resize(stages);
@@ -108,7 +114,7 @@ void Simulation::interval(int stage, double seconds, SimulatedPart part, const P
         result(stage).intervals.push_back({start, state.now, position, action.microbatch, part, peer});
 }
 
-void Simulation::remember(int stage, double activations, double transient)
+void Simulation::remember(int stage, double at, double activations, double transient)
 {
     Stage& state = m_stages[static_cast<std::size_t>(stage)];
     SimulatedStage& outcome = result(stage);
@@ -116,9 +122,9 @@ void Simulation::remember(int stage, double activations, double transient)
     if (activations + transient > outcome.peakActivations + outcome.peakTransient) {
         outcome.peakActivations = activations;
         outcome.peakTransient = transient;
-        outcome.peakAt = state.now;
+        outcome.peakAt = at;
     }
-    if (m_detailed) outcome.memory.push_back({state.now, activations, transient});
+    if (m_detailed) outcome.memory.push_back({at, activations, transient});
 }
 
 void Simulation::waitFor(int stage, const PipelineTransfer& transfer, double arrival)
@@ -177,30 +183,32 @@ void Simulation::perform(int stage, const PipelineAction& action)
     switch (action.pass) {
     case Forward:
         outcome.mostInFlight = std::max(outcome.mostInFlight, ++state.inFlight);
-        remember(stage, state.activations + chunk.activationBytes, chunk.transientForwardBytes);
+        // They climb layer by layer: all are there from the last layer's begin.
+        remember(stage, state.now + times.forward * times.climbs, state.activations + chunk.activationBytes,
+                 chunk.transientForwardBytes);
         interval(stage, times.forward, SimulatedPart::Forward, action, position);
         outcome.busy += times.forwardBusy;
-        remember(stage, state.activations, 0);
+        remember(stage, state.now, state.activations, 0);
         break;
     case Backward:
     case BackwardInput:
-        remember(stage, state.activations, chunk.transientBackwardBytes);
+        remember(stage, state.now, state.activations, chunk.transientBackwardBytes);
         interval(stage, times.recompute, SimulatedPart::Recompute, action, position);
         interval(stage, times.backwardInput, SimulatedPart::BackwardInput, action, position);
         outcome.busy += times.backwardInputBusy;
         if (action.pass == BackwardInput) {
-            remember(stage, state.activations - (chunk.activationBytes - chunk.weightGradientBytes), 0);
+            remember(stage, state.now, state.activations - (chunk.activationBytes - chunk.weightGradientBytes), 0);
             break;
         }
         interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
         outcome.busy += times.backwardWeightBusy;
-        remember(stage, state.activations - chunk.activationBytes, 0);
+        remember(stage, state.now, state.activations - chunk.activationBytes, 0);
         --state.inFlight;
         break;
     case BackwardWeight:
         interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
         outcome.busy += times.backwardWeightBusy;
-        remember(stage, state.activations - chunk.weightGradientBytes, 0);
+        remember(stage, state.now, state.activations - chunk.weightGradientBytes, 0);
         --state.inFlight;
         break;
     }

@@ -23,6 +23,13 @@ int mostInFlight(const PipelineShape& shape, int stage)
     return m * v;
 }
 
+int activationSteps(const PipelineShape& shape, const ChunkCost& chunk)
+{
+    constexpr std::int64_t kMost = 128; // of a stage
+    const std::int64_t passes = std::int64_t{shape.microbatches} * shape.chunks;
+    return static_cast<int>(std::clamp<std::int64_t>(kMost / passes, 1, std::max<std::int64_t>(1, chunk.layers)));
+}
+
 MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& framework, const ParallelPlan& plan,
                         double weightBytes)
 {

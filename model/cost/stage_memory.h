@@ -32,4 +32,9 @@ MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& fr
 MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& contents,
                         const FrameworkPreset& framework, const ParallelPlan& plan, double weightBytes);
 
+/// In how many equal steps the activations of a chunk climb through its forward and fall through its backward: one for
+/// each of its layers, at its begin and at the end of its backward; fewer where a stage has so many passes in a step that
+/// the passes themselves are the steps.
+int activationSteps(const PipelineShape& shape, const ChunkCost& chunk);
+
 } // namespace fourwalls::cost

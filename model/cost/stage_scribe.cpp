@@ -2,6 +2,7 @@
 // Slices, records and buffers of one stage.
 #include "model/cost/stage_scribe.h"
 
+#include "model/cost/stage_memory.h"
 #include "model/trace/metrics.h"
 
 #include <algorithm>
@@ -610,24 +611,39 @@ void StageScribe::write(const OperatorsOfPass& operators)
     writeStaticMemory();
     for (const Pass& pass : passes()) writePass(pass, operators);
 
-    // Activations live from the begin of their forward to the end of their backward.
-    std::map<std::pair<std::int32_t, std::int32_t>, double> begun; // (position, micro-batch)
+    // Activations live from the begin of their layer's forward to the end of its backward.
+    struct Passes {
+        double forwardBegin = 0, forwardEnd = 0, backwardBegin = -1;
+    };
+    std::map<std::pair<std::int32_t, std::int32_t>, Passes> begun; // (position, micro-batch)
     for (const SimulatedInterval& interval : m_stage.intervals) {
         if (!isPass(interval.part)) writeOutside(interval);
         const ChunkCost* chunk = interval.position >= 0 ? &m_cost.chunk(interval.position) : nullptr;
         const auto key = std::pair(interval.position, interval.microbatch);
-        const auto release = [&](double bytes) {
-            const auto found = begun.find(key);
-            if (found != begun.end())
-                allocate("activations", Phase::Forward, MemoryCategory::Activations, bytes, found->second, interval.end,
-                         interval.microbatch);
-        };
         const bool isSplit = m_cost.shape.splitsBackward();
-        if (interval.part == SimulatedPart::Forward) begun.emplace(key, interval.start);
+        const bool isBackward =
+            interval.part == SimulatedPart::Recompute || interval.part == SimulatedPart::BackwardInput;
+        if (interval.part == SimulatedPart::Forward) begun.emplace(key, Passes{interval.start, interval.end, -1});
+        const auto found = begun.find(key);
+        if (found == begun.end()) continue;
+        Passes& of = found->second;
+        if ((isBackward || interval.part == SimulatedPart::BackwardWeight) && of.backwardBegin < 0)
+            of.backwardBegin = interval.start;
+        // What the first layer kept is the last to go.
+        const auto release = [&](double bytes, double from) {
+            const int steps = activationSteps(m_cost.shape, *chunk);
+            for (int i = 0; i < steps; ++i) {
+                const double size = std::round(bytes * (i + 1) / steps) - std::round(bytes * i / steps);
+                allocate("activations", Phase::Forward, MemoryCategory::Activations, size,
+                         of.forwardBegin + (of.forwardEnd - of.forwardBegin) * i / steps,
+                         from + (interval.end - from) * (steps - i) / steps, interval.microbatch);
+            }
+        };
         if (interval.part == SimulatedPart::BackwardInput && isSplit)
-            release(chunk->activationBytes - chunk->weightGradientBytes);
+            release(chunk->activationBytes - chunk->weightGradientBytes, of.backwardBegin);
         if (interval.part == SimulatedPart::BackwardWeight)
-            release(isSplit ? chunk->weightGradientBytes : chunk->activationBytes);
+            release(isSplit ? chunk->weightGradientBytes : chunk->activationBytes,
+                    isSplit ? interval.start : of.backwardBegin);
     }
     writeTransfers();
     writeReduction();

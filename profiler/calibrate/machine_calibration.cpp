@@ -86,28 +86,20 @@ Result<LinkSpec> threadLink()
     return link;
 }
 
-void measure(const CalibrateOptions& options, MachineCalibration& result)
+/// What the processor computes in, f32 first.
+std::vector<std::pair<Precision, DType>> supportedTypes()
 {
-    useSingleThread();
-    bool hasBf16 = false;
-    {
-        Recorder recorder(nullptr, RankId{0}, ClockOrigin::now());
-        Allocator allocator(recorder, 0);
-        hasBf16 = CpuDevice(recorder, allocator).supports(DType::Bf16);
-    }
+    Recorder recorder(nullptr, RankId{0}, ClockOrigin::now());
+    Allocator allocator(recorder, 0);
     std::vector<std::pair<Precision, DType>> types{{Precision::F32, DType::F32}};
-    if (hasBf16) types.emplace_back(Precision::Bf16, DType::Bf16);
-    FamilyCalibration family;
+    if (CpuDevice(recorder, allocator).supports(DType::Bf16)) types.emplace_back(Precision::Bf16, DType::Bf16);
+    return types;
+}
+
+/// What needs no measuring: ranks are threads that share memory.
+void describeProcessor(FamilyCalibration family, MachineCalibration& result)
+{
     family.rampSeconds = 0;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        const auto [precision, type] = types[i];
-        const auto part = [&](double share) {
-            if (options.progress) options.progress(0.95 * (static_cast<double>(i) + share) / double(types.size()));
-        };
-        addPrecision(precision, benchmarkOperators(type, options.secondsPerOperator, options.mostPoints, part),
-                     measureMachinePeak(type).flops, result, family);
-    }
-    result.calibration.busySlowdown = busySlowdown(result.cluster.devicesPerNode, 10 * options.secondsPerOperator);
     // Moving data between threads is work of the same cores: what runs beside the computation slows it by its length.
     result.calibration.contention = 1;
     result.calibration.nodeLinkFraction = 1;
@@ -119,17 +111,45 @@ void measure(const CalibrateOptions& options, MachineCalibration& result)
     result.cluster.fabric = NodeFabric::Shared;
 }
 
-} // namespace
+void measure(const CalibrateOptions& options, MachineCalibration& result)
+{
+    const auto types = supportedTypes();
+    FamilyCalibration family;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const auto [precision, type] = types[i];
+        const auto part = [&](double share) {
+            if (options.progress) options.progress(0.95 * (static_cast<double>(i) + share) / double(types.size()));
+        };
+        addPrecision(precision, benchmarkOperators(type, options.secondsPerOperator, options.mostPoints, part),
+                     measureMachinePeak(type).flops, result, family);
+    }
+    result.calibration.busySlowdown = busySlowdown(result.cluster.devicesPerNode, 10 * options.secondsPerOperator);
+    describeProcessor(std::move(family), result);
+}
 
-Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options)
+void measurePeaks(MachineCalibration& result)
+{
+    for (const auto& [precision, type] : supportedTypes()) {
+        const MachinePeak peak = measureMachinePeak(type);
+        result.cluster.device.peakFlops[precision] = peak.flops;
+        if (precision == Precision::F32) result.cluster.device.memoryBytesPerSecond = peak.bytesPerSecond;
+    }
+    FamilyCalibration family;
+    family.memoryFraction = 1; // of a rate that was reached
+    describeProcessor(std::move(family), result);
+}
+
+/// What `work` measures in a thread of its own, so that the caller's OpenMP settings stay as they are, and the link.
+template <class Work>
+Result<MachineCalibration> measured(const ClusterSpec& base, Work&& work)
 {
     MachineCalibration result;
     result.cluster = base;
     std::optional<Error> failure;
-    // A thread of its own, so that the caller's OpenMP settings stay as they are.
     std::thread thread([&] {
         try {
-            measure(options, result);
+            useSingleThread();
+            work(result);
         } catch (const EngineError& error) {
             failure = error.error();
         } catch (const std::bad_alloc&) {
@@ -141,8 +161,21 @@ Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const Calib
     if (result.cluster.devicesPerNode > 1) {
         FOURWALLS_TRY_ASSIGN(result.cluster.nodeLink, threadLink());
     }
-    if (options.progress) options.progress(1);
     return result;
+}
+
+} // namespace
+
+Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options)
+{
+    auto result = measured(base, [&](MachineCalibration& machine) { measure(options, machine); });
+    if (result && options.progress) options.progress(1);
+    return result;
+}
+
+Result<MachineCalibration> probeMachine(const ClusterSpec& base)
+{
+    return measured(base, measurePeaks);
 }
 
 } // namespace fourwalls::calibrate

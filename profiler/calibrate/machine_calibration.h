@@ -39,4 +39,8 @@ struct CalibrateOptions {
 /// Errors: Internal when memory runs out.
 Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
 
+/// The same from nothing but the peak of a core, the rate of its memory and the link between two threads, in less than a
+/// second; no operator is measured. Errors: as calibrateMachine.
+Result<MachineCalibration> probeMachine(const ClusterSpec& base);
+
 } // namespace fourwalls::calibrate

@@ -123,7 +123,7 @@ Status checkMemory(const RunSpec& spec, bool processes)
     if (capacity <= 0 || needed <= capacity) return {};
     const std::string text = "the run needs at least " + formatBytes(needed) + " of memory, and " + whose + " " +
                              formatBytes(capacity);
-    return Error{ErrorCode::InvalidArgument, text, spec.model.name,
+    return Error{ErrorCode::Unsupported, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }
 

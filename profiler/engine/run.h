@@ -100,7 +100,8 @@ struct RunReport {
 };
 
 /// Whether this machine and this build can run the spec; says what cannot and what to use instead.
-/// Errors: Unsupported (plan, precision, device, model kind), InvalidArgument (sizes, what the options name).
+/// Errors: Unsupported (plan, precision, device, model kind, too little memory), InvalidArgument (sizes, what the
+/// options name).
 Status checkRunnable(const RunSpec& spec, const RunOptions& options = {});
 
 /// The GPU that --device cuda runs on.

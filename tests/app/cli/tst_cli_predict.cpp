@@ -4,6 +4,7 @@
 
 #include <QFile>
 #include <QJsonArray>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -19,6 +20,9 @@ private slots:
     void othersRefuse_data();
     void othersRefuse();
     void outOfMemoryIsAnAnswer();
+    void thisMachineIsMeasured();
+    void whatCannotBeIsNoWrongUsage();
+    void examplesFit();
     void planSearches();
     void planSaysWhyThereIsNone();
     void goodputAddsUp();
@@ -114,6 +118,65 @@ void CliPredictTest::outOfMemoryIsAnAnswer()
     QCOMPARE(answer.exitCode, 0);
     QVERIFY(!answer.json()["feasible"].toBool());
     QVERIFY(answer.json()["why"].toString().contains("out of memory"));
+}
+
+// Nothing but the verb: the default cluster is this machine, of which nothing is known before it is measured.
+void CliPredictTest::thisMachineIsMeasured()
+{
+    for (const QStringList& words :
+         {QStringList{"predict"}, QStringList{"predict", "--plan", "dp=2", "--precision", "f32"},
+          QStringList{"plan", "--gpus", "2"}, QStringList{"goodput"}}) {
+        const Answer answer = run(words + QStringList{"--json"});
+        QVERIFY2(answer.exitCode == 0, answer.err.constData());
+        QVERIFY(answer.err.isEmpty());
+        const QJsonObject found = answer.json();
+        QVERIFY(found["note"].toString().contains("calibrate -o machine.json"));
+        const double step = words.first() == "plan"
+                                ? found["plans"].toArray().first().toObject()["step_time_ms"].toDouble()
+                                : found["step_time_ms"].toDouble();
+        QVERIFY2(step > 0.1 && step < 1e5, qPrintable(QString::number(step)));
+    }
+    QVERIFY(run({"predict"}).out.contains("calibrate -o machine.json"));
+    QVERIFY(run(QStringList{"predict", "--json"} + gpt3()).json()["note"].isNull());
+}
+
+void CliPredictTest::whatCannotBeIsNoWrongUsage()
+{
+    QFile file(m_folder.filePath("bare.json"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(R"({"name": "bare", "device": {"name": "chip", "family": "other"}, "devices_per_node": 1, "nodes": 1})");
+    file.close();
+    for (const QStringList& words :
+         {QStringList{"predict", "--cluster", file.fileName()},
+          QStringList{"record", "--model", "gpt3-175b", "-o", m_folder.filePath("none.fourwalls")}}) {
+        const Answer answer = run(words);
+        QVERIFY2(answer.exitCode == 1, answer.err.constData());
+        QVERIFY2(answer.saysOneLine(), answer.err.constData());
+    }
+}
+
+// What --help shows is what one tries first.
+void CliPredictTest::examplesFit()
+{
+    int tried = 0;
+    for (const QString verb : {"predict", "goodput", "plan"}) {
+        const QStringList lines = QString::fromUtf8(run({verb, "--help"}).out).split('\n');
+        for (QString line : lines) {
+            line = line.trimmed();
+            if (!line.startsWith("fourwalls-cli " + verb + " --model")) continue;
+            line = line.section('|', 0, 0).section(" -o ", 0, 0);
+            QStringList words = QProcess::splitCommand(line).mid(1);
+            if (!words.contains("--json")) words << "--json";
+            const Answer answer = run(words);
+            QVERIFY2(answer.exitCode == 0, qPrintable(line));
+            const QJsonObject object = answer.json();
+            const bool fits = verb == "plan" ? object["plans"].toArray().first().toObject()["feasible"].toBool()
+                                             : object["feasible"].toBool();
+            QVERIFY2(fits, qPrintable(line + ": " + object["why"].toString()));
+            ++tried;
+        }
+    }
+    QVERIFY2(tried >= 6, qPrintable(QString::number(tried)));
 }
 
 void CliPredictTest::planSearches()

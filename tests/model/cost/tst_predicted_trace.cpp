@@ -4,6 +4,7 @@
 
 #include "model/cost/predicted_step.h"
 #include "model/cost/predicted_trace.h"
+#include "model/cost/stage_memory.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 #include "tests/support/equal_summaries.h"
@@ -120,6 +121,7 @@ private slots:
     void summariesAloneAreTheSame_data();
     void summariesAloneAreTheSame();
     void operatorsOnDemand();
+    void memoryClimbsLayerByLayer();
     void noCollectiveExceedsItsLink_data();
     void noCollectiveExceedsItsLink();
     void collectivesAreBookedAsWhatTheyAre_data();
@@ -258,6 +260,34 @@ void PredictedTraceTest::operatorsOnDemand()
     bool hasLayer = false;
     for (const auto& [id, op] : found->ops) hasLayer = hasLayer || (op->layer && op->layer->value == 1);
     QVERIFY(hasLayer);
+}
+
+// Within one pass: a step up at every layer's begin in forward, one down at every layer's end in backward.
+void PredictedTraceTest::memoryClimbsLayerByLayer()
+{
+    const RunSpec spec = specOf("");
+    StepCost cost = costOf(spec, 0);
+    cost.kinds.front().layers = 8;
+    cost.kinds.front().transientForwardBytes = cost.kinds.front().transientBackwardBytes = 0;
+    const auto step = simulateSchedule(cost, true);
+    const auto data = *predictedSummary(spec, cost, *step);
+    const auto& curve = data->memory.at(RankId{0});
+    const auto activations = [](const auto& point) {
+        return point.bytes[static_cast<std::size_t>(MemoryCategory::Activations)];
+    };
+    std::vector<std::int64_t> steps;
+    for (const auto& point : curve)
+        if (steps.empty() || activations(point) != steps.back()) steps.push_back(activations(point));
+    // 0 (with what stays), then up in eight steps and down in eight.
+    std::erase(steps, 0);
+    QCOMPARE(steps.size(), std::size_t(15));
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        QCOMPARE(steps[i], std::int64_t(1e9) / 8 * std::int64_t(i < 8 ? i + 1 : 15 - i));
+    QVERIFY(std::abs(step->stages.front().peakAt - 7.0 / 8 * cost.kinds.front().forward.seconds()) < 1e-9);
+    // Where a stage has many passes they are the steps.
+    PipelineShape shape = cost.shape;
+    shape.microbatches = 1000;
+    QCOMPARE(activationSteps(shape, cost.kinds.front()), 1);
 }
 
 void PredictedTraceTest::noCollectiveExceedsItsLink_data()
