@@ -4158,6 +4158,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
 <context>
     <name>PredictionCard</name>
     <message>
+        <source>Global batch</source>
+        <translation>全局批量</translation>
+    </message>
+    <message>
+        <source>Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one that it divides.</source>
+        <translation>每步所有 rank 的样本数。计划无法整除的批量会变为最接近的可整除的批量。</translation>
+    </message>
+    <message>
         <source>Impossible: %1</source>
         <translation>不可行：%1</translation>
     </message>

@@ -252,6 +252,12 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
         return m && m->stepTime ? formatDuration(*m->stepTime, 3) : dash;
     };
     std::vector<FigureTable::Row> rows;
+    // Only where they differ: then the step times below are of different amounts of work.
+    if (step && whatIf->recorded() && whatIf->recorded()->training.batch != step->spec.training.batch)
+        rows.push_back({tr("Global batch"), QString::number(whatIf->recorded()->training.batch),
+                        QString::number(step->spec.training.batch),
+                        tr("Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one "
+                           "that it divides.")});
     rows.push_back({tr("Step time"), duration(measured), step ? seconds(step->step.seconds) : dash,
                     tr("From the first rank's start to the last rank's end: the median of the measured steps, and the "
                        "simulated step.")});

@@ -319,6 +319,21 @@ private slots:
                  formatDuration(Duration::fromSeconds(probe.whatIf.step()->step.seconds), 3));
     }
 
+    void anotherBatchIsShown()
+    {
+        Probe probe(sample::smallSpec());
+        QVERIFY(probe.settled());
+        const QString same = probe.panel.card().table().rows().front().name;
+        RunSpec other = sample::smallSpec();
+        other.training.batch = 64;
+        probe.whatIf.propose(other);
+        QVERIFY(probe.settled());
+        const FigureTable::Row row = probe.panel.card().table().rows().front();
+        QVERIFY(row.name != same);
+        QCOMPARE(row.recorded, QString::number(sample::smallSpec().training.batch));
+        QCOMPARE(row.predicted, QStringLiteral("64"));
+    }
+
     void whatDoesNotFitSaysWhy()
     {
         Probe probe(sample::smallSpec());
