@@ -27,7 +27,7 @@ struct PositionTimes {
     double forward, recompute, backwardInput, backwardWeight;
     double forwardBusy, backwardInputBusy, backwardWeightBusy; ///< recomputation counted with the input gradient
 
-    double climbs = 0; ///< share of the forward after which all activations are there
+    int steps = 1; ///< in which activations climb and fall
 
     PositionTimes(const PipelineShape& shape, const ChunkCost& chunk)
         : forward(chunk.forward.seconds())
@@ -38,7 +38,7 @@ struct PositionTimes {
         , backwardInputBusy(busySeconds(chunk.recompute) + busySeconds(chunk.backwardInput))
         , backwardWeightBusy(busySeconds(chunk.backwardWeight))
     {
-        if (chunk.activationBytes > 0) climbs = 1 - 1.0 / activationSteps(shape, chunk);
+        if (chunk.activationBytes > 0) steps = activationSteps(shape, chunk);
     }
 };
 
@@ -68,6 +68,9 @@ private:
     void interval(int stage, double seconds, SimulatedPart part, const PipelineAction& action, int position,
                   int peer = -1);
     void remember(int stage, double at, double activations, double transient);
+    /// In detail, how `bytes` of activations come (at a layer's begin) or, negative, go (at its end) in a pass; what is
+    /// there at last is left to `remember`.
+    void change(int stage, double begin, double end, double bytes, double transient, int steps);
     void finishStages();
 
     std::size_t slot(PipelineTensor tensor, int microbatch, int position) const
@@ -116,15 +119,24 @@ void Simulation::interval(int stage, double seconds, SimulatedPart part, const P
 
 void Simulation::remember(int stage, double at, double activations, double transient)
 {
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
     SimulatedStage& outcome = result(stage);
-    state.activations = activations;
+    m_stages[static_cast<std::size_t>(stage)].activations = activations;
     if (activations + transient > outcome.peakActivations + outcome.peakTransient) {
         outcome.peakActivations = activations;
         outcome.peakTransient = transient;
         outcome.peakAt = at;
     }
     if (m_detailed) outcome.memory.push_back({at, activations, transient});
+}
+
+void Simulation::change(int stage, double begin, double end, double bytes, double transient, int steps)
+{
+    if (!m_detailed) return;
+    const double before = m_stages[static_cast<std::size_t>(stage)].activations;
+    const int first = bytes > 0 ? 0 : 1; // at begins or at ends
+    for (int i = 1; i < steps; ++i)
+        result(stage).memory.push_back(
+            {begin + (end - begin) * (first + i - 1) / steps, before + bytes * i / steps, transient});
 }
 
 void Simulation::waitFor(int stage, const PipelineTransfer& transfer, double arrival)
@@ -183,29 +195,37 @@ void Simulation::perform(int stage, const PipelineAction& action)
     switch (action.pass) {
     case Forward:
         outcome.mostInFlight = std::max(outcome.mostInFlight, ++state.inFlight);
-        // They climb layer by layer: all are there from the last layer's begin.
-        remember(stage, state.now + times.forward * times.climbs, state.activations + chunk.activationBytes,
-                 chunk.transientForwardBytes);
+        change(stage, state.now, state.now + times.forward, chunk.activationBytes, chunk.transientForwardBytes,
+               times.steps);
+        // All are there from the last layer's begin.
+        remember(stage, state.now + times.forward * (times.steps - 1) / times.steps,
+                 state.activations + chunk.activationBytes, chunk.transientForwardBytes);
         interval(stage, times.forward, SimulatedPart::Forward, action, position);
         outcome.busy += times.forwardBusy;
         remember(stage, state.now, state.activations, 0);
         break;
     case Backward:
-    case BackwardInput:
+    case BackwardInput: {
+        const double begin = state.now;
         remember(stage, state.now, state.activations, chunk.transientBackwardBytes);
         interval(stage, times.recompute, SimulatedPart::Recompute, action, position);
         interval(stage, times.backwardInput, SimulatedPart::BackwardInput, action, position);
         outcome.busy += times.backwardInputBusy;
         if (action.pass == BackwardInput) {
-            remember(stage, state.now, state.activations - (chunk.activationBytes - chunk.weightGradientBytes), 0);
+            const double gone = chunk.activationBytes - chunk.weightGradientBytes;
+            change(stage, begin, state.now, -gone, chunk.transientBackwardBytes, times.steps);
+            remember(stage, state.now, state.activations - gone, 0);
             break;
         }
         interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
         outcome.busy += times.backwardWeightBusy;
+        change(stage, begin, state.now, -chunk.activationBytes, chunk.transientBackwardBytes, times.steps);
         remember(stage, state.now, state.activations - chunk.activationBytes, 0);
         --state.inFlight;
         break;
+    }
     case BackwardWeight:
+        change(stage, state.now, state.now + times.backwardWeight, -chunk.weightGradientBytes, 0, times.steps);
         interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
         outcome.busy += times.backwardWeightBusy;
         remember(stage, state.now, state.activations - chunk.weightGradientBytes, 0);

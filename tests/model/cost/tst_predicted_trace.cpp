@@ -284,6 +284,12 @@ void PredictedTraceTest::memoryClimbsLayerByLayer()
     for (std::size_t i = 0; i < steps.size(); ++i)
         QCOMPARE(steps[i], std::int64_t(1e9) / 8 * std::int64_t(i < 8 ? i + 1 : 15 - i));
     QVERIFY(std::abs(step->stages.front().peakAt - 7.0 / 8 * cost.kinds.front().forward.seconds()) < 1e-9);
+    // The simulation's own samples, of which views draw, are the same curve.
+    std::vector<std::int64_t> samples;
+    for (const SimulatedBytes& live : step->stages.front().memory)
+        if (const auto bytes = std::llround(live.activations); bytes > 0 && (samples.empty() || samples.back() != bytes))
+            samples.push_back(bytes);
+    QVERIFY(samples == (std::vector<std::int64_t>(steps.begin(), steps.end())));
     // Where a stage has many passes they are the steps.
     PipelineShape shape = cost.shape;
     shape.microbatches = 1000;
