@@ -93,7 +93,7 @@ public:
         mprotect(m_memory + page + inside, page, PROT_NONE);
         m_buffer.valid = bytes.size();
         m_buffer.bytes = m_memory + page + (atEnd ? inside - (bytes.size() + 7) / 8 * 8 : 0);
-        std::memcpy(m_buffer.bytes, bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), m_buffer.bytes);
     }
     ~Guarded() { munmap(m_memory, m_size); }
     Guarded(const Guarded&) = delete;
