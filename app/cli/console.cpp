@@ -23,7 +23,7 @@ int writeOut(std::string_view text)
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fputc('\n', stdout);
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return kExitDone;
-    std::fputs("fourwalls-cli: standard output cannot be written\n", stderr);
+    std::fputs("fourwalls-cli: standard output cannot be written (try: free space, or another place for the answer)\n", stderr);
     return kExitCouldNot;
 }
 
