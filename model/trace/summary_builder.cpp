@@ -228,7 +228,7 @@ void OpSummarizer::addInTrack(OpId op, Activity activity, Instant start, Duratio
         Duration& total = m_byOp[static_cast<std::size_t>(around->op.value)].total;
         total = std::max(Duration{}, total - taken); // sums of the longest slices there can be stop short
     }
-    m_open.push_back({op, end, duration});
+    if (m_open.size() < kMostOpen) m_open.push_back({op, end, duration});
 }
 
 std::vector<OpSummary> OpSummarizer::finish() const

@@ -120,6 +120,7 @@ private:
         Duration own; ///< not taken by slices within
     };
     std::vector<OpSummary> m_byOp;
+    static constexpr std::size_t kMostOpen = 256; ///< no call stack is deeper; more are side by side
     std::vector<Open> m_open; ///< compute slices of the track that may hold others, outermost first
 };
 
