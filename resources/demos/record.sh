@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the traces of the demos again: resources/demos/record.sh PATH/TO/fourwalls-cli [NAME...]
 # Each is one measured step of a real training (or a prediction), cut out and stored compressed: NAME.fourwalls.z is four
-# bytes of length and a zlib stream, as Qt's qUncompress reads it. About a minute on two cores.
+# bytes of length and a zlib stream, as Qt's qUncompress reads it. About a minute on two cores; nothing else should run meanwhile.
 set -eu
 cli=${1:?usage: record.sh PATH/TO/fourwalls-cli [NAME...]}
 shift
