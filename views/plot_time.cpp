@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kLeft = 54, kRight = 14, kTop = 22, kAxis = 22;
 constexpr double kStripRow = 15;
-constexpr int kTickSpacing = 96;
+constexpr int kTickSpacing = 96, kLeastTickSpacing = 48; ///< of a narrow plot, which shall have some, too
 constexpr int kHoldMs = 12;
 constexpr double kLeastNamed = 12; ///< a narrower bar has no room for a letter
 
@@ -171,7 +171,8 @@ void TimePlot::paintTimeAxis(QPainter& painter) const
     const QRectF inside = plotRect();
     const double y = height() - kAxis;
     const Instant zero = m_camera.bounds().begin;
-    const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(), kTickSpacing);
+    const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(),
+                                      std::clamp(m_camera.width() / 4, kLeastTickSpacing, kTickSpacing));
     const QFontMetricsF metrics(painter.font());
     double free = -1e9; // where the last label ended: labels never touch
     for (const TimeTick& tick : ticks.ticks) {

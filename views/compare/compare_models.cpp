@@ -140,7 +140,7 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
         return int(index.column() == Name ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
     case Qt::ForegroundRole: {
         const auto worse = row.worsePercent();
-        if (index.column() != Change || !worse || std::fabs(*worse) < 1) return {};
+        if (index.column() != Change || !worse || std::fabs(*worse) < kLeastChange) return {};
         return *worse > 0 ? currentTheme().error : currentTheme().ok;
     }
     case Qt::ToolTipRole: return QString::fromStdString(row.name);

@@ -22,6 +22,9 @@ QString figureText(const std::string& name, std::optional<double> value, ByteUni
 /// "+12.3 %", "−4 %", a dash where unknown.
 QString changeText(std::optional<double> percent);
 
+/// Changes below it are not coloured and not called worse [percent].
+constexpr double kLeastChange = 1;
+
 /// One row per figure: name, A, B, difference, change.
 class CompareFigureModel : public QAbstractTableModel {
     Q_OBJECT

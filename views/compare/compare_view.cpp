@@ -316,10 +316,10 @@ void CompareView::showComparison()
             const auto worse = found->worsePercent();
             figures.push_back({figureName(found->name),
                                figureText(found->name, found->a, unit, 3) + QStringLiteral(" → ") + figureText(found->name, found->b, unit, 3),
-                               tr("%1 from A to B").arg(changeText(found->percent())), worse && *worse > 5});
+                               tr("%1 from A to B").arg(changeText(found->percent())), worse && *worse >= kLeastChange});
         }
         const compare::ComparedFigure* worst = m_comparison->worst();
-        const bool isWorse = worst && worst->worsePercent().value_or(0) >= 1;
+        const bool isWorse = worst && worst->worsePercent().value_or(0) >= kLeastChange;
         m_figureCard->finding().setText(isWorse ? tr("worse most: %1, %2").arg(figureName(worst->name), changeText(worst->percent()))
                                                 : tr("nothing that is judged got worse"));
     }
