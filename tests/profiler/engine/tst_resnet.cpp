@@ -417,7 +417,7 @@ private slots:
         RunSpec huge = resnet50(224, 1 << 20, 1);
         const Status status = checkRunnable(huge);
         QVERIFY(!status.ok());
-        QCOMPARE(status.error().code, ErrorCode::InvalidArgument);
+        QCOMPARE(status.error().code, ErrorCode::Unsupported);
     }
 
     void everythingIsReleased()
