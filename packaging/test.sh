@@ -11,9 +11,10 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 jobs=$(($(nproc) + 1)) # a compiler that waits for a file leaves no processor idle
 label=(-L fast)
+slow=${CI:+ON} # benchmarks and slow tests are built by the CI, which keeps them compiling, and where they run
 case ${1:-} in
 "") ;;
---all) label=() ;;
+--all) label=() slow=ON ;;
 *) echo "usage: packaging/test.sh [--all]" >&2 && exit 2 ;;
 esac
 
@@ -24,11 +25,10 @@ packaging/install_packages.sh
 # checksums once, not for every file.
 export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
 
-build_and_test() { # preset, options of cmake…
+build_and_test() { # preset
     local preset=$1
-    shift
     echo "== $preset: build"
-    cmake --preset "$preset" "$@"
+    cmake --preset "$preset" -DFOURWALLS_WERROR="${CI:+ON}" -DFOURWALLS_SLOW_TESTS="${slow:-OFF}"
     cmake --build --preset "$preset" -j "$jobs"
     echo "== $preset: tests"
     ctest --preset "$preset" -j "$(nproc)" "${label[@]}"
@@ -41,5 +41,5 @@ if [ "${1:-}" = --all ]; then
     echo "== tsan: tests of the engine, its ranks as threads and as processes"
     ctest --test-dir build/tsan --output-on-failure -j "$(nproc)" -R "profiler/engine|app/cli/gloo|slow/.*parity"
 fi
-build_and_test core -DFOURWALLS_WERROR="${CI:+ON}"
-build_and_test release -DFOURWALLS_WERROR="${CI:+ON}"
+build_and_test core
+build_and_test release
