@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the traces of the demos again: resources/demos/record.sh PATH/TO/fourwalls-cli [NAME...]
 # Each is one measured step of a real training (or a prediction), cut out and stored compressed: NAME.fourwalls.z is four
-# bytes of length and a zlib stream, as Qt's qUncompress reads it. About a minute on two cores; nothing else should run meanwhile.
+# bytes of length and a zlib stream, as Qt's qUncompress reads it. About two minutes on two cores; nothing else should run meanwhile.
 set -eu
 cli=${1:?usage: record.sh PATH/TO/fourwalls-cli [NAME...]}
 shift
@@ -64,23 +64,23 @@ whole() { # NAME command and its arguments...: keeps all of it
 
 # Memory
 step resnet 1 --model resnet50 --batch 32 --steps 2 --optimizer sgd
-# These and `unfused` are compared with one another by their time.
+# Traces of one plan beside those of others: compared by their time.
 quickest gpt 3 --model gpt-tiny --steps 4 --clock device --cluster "$here/recording/eight-cores.json"
 quickest gpt_selective 3 --model gpt-tiny --steps 4 --plan "recompute=selective attention=unfused" --clock device --cluster "$here/recording/eight-cores.json"
 quickest gpt_full 3 --model gpt-tiny --steps 4 --plan "recompute=full" --clock device --cluster "$here/recording/eight-cores.json"
 for zero in 0 1 2 3; do
-    step zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device --cluster "$here/recording/eight-cores.json"
+    quickest zero$zero 3 --model gpt-tiny --steps 4 --plan "dp=4 zero=$zero" --clock device --cluster "$here/recording/eight-cores.json"
 done
 # Communication
-step straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --cluster "$here/recording/eight-cores.json" --slow-rank 2:1.5
-step exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/recording/eight-cores.json"
-step traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/recording/eight-cores.json"
+quickest straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --cluster "$here/recording/eight-cores.json" --slow-rank 2:1.5
+quickest exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/recording/eight-cores.json"
+quickest traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/recording/eight-cores.json"
 # Performance
 quickest unfused 3 --model gpt-tiny --steps 4 --plan "fuse=0 attention=unfused" --clock device --cluster "$here/recording/eight-cores.json"
 for schedule in naive gpipe 1f1b zb; do
-    step pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device --cluster "$here/recording/eight-cores.json"
+    quickest pipe_$schedule 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 schedule=$schedule" --clock device --cluster "$here/recording/eight-cores.json"
 done
-step pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 vpp=2 schedule=interleaved" --clock device --cluster "$here/recording/eight-cores.json"
+quickest pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches=8 vpp=2 schedule=interleaved" --clock device --cluster "$here/recording/eight-cores.json"
 # Tuning
 whole spike record --model "$here/recording/one-layer.json" --steps 24 --batch 4 --optimizer sgd --lr 10 --seed 3
 whole llama predict --model llama2-7b --cluster dgx-a100 --plan "dp=4 tp=2 zero=1 microbatches=2" --batch 8 --seq 4096

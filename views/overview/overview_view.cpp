@@ -344,9 +344,10 @@ void OverviewView::showFigures()
                        false});
     QString mfuNote = tr("FLOPs or peak unknown");
     if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
-    if (metrics.mfu && prediction && prediction->metrics.mfu)
-        mfuNote += QStringLiteral(" · ") + (guessed.isEmpty() ? tr("predicted %1") : tr("guessed: %1"))
-                                               .arg(formatUtilisation(*prediction->metrics.mfu));
+    if (metrics.mfu && prediction && prediction->metrics.mfu) {
+        const QString predicted = compared(0, 0, formatUtilisation(*prediction->metrics.mfu));
+        mfuNote = whatIfActive ? predicted : mfuNote + QStringLiteral(" · ") + predicted; // the dock leaves less room
+    }
     figures.push_back({tr("MFU"), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote, false});
 
     PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
