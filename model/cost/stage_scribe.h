@@ -92,9 +92,17 @@ private:
     void writeReduction();
     void writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, double start, double end);
     void writeStaticMemory();
+    /// They live from the begin of their layer's forward to the end of its backward.
+    void writeActivations();
     void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from, double until,
                   std::int32_t microbatch);
 
+    /// seconds: not negative.
+    static Instant instantOf(double seconds) { return {static_cast<std::int64_t>(seconds * 1e9 + 0.5)}; }
+    static std::optional<Microbatch> microbatchOf(std::int32_t index)
+    {
+        return index < 0 ? std::nullopt : std::optional(Microbatch{index});
+    }
     void slice(TrackId track, OpId op, Instant start, Instant end, std::int32_t microbatch);
     void slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch);
     OpId plainOp(const char* name, SliceKind kind, Phase phase, Activity activity);
