@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that is recorded: it loads the stand-in for CUPTI as a CUDA program would have it, then the module as the
-// CUDA driver, NVTX or NCCL would, and does what its first argument says. tst_collector runs it.
+// CUDA driver, NVTX or NCCL would, and does what its first argument says. The tests of the module run it (module_test.h).
 #include <atomic>
 #include <csignal>
 #include <cstdint>
