@@ -25,7 +25,7 @@ QString formatCount(qint64 value)
 
 QString formatDuration(Duration duration, int digits)
 {
-    return onScreen(fourwalls::formatDuration(duration, digits));
+    return onScreen(fourwalls::formatTime(duration, digits));
 }
 
 QString formatBytes(double bytes, ByteUnit unit, int digits)

@@ -13,6 +13,12 @@
 
 namespace fourwalls::cli {
 
+/// name: the option or word that cannot be so.
+inline Error wrongArgument(std::string name, std::string what, std::string hint)
+{
+    return {ErrorCode::InvalidArgument, std::move(what), std::move(name), std::move(hint)};
+}
+
 /// One argument: its names, where its value goes, a line of help. What stands there already is the default; help shows
 /// it unless it is empty or zero. A bool is a flag without a value.
 struct Argument {

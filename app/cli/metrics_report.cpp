@@ -113,7 +113,7 @@ std::string metricsText(const TraceMetrics& metrics)
         text += fmt::format("{:<26}{}\n", label, value);
     };
     line("source", fmt::format("{}, clock {}", name(metrics.source), name(metrics.clock)));
-    line("step time", metrics.stepTime ? formatDuration(*metrics.stepTime) : orDash(std::nullopt, plain));
+    line("step time", metrics.stepTime ? formatTime(*metrics.stepTime) : orDash(std::nullopt, plain));
     line("tokens per second", orDash(metrics.tokensPerSecond, plain));
     line("samples per second", orDash(metrics.samplesPerSecond, plain));
     line("MFU", orDash(metrics.mfu, percent));
@@ -139,7 +139,7 @@ std::string metricsText(const TraceMetrics& metrics)
                                 ? fmt::format(", the largest of {}", metrics.memory.size())
                                 : "",
                             "peak", formatBytes(static_cast<double>(memory->peakBytes)),
-                            formatDuration({memory->peakAt.ns}) + " since the trace's origin", "resident after the step",
+                            formatTime({memory->peakAt.ns}) + " since the trace's origin", "resident after the step",
                             formatBytes(static_cast<double>(memory->residentBytes)));
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
             const std::int64_t bytes = memory->atPeak[static_cast<std::size_t>(c)];
@@ -157,7 +157,7 @@ std::string metricsText(const TraceMetrics& metrics)
         text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
                             collective.group, formatCount(summary.count),
                             orDash(payload, [](double bytes) { return formatBytes(bytes); }),
-                            formatDuration(summary.time), formatDuration(summary.wait),
+                            formatTime(summary.time), formatTime(summary.wait),
                             orDash(payload ? collective.busBytesPerSecond : std::nullopt,
                                    [](double rate) { return formatRate(rate, "B/s"); }));
     }

@@ -18,20 +18,15 @@ namespace {
 
 constexpr std::int64_t kUsualBatch = 8;
 
-Error usage(const std::string& option, std::string what, std::string hint)
-{
-    return {ErrorCode::InvalidArgument, std::move(what), option, std::move(hint)};
-}
-
 Result<Precision> precisionOf(const std::string& word, const DeviceSpec& device)
 {
     if (word.empty()) return device.peak(Precision::Bf16) ? Precision::Bf16 : Precision::F32;
     if (const auto value = valueOf(kPrecisionWords, word)) {
         if (*value == Precision::Fp8 && !device.peak(Precision::Fp8))
-            return usage("--precision", device.name + " has no rate for fp8", "--precision bf16");
+            return wrongArgument("--precision", device.name + " has no rate for fp8", "--precision bf16");
         return *value;
     }
-    return usage("--precision", "cannot be '" + word + "'", listWords(kPrecisionWords));
+    return wrongArgument("--precision", "cannot be '" + word + "'", listWords(kPrecisionWords));
 }
 
 /// The calibration of a cluster: what its file measured, or else the published one.
@@ -75,8 +70,8 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
     FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
-    if (batch && *batch < 1) return usage("--batch", "must be at least 1", "--batch 8");
-    if (sequence && *sequence < 1) return usage("--seq", "must be at least 1", "--seq 2048");
+    if (batch && *batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
+    if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 2048");
     FOURWALLS_TRY_ASSIGN(inputs.calibration,
                          calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
     if (spec.cluster.name == "this-machine" && spec.cluster.device.peakFlops.empty()) {

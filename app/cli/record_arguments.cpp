@@ -27,17 +27,12 @@ std::vector<std::string> words(const WordTable<Enum, N>& table)
     return list;
 }
 
-Error usage(const std::string& field, std::string what, std::string hint)
-{
-    return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
-}
-
 Result<std::int64_t> readSteps(const std::string& text)
 {
     std::int64_t steps = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), steps);
     if (failure != std::errc{} || end != text.data() + text.size() || steps < 1)
-        return usage("--steps", "cannot be '" + text + "'", "a whole number from 1");
+        return wrongArgument("--steps", "cannot be '" + text + "'", "a whole number from 1");
     return steps;
 }
 
@@ -63,7 +58,7 @@ bool cut(std::string_view text, char separator, std::string_view& before, std::s
 Status checkRank(const char* option, int rank, const ParallelPlan& plan)
 {
     if (rank >= 0 && rank < plan.worldSize()) return {};
-    return usage(option, "there is no rank " + std::to_string(rank), "0 to " + std::to_string(plan.worldSize() - 1));
+    return wrongArgument(option, "there is no rank " + std::to_string(rank), "0 to " + std::to_string(plan.worldSize() - 1));
 }
 
 /// "R:FACTOR".
@@ -74,7 +69,7 @@ Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPla
     std::string_view first, second;
     if (!cut(text, ':', first, second) || !readNumber(first, rank) || !readNumber(second, factor) || !(factor >= 1) ||
         factor > 1e6)
-        return usage("--slow-rank", "cannot be '" + text + "'",
+        return wrongArgument("--slow-rank", "cannot be '" + text + "'",
                      "R:FACTOR with a factor of 1 or more, for example 1:1.5");
     FOURWALLS_TRY(checkRank("--slow-rank", rank, plan));
     return engine::SlowRank{RankId{rank}, factor};
@@ -84,7 +79,7 @@ Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPla
 Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelPlan& plan)
 {
     const auto wrong = [&text] {
-        return usage("--link-fault", "cannot be '" + text + "'",
+        return wrongArgument("--link-fault", "cannot be '" + text + "'",
                      "A-B:KEY=VALUE,… with bandwidth (factor above 0), latency_us, loss (share below 1), for example "
                      "0-1:bandwidth=0.1,loss=0.01");
     };
@@ -173,10 +168,10 @@ Result<RunSpec> RecordArguments::resolveRun() const
     RunSpec spec;
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
     FOURWALLS_TRY_ASSIGN(spec.training.steps, readSteps(steps));
-    if (batch < 1) return usage("--batch", "must be at least 1", "--batch 8");
-    if (sequence && *sequence < 1) return usage("--seq", "must be at least 1", "--seq 128");
+    if (batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
+    if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 128");
     if (learningRate && !(*learningRate > 0 && std::isfinite(*learningRate)))
-        return usage("--lr", "must be above 0", "--lr 0.0003");
+        return wrongArgument("--lr", "must be above 0", "--lr 0.0003");
 
     TrainingSettings& training = spec.training;
     training.batch = batch;
@@ -203,12 +198,12 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
                      "--transport local, or a build with Debian's libgloo-dev installed"};
     if (rankTimeout && transport != "gloo")
-        return usage("--rank-timeout", "is for ranks that are processes", "--transport gloo");
+        return wrongArgument("--rank-timeout", "is for ranks that are processes", "--transport gloo");
     if (rankTimeout && !(*rankTimeout >= 0.1 && *rankTimeout <= 86400))
-        return usage("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
-    if (evaluateEvery && *evaluateEvery < 1) return usage("--eval-every", "must be at least 1", "--eval-every 10");
-    if (evaluateBatches && *evaluateBatches < 1) return usage("--eval-steps", "must be at least 1", "--eval-steps 4");
-    if (evaluateBatches && !evaluateEvery) return usage("--eval-steps", "needs --eval-every", "--eval-every 10");
+        return wrongArgument("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
+    if (evaluateEvery && *evaluateEvery < 1) return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
+    if (evaluateBatches && *evaluateBatches < 1) return wrongArgument("--eval-steps", "must be at least 1", "--eval-steps 4");
+    if (evaluateBatches && !evaluateEvery) return wrongArgument("--eval-steps", "needs --eval-every", "--eval-every 10");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
         return Error{ErrorCode::NotFound, "no such file", "--data '" + data + "'", "any text file"};

@@ -47,8 +47,8 @@ std::vector<std::string> clocksText(const TraceInfo& info)
     std::vector<std::string> lines;
     for (const auto& [rank, clock] : clocksOf(info)) {
         std::string line = "rank " + std::to_string(rank) + ": ";
-        line += clock.offsetNs == 0 ? "the run's own" : formatDuration(Duration{clock.offsetNs}) + " added";
-        if (clock.residualNs) line += ", residual " + formatDuration(Duration{*clock.residualNs});
+        line += clock.offsetNs == 0 ? "the run's own" : formatTime(Duration{clock.offsetNs}) + " added";
+        if (clock.residualNs) line += ", residual " + formatTime(Duration{*clock.residualNs});
         lines.push_back(std::move(line));
     }
     return lines;

@@ -54,7 +54,7 @@ public:
                                                      {"bytes", static_cast<std::int64_t>(bytes)},
                                                      {"seconds", seconds.count()}});
         return console.answerText(m_output + ": " + formatBytes(bytes) + " in " +
-                                  formatDuration(Duration::fromSeconds(seconds.count())));
+                                  formatTime(Duration::fromSeconds(seconds.count())));
     }
 
 private:

@@ -124,7 +124,7 @@ private:
                 fmt::format("  {:<26}{:>14}{:>14}{:>12}\n",
                             fmt::format("{} {}", fourwalls::name(layer.phase),
                                         layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
-                            formatDuration(*layer.a), formatDuration(*layer.b), fmt::format("{:+.1f} %", percent));
+                            formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
         text.pop_back(); // the console ends the last line

@@ -26,7 +26,7 @@ constexpr double kStorageBytesPerNode = 1.2e9;
 std::string days(double seconds)
 {
     return seconds >= 86'400 ? fmt::format("{} days", formatFigure(seconds / 86'400, 4))
-                             : formatDuration(Duration::fromSeconds(seconds));
+                             : formatTime(Duration::fromSeconds(seconds));
 }
 
 class GoodputVerb : public Verb {
@@ -133,12 +133,12 @@ private:
         const auto line = [&text](std::string_view label, const std::string& value) {
             text += fmt::format("{:<28}{}\n", label, value);
         };
-        line("step", formatDuration(Duration::fromSeconds(prediction.step.seconds)) + " on " +
+        line("step", formatTime(Duration::fromSeconds(prediction.step.seconds)) + " on " +
                          formatCount(static_cast<std::int64_t>(input.devices)) + " devices");
         line("memory", prediction.why);
         line("time between failures", days(goodput.jobMtbfSeconds));
         line("availability", formatPercent(goodput.availability, 3));
-        line("a checkpoint takes", formatDuration(Duration::fromSeconds(input.checkpointSeconds)));
+        line("a checkpoint takes", formatTime(Duration::fromSeconds(input.checkpointSeconds)));
         line("best interval",
              fmt::format("{} (Daly; Young {})", days(goodput.dalySeconds), days(goodput.youngSeconds)));
         line("goodput", formatPercent(goodput.goodput, 2));

@@ -130,7 +130,7 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("device", joined(devicesOf(info)));
     line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())));
     for (const std::string& clock : clocksText(info)) line("clock of", clock);
-    line("duration", formatDuration(info.range.length()));
+    line("duration", formatTime(info.range.length()));
     line("steps", formatCount(info.stepCount));
     if (header.spec) {
         const RunSpec& spec = *header.spec;

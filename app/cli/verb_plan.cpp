@@ -120,13 +120,13 @@ private:
     {
         std::string text;
         for (const cost::SearchedPlan& plan : found.best)
-            text += fmt::format("{:>12}  {:>9}  {}{}\n", formatDuration(Duration::fromSeconds(plan.seconds)),
+            text += fmt::format("{:>12}  {:>9}  {}{}\n", formatTime(Duration::fromSeconds(plan.seconds)),
                                 formatBytes(plan.peakBytes), formatPlan(plan.plan),
                                 plan.feasible ? "" : "  (does not fit)");
         if (found.best.empty()) text += whyNone(found) + '\n';
         text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
                             formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
-                            formatDuration(Duration::fromSeconds(found.elapsedSeconds)));
+                            formatTime(Duration::fromSeconds(found.elapsedSeconds)));
         if (!note.empty()) text += '\n' + note;
         return text;
     }

@@ -149,8 +149,8 @@ private:
         }
         std::string text = metricsText(metrics);
         text += fmt::format("\n\n{:<26}{} to {}\n", "step time between",
-                            formatDuration(Duration::fromSeconds(prediction.lowSeconds)),
-                            formatDuration(Duration::fromSeconds(prediction.highSeconds)));
+                            formatTime(Duration::fromSeconds(prediction.lowSeconds)),
+                            formatTime(Duration::fromSeconds(prediction.highSeconds)));
         text += fmt::format("{:<26}{}\n{:<26}{}", "largest term", prediction.dominantTerm, "memory", prediction.why);
         if (!note.empty()) text += fmt::format("\n{:<26}{}", "machine", note);
         if (!m_output.empty()) text += "\npredicted step in " + m_output;

@@ -41,7 +41,7 @@ json stepJson(const engine::StepProgress& step)
 std::string stepText(const engine::StepProgress& step)
 {
     return fmt::format("step {}/{}  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step + 1, step.steps,
-                       step.loss, step.learningRate, step.gradientNorm, formatDuration(step.duration)) +
+                       step.loss, step.learningRate, step.gradientNorm, formatTime(step.duration)) +
            (step.evaluationLoss ? fmt::format("  evaluation loss {:.4f}", *step.evaluationLoss) : std::string());
 }
 
@@ -219,7 +219,7 @@ private:
         if (report.stopped) text += fmt::format("stopped after {} steps\n", report.steps.size());
         text += fmt::format("{} parameters, peak {}, median step {}", formatCount(report.parameters),
                             formatBytes(static_cast<double>(report.peakBytes)),
-                            median ? formatDuration(*median) : "\xe2\x80\x93");
+                            median ? formatTime(*median) : "\xe2\x80\x93");
         if (!file.empty()) text += "\nrecorded in " + file;
         return console.answerText(text);
     }

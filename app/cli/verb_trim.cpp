@@ -50,7 +50,7 @@ public:
         if (console.json())
             return console.answerJson(nlohmann::json{
                 {"file", m_output}, {"begin_ns", range->begin.ns}, {"end_ns", range->end.ns}, {"redacted", m_redact}});
-        return console.answerText(m_output + ": " + formatDuration(range->length()));
+        return console.answerText(m_output + ": " + formatTime(range->length()));
     }
 
 private:

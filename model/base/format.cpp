@@ -74,7 +74,7 @@ std::string formatCount(std::int64_t value)
     return groupThousands(std::to_string(value));
 }
 
-std::string formatDuration(Duration duration, int digits)
+std::string formatTime(Duration duration, int digits)
 {
     static constexpr std::array<Unit, 4> kUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "\xc2\xb5s"}, {1, "ns"}}};
     if (duration.ns == 0) return std::string("0").append(kThinSpaceUtf8).append("ms");

@@ -21,7 +21,7 @@ std::string groupThousands(std::string digits);
 /// 18412907 -> "18 412 907".
 std::string formatCount(std::int64_t value);
 /// "684 ms", "3.214 us", "1.25 s", "0 ms": `digits` significant digits, the unit chosen by size.
-std::string formatDuration(Duration duration, int digits = 4);
+std::string formatTime(Duration duration, int digits = 4);
 /// "76.1 GB" or "70.9 GiB"; smaller values as MB, kB, B (MiB, KiB, B).
 std::string formatBytes(double bytes, ByteUnits units = ByteUnits::Decimal, int digits = 3);
 /// "4.1 %" from 0.041.

@@ -50,7 +50,7 @@ std::pair<std::string, std::string> words(const std::string& key)
 
 std::string tickOfTime(double seconds)
 {
-    return seconds > 0 ? formatDuration(Duration::fromSeconds(seconds), 3) : "0";
+    return seconds > 0 ? formatTime(Duration::fromSeconds(seconds), 3) : "0";
 }
 
 /// Whether a slice is work of its own: not a structure that holds others, and not waiting.
@@ -158,7 +158,7 @@ private:
         row("device", joined(devices));
         row("ranks", formatCount(static_cast<std::int64_t>(m_header.ranks.size())));
         row("transport", joined(transports));
-        row("length", formatDuration(m_info.range.length()) + ", " + formatCount(m_info.stepCount) + " steps, " + formatCount(m_info.counts.slices) + " slices, " +
+        row("length", formatTime(m_info.range.length()) + ", " + formatCount(m_info.stepCount) + " steps, " + formatCount(m_info.counts.slices) + " slices, " +
                           formatCount(m_info.counts.allocations) + " buffers");
         m_page.table({"", ""}, rows, false);
     }
@@ -185,7 +185,7 @@ private:
         m_page.section("At a glance", "Times and shares are of the median measured step.");
         std::vector<std::pair<std::string, std::string>> figures;
         const auto rate = [](const std::optional<double>& value, const char* unit) { return value ? formatRate(*value, unit) : std::string(kDash); };
-        figures.emplace_back("step time", m_metrics.stepTime ? formatDuration(*m_metrics.stepTime) : kDash);
+        figures.emplace_back("step time", m_metrics.stepTime ? formatTime(*m_metrics.stepTime) : kDash);
         if (m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond) figures.emplace_back("throughput", rate(m_metrics.tokensPerSecond, "tokens/s"));
         else figures.emplace_back("throughput", rate(m_metrics.samplesPerSecond, "samples/s"));
         figures.emplace_back("MFU (useful FLOPs of the peak)", percent(m_metrics.mfu));
@@ -210,7 +210,7 @@ private:
             const auto [word, meaning] = words(name);
             parts.push_back({word, name, share});
             if (share > 0) key.emplace_back(name, word);
-            const std::string time = m_metrics.stepTime ? formatDuration(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
+            const std::string time = m_metrics.stepTime ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
             rows.push_back({word, formatPercent(share), time, meaning});
         }
         m_page.figure(svgBar(parts, "shares of the step time"));
@@ -425,8 +425,8 @@ private:
             std::string where = phase == Phase::None ? "" : spaced(name(phase));
             if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + layersText(kind.layers);
             const double rate = kind.flops / kind.total.seconds();
-            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count), formatDuration(kind.total),
-                            formatDuration(kind.longest), rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
+            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count), formatTime(kind.total),
+                            formatTime(kind.longest), rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
         }
         if (rows.empty()) m_page.paragraph("No operator was recorded within a measured step.");
         else m_page.table({"operator", "where", "kind", "times", "together", "longest", "rate"}, rows);
@@ -454,7 +454,7 @@ private:
             const CollectiveSummary& summary = collective.summary;
             const auto rate = [](const std::optional<double>& value) { return value ? formatRate(*value, "B/s") : std::string(kDash); };
             rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count), formatBytes(static_cast<double>(summary.payloadBytes)),
-                            formatBytes(static_cast<double>(summary.wireBytes)), formatDuration(summary.time), formatDuration(summary.wait), rate(collective.algorithmBytesPerSecond),
+                            formatBytes(static_cast<double>(summary.wireBytes)), formatTime(summary.time), formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
                             rate(collective.busBytesPerSecond)});
         }
         if (rows.empty()) return m_page.paragraph(m_header.ranks.size() > 1 ? "No collective was recorded." : "One rank: it has nobody to talk to.");

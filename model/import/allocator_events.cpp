@@ -4,6 +4,7 @@
 #include "model/import/allocator_events.h"
 
 #include "model/import/decimal_time.h"
+#include "model/import/memory_categories.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +14,6 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kMostEntries = std::size_t{1} << 20;      ///< 48 MB; sorted within that
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;     ///< of one buffer: sums of millions stay in range
 constexpr std::int64_t kMostTotal = std::int64_t{1} << 50;
 /// Not said. Addresses of some accelerators have the highest bit, so that they are negative here.
 constexpr std::int64_t kNoAddress = std::numeric_limits<std::int64_t>::min();
@@ -34,7 +34,7 @@ AllocatorEvents::AllocatorEvents(TraceSink& sink, TraceProducer& producer, RankI
 bool AllocatorEvents::add(const ChromeEvent& event, std::int64_t ts)
 {
     const std::int64_t bytes = numberOr(event[ArgKey::Bytes], 0);
-    if (!event[ArgKey::Bytes] || bytes > kMostBytes || bytes < -kMostBytes) return false;
+    if (!event[ArgKey::Bytes] || bytes > kMostBufferBytes || bytes < -kMostBufferBytes) return false;
     const std::int64_t device = numberOr(event[ArgKey::DeviceId], 0);
     Entry entry{ts, bytes, numberOr(event[ArgKey::Address], kNoAddress), numberOr(event[ArgKey::TotalAllocated], -1),
                 numberOr(event[ArgKey::TotalReserved], -1),

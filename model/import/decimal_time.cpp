@@ -9,7 +9,6 @@ namespace fourwalls::importers {
 
 namespace {
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// A decimal number's digits without leading zeros; its value is 0.DIGITS times ten to the power of `point`.
 struct Decimal {

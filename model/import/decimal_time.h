@@ -12,6 +12,8 @@
 
 namespace fourwalls::importers {
 
+constexpr bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
 /// Microseconds as written ("1712.5", "-3", "12.0", "1.5e3") into nanoseconds, digits below a nanosecond rounded
 /// half away from zero. Absent for anything else and for times beyond kLargestTimeNs.
 std::optional<std::int64_t> nanosecondsFromMicroseconds(std::string_view text);

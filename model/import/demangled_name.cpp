@@ -2,6 +2,8 @@
 // The compiler's own demangler behind an estimate of how long its answer could become.
 #include "model/import/demangled_name.h"
 
+#include "model/import/decimal_time.h"
+
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -17,7 +19,6 @@ namespace {
 constexpr std::uint64_t kLongestWritten = 1'000'000;
 constexpr std::size_t kLongestMangled = 16 * 1024;
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
 /// About the most characters that a mangled name can be written with. What a substitution or template parameter refers

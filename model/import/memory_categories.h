@@ -12,6 +12,8 @@
 
 namespace fourwalls::importers {
 
+inline constexpr std::int64_t kMostBufferBytes = std::int64_t{1} << 42; ///< sums of millions stay in range
+
 /// The life of one buffer of one device.
 struct BufferLife {
     Instant begin;

@@ -2,6 +2,7 @@
 // Reading the records out of the pickle as they are completed, and the figures of a snapshot.
 #include "model/import/memory_snapshot.h"
 
+#include "model/import/memory_categories.h"
 #include "model/import/pickle_reader.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;   ///< of one buffer: sums of millions stay in range
 constexpr std::int64_t kLastTimeUs = kLargestTimeNs / 1000;
 
 constexpr std::array<std::pair<std::string_view, SnapshotAction>, 9> kActions{{
@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, SnapshotAction>, 9> kActions{{
 
 std::int64_t bytesOf(const PickleValue& value)
 {
-    return value.kind == Kind::Int ? std::clamp<std::int64_t>(value.integer, 0, kMostBytes) : 0;
+    return value.kind == Kind::Int ? std::clamp<std::int64_t>(value.integer, 0, kMostBufferBytes) : 0;
 }
 std::int64_t integerOr(const PickleValue& value, std::int64_t fallback)
 {

@@ -15,13 +15,13 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+constexpr std::int64_t kMostPayloadBytes = std::int64_t{1} << 60;
 
-/// a * b within 0..kMostBytes.
+/// a * b within 0..kMostPayloadBytes.
 std::int64_t times(std::int64_t a, std::int64_t b)
 {
     if (a <= 0 || b <= 0) return 0;
-    return a > kMostBytes / b ? kMostBytes : a * b;
+    return a > kMostPayloadBytes / b ? kMostPayloadBytes : a * b;
 }
 
 /// Spreads `calls` over `kernels`, in order: several calls may share a kernel, several kernels a call. Gives the calls
@@ -85,13 +85,13 @@ NcclOperation NcclPairing::together(const std::vector<const NcclCall*>& calls, c
     for (const NcclCall* call : calls) {
         const NcclOperation& one = call->operation;
         const std::int64_t bytes = wholePayload(one.operation, one.payloadBytes, members);
-        payload = std::min(kMostBytes, payload + bytes);
+        payload = std::min(kMostPayloadBytes, payload + bytes);
         alike = alike && one.operation == all.operation;
         if (one.operation == CollectiveOp::Send) {
-            sent = std::min(kMostBytes, sent + bytes);
+            sent = std::min(kMostPayloadBytes, sent + bytes);
             if (one.peer) to.insert(*one.peer);
         } else if (one.operation == CollectiveOp::Receive) {
-            received = std::min(kMostBytes, received + bytes);
+            received = std::min(kMostPayloadBytes, received + bytes);
             if (one.peer) from.insert(*one.peer);
         } else {
             messages = false;

@@ -28,15 +28,15 @@ public:
 
     void add(NsightTables& tables, const NsightWork& work)
     {
-        using Kind = NsightWork::Kind;
-        if (work.kind != Kind::Kernel && work.kind != Kind::Copy && work.kind != Kind::Set) return;
+        using WorkKind = NsightWork::Kind;
+        if (work.kind != WorkKind::Kernel && work.kind != WorkKind::Copy && work.kind != WorkKind::Set) return;
         const FineTime length{work.end - work.start, 0};
         m_span.add({work.start, 0}, {work.end, 0});
         m_gpuSpan.add({work.start, 0}, {work.end, 0});
-        if (work.kind == Kind::Copy) {
+        if (work.kind == WorkKind::Copy) {
             ++m_copies;
             m_copyTime.add(length);
-        } else if (work.kind == Kind::Set) {
+        } else if (work.kind == WorkKind::Set) {
             ++m_sets;
         } else {
             ++m_kernels;
@@ -403,25 +403,25 @@ private:
             return true;
         };
         FOURWALLS_TRY(file.tables.eachWork([&](const NsightWork& work) {
-            using Kind = NsightWork::Kind;
+            using WorkKind = NsightWork::Kind;
             facts.add(file.tables, work);
             ProcessRank& rank = rankOf(file, work.process);
             const int lane = streamLane(rank, work);
             std::string name, detail;
             Category category = Category::Kernel;
-            if (work.kind == Kind::Kernel) {
+            if (work.kind == WorkKind::Kernel) {
                 name = file.tables.string(work.name);
                 detail = launchText(work);
-            } else if (work.kind == Kind::Graph) {
+            } else if (work.kind == WorkKind::Graph) {
                 name = "CUDA graph " + std::to_string(work.code);
             } else {
-                category = work.kind == Kind::Copy ? Category::Memcpy : work.kind == Kind::Set ? Category::Memset : Category::CudaSync;
-                name = work.kind == Kind::Copy ? copyName(work.code) : work.kind == Kind::Set ? "Memset" : waitName(work.code);
+                category = work.kind == WorkKind::Copy ? Category::Memcpy : work.kind == WorkKind::Set ? Category::Memset : Category::CudaSync;
+                name = work.kind == WorkKind::Copy ? copyName(work.code) : work.kind == WorkKind::Set ? "Memset" : waitName(work.code);
             }
             const std::optional<Launch> launch = rank.links.find(work.correlation);
             NamedWork& named = names.find(category, nameOf(name), detail);
-            const Phase phase = launch && work.kind != Kind::Wait ? launch->phase : Phase::None;
-            if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) || work.kind == Kind::Wait) return;
+            const Phase phase = launch && work.kind != WorkKind::Wait ? launch->phase : Phase::None;
+            if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) || work.kind == WorkKind::Wait) return;
             const TrackId track = rank.tracks[static_cast<std::size_t>(lane)];
             if (launch && launch->at + shift >= -kLargestTimeNs && launch->at + shift <= kLargestTimeNs)
                 producer->flow({"launch", rank.tracks[static_cast<std::size_t>(launch->lane)], Instant{launch->at + shift}, track, Instant{work.start + shift}});

@@ -22,10 +22,6 @@ Activity hostActivity(std::string_view call)
     return Activity::None;
 }
 
-bool isDigit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 bool isWord(char c)
 {
     return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

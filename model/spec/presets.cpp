@@ -69,7 +69,7 @@ Result<Description> findDescription(std::string_view kind, const std::string& th
 
 /// The line of a field of a JSON text, by its path ("device.memory_bytes"); of the innermost object on that path if
 /// the field itself is not there. 0 if nothing of it is there.
-std::size_t lineOfField(std::string_view json, std::string_view path)
+std::size_t lineOfField(std::string_view text, std::string_view path)
 {
     std::size_t at = 0, found = std::string_view::npos;
     while (!path.empty()) {
@@ -77,7 +77,7 @@ std::size_t lineOfField(std::string_view json, std::string_view path)
         std::string_view key = path.substr(0, dot);
         key = key.substr(0, key.find('['));
         const std::string quoted = "\"" + std::string(key) + "\"";
-        const std::size_t next = json.find(quoted, at);
+        const std::size_t next = text.find(quoted, at);
         if (next == std::string_view::npos) break;
         found = next;
         at = next + quoted.size();
@@ -85,7 +85,7 @@ std::size_t lineOfField(std::string_view json, std::string_view path)
     }
     if (found == std::string_view::npos) return 0;
     return 1 +
-           static_cast<std::size_t>(std::count(json.begin(), json.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
+           static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
 }
 
 /// An error about a field says in which line of the file it is.

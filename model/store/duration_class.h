@@ -12,6 +12,7 @@ inline constexpr int kClassCount = 31;      ///< 4^31 = 2^62 is beyond every val
 inline constexpr int kUnboundedClass = 31;  ///< buffers that were never freed
 inline constexpr int kBinsPerTile = 256;    ///< slice, counter and rank bins in one BLOB
 inline constexpr int kMemoryBinsPerTile = 64;
+inline constexpr int kBinsAtTop = 16;      ///< the coarsest level kept is the first with no more bins
 inline constexpr int kFenceEvery = 64;      ///< rows of a run between two fences
 
 constexpr int durationClass(std::int64_t ns)

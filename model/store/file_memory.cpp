@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kAllocationsSql = "SELECT * FROM allocation WHERE id>=?1 AND id<=?2";
 constexpr const char* kNextAllocationSql = "SELECT min(id) FROM allocation WHERE id>=?1";
-constexpr const char* kFenceSql =
+constexpr const char* kAllocationFenceSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
 constexpr const char* kFenceBehindSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start>=?2 ORDER BY start, id LIMIT 1";
@@ -99,7 +99,7 @@ std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Stateme
 
 Result<std::int64_t> FileQuery::firstAlive(const AllocationRun& run, Instant at)
 {
-    return seek(kFenceSql, run.id, run.first, run.last, run.runClass, at.ns);
+    return seek(kAllocationFenceSql, run.id, run.first, run.last, run.runClass, at.ns);
 }
 
 Status FileQuery::overlappingOfRun(const AllocationRun& run, RankId rank, TimeRange range, std::int64_t firstId,

@@ -87,6 +87,11 @@ private:
         int finest = 0, top = -1;
     };
 
+    static constexpr const char* kSlicesSql = "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
+    static constexpr const char* kNextSliceSql = "SELECT min(id) FROM slice WHERE id>=?1";
+    static constexpr const char* kSliceFenceSql =
+        "SELECT id FROM fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
+
     /// A statement that is prepared once per connection and reset for every use.
     Result<sqlite::Statement*> statement(const char* sql);
     /// Steps through the statement's rows, keyed by their first column; rows too large to read are passed over.

@@ -12,11 +12,6 @@
 namespace fourwalls::store {
 namespace {
 
-constexpr const char* kSlicesSql = "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
-constexpr const char* kNextSliceSql = "SELECT min(id) FROM slice WHERE id>=?1";
-constexpr const char* kFenceSql =
-    "SELECT id FROM fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
-
 bool isEarlier(const SliceView& a, const SliceView& b) { return a.start != b.start ? a.start < b.start : a.id < b.id; }
 
 } // namespace
@@ -66,7 +61,7 @@ Result<SearchResult> FileQuery::search(const SearchQuery& query, std::stop_token
         if (!query.tracks.empty() &&
             std::find(query.tracks.begin(), query.tracks.end(), TrackId(run->track)) == query.tracks.end())
             continue;
-        FOURWALLS_TRY_ASSIGN(const std::int64_t from, seek(kFenceSql, run->id, run->first, run->last, run->runClass,
+        FOURWALLS_TRY_ASSIGN(const std::int64_t from, seek(kSliceFenceSql, run->id, run->first, run->last, run->runClass,
                                                            std::max(query.range.begin.ns, -kLargestTimeNs)));
         FOURWALLS_TRY(forIds(kSlicesSql, kNextSliceSql, std::max(from, part.first), std::min(run->last, part.second),
                              [&](const sqlite::Statement& row) {

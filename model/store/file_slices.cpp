@@ -14,10 +14,6 @@
 namespace fourwalls::store {
 namespace {
 
-constexpr const char* kSlicesSql = "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
-constexpr const char* kNextSliceSql = "SELECT min(id) FROM slice WHERE id>=?1";
-constexpr const char* kFenceSql =
-    "SELECT id FROM fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
 /// Runs of one track: lanes times classes; more are damage.
 constexpr std::size_t kMostRuns = 1'000'000;
 constexpr std::size_t kMostCachedOps = 50'000;
@@ -139,7 +135,7 @@ Result<std::int64_t> FileQuery::seek(const char* fenceSql, std::int64_t run, std
 Status FileQuery::exactSlices(const Run& run, TimeRange range, SliceWindow& window, std::vector<SliceView>& to)
 {
     FOURWALLS_TRY_ASSIGN(const std::int64_t first,
-                         seek(kFenceSql, run.id, run.first, run.last, run.runClass, range.begin.ns));
+                         seek(kSliceFenceSql, run.id, run.first, run.last, run.runClass, range.begin.ns));
     std::int64_t previous = -kLargestTimeNs;
     return forIds(kSlicesSql, kNextSliceSql, first, run.last, [&](const sqlite::Statement& row) {
         const auto slice = sliceFromRow(row, run);

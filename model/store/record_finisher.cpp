@@ -13,7 +13,6 @@ namespace {
 
 /// Counters get bins from the first level on that has an eighth as many bins as samples.
 constexpr std::size_t kSamplesPerBin = 8;
-constexpr std::size_t kBinsAtTop = 16;
 
 std::vector<CounterBin> binsOf(const std::vector<CounterRow>& rows, int level)
 {

@@ -11,7 +11,6 @@ namespace {
 
 /// Lanes with fewer slices are drawn exactly at every zoom.
 constexpr std::int64_t kFewSlices = 32;
-constexpr std::int64_t kBinsAtTop = 16;
 /// The finest level has at most this share of bins (5 in 6) of the slices that it replaces. A smaller share saves a
 /// few bytes and lets frames just below the level read many more slices, at five times a bin's cost each.
 constexpr std::int64_t kMostBins = 5, kBinsOutOf = 6;

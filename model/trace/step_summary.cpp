@@ -52,12 +52,6 @@ TimeRange hull(const TimeRange& a, const TimeRange& b)
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-/// Compute time of one kind with the time that its FLOPs would take at peak [ns].
-struct Roofline {
-    double actual = 0;
-    double ideal = 0;
-};
-
 Duration rounded(double ns)
 {
     return Duration{static_cast<std::int64_t>(std::llround(ns))};
@@ -71,6 +65,11 @@ struct StepAccumulator::State {
     bool pipelined = false;
     std::array<IntervalUnion, kPriorityCount> unions;
     std::optional<TimeRange> window;
+    /// Compute time of one kind with the time that its FLOPs would take at peak [ns].
+    struct Roofline {
+        double actual = 0;
+        double ideal = 0;
+    };
     Roofline memoryBound, computeBound;
 };
 
@@ -121,7 +120,7 @@ void StepAccumulator::add(const OpInfo& op, Instant start, Duration duration)
     const double ideal = flops / *state.peakFlops * 1e9;
     const double memory =
         state.bytesPerSecond ? static_cast<double>(op.bytes) * inside / *state.bytesPerSecond * 1e9 : 0.0;
-    Roofline& kind = memory > ideal ? state.memoryBound : state.computeBound;
+    State::Roofline& kind = memory > ideal ? state.memoryBound : state.computeBound;
     kind.actual += static_cast<double>(length.ns);
     kind.ideal += ideal;
 }

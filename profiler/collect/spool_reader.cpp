@@ -15,7 +15,7 @@ namespace fourwalls::collect {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
-constexpr std::uint32_t kLargestSegmentBytes = 1U << 30;
+constexpr std::uint32_t kLargestReadableSegmentBytes = 1U << 30;
 
 Error failure(ErrorCode code, const std::string& path, std::string what, std::string hint)
 {
@@ -57,7 +57,7 @@ Result<SpoolReader> SpoolReader::open(const std::string& path)
     FileHeader unchecked = header;
     unchecked.check = 0;
     const bool segmentsFit =
-        header.segmentBytes == 0 || (header.segmentBytes % 4096 == 0 && header.segmentBytes <= kLargestSegmentBytes);
+        header.segmentBytes == 0 || (header.segmentBytes % 4096 == 0 && header.segmentBytes <= kLargestReadableSegmentBytes);
     if (crc32c(0, &unchecked, sizeof unchecked) != header.check || header.headerBytes < sizeof header || !segmentsFit) {
         return failure(ErrorCode::Format, path, "has a damaged header", "the file cannot be read; record again");
     }

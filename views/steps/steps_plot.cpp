@@ -252,14 +252,14 @@ void StepsPlot::addData(Series& series)
     QCPAxis* y = series.rect->axis(QCPAxis::atLeft);
     QVector<double> steps, values, warmSteps, warmValues;
     for (const StepRow& row : m_table->rows) {
-        std::optional<double> value = series.value(row);
         // A gap in the data is a gap in the line, and so is a step whose loss diverged.
-        if (value && !std::isfinite(*value)) value.reset();
+        const double value = series.value(row).value_or(std::nan("")) / series.unit;
+        const bool isPoint = std::isfinite(value);
         steps << row.step.value;
-        values << (value ? *value / series.unit : std::nan(""));
-        if (value && row.warmup) {
+        values << (isPoint ? value : std::nan(""));
+        if (isPoint && row.warmup) {
             warmSteps << row.step.value;
-            warmValues << *value / series.unit;
+            warmValues << value;
         }
     }
     series.line = m_plot->addGraph(x, y);

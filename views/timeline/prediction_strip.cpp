@@ -45,7 +45,7 @@ QColor colourOf(const Theme& theme, SimulatedPart part)
     }
 }
 
-QString words(SimulatedPart part)
+QString partWords(SimulatedPart part)
 {
     switch (part) {
     case SimulatedPart::Fixed: return Words::tr("outside of the network");
@@ -211,7 +211,7 @@ QStringList PredictionStrip::readout(Instant at) const
 {
     const auto bar = barAt(at);
     if (!bar) return {};
-    QStringList lines{Words::tr("predicted: %1").arg(words(bar->part)) + m_note};
+    QStringList lines{Words::tr("predicted: %1").arg(partWords(bar->part)) + m_note};
     QStringList facts{formatDuration(bar->range.length())};
     if (bar->microbatch >= 0) facts << Words::tr("micro-batch %1").arg(bar->microbatch);
     if (bar->cut) facts << Words::tr("goes on where the next recorded step begins");

@@ -17,7 +17,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kSide = 24, kLabels = 66, kTop = 22, kBottom = 18; // the last axis has its labels on its right too
+constexpr double kSide = 24, kLabels = 66, kLinesTop = 22, kLinesBottom = 18; // the last axis has its labels on its right too
 constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
 constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
 
@@ -73,7 +73,7 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    return QRectF(rect()).adjusted(kSide, m_crowded ? 2 * kTop - 6 : kTop, -kLabels, -kBottom);
+    return QRectF(rect()).adjusted(kSide, m_crowded ? 2 * kLinesTop - 6 : kLinesTop, -kLabels, -kLinesBottom);
 }
 
 void PlanLines::chooseAxes()
@@ -197,7 +197,7 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
     const auto [low, high] = m_cloud->limits(axis);
     painter.setPen(brush ? t.accent : t.text);
     const auto place = std::find(m_axes.begin(), m_axes.end(), axis) - m_axes.begin();
-    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kTop - 6 : 0, 92, kTop - 6), Qt::AlignCenter, name(axis));
+    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kLinesTop - 6 : 0, 92, kLinesTop - 6), Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
     const auto label = [&](double value) {
         const QString shown = text(axis, value);

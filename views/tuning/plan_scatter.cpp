@@ -17,7 +17,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kLeft = 54, kRight = 10, kTop = 18, kBottom = 34;
+constexpr double kScatterLeft = 54, kScatterRight = 10, kScatterTop = 18, kScatterBottom = 34;
 constexpr double kReach = 9; ///< of a click [pixels]
 constexpr double kBrokenWall = 24;
 
@@ -87,7 +87,7 @@ void PlanScatter::setSelected(std::optional<std::uint32_t> index)
 
 QRectF PlanScatter::plotRect() const
 {
-    return QRectF(rect()).adjusted(kLeft, kTop, -kRight, -kBottom);
+    return QRectF(rect()).adjusted(kScatterLeft, kScatterTop, -kScatterRight, -kScatterBottom);
 }
 
 void PlanScatter::layoutAxes()
@@ -170,7 +170,7 @@ void PlanScatter::paintAxes(QPainter& painter) const
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(0, y - 8, kLeft - 6, 16), Qt::AlignRight | Qt::AlignVCenter, formatBytes(mark.value, m_unit, 2));
+        painter.drawText(QRectF(0, y - 8, kScatterLeft - 6, 16), Qt::AlignRight | Qt::AlignVCenter, formatBytes(mark.value, m_unit, 2));
     }
     for (const LogAxis::Mark& mark : m_time.marks(64)) {
         const double x = std::round(m_time.pixel(mark.value)) + 0.5;
@@ -186,7 +186,7 @@ void PlanScatter::paintAxes(QPainter& painter) const
     painter.setPen(t.secondaryText);
     painter.drawText(QRectF(inside.left(), inside.bottom() + 18, inside.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
                      tr("step time"));
-    painter.drawText(QRectF(0, 0, 200, kTop - 4), Qt::AlignLeft | Qt::AlignVCenter, tr("peak memory of a rank"));
+    painter.drawText(QRectF(0, 0, 200, kScatterTop - 4), Qt::AlignLeft | Qt::AlignVCenter, tr("peak memory of a rank"));
 }
 
 void PlanScatter::paintFront(QPainter& painter) const

@@ -21,61 +21,61 @@ namespace {
 constexpr int kSubjects = 2;
 constexpr std::size_t kMostModels = 16; ///< a sequence slider visits several
 
-/// Cost models by what they were made from.
-class Models {
-public:
-    /// The model for this task, made now if there is none. Errors: those of CostModel::create and the presets.
-    Result<cost::CostModel*> find(const PredictionTask& task)
-    {
-        std::string key = keyOf(task);
-        const auto found = std::find_if(m_kept.begin(), m_kept.end(), [&](const Kept& kept) { return kept.key == key; });
-        if (found != m_kept.end()) {
-            m_kept.splice(m_kept.begin(), m_kept, found);
-            return &m_kept.front().model;
-        }
-        FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(task.spec.framework));
-        std::shared_ptr<const Calibration> calibration = task.calibration;
-        if (!calibration) {
-            FOURWALLS_TRY_ASSIGN(calibration, published());
-        }
-        FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(task.spec, framework, *calibration));
-        m_kept.push_front({std::move(key), calibration, std::move(model)});
-        if (m_kept.size() > kMostModels) m_kept.pop_back();
-        return &m_kept.front().model;
-    }
-
-private:
-    struct Kept {
-        std::string key;
-        std::shared_ptr<const Calibration> calibration; ///< kept alive: the key names its address
-        cost::CostModel model;
-    };
-
-    static std::string keyOf(const PredictionTask& task)
-    {
-        // Plan and batch are given with every question; all else is built into the model.
-        RunSpec spec = task.spec;
-        spec.plan = {};
-        spec.training.batch = 1;
-        return std::to_string(reinterpret_cast<std::uintptr_t>(task.calibration.get())) + toJson(spec);
-    }
-
-    Result<std::shared_ptr<const Calibration>> published()
-    {
-        if (!m_published) {
-            FOURWALLS_TRY_ASSIGN(Calibration calibration, loadCalibration("published"));
-            m_published = std::make_shared<const Calibration>(std::move(calibration));
-        }
-        return m_published;
-    }
-
-    std::list<Kept> m_kept; ///< last used first
-    std::shared_ptr<const Calibration> m_published;
-};
-
 } // namespace
 
 struct Predictor::Impl {
+    /// Cost models by what they were made from.
+    class Models {
+    public:
+        /// The model for this task, made now if there is none. Errors: those of CostModel::create and the presets.
+        Result<cost::CostModel*> find(const PredictionTask& task)
+        {
+            std::string key = keyOf(task);
+            const auto found = std::find_if(m_kept.begin(), m_kept.end(), [&](const Kept& kept) { return kept.key == key; });
+            if (found != m_kept.end()) {
+                m_kept.splice(m_kept.begin(), m_kept, found);
+                return &m_kept.front().model;
+            }
+            FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(task.spec.framework));
+            std::shared_ptr<const Calibration> calibration = task.calibration;
+            if (!calibration) {
+                FOURWALLS_TRY_ASSIGN(calibration, published());
+            }
+            FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(task.spec, framework, *calibration));
+            m_kept.push_front({std::move(key), calibration, std::move(model)});
+            if (m_kept.size() > kMostModels) m_kept.pop_back();
+            return &m_kept.front().model;
+        }
+
+    private:
+        struct Kept {
+            std::string key;
+            std::shared_ptr<const Calibration> calibration; ///< kept alive: the key names its address
+            cost::CostModel model;
+        };
+
+        static std::string keyOf(const PredictionTask& task)
+        {
+            // Plan and batch are given with every question; all else is built into the model.
+            RunSpec spec = task.spec;
+            spec.plan = {};
+            spec.training.batch = 1;
+            return std::to_string(reinterpret_cast<std::uintptr_t>(task.calibration.get())) + toJson(spec);
+        }
+
+        Result<std::shared_ptr<const Calibration>> published()
+        {
+            if (!m_published) {
+                FOURWALLS_TRY_ASSIGN(Calibration calibration, loadCalibration("published"));
+                m_published = std::make_shared<const Calibration>(std::move(calibration));
+            }
+            return m_published;
+        }
+
+        std::list<Kept> m_kept; ///< last used first
+        std::shared_ptr<const Calibration> m_published;
+    };
+
     struct Question {
         quint64 request = 0;
         PredictionTask task;

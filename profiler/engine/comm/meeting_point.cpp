@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -27,13 +26,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAnswerMs = 2000; // for the first word of whoever listens at a port
 constexpr auto kRetry = std::chrono::milliseconds(20);
 constexpr int kPings = 8;
-
-std::int64_t clockNs(clockid_t clock)
-{
-    timespec t;
-    clock_gettime(clock, &t);
-    return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
-}
 
 std::string ownPlace()
 {

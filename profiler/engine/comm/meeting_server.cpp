@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 
 #include <poll.h>
@@ -15,13 +14,6 @@
 namespace fourwalls::engine {
 
 namespace {
-
-std::int64_t clockNs(clockid_t clock)
-{
-    timespec t;
-    clock_gettime(clock, &t);
-    return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
-}
 
 std::string rankText(int rank, const std::string& place)
 {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,13 @@
 #include <vector>
 
 namespace fourwalls::engine {
+
+inline std::int64_t clockNs(clockid_t clock)
+{
+    timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
+}
 
 /// Ports from MASTER_PORT on that are tried: a launcher may listen at the first one itself.
 inline constexpr int kMeetingPorts = 8;

@@ -37,6 +37,12 @@ struct OpKey {
     friend bool operator==(const OpKey&, const OpKey&) = default;
 };
 
+/// As in OpKey::shape.
+inline std::int32_t extent(std::int64_t value)
+{
+    return static_cast<std::int32_t>(value);
+}
+
 /// The recording side of one rank; used by its thread only. The rank's communication thread has another one.
 class Recorder {
 public:

@@ -10,11 +10,6 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::int32_t extent(std::int64_t value)
-{
-    return static_cast<std::int32_t>(value);
-}
-
 std::array<std::int32_t, 4> shapeOf(const Tensor& t)
 {
     return {extent(t.rows()), extent(t.columns()), 0, 0};

@@ -28,15 +28,15 @@ void describe(Key& key, std::size_t at, const Matrix& m)
     for (std::size_t i = 0; i < 8; ++i) key.words[at + i] = words[i];
 }
 
-struct Entry {
-    dnnl::matmul primitive;
-    memory a, b, c, bias, residual, scratch;
-    std::int64_t scratchBytes = 0;
-};
-
 } // namespace
 
 struct OneDnnMatmul::State {
+    struct Entry {
+        dnnl::matmul primitive;
+        memory a, b, c, bias, residual, scratch;
+        std::int64_t scratchBytes = 0;
+    };
+
     explicit State(Allocator& memorySource)
         : allocator(memorySource)
         , engine(dnnl::engine::kind::cpu, 0)
@@ -109,7 +109,7 @@ void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const 
         throw EngineError(ErrorCode::Internal, std::string("oneDNN refused a matrix product: ") + error.what(),
                           "matmul");
     }
-    Entry& e = found->second;
+    State::Entry& e = found->second;
 
     Allocator::Block* scratch = nullptr;
     std::array<dnnl_exec_arg_t, 6> arguments;

@@ -14,11 +14,6 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::int32_t extent(std::int64_t value)
-{
-    return static_cast<std::int32_t>(value);
-}
-
 template <class S>
 S smallestMargin(const S* p, const std::int32_t* chosen, std::int64_t experts, std::int64_t k)
 {

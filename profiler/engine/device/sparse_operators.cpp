@@ -13,11 +13,6 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::int32_t extent(std::int64_t value)
-{
-    return static_cast<std::int32_t>(value);
-}
-
 template <class S>
 void binaryCrossEntropyRows(const Tensor& logits, const Tensor& labels, const Tensor& losses, double gradientScale)
 {

@@ -58,7 +58,7 @@ private slots:
         const auto metrics = computeMetrics(*trace);
         QVERIFY(metrics.ok());
         const QStringList cells = textsOf(page, "td"), figures = textsOf(page, "b");
-        QVERIFY(figures.contains(QString::fromStdString(formatDuration(*metrics->stepTime))));
+        QVERIFY(figures.contains(QString::fromStdString(formatTime(*metrics->stepTime))));
         QVERIFY(figures.contains(QString::fromStdString(formatPercent(*metrics->exposedCommFraction))));
         for (const auto& [name, share] : metrics->waterfall) QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), name.c_str());
         QVERIFY(cells.contains(QString::fromStdString(formatBytes(4700)))); // weights and activations at the peak of a rank
