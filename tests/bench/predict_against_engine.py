@@ -3,11 +3,13 @@
 """The cost model against the engine on this machine: recorded steps beside predicted ones.
 
     predict_against_engine.py path/to/fourwalls-cli [--clock wall|device] [--plans N] [--steps 6] [--repeat 3]
-                              [--every 4] [--machine before.json] [--only WORDS] [--json OUT]
+                              [--every 4] [--rounds 4] [--machine before.json] [--only WORDS] [--json OUT]
 
 calibrate runs before and after every few plans, and each plan is recorded several times. The prediction is the mean of
-what the calibrations before and after give, and uses nothing that was recorded. A plan is discarded and counted where
-its recordings, or what the two calibrations predict for it, differ by more than 5 %: the machine was not the same.
+what the calibrations before and after give, and uses nothing that was recorded. A measurement is discarded and counted
+where the recordings, or what the two calibrations predict, differ by more than 5 %: the machine was not the same. That
+depends on the machine alone, never on how well prediction and recording agree; such a plan is measured again in the next
+round.
 On the device clock operator times are processor times and links are those of the cluster's file; bubbles, peaks and
 traffic are compared as well.
 
@@ -51,6 +53,10 @@ WALL = [
     ("gpt-small", 8, 0, "dp=2"),
     ("gpt-small", 8, 0, "tp=2"),
     ("gpt-small", 8, 0, "pp=2 microbatches=4"),
+    ("gpt-small", 4, 0, "recompute=full"),
+    ("llama-tiny", 8, 0, "tp=2 sp=1"),
+    ("llama-tiny", 8, 0, "pp=2 microbatches=4"),
+    ("bert-tiny", 8, 0, "dp=2"),
 ]
 DEVICE = WALL + [
     ("gpt-tiny", 16, 0, "dp=4"),
@@ -134,6 +140,64 @@ def peaks(metrics):
     return [rank["total"] for rank in metrics["peak_bytes"]]
 
 
+def recorded(cli, case, arguments, cluster, folder):
+    """The middle one of the recordings by step time; None if even the two quickest differ: the machine was busy."""
+    runs = sorted((measured(cli, case, arguments.clock, cluster, arguments.steps, folder)
+                   for _ in range(arguments.repeat)), key=lambda run: run["step_time_ms"])
+    if len(runs) > 1 and runs[1]["step_time_ms"] > MOST_APART * runs[0]["step_time_ms"]:
+        return None
+    return runs[1 if len(runs) > 2 else 0]
+
+
+def compared(cli, case, run, clusters, steps):
+    """Prediction beside recording; None if what the calibrations predict differs."""
+    predictions = [cli.ask("predict", *options(case), "--cluster", file, "--precision", "f32", "--detail", "parts")
+                   for file in clusters]
+    times = [prediction["step_time_ms"] for prediction in predictions]
+    if max(times) > MOST_APART * min(times):
+        return None
+    predicted_ms = statistics.mean(times)
+    first = predictions[0]
+    bubble = None
+    if run["bubble_fraction"]["mean"] is not None and "pp=" in case[3]:
+        bubble = 100 * (statistics.mean(p["bubble_fraction"]["mean"] for p in predictions)
+                        - run["bubble_fraction"]["mean"])
+    ranks, stages = len(peaks(run)), len(peaks(first))
+    memory = [100 * (peaks(first)[rank * stages // ranks] / peak - 1) for rank, peak in enumerate(peaks(run))]
+    recorded_wire = {group: value / groups_per_stage(case[3], group)
+                     for group, value in wire_by_group(run, steps).items()}
+    return {"case": describe(case), "recorded_ms": run["step_time_ms"], "predicted_ms": predicted_ms,
+            "error_pct": 100 * (predicted_ms / run["step_time_ms"] - 1), "bubble_points": bubble,
+            "memory_pct": max(memory, key=abs), "wire": wire_by_group(first, 1), "recorded_wire": recorded_wire,
+            "categories": [(rank, first["peak_bytes"][rank * stages // ranks]["by_category"],
+                            run["peak_bytes"][rank]["by_category"]) for rank in sorted({0, ranks - 1})]}
+
+
+def print_row(row, with_categories):
+    bubble = row["bubble_points"]
+    wire = [sum(row[key].values()) / 1e6 for key in ("wire", "recorded_wire")]
+    print(f"{row['case']:<52} {row['recorded_ms']:9.2f} ms, predicted {row['predicted_ms']:9.2f} ms "
+          f"{row['error_pct']:+6.1f} %   bubble {'-' if bubble is None else f'{bubble:+.1f}':>5}   "
+          f"peak {row['memory_pct']:+6.1f} %   wire {wire[0]:.3f} / {wire[1]:.3f} MB", flush=True)
+    for rank, theirs, mine in row["categories"] if with_categories else ():
+        print("    rank", rank, {key: (round(theirs.get(key, 0) / 1e6, 2), round(mine.get(key, 0) / 1e6, 2))
+                                 for key in sorted({*mine, *theirs}) if theirs.get(key, 0) + mine.get(key, 0) > 0})
+
+
+def print_summary(arguments, rows, discarded, left):
+    absolute = [abs(row["error_pct"]) for row in rows]
+    bubbles = [abs(row["bubble_points"]) for row in rows if row["bubble_points"] is not None]
+    memory = [abs(row["memory_pct"]) for row in rows]
+    print(f"{arguments.clock} clock, {os.cpu_count()} cores: {len(rows)} plans, {len(discarded)} measurements discarded, "
+          f"{left} plans never steady; step time {statistics.mean(absolute):.1f} % mean, {max(absolute):.1f} % at most, "
+          f"bias {statistics.mean(row['error_pct'] for row in rows):+.1f} %; peak memory {statistics.mean(memory):.1f} % "
+          f"mean, {max(memory):.1f} % at most; bubble "
+          + (f"{statistics.mean(bubbles):.1f} points mean, {max(bubbles):.1f} at most" if bubbles else "-"))
+    differing = [row["case"] for row in rows if sum(row["wire"].values()) != sum(row["recorded_wire"].values())]
+    print(f"bytes on the wire equal for {len(rows) - len(differing)} of {len(rows)} plans"
+          + (": not " + ", ".join(differing) if differing else ""))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cli")
@@ -142,109 +206,64 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--repeat", type=int, default=3, help="recordings per plan")
     parser.add_argument("--every", type=int, default=4, help="plans between two calibrations")
+    parser.add_argument("--rounds", type=int, default=4, help="how often a plan is tried")
     parser.add_argument("--machine", help="a file of an earlier calibrate, instead of running it")
     parser.add_argument("--only", default="", help="plans that contain these words")
-    parser.add_argument("--categories", action="store_true", help="peaks by category, recorded and predicted")
+    parser.add_argument("--categories", action="store_true", help="peaks by category, predicted and recorded")
     parser.add_argument("--json", help="writes every figure there")
     arguments = parser.parse_args()
     cli = Cli(os.path.abspath(arguments.cli))
-    clock, cores = arguments.clock, os.cpu_count()
-    cases = [case for case in (WALL if clock == "wall" else DEVICE) if arguments.only in describe(case)]
-    warmup = 2 if clock == "device" else 1
+    waiting = [case for case in (WALL if arguments.clock == "wall" else DEVICE) if arguments.only in describe(case)]
+    waiting = waiting[:arguments.plans]
+    steps = arguments.steps - (2 if arguments.clock == "device" else 1)  # without those that warm up
+    rows, discarded, failed = [], [], []
     with tempfile.TemporaryDirectory() as folder:
-        def calibrate(name):
-            path = os.path.join(folder, name)
-            cli.ask("calibrate", "-o", path)
-            with open(path) as file:
-                return json.load(file)
-
-        def written(name, machine):
-            path = os.path.join(folder, name)
+        def calibrated():
+            source = arguments.machine or os.path.join(folder, "machine.json")
+            if not arguments.machine:
+                cli.ask("calibrate", "-o", source)
+            with open(source) as file:
+                machine = json.load(file)
+            path = os.path.join(folder, f"cluster{calibrated.count}.json")
+            calibrated.count += 1
             with open(path, "w") as file:
-                json.dump(for_clock(machine, clock), file)
+                json.dump(for_clock(machine, arguments.clock), file)
             return path
+        calibrated.count = 0
 
-        if arguments.machine:
-            with open(arguments.machine) as file:
-                machines = [written("cluster0.json", json.load(file))]
-        else:
-            machines = [written("cluster0.json", calibrate("machine.json"))]
-        recorded, discarded = [], []
-        for number, case in enumerate(cases[:arguments.plans]):
-            if number > 0 and number % arguments.every == 0 and not arguments.machine:
-                machines.append(written(f"cluster{len(machines)}.json", calibrate("machine.json")))
-            try:
-                runs = [measured(cli, case, clock, machines[0], arguments.steps, folder)
-                        for _ in range(arguments.repeat)]
-            except RuntimeError as error:
-                print(f"{describe(case):<52} {error}", file=sys.stderr)
-                continue
-            runs.sort(key=lambda run: run["step_time_ms"])
-            # The two quickest runs: if even they differ, the machine was busy with something else.
-            if len(runs) > 1 and runs[1]["step_time_ms"] > MOST_APART * runs[0]["step_time_ms"]:
-                discarded.append(case)
-                continue
-            recorded.append((case, runs[1 if len(runs) > 2 else 0], len(machines) - 1))
-        if not arguments.machine:
-            machines.append(written(f"cluster{len(machines)}.json", calibrate("machine.json")))
-
-        rows = []
-        for case, run, before in recorded:
-            try:
-                predictions = [cli.ask("predict", *options(case), "--cluster", file, "--precision", "f32",
-                                       "--detail", "parts") for file in machines[before:before + 2]]
-            except RuntimeError as error:
-                print(f"{describe(case):<52} {error}", file=sys.stderr)
-                continue
-            times = [prediction["step_time_ms"] for prediction in predictions]
-            if max(times) > MOST_APART * min(times):
-                discarded.append(case)
-                continue
-            steps = arguments.steps - warmup
-            predicted_ms = statistics.mean(times)
-            first = predictions[0]
-            bubble = None
-            if run["bubble_fraction"]["mean"] is not None and "pp=" in case[3]:
-                bubble = 100 * (statistics.mean(p["bubble_fraction"]["mean"] for p in predictions)
-                                - run["bubble_fraction"]["mean"])
-            ranks = len(peaks(run))
-            stages = len(peaks(first))
-            memory = [100 * (peaks(first)[rank * stages // ranks] / peak - 1) for rank, peak in enumerate(peaks(run))]
-            recorded_wire = {group: value / groups_per_stage(case[3], group)
-                             for group, value in wire_by_group(run, steps).items()}
-            wire = (sum(wire_by_group(first, 1).values()), sum(recorded_wire.values()))
-            rows.append({"case": describe(case), "recorded_ms": run["step_time_ms"], "predicted_ms": predicted_ms,
-                         "error_pct": 100 * (predicted_ms / run["step_time_ms"] - 1), "bubble_points": bubble,
-                         "memory_pct": max(memory, key=abs), "wire": wire_by_group(first, 1),
-                         "recorded_wire": recorded_wire})
-            row = rows[-1]
-            print(f"{row['case']:<52} {row['recorded_ms']:9.2f} ms, predicted {predicted_ms:9.2f} ms "
-                  f"{row['error_pct']:+6.1f} %   bubble {'-' if bubble is None else f'{bubble:+.1f}':>5}   "
-                  f"peak {row['memory_pct']:+6.1f} %   wire {wire[0] / 1e6:.3f} / {wire[1] / 1e6:.3f} MB")
-            if arguments.categories:
-                for rank in {0, ranks - 1}:
-                    mine = run["peak_bytes"][rank]["by_category"]
-                    theirs = first["peak_bytes"][rank * stages // ranks]["by_category"]
-                    print("    rank", rank, {key: (round(theirs.get(key, 0) / 1e6, 2), round(mine.get(key, 0) / 1e6, 2))
-                                             for key in sorted({*mine, *theirs})
-                                             if theirs.get(key, 0) + mine.get(key, 0) > 0})
+        before = calibrated()
+        cluster = before  # the links of every recording
+        for _ in range(arguments.rounds):
+            again = []
+            for first in range(0, len(waiting), arguments.every):
+                cases = waiting[first:first + arguments.every]
+                runs = {}
+                for case in cases:
+                    try:
+                        runs[case] = recorded(cli, case, arguments, cluster, folder)
+                    except RuntimeError as error:
+                        failed.append(f"{describe(case)}: {error}")
+                after = calibrated()
+                for case, run in runs.items():
+                    row = compared(cli, case, run, (before, after), steps) if run else None
+                    if row:
+                        rows.append(row)
+                        print_row(row, arguments.categories)
+                    else:
+                        again.append(case)
+                        discarded.append(describe(case))
+                before = after
+            waiting = again
+        for line in failed:
+            print(line, file=sys.stderr)
         if not rows:
             sys.exit("no plan was compared")
-        absolute = [abs(row["error_pct"]) for row in rows]
-        bubbles = [abs(row["bubble_points"]) for row in rows if row["bubble_points"] is not None]
-        memory = [abs(row["memory_pct"]) for row in rows]
-        print(f"{clock} clock, {cores} cores: {len(rows)} plans, {len(discarded)} discarded; step time "
-              f"{statistics.mean(absolute):.1f} % mean, {max(absolute):.1f} % at most, bias "
-              f"{statistics.mean(row['error_pct'] for row in rows):+.1f} %; peak memory {statistics.mean(memory):.1f} % "
-              f"mean, {max(memory):.1f} % at most; bubble "
-              + (f"{statistics.mean(bubbles):.1f} points mean, {max(bubbles):.1f} at most" if bubbles else "-"))
-        differing = [row["case"] for row in rows if sum(row["wire"].values()) != sum(row["recorded_wire"].values())]
-        print(f"bytes on the wire equal for {len(rows) - len(differing)} of {len(rows)} plans"
-              + (": not " + ", ".join(differing) if differing else ""))
+        print_summary(arguments, rows, discarded, len(waiting))
         if arguments.json:
             with open(arguments.json, "w") as file:
-                json.dump({"clock": clock, "rows": rows, "discarded": [describe(case) for case in discarded]}, file,
-                          indent=1)
+                json.dump({"clock": arguments.clock, "rows": rows, "discarded": discarded}, file, indent=1)
+    if failed:
+        sys.exit(1)
 
 
 if __name__ == "__main__":
