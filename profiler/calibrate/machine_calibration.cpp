@@ -127,29 +127,25 @@ void measure(const CalibrateOptions& options, MachineCalibration& result)
     describeProcessor(std::move(family), result);
 }
 
-void measurePeaks(MachineCalibration& result)
+} // namespace
+
+CalibrateOptions quickLook()
 {
-    for (const auto& [precision, type] : supportedTypes()) {
-        const MachinePeak peak = measureMachinePeak(type);
-        result.cluster.device.peakFlops[precision] = peak.flops;
-        if (precision == Precision::F32) result.cluster.device.memoryBytesPerSecond = peak.bytesPerSecond;
-    }
-    FamilyCalibration family;
-    family.memoryFraction = 1; // of a rate that was reached
-    describeProcessor(std::move(family), result);
+    CalibrateOptions options;
+    options.secondsPerOperator = 0.001;
+    options.mostPoints = 3;
+    return options;
 }
 
-/// What `work` measures in a thread of its own, so that the caller's OpenMP settings stay as they are, and the link.
-template <class Work>
-Result<MachineCalibration> measured(const ClusterSpec& base, Work&& work)
+Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options)
 {
     MachineCalibration result;
     result.cluster = base;
     std::optional<Error> failure;
-    std::thread thread([&] {
+    std::thread thread([&] { // its own, so that the caller's OpenMP settings stay as they are
         try {
             useSingleThread();
-            work(result);
+            measure(options, result);
         } catch (const EngineError& error) {
             failure = error.error();
         } catch (const std::bad_alloc&) {
@@ -161,21 +157,8 @@ Result<MachineCalibration> measured(const ClusterSpec& base, Work&& work)
     if (result.cluster.devicesPerNode > 1) {
         FOURWALLS_TRY_ASSIGN(result.cluster.nodeLink, threadLink());
     }
+    if (options.progress) options.progress(1);
     return result;
-}
-
-} // namespace
-
-Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options)
-{
-    auto result = measured(base, [&](MachineCalibration& machine) { measure(options, machine); });
-    if (result && options.progress) options.progress(1);
-    return result;
-}
-
-Result<MachineCalibration> probeMachine(const ClusterSpec& base)
-{
-    return measured(base, measurePeaks);
 }
 
 } // namespace fourwalls::calibrate

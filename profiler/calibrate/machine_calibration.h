@@ -34,13 +34,12 @@ struct CalibrateOptions {
     std::function<void(double)> progress; ///< 0..1; may be empty
 };
 
+/// Small sizes only, briefly: takes a second or two, and larger operators are taken to be as quick as the largest measured.
+CalibrateOptions quickLook();
+
 /// Measures operators in one thread of its own, then all cores together and the transport between two threads; takes
 /// about half a minute. base: name, memory and number of devices of the machine.
 /// Errors: Internal when memory runs out.
 Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
-
-/// The same from nothing but the peak of a core, the rate of its memory and the link between two threads, in less than a
-/// second; no operator is measured. Errors: as calibrateMachine.
-Result<MachineCalibration> probeMachine(const ClusterSpec& base);
 
 } // namespace fourwalls::calibrate
