@@ -126,7 +126,7 @@ Arguments RecordArguments::all()
         {"--lr", &learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)"},
         Argument("--device", &device, "that the engine computes on").oneOf(words(kDeviceKindWords)),
         Argument("--clock", &clock, "what times mean").oneOf({"wall", "device"}),
-        Argument("--transport", &transport, "between ranks: local (threads of this process) or gloo (processes; nccl is for programs that are recorded)")
+        Argument("--transport", &transport, "between ranks: local (threads of this process), gloo (processes) or nccl (a GPU for each rank)")
             .oneOf({"local", "gloo", "nccl"}),
         {"--rank-timeout", &rankTimeout,
          "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30)"},
@@ -191,9 +191,9 @@ Result<RunSpec> RecordArguments::resolveRun() const
     }
     FOURWALLS_TRY(resolve(spec));
 
-    if (transport == "nccl")
-        return Error{ErrorCode::Unsupported, "the engine's ranks on a GPU share it, which NCCL refuses",
-                     "--transport nccl", "--transport local, or gloo between processes on CPUs"};
+    if (transport == "nccl" && training.device != DeviceKind::Cuda)
+        return Error{ErrorCode::Unsupported, "NCCL is for GPUs", "--transport nccl",
+                     "--device cuda, or --transport local or gloo between CPUs"};
     if (transport == "gloo" && !engine::hasGloo())
         return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
                      "--transport local, or a build with Debian's libgloo-dev installed"};
@@ -221,6 +221,7 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     engine::RunOptions options;
     options.clock = clock == "device" ? ClockKind::Device : ClockKind::Wall;
     options.separateProcesses = transport == "gloo";
+    options.nccl = transport == "nccl";
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
     options.evaluateEvery = evaluateEvery.value_or(0);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
+#include <thread>
 
 namespace fourwalls::engine::gpu {
 
@@ -145,6 +146,19 @@ void synchronize(Stream* stream)
     succeeded(stream, cudaStreamSynchronize(own->stream), "the GPU's work");
 }
 
+bool waitUnless(Stream* stream, void* event, bool (*stops)(void* context), void* context)
+{
+    CudaStream* own = use(stream);
+    while (true) {
+        const cudaError_t error =
+            event ? cudaEventQuery(static_cast<cudaEvent_t>(event)) : cudaStreamQuery(own->stream);
+        if (error != cudaErrorNotReady) return succeeded(stream, error, "the GPU's work"), true;
+        cudaGetLastError(); // an answer, not an error
+        if (stops(context)) return false;
+        std::this_thread::yield();
+    }
+}
+
 void* createEvent(Stream* stream, bool timed)
 {
     use(stream);
@@ -182,6 +196,12 @@ void waitFor(Stream* stream, void* event)
     succeeded(stream, cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "waiting for an event");
 }
 
+void follow(Stream* stream, void* event)
+{
+    CudaStream* own = use(stream);
+    succeeded(stream, cudaStreamWaitEvent(own->stream, static_cast<cudaEvent_t>(event), 0), "waiting on the GPU");
+}
+
 double nanosecondsBetween(Stream* stream, void* first, void* second)
 {
     float milliseconds = 0;
@@ -207,10 +227,12 @@ void launchRow(Stream* stream, int kernel, const void* object, std::int64_t rows
     rowLaunches()[kernel](use(stream), object, rows, columns);
 }
 
-constexpr Module kModule = {kKernelListMark, startModule,   factsOf,    openStream,  closeStream,   allocate,
-                            release,         freeMemory,    copy,       clear,       synchronize,   createEvent,
-                            destroyEvent,    record,        passed,     waitFor,     nanosecondsBetween,
-                            launchElement,   launchRow,     runProduct, workspaceOf, runConvolution};
+constexpr Module kModule = {
+    kKernelListMark, startModule, factsOf,        openStream,  closeStream,        allocate,      release,
+    freeMemory,      copy,        clear,          synchronize, waitUnless,         createEvent,   destroyEvent,
+    record,          passed,      waitFor,        follow,      nanosecondsBetween, launchElement, launchRow,
+    runProduct,      workspaceOf, runConvolution, findGroups,  openGroup,          groupCall,     groupExchange,
+    groupFailed,     abortGroup,  closeGroup};
 
 } // namespace
 

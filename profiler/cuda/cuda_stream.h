@@ -78,4 +78,13 @@ void runProduct(Stream* stream, const Product* product);
 std::int64_t workspaceOf(Stream* stream, const Convolution* convolution, std::int64_t limit);
 void runConvolution(Stream* stream, const Convolution* convolution);
 
+// NCCL's part of the table, see gpu_module.h.
+bool findGroups(int* version, char* why, int whySize);
+bool openGroup(Stream* const* members, int count, GroupEnd** ends, char* why, int whySize);
+void groupCall(GroupEnd* end, Stream* stream, const GroupCall* call);
+void groupExchange(GroupEnd* end, Stream* stream, const GroupExchange* exchange);
+bool groupFailed(GroupEnd* end, char* why, int whySize);
+void abortGroup(GroupEnd* end);
+void closeGroup(GroupEnd* end);
+
 } // namespace fourwalls::engine::gpu

@@ -101,8 +101,9 @@ double leastMemory(const RunSpec& spec)
     return (training.optimizer == Optimizer::AdamW ? 16 : 12) * parameters + element * kept;
 }
 
-Status checkMemory(const RunSpec& spec, bool processes)
+Status checkMemory(const RunSpec& spec, const RunOptions& options)
 {
+    const bool processes = options.separateProcesses;
     const double needed = leastMemory(spec);
     const auto machine = static_cast<double>(machineMemoryBytes());
     const ParallelPlan& plan = spec.plan;
@@ -113,8 +114,10 @@ Status checkMemory(const RunSpec& spec, bool processes)
     if (onGpu(spec)) {
         const auto gpu = describeGpu();
         if (!gpu || (offloads && machine <= 0)) return {};
-        capacity = static_cast<double>(gpu->memoryBytes) + (offloads ? machine : 0);
-        whose = offloads ? "the GPU and the host have" : "the GPU has";
+        const bool several = options.nccl && plan.worldSize() > 1;
+        capacity = static_cast<double>(gpu->memoryBytes) * (several ? plan.worldSize() : 1) + (offloads ? machine : 0);
+        whose = several ? (offloads ? "the GPUs and the host have" : "the GPUs have")
+                        : (offloads ? "the GPU and the host have" : "the GPU has");
     } else {
         capacity = static_cast<double>(capacityOf(spec)) * plan.worldSize();
         if (offloads) capacity = processes ? 0 : machine;
@@ -175,7 +178,8 @@ public:
             world.links = clusterLinks(m_spec.cluster, m_options.linkFaults);
             world.collectiveLinks = collectiveLinks(m_spec.cluster);
         }
-        if (onGpu(m_spec)) useGpu(world, m_spec.training.precision == Precision::Tf32);
+        if (onGpu(m_spec)) useGpu(world, m_spec.training.precision == Precision::Tf32, m_options.nccl);
+        m_collectives = world.collectives;
         world.onFailure = [this] { m_failed = true; };
         world.processes = m_options.processes;
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
@@ -286,7 +290,8 @@ private:
         report.peakReservedBytes = memory.peakReserved;
         const std::lock_guard lock(m_mutex);
         m_fastest = std::max(m_fastest, recorder.fastestKernel());
-        if (slot.comm) addTraffic(recorder.rank(), slot.comm->traffic);
+        // Who sends what to whom, NCCL does not say: readers of the trace draw their own conclusions from the records.
+        if (slot.comm && !m_collectives) addTraffic(recorder.rank(), slot.comm->traffic);
         recorder.close(); // what is torn down from here on is no part of the run
         return {};
     }
@@ -371,7 +376,10 @@ private:
         const bool first = recorder.rank().value == 0 || m_options.processes; // of those here
         const std::int64_t steps = m_spec.training.steps, warmup = recorder.warmupSteps(steps);
         // The communication thread is idle between steps.
-        const auto events = [&] { return recorder.events() + (slot.commThread ? slot.commThread->events() : 0); };
+        const auto events = [&] {
+            return recorder.events() + (slot.commThread ? slot.commThread->events() : 0) +
+                   (m_collectives ? m_collectives->events(recorder.rank()) : 0);
+        };
         const CounterId wallCounter = recorder.defineCounter("step_wall_ms", CounterUnit::None, true);
         const CounterId cpuCounter = recorder.defineCounter("step_cpu_ms", CounterUnit::None, true);
         std::int64_t eventsBefore = 0;
@@ -456,6 +464,7 @@ private:
     const RunSpec& m_spec;
     const RunOptions& m_options;
     const RunCallbacks& m_callbacks;
+    std::shared_ptr<DeviceCollectives> m_collectives; // null: none
     MachinePeak m_peak;
     double m_eventCostNs = 0;
     std::atomic<bool> m_failed{false};
@@ -500,6 +509,8 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     if (options.evaluateEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
         return Error{ErrorCode::Unsupported, "workers of parameter servers have no evaluation phase", "evaluation",
                      "ps=none"};
+    if (options.nccl && !onGpu(spec))
+        return unsupported("transport", "NCCL is for GPUs", "--device cuda, or --transport local");
     if (options.separateProcesses) {
         if (options.processes && options.processes->size() != world)
             return invalid("plan",
@@ -531,14 +542,14 @@ Status checkRunnable(const RunSpec& spec, const RunOptions& options)
     FOURWALLS_TRY(checkOptions(spec, options));
     if (onGpu(spec)) {
         FOURWALLS_TRY(checkGpu(spec, options));
-        return checkMemory(spec, options.separateProcesses);
+        return checkMemory(spec, options);
     }
     if (spec.training.precision == Precision::Bf16 && !OneDnnMatmul::supportsBf16())
         return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)",
                            "--precision f32");
     if (spec.training.precision != Precision::F32 && spec.training.precision != Precision::Bf16)
         return unsupported("precision", "the CPU engine computes in f32 or bf16", "--precision f32");
-    return checkMemory(spec, options.separateProcesses);
+    return checkMemory(spec, options);
 }
 
 TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKind clock)

@@ -72,6 +72,7 @@ struct RunOptions {
     std::int64_t evaluateEvery = 0;   ///< steps between evaluations; 0: none
     std::int64_t evaluateBatches = 1; ///< global batches of one evaluation, which training does not see
     std::stop_token stop;              ///< checked between steps; a stopped run reports what it did
+    bool nccl = false;                 ///< on GPUs: one for each rank, and NCCL between them; else all share one
     bool separateProcesses = false;    ///< the ranks are processes, or will be
     ProcessWorld* processes = nullptr; ///< those: this one is one rank, and all call the same. Null for threads
 };

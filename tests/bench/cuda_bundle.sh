@@ -9,7 +9,8 @@ out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 mkdir -p "$out/bin" "$out/lib" "$out/tests/bench" "$out/resources/presets/models"
-for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so cupti_replay tst_gpu_operators tst_gpu_training; do
+for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so cupti_replay tst_gpu_operators tst_gpu_training \
+    tst_gpu_nccl; do
     file=$(find "$build" -name "$program" -type f | head -n 1)
     [ -z "$file" ] && continue
     cp "$file" "$out/bin/"

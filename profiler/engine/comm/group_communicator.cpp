@@ -87,7 +87,12 @@ GroupCommunicator::GroupCommunicator(CommContext& context, GroupDescription grou
         m_sendNames.push_back(persistentName("send to " + peer));
         m_receiveNames.push_back(persistentName("receive from " + peer));
     }
-    if (size() > 1) m_groupId = context.recorder.defineGroup({m_group.name, m_group.ranks, m_transport->name()});
+    if (size() > 1 && !m_group.messagesOnly) show();
+}
+
+void GroupCommunicator::show()
+{
+    if (!m_groupId) m_groupId = m_context.recorder.defineGroup({m_group.name, m_group.ranks, m_transport->name()});
 }
 
 const GroupCommunicator::Hops& GroupCommunicator::hopsOf(const CollectiveShape& shape, CollectiveAlgorithm algorithm)
@@ -270,7 +275,7 @@ void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder,
     if (!recorder.on()) return;
     CollectiveRecord record;
     record.operation = operation.kind;
-    record.group = m_groupId;
+    record.group = *m_groupId;
     record.sequence = operation.sequence;
     record.payloadBytes = operation.payloadBytes;
     record.algorithm = algorithmName(operation.algorithm);
@@ -327,8 +332,9 @@ void GroupCommunicator::recordLetter(CollectiveRecord record, std::int64_t bytes
 {
     Recorder& r = m_context.recorder;
     const bool pipeline = m_group.pipeline;
+    show();
     record.track = r.communicationTrack();
-    record.group = m_groupId;
+    record.group = *m_groupId;
     // The n-th message of a pair: one number for both ends and unique in the group.
     record.sequence = (count * size() + from) * size() + to;
     record.payloadBytes = bytes;

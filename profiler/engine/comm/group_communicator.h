@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct GroupDescription {
     int membersPerNode = 0;    ///< neighbours on one node; 0: all
     bool pipeline = false;     ///< sends and receives are between stages
     bool acrossStages = false; ///< its members are on several pipeline stages
+    bool messagesOnly = false; ///< devices carry out its collectives: the trace shows the group once it sends
 };
 
 class GroupCommunicator final : public Communicator {
@@ -84,6 +86,8 @@ private:
     };
     using Hops = std::vector<CollectiveHop>;
 
+    void show(); // in the trace
+
     Operation describe(CollectiveOp kind, const Tensor& buffer, ReduceOp op, int root);
     Operation describeScatter(const Tensor& in, const Tensor& out);
     Operation describeGather(const Tensor& in, const Tensor& out);
@@ -98,7 +102,7 @@ private:
     GroupDescription m_group;
     std::unique_ptr<Transport> m_transport;
     std::map<std::pair<CollectiveShape, CollectiveAlgorithm>, Hops> m_hops; // own ones only
-    GroupId m_groupId;
+    std::optional<GroupId> m_groupId;
     std::vector<const char*> m_hopNames, m_sendNames, m_receiveNames; // by member
     std::int64_t m_nextSequence = 0;
     std::vector<std::int64_t> m_lettersTo, m_lettersFrom;

@@ -209,6 +209,22 @@ void OperationRun::finish(std::int64_t sequence)
     m_latest = std::min(m_latest, m_end);
 }
 
+void recordCollective(Recorder& recorder, const CollectiveRecord& record, bool acrossStages)
+{
+    // Between stages the slice itself must not count: waiting and transfer count differently.
+    recorder.communication(nameOf(record.operation), SliceKind::Collective,
+                           acrossStages ? Activity::None : Activity::Transfer, record.payloadBytes, record.start,
+                           record.end);
+    if (record.lastArrival > record.start)
+        recorder.communication("wait", SliceKind::Wait,
+                               acrossStages ? Activity::PipelineWait : Activity::CollectiveWait, 0, record.start,
+                               record.lastArrival);
+    if (acrossStages && record.end > record.lastArrival)
+        recorder.communication("transfer", SliceKind::Hop, Activity::Transfer, record.payloadBytes, record.lastArrival,
+                               record.end);
+    recorder.collective(record);
+}
+
 void OperationRun::record(CollectiveRecord record, std::span<const char* const> hopNames, bool acrossStages)
 {
     record.track = m_recorder.communicationTrack();
@@ -216,21 +232,12 @@ void OperationRun::record(CollectiveRecord record, std::span<const char* const> 
     record.lastArrival = m_latest;
     record.end = m_end;
     record.wireBytes = wireBytes;
-    // Between stages the slice itself must not count: waiting and transfer count differently.
-    m_recorder.communication(nameOf(record.operation), SliceKind::Collective,
-                             acrossStages ? Activity::None : Activity::Transfer, record.payloadBytes, arrival, m_end);
-    if (m_latest > arrival)
-        m_recorder.communication("wait", SliceKind::Wait,
-                                 acrossStages ? Activity::PipelineWait : Activity::CollectiveWait, 0, arrival,
-                                 m_latest);
-    if (acrossStages && m_end > m_latest)
-        m_recorder.communication("transfer", SliceKind::Hop, Activity::Transfer, record.payloadBytes, m_latest, m_end);
+    recordCollective(m_recorder, record, acrossStages);
     for (const Hop& hop : m_hops) {
         m_recorder.communication(hopNames[static_cast<std::size_t>(hop.peer)], SliceKind::Hop, Activity::None,
                                  hop.bytes, hop.begin, hop.end);
         if (m_transport.sharesTrace()) m_recorder.flow({"message", hop.track, hop.sent, record.track, hop.end});
     }
-    m_recorder.collective(record);
 }
 
 } // namespace fourwalls::engine

@@ -21,6 +21,10 @@ const char* algorithmName(CollectiveAlgorithm algorithm);
 /// The table's link, or one that takes no time.
 LinkTimes linkBetween(const LinkTable& links, RankId from, RankId to);
 
+/// Records a collective: its slice, that of its waiting, and the record itself. acrossStages: the members are on several
+/// pipeline stages, so that waiting for the last one is part of the bubble. record.track: the recorder's.
+void recordCollective(Recorder& recorder, const CollectiveRecord& record, bool acrossStages);
+
 class OperationRun {
 public:
     /// recorder: of the thread that carries the operation out; the member arrives now.
@@ -35,9 +39,8 @@ public:
                   std::span<const std::int64_t> receiveElements);
     /// Waits until the others have read everything, and learns when the last one arrived.
     void finish(std::int64_t sequence);
-    /// The collective's slice with its waiting and its hops. record: what does not come from this run. acrossStages:
-    /// the members are on several pipeline stages, so that waiting for the last one is part of the bubble. After
-    /// finish().
+    /// The collective's slice with its waiting and its hops. record: what does not come from this run. acrossStages: see
+    /// recordCollective(). After finish().
     void record(CollectiveRecord record, std::span<const char* const> hopNames, bool acrossStages);
 
     const Instant arrival;

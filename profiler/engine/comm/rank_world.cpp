@@ -57,6 +57,7 @@ public:
             for (const RankId rank : ranks)
                 if (m_layout.coordinates(rank).stage != m_layout.coordinates(ranks.front()).stage)
                     description.acrossStages = true;
+            description.messagesOnly = m_options.collectives != nullptr;
             std::shared_ptr<LocalExchange> exchange;
             if (!m_options.processes)
                 exchange = std::make_shared<LocalExchange>(ranks, m_failure, m_spin, m_options.patience);
@@ -68,7 +69,10 @@ public:
             transport = m_options.processes->transport(number, std::move(ranks), place);
         else
             transport = std::make_unique<LocalTransport>(found->second.exchange, place);
-        return std::make_unique<GroupCommunicator>(context, found->second.description, std::move(transport));
+        const GroupDescription& group = found->second.description;
+        auto communicator = std::make_unique<GroupCommunicator>(context, group, std::move(transport));
+        if (!m_options.collectives || group.ranks.size() < 2) return communicator;
+        return m_options.collectives->communicator(own, group, std::move(communicator));
     }
 
     std::unique_ptr<ParallelGroups> groupsOf(CommContext& context, RankId rank)
@@ -161,8 +165,9 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
     for (int r = 0; r < world; ++r)
         if (!processes || processes->rank().value == r) ranks.push_back(RankId{r});
     if (processes) processes->watch(&failure);
+    DeviceCollectives* const collectives = options.collectives.get();
     std::vector<std::unique_ptr<RankSlot>> slots;
-    {
+    try {
         SharedGroups groups(options, failure);
         for (const RankId rank : ranks) {
             auto slot = std::make_unique<RankSlot>(options, rank);
@@ -175,11 +180,19 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
                                                  options.links,
                                                  {},
                                                  slot->memory ? slot->memory->beside() : nullptr});
+            }
+            if (collectives) collectives->join(*slot, options, failure);
+            if (world > 1) {
                 slot->groups = groups.groupsOf(*slot->comm, rank);
                 slot->context->groups = slot->groups.get();
             }
             slots.push_back(std::move(slot));
         }
+        if (collectives) collectives->open();
+    } catch (const EngineError& caught) {
+        if (collectives) collectives->close();
+        if (processes) processes->watch(nullptr);
+        return caught.error();
     }
     const auto runOne = [&](RankSlot& slot) {
         useSingleThread();
@@ -198,6 +211,7 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
         if (processes) return failProcess(slot, *processes, failure, *error);
         if (failure.report(slot.recorder->rank(), *error))
             slot.recorder->event(EventKind::Fault, "failed: " + error->what);
+        if (collectives) collectives->giveUp(slot.recorder->rank());
     };
     // Nothing of a rank goes before all are done: others may still read its memory.
     std::vector<std::thread> threads;
@@ -205,6 +219,7 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
     for (std::thread& thread : threads) thread.join();
     for (const auto& slot : slots)
         if (slot->commThread) slot->commThread->close();
+    if (collectives) collectives->close();
     if (processes) {
         // Connections stay until everybody has what was sent.
         if (!failure.happened())

@@ -5,6 +5,7 @@
 
 #include "model/base/result.h"
 #include "model/spec/parallel_plan.h"
+#include "profiler/engine/comm/device_collectives.h"
 #include "profiler/engine/comm/group_communicator.h"
 #include "profiler/engine/comm/parallel_groups.h"
 #include "profiler/engine/comm/process_world.h"
@@ -39,6 +40,7 @@ struct WorldOptions {
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
     ProcessWorld* processes = nullptr; ///< null: all ranks are threads here; else only its rank is
+    std::shared_ptr<DeviceCollectives> collectives; ///< of ranks with a device each; null: hops over the transport
 };
 
 /// What one rank has. Its members outlive everything that the rank makes.

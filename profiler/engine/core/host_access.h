@@ -23,15 +23,13 @@ public:
         m_copy.resize(static_cast<std::size_t>(tensor.bytes()));
         m_data = m_copy.data();
         if (mode == Mode::Write) return;
-        device->copy(m_data, tensor.data(), tensor.bytes());
-        device->settle();
+        device->copyNow(m_data, tensor.data(), tensor.bytes());
     }
     ~HostAccess() noexcept(false)
     {
         RankMemory* const device = m_tensor.deviceMemory();
         if (!device || m_mode == Mode::Read || std::uncaught_exceptions() > m_exceptions) return;
-        device->copy(m_tensor.data(), m_data, m_tensor.bytes());
-        device->settle();
+        device->copyNow(m_tensor.data(), m_data, m_tensor.bytes());
     }
     HostAccess(const HostAccess&) = delete;
     HostAccess& operator=(const HostAccess&) = delete;

@@ -28,6 +28,8 @@ public:
     /// Copies behind everything that the device was asked for. Either side may be on the host; what the host hands over
     /// can be reused, and what it gets is there, after settle().
     virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+    /// The same with any memory of the host, not only what take() gave; done when it returns.
+    virtual void copyNow(void* to, const void* from, std::int64_t bytes) = 0;
     /// Waits until the device has done all that it was asked for. Throws EngineError if something failed.
     virtual void settle() = 0;
 
@@ -42,6 +44,8 @@ public:
     virtual Fence fence() = 0;
     virtual bool passed(const Fence& fence) = 0;
     virtual void await(const Fence& fence) = 0;
+    /// What is asked of the device from now on waits for the fence; the caller does not.
+    virtual void follow(const Fence& fence) = 0;
 
     /// A point in the device's work whose time will be known. fresh: of now; else the last one, if nothing was asked for
     /// since. Numbered from 0 after each resolveMarks().

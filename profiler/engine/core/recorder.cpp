@@ -361,7 +361,7 @@ void Recorder::handOver(const Pending& p, Instant from, Instant to)
 void Recorder::settle()
 {
     if (!m_device) return;
-    if (!on() || m_pending.empty()) return m_device->settle();
+    if (!on() || (m_pending.empty() && !m_alsoSettle)) return m_device->settle();
     m_device->resolveMarks(m_marks);
     if (m_marks.empty()) return m_pending.clear();
     // Two readings of the two clocks differ by microseconds; time never goes back.
@@ -369,6 +369,7 @@ void Recorder::settle()
         return std::max(m_resolved, Instant{m_marks[std::min<std::size_t>(mark, m_marks.size() - 1)] - m_originNs});
     };
     for (const Pending& p : m_pending) handOver(p, at(p.from), at(p.to));
+    if (m_alsoSettle) m_alsoSettle(at);
     m_resolved = at(static_cast<std::uint32_t>(m_marks.size() - 1));
     m_pending.clear();
 }

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -108,6 +109,9 @@ public:
     /// From here on the rank's work happens on a device of its own: slices and memory events are put where the device
     /// was at that point of its work, which is known at settle(). Communication and events stay on the host's clock.
     void followDevice(RankMemory* device) { m_device = device; }
+    /// f: called by settle() with the times of the device's marks since the last one, for whoever has set marks, too.
+    using MarkTimes = std::function<Instant(std::uint32_t mark)>;
+    void alsoSettle(std::function<void(const MarkTimes&)> f) { m_alsoSettle = std::move(f); }
     /// Waits until the device is done, and hands over what has waited for its times. Nothing to do on the CPU. Throws
     /// EngineError if something failed on the device.
     void settle();
@@ -194,6 +198,7 @@ private:
     std::vector<Pending> m_pending;
     std::vector<std::int64_t> m_marks;
     Instant m_resolved; // nothing of the device's is before it
+    std::function<void(const MarkTimes&)> m_alsoSettle;
     std::optional<TrackId> m_communication, m_copies;
     RankId m_rank;
     std::int64_t m_originNs = 0;

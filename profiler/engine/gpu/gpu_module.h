@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The border to the CUDA module, libfourwalls_cuda.so: a table of functions over plain memory. Everything above it is
-// ordinary C++ that is built and tested without any toolkit; everything that needs the CUDA runtime, cuBLASLt or cuDNN
-// is below it, in profiler/cuda. The module is loaded when a run asks for a GPU, so programs start without it, and
+// ordinary C++ that is built and tested without any toolkit; everything that needs the CUDA runtime, cuBLASLt, cuDNN or
+// NCCL is below it, in profiler/cuda. The module is loaded when a run asks for a GPU, so programs start without it, and
 // without a driver.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace fourwalls::engine::gpu {
 
 /// Part of the module's mark; higher whenever a field or a function below changes its meaning but no size.
-inline constexpr std::uint64_t kBorderVersion = 2;
+inline constexpr std::uint64_t kBorderVersion = 3;
 
 /// What a GPU says about itself.
 struct DeviceFacts {
@@ -65,6 +65,31 @@ struct Convolution {
 
 enum class MemoryPlace : int { Device, PinnedHost };
 
+/// One member's end of a NCCL communicator. Only the thread that the member's stream belongs to uses it.
+struct GroupEnd;
+
+enum class GroupOperation : int { Sum, Maximum, ReduceScatter, AllGather, Broadcast };
+
+/// A collective as NCCL's manual describes it. Memory is the member's own GPU's, or pinned.
+struct GroupCall {
+    GroupOperation operation;
+    DType type;
+    const void* in;
+    void* out;
+    std::int64_t elements; ///< of each member's part in ReduceScatter and AllGather, else of the buffer
+    int root;              ///< of Broadcast
+};
+
+/// To every other member a stretch of `in`, from every other member one of `out`, in the order of the members. The own
+/// part is counted, too, but stays where it is.
+struct GroupExchange {
+    DType type;
+    const void* in;
+    void* out;
+    const std::int64_t* sendElements;    ///< by member
+    const std::int64_t* receiveElements; ///< likewise
+};
+
 /// Functions return 0 or false on failure where they return anything, with the reason in the stream or in `why`.
 struct Module {
     std::uint64_t mark; ///< kKernelListMark of the module's build
@@ -82,12 +107,15 @@ struct Module {
     void (*copy)(Stream* stream, void* to, const void* from, std::int64_t bytes); ///< in the stream's order
     void (*clear)(Stream* stream, void* memory, std::int64_t bytes);
     void (*synchronize)(Stream* stream);
+    /// Waits for the event, or without one for everything, until stops(context) is true. False: it was.
+    bool (*waitUnless)(Stream* stream, void* event, bool (*stops)(void* context), void* context);
 
     void* (*createEvent)(Stream* stream, bool timed);
     void (*destroyEvent)(Stream* stream, void* event);
     void (*record)(Stream* stream, void* event);
     bool (*passed)(Stream* stream, void* event);
     void (*waitFor)(Stream* stream, void* event); ///< the host waits
+    void (*follow)(Stream* stream, void* event);  ///< what is asked of the stream from now on waits, for any stream's event
     double (*nanosecondsBetween)(Stream* stream, void* first, void* second);
 
     void (*elements)(Stream* stream, int kernel, const void* object, std::int64_t count);
@@ -96,6 +124,20 @@ struct Module {
     /// Workspace that the pass wants, at most `limit`.
     std::int64_t (*convolutionWorkspace)(Stream* stream, const Convolution* convolution, std::int64_t limit);
     void (*convolve)(Stream* stream, const Convolution* convolution);
+
+    /// Loads NCCL; `version` as in 22809 for 2.28.9. why: one sentence.
+    bool (*findGroups)(int* version, char* why, int whySize);
+    /// Makes a communicator with one end per stream, each on a GPU of its own, and tries it: from here on no call waits
+    /// for another member on the host. Members may then copy from each other's GPU. One thread calls for all.
+    bool (*openGroup)(Stream* const* members, int count, GroupEnd** ends, char* why, int whySize);
+    /// In the order of the stream, which is on the end's GPU.
+    void (*groupCall)(GroupEnd* end, Stream* stream, const GroupCall* call);
+    void (*groupExchange)(GroupEnd* end, Stream* stream, const GroupExchange* exchange);
+    /// Whether something failed after it had been asked for.
+    bool (*groupFailed)(GroupEnd* end, char* why, int whySize);
+    /// Ends what is under way on this end's GPU; calls fail then. Ends are closed all the same, by one thread for all.
+    void (*abortGroup)(GroupEnd* end);
+    void (*closeGroup)(GroupEnd* end);
 };
 
 /// The name of the module's one exported function: `const Module* fourwallsCudaModule()`.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// See gpu_run.h. All ranks of a process share its first GPU (CUDA_VISIBLE_DEVICES says which that is).
+// See gpu_run.h. GPUs are counted as CUDA_VISIBLE_DEVICES has them: all ranks share the first one, or with NCCL rank r has
+// the r-th for itself.
 #include "profiler/engine/gpu/gpu_run.h"
 
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/gpu/gpu_device.h"
+#include "profiler/engine/gpu/nccl_world.h"
+#include "profiler/engine/train/server_protocol.h"
 
 #include <algorithm>
 
@@ -13,8 +16,9 @@ namespace {
 
 constexpr int kGpu = 0;
 
-// Left to the CUDA context and to what the libraries take for themselves.
+// Left to the CUDA context and to what the libraries take for themselves, and to NCCL's buffers.
 constexpr std::int64_t kLeftOver = 768ll << 20;
+constexpr std::int64_t kLeftToNccl = 1ll << 30;
 
 Error unsupported(const char* field, std::string what, std::string hint)
 {
@@ -28,6 +32,37 @@ Result<gpu::DeviceFacts> factsOfGpu()
     if (!loaded.module->facts(kGpu, &facts))
         return unsupported("device", "the NVIDIA driver does not describe its GPU", "--device cpu");
     return facts;
+}
+
+// NCCL's version.
+Result<int> findNccl(const gpu::Module& module)
+{
+    int version = 0;
+    char why[256] = {};
+    if (!module.findGroups(&version, why, sizeof why))
+        return unsupported("transport", why, "FOURWALLS_CUDA_LIBRARIES=its folder, or --transport local");
+    return version;
+}
+
+// first: what the first GPU says.
+Status checkNccl(int ranks, const gpu::DeviceFacts& first)
+{
+    FOURWALLS_TRY_ASSIGN(const gpu::LoadedModule loaded, gpu::loadModule());
+    if (ranks > loaded.devices)
+        return unsupported("transport",
+                           "the plan has " + std::to_string(ranks) + " ranks, and NCCL wants a GPU for each: there " +
+                               (loaded.devices == 1 ? "is 1" : "are " + std::to_string(loaded.devices)),
+                           "a plan of fewer ranks, or --transport local, where they share a GPU");
+    for (int device = 1; device < ranks; ++device) {
+        gpu::DeviceFacts facts{};
+        if (!loaded.module->facts(device, &facts) || std::string(facts.name) != first.name)
+            return unsupported("transport",
+                               "GPU " + std::to_string(device) + " (" + facts.name + ") and GPU 0 (" + first.name +
+                                   ") differ, and a trace knows one kind",
+                               "equal ones in CUDA_VISIBLE_DEVICES");
+    }
+    FOURWALLS_TRY(findNccl(*loaded.module));
+    return {};
 }
 
 const gpu::Module& moduleOrThrow()
@@ -89,7 +124,8 @@ Status checkGpu(const RunSpec& spec, const RunOptions& options)
                                                      "capability 8.0)",
                            "an A100 or newer, or --device cpu");
     if (options.separateProcesses)
-        return unsupported("transport", "ranks on a GPU are threads of one process", "--transport local");
+        return unsupported("transport", "ranks on a GPU are threads of one process", "--transport local, or nccl");
+    if (options.nccl) FOURWALLS_TRY(checkNccl(ranksOf(spec.plan), facts));
     if (options.clock == ClockKind::Device)
         return unsupported("clock",
                            "the device clock takes the processor's time of the operators, and a GPU has its own",
@@ -104,14 +140,18 @@ Status checkGpu(const RunSpec& spec, const RunOptions& options)
     return {};
 }
 
-void useGpu(WorldOptions& world, bool tf32)
+void useGpu(WorldOptions& world, bool tf32, bool nccl)
 {
-    world.makeMemory = [](RankId) { return std::make_unique<GpuStream>(moduleOrThrow(), kGpu); };
+    world.makeMemory = [nccl](RankId rank) {
+        return std::make_unique<GpuStream>(moduleOrThrow(), nccl ? rank.value : kGpu);
+    };
     world.makeDevice = [tf32](Recorder& recorder, Allocator& allocator) -> std::unique_ptr<Device> {
         return std::make_unique<GpuDevice>(recorder, allocator, static_cast<GpuStream&>(*allocator.memory()), tf32);
     };
+    if (nccl) world.collectives = std::make_shared<NcclWorld>(moduleOrThrow(), *findNccl(moduleOrThrow()));
     if (const auto description = describeGpu()) {
-        const std::int64_t share = (description->memoryBytes - kLeftOver) / std::max(1, world.plan.worldSize());
+        const std::int64_t whole = description->memoryBytes - kLeftOver;
+        const std::int64_t share = nccl ? whole - kLeftToNccl : whole / std::max(1, world.plan.worldSize());
         world.memoryLimit = world.memoryLimit > 0 ? std::min(world.memoryLimit, share) : share;
     }
 }

@@ -17,8 +17,9 @@ namespace fourwalls::engine {
 /// plan or the options ask for that is not done on a GPU.
 Status checkGpu(const RunSpec& spec, const RunOptions& options);
 
-/// Makes the ranks of the world those of one GPU, each with a stream of its own. After checkGpu().
-void useGpu(WorldOptions& world, bool tf32);
+/// Makes the ranks of the world those of one GPU, each with a stream of its own, or with NCCL those of as many GPUs.
+/// After checkGpu().
+void useGpu(WorldOptions& world, bool tf32, bool nccl);
 
 /// The fastest of a sweep of matrix products, and the GPU's memory; as measureMachinePeak. Throws EngineError.
 MachinePeak measureGpuPeak(DType compute, bool tf32);

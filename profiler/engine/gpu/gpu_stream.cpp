@@ -70,6 +70,13 @@ void GpuStream::copy(void* to, const void* from, std::int64_t bytes)
     asked();
 }
 
+void GpuStream::copyNow(void* to, const void* from, std::int64_t bytes)
+{
+    if (m_interruption) settle(); // the call itself waits for memory that is not pinned, and nothing interrupts that
+    copy(to, from, bytes);
+    settle();
+}
+
 void GpuStream::clear(void* memory, std::int64_t bytes)
 {
     if (bytes <= 0) return;
@@ -79,8 +86,23 @@ void GpuStream::clear(void* memory, std::int64_t bytes)
 
 void GpuStream::settle()
 {
-    m_module.synchronize(m_stream);
+    wait(nullptr);
     check();
+}
+
+void GpuStream::wait(void* event)
+{
+    if (m_interruption) {
+        const auto stops = [](void* interruption) {
+            return static_cast<const Interruption*>(interruption)->happened();
+        };
+        if (!m_module.waitUnless(m_stream, event, stops, const_cast<Interruption*>(m_interruption.get())))
+            m_interruption->raise();
+    } else if (event) {
+        m_module.waitFor(m_stream, event);
+    } else {
+        m_module.synchronize(m_stream);
+    }
 }
 
 void GpuStream::reduce(void* into, const void* from, std::int64_t count, DType type, bool maximum)
@@ -122,8 +144,27 @@ bool GpuStream::passed(const Fence& fence)
 
 void GpuStream::await(const Fence& fence)
 {
-    if (fence) m_module.waitFor(m_stream, fence.get());
+    if (fence) wait(fence.get());
     check();
+}
+
+void GpuStream::follow(const Fence& fence)
+{
+    if (!fence) return;
+    m_module.follow(m_stream, fence.get());
+    asked();
+}
+
+void GpuStream::call(gpu::GroupEnd* end, const gpu::GroupCall& call)
+{
+    m_module.groupCall(end, m_stream, &call);
+    asked();
+}
+
+void GpuStream::exchange(gpu::GroupEnd* end, const gpu::GroupExchange& exchange)
+{
+    m_module.groupExchange(end, m_stream, &exchange);
+    asked();
 }
 
 std::uint32_t GpuStream::mark(bool fresh)

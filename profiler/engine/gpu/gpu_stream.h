@@ -6,8 +6,10 @@
 #include "profiler/engine/gpu/gpu_module.h"
 #include "profiler/engine/gpu/kernel_list.h"
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -28,15 +30,30 @@ public:
     void give(void* memory, Place place) override;
     std::int64_t capacity() const override { return m_facts.memoryBytes; }
     void copy(void* to, const void* from, std::int64_t bytes) override;
+    void copyNow(void* to, const void* from, std::int64_t bytes) override;
     void settle() override;
     void reduce(void* into, const void* from, std::int64_t elements, DType type, bool maximum) override;
     std::unique_ptr<RankMemory> beside() override { return std::make_unique<GpuStream>(m_module, m_device); }
     Fence fence() override;
     bool passed(const Fence& fence) override;
     void await(const Fence& fence) override;
+    void follow(const Fence& fence) override;
     std::uint32_t mark(bool fresh) override;
     void resolveMarks(std::vector<std::int64_t>& times) override;
     double markCost() override;
+
+    /// Work on the GPU may wait for other ranks' GPUs: the host's waiting ends once happened() is true, with raise(),
+    /// which throws. Both are called by the waiting thread.
+    struct Interruption {
+        std::function<bool()> happened;
+        std::function<void()> raise;
+    };
+    void interruptBy(std::shared_ptr<const Interruption> interruption) { m_interruption = std::move(interruption); }
+
+    /// Operations of a group of GPUs.
+    void call(gpu::GroupEnd* end, const gpu::GroupCall& call);
+    void exchange(gpu::GroupEnd* end, const gpu::GroupExchange& exchange);
+    gpu::Stream* handle() const { return m_stream; }
 
     void clear(void* memory, std::int64_t bytes);
     /// Runs the kernel for elements 0 .. count - 1.
@@ -72,6 +89,7 @@ private:
     };
 
     void check() const;
+    void wait(void* event); // null: for everything
     void asked()
     {
         m_dirty = true;
@@ -85,7 +103,8 @@ private:
     std::shared_ptr<EventPool> m_events;
     std::vector<void*> m_marks; // timed events
     std::uint32_t m_marked = 0;
-    bool m_dirty = true; // something was asked for since the last mark
+    std::shared_ptr<const Interruption> m_interruption; // null: waiting ends by itself
+    bool m_dirty = true;                                // something was asked for since the last mark
 };
 
 } // namespace fourwalls::engine

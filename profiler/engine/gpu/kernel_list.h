@@ -96,7 +96,8 @@ constexpr std::uint64_t kernelListMark()
 #undef FOURWALLS_KERNEL_NAME
     hash = RowNumbers::hashedSizes(ElementNumbers::hashedSizes(hash));
     for (const std::uint64_t size :
-         {sizeof(Module), sizeof(Stream), sizeof(Product), sizeof(Convolution), sizeof(DeviceFacts)})
+         {sizeof(Module), sizeof(Stream), sizeof(Product), sizeof(Convolution), sizeof(DeviceFacts), sizeof(GroupCall),
+          sizeof(GroupExchange)})
         hash = hashed(hash, size);
     return hashed(hash, kBorderVersion);
 }
