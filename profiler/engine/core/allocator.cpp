@@ -244,7 +244,7 @@ void Allocator::putBack(Block* block)
 
 void Allocator::trim()
 {
-    if (m_memory) m_memory->settle(); // what is given back is no longer in use
+    if (m_memory) m_memory->settleAll(); // what is given back is no longer in use
     reclaimPassed();
     const std::size_t released = std::erase_if(m_segments, [this](Block* first) {
         if (first->used || first->next) return false;

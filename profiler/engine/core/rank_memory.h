@@ -32,6 +32,8 @@ public:
     virtual void copyNow(void* to, const void* from, std::int64_t bytes) = 0;
     /// Waits until the device has done all that it was asked for. Throws EngineError if something failed.
     virtual void settle() = 0;
+    /// The same for what the rank's other streams were asked for, too: giving memory back waits for it.
+    virtual void settleAll() = 0;
 
     /// into[i] = into[i] + from[i], or the larger of the two; otherwise like copy().
     virtual void reduce(void* into, const void* from, std::int64_t elements, DType type, bool maximum) = 0;

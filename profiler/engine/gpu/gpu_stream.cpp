@@ -90,6 +90,12 @@ void GpuStream::settle()
     check();
 }
 
+void GpuStream::settleAll()
+{
+    if (m_interruption) m_interruption->join();
+    settle();
+}
+
 void GpuStream::wait(void* event)
 {
     if (m_interruption) {

@@ -32,6 +32,7 @@ public:
     void copy(void* to, const void* from, std::int64_t bytes) override;
     void copyNow(void* to, const void* from, std::int64_t bytes) override;
     void settle() override;
+    void settleAll() override;
     void reduce(void* into, const void* from, std::int64_t elements, DType type, bool maximum) override;
     std::unique_ptr<RankMemory> beside() override { return std::make_unique<GpuStream>(m_module, m_device); }
     Fence fence() override;
@@ -43,10 +44,11 @@ public:
     double markCost() override;
 
     /// Work on the GPU may wait for other ranks' GPUs: the host's waiting ends once happened() is true, with raise(),
-    /// which throws. Both are called by the waiting thread.
+    /// which throws. join() makes this stream wait for those beside it. All are called by the rank's thread.
     struct Interruption {
         std::function<bool()> happened;
         std::function<void()> raise;
+        std::function<void()> join;
     };
     void interruptBy(std::shared_ptr<const Interruption> interruption) { m_interruption = std::move(interruption); }
 

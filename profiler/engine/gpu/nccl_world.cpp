@@ -37,6 +37,7 @@ NcclRank::NcclRank(RankSlot& slot, const WorldOptions& options, Failure& failure
     const auto interruption = std::make_shared<GpuStream::Interruption>();
     interruption->happened = [this] { return failed(); };
     interruption->raise = [this] { check(); };
+    interruption->join = [this] { compute.follow(lastStarted); };
     compute.interruptBy(interruption);
     if (beside) beside->interruptBy(interruption);
 }

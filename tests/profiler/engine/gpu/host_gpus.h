@@ -175,6 +175,14 @@ public:
         return true;
     }
 
+    /// All streams of a GPU.
+    void finish(std::unique_lock<std::mutex>& lock, int device)
+    {
+        for (std::size_t i = 0; i < m_streams.size(); ++i)
+            if (HostStream* const s = m_streams[i]; s->device == device)
+                workUntil(lock, s, [s] { return s->work.empty(); });
+    }
+
 private:
     // Nothing happens on a GPU that is broken, and nobody waits for it any longer.
     static void drop(HostStream& stream)
@@ -289,7 +297,7 @@ inline void addGpus(Module& m)
     m.release = [](Stream* s, void* memory, MemoryPlace) {
         auto& state = HostModuleState::get();
         std::unique_lock lock(state.mutex);
-        state.workUntil(lock, own(s), [s] { return own(s)->work.empty(); }); // freeing waits
+        state.finish(lock, own(s)->device); // freeing waits, and nothing interrupts that
         state.give(memory);
     };
     m.freeMemory = [](Stream* s, std::int64_t* free, std::int64_t* total) {

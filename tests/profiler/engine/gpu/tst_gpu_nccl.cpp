@@ -524,6 +524,23 @@ private slots:
         QVERIFY2(status.error().where.starts_with("rank 1"), status.error().where.c_str());
     }
 
+    // Memory that is given back waits for all of the GPU's work, which waits for a rank that is gone.
+    void aRankThatFailsWhileMemoryIsGivenBack()
+    {
+        choose(false, 2);
+        const Status status = runWorld(2, [](RankContext& rank) {
+            Communicator& group = *rank.groups->world;
+            if (group.index() == 1) throw EngineError(ErrorCode::Internal, "no more", "here", "");
+            const Tensor t = filled(rank, 4, DType::F32, [](std::int64_t) { return 1.0; });
+            const CommRequest started = group.startAllReduce(t);
+            Tensor::make(rank.allocator, {1 << 20}, DType::F32, MemoryCategory::Other).reset();
+            rank.allocator.trim();
+            throw EngineError(ErrorCode::Internal, "it was given back", "here", "");
+        });
+        QVERIFY(!status.ok());
+        QCOMPARE(status.error().what, std::string("no more"));
+    }
+
     // What is recorded up to a failure is there, with the arrivals that are known.
     void recordsUntilItFails()
     {
