@@ -63,6 +63,7 @@ public:
     std::int64_t breakGroupAt = -1;            ///< the one at which the connection breaks; -1: none
     int openEnds = 0;                          ///< of communicators
     std::chrono::milliseconds patience{20000}; ///< without anything that could be done, somebody waits in vain
+    int inVain = 0;                            ///< how often that happened
 
     static HostModuleState& get()
     {
@@ -166,6 +167,7 @@ public:
                 if (stopped) return false;
             }
             if (std::chrono::steady_clock::now() > waitsInVainAt) {
+                ++inVain;
                 fail(stream, "the GPUs wait for each other: nothing that was asked for can be done");
                 continue;
             }

@@ -156,6 +156,7 @@ private slots:
     {
         gpu::useModule(nullptr);
         QCOMPARE(state().openEnds, 0); // whatever happened
+        QCOMPARE(std::exchange(state().inVain, 0), 0);
     }
 
     void collectives_data() { addRanks(); }
@@ -278,6 +279,7 @@ private slots:
             if (group.index() == 0) group.allReduce(tensor(rank, 4));
         });
         state().patience = patience;
+        QVERIFY(std::exchange(state().inVain, 0) > 0);
         QVERIFY2(said.find("wait for each other") != std::string::npos, said.c_str());
     }
 
