@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Puts what a bare GPU machine needs into one folder: the programs and tests of a build (-DFOURWALLS_GLOO=OFF keeps it
 # small), the libraries that such a machine does not have, and the benchmark with its inputs.
-# Usage: cuda_bundle.sh BUILD FOLDER.  Then there:  FOLDER/fourwalls-cli …, FOLDER/run tst_gpu_operators, and so on.
+# Usage: cuda_bundle.sh BUILD FOLDER.  Then there:  FOLDER/fourwalls-cli …, FOLDER/run tests_profiler_engine_gpu gpu_operators,
+# and so on.
 set -e
 build=$1
 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 mkdir -p "$out/bin" "$out/lib" "$out/tests/bench" "$out/resources/presets/models"
-for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so cupti_replay tst_gpu_operators tst_gpu_training \
-    tst_gpu_nccl; do
+for program in fourwalls-cli libfourwalls_cuda.so libfourwalls_collector.so cupti_replay \
+    tests_profiler_engine_gpu; do
     file=$(find "$build" -name "$program" -type f | head -n 1)
     [ -z "$file" ] && continue
     cp "$file" "$out/bin/"

@@ -5,6 +5,9 @@
 
 #include "tests/model/import/damaged_files.h"
 #include "tests/model/import/facts_table.h"
+#include "tests/support/test_program.h"
+
+namespace tst_damaged_profiles {
 
 using namespace fourwalls::importers::test;
 
@@ -27,5 +30,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(DamagedProfilesTest)
+FOURWALLS_TEST(DamagedProfilesTest, QCoreApplication)
+
+} // namespace tst_damaged_profiles
+
 #include "tst_damaged_profiles.moc"

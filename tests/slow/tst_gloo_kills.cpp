@@ -5,12 +5,15 @@
 
 #include "model/store/trace_file.h"
 #include "tests/app/cli/rank_processes.h"
+#include "tests/support/test_program.h"
 
 #include <QElapsedTimer>
 
 #include <algorithm>
 #include <random>
 #include <vector>
+
+namespace tst_gloo_kills {
 
 using namespace fourwalls;
 using namespace fourwalls::test;
@@ -95,5 +98,8 @@ void GlooKills::nobodyHangs()
     QVERIFY(traced > 0);
 }
 
-QTEST_GUILESS_MAIN(GlooKills)
+FOURWALLS_TEST(GlooKills, QCoreApplication)
+
+} // namespace tst_gloo_kills
+
 #include "tst_gloo_kills.moc"

@@ -4,6 +4,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parity_plans.h"
+#include "tests/support/test_program.h"
+
+namespace tst_parity_matrix {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -53,5 +56,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ParityMatrix)
+FOURWALLS_TEST(ParityMatrix, QCoreApplication)
+
+} // namespace tst_parity_matrix
+
 #include "tst_parity_matrix.moc"

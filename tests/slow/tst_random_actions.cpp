@@ -3,8 +3,11 @@
 // or (under the address sanitizer) leave memory behind. FOURWALLS_SEED=N repeats the one of seed N, with
 // FOURWALLS_SHOW_ACTIONS=1 saying what it does.
 #include "tests/app/gui/random_user.h"
+#include "tests/support/test_program.h"
 
 #include <QStandardPaths>
+
+namespace tst_random_actions {
 
 using namespace fourwalls;
 
@@ -36,5 +39,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestRandomActions)
+FOURWALLS_TEST(TestRandomActions, QApplication)
+
+} // namespace tst_random_actions
+
 #include "tst_random_actions.moc"

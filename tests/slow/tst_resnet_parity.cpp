@@ -4,8 +4,11 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
+
+namespace tst_resnet_parity {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -76,5 +79,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ResNetParity)
+FOURWALLS_TEST(ResNetParity, QCoreApplication)
+
+} // namespace tst_resnet_parity
+
 #include "tst_resnet_parity.moc"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures as text: units, thin spaces, digits, and the values at which a unit changes.
+#include "tests/support/test_program.h"
 #include "views/format.h"
 
 #include <QtTest/QtTest>
 
 #include <cmath>
 #include <limits>
+
+namespace tst_format {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -92,5 +95,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestFormat)
+FOURWALLS_TEST(TestFormat, QCoreApplication)
+
+} // namespace tst_format
+
 #include "tst_format.moc"

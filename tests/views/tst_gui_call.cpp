@@ -2,11 +2,14 @@
 // Work on other threads and its way back. Under the thread sanitizer, what is handed over must not count as a race.
 #include <QtTest>
 
+#include "tests/support/test_program.h"
 #include "views/gui_call.h"
 
 #ifndef Q_MOC_RUN
 #include <thread>
 #endif
+
+namespace tst_gui_call {
 
 using namespace fourwalls::views;
 
@@ -94,5 +97,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestGuiCall)
+FOURWALLS_TEST(TestGuiCall, QCoreApplication)
+
+} // namespace tst_gui_call
+
 #include "tst_gui_call.moc"

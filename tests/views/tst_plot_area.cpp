@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pixels of the stacked areas: whole and partly covered rows, order of layers, clipping.
+#include "tests/support/test_program.h"
 #include "views/plot_area.h"
 
 #include <QtTest>
+
+namespace tst_plot_area {
 
 using namespace fourwalls::views;
 
@@ -115,5 +118,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PlotAreaTest)
+FOURWALLS_TEST(PlotAreaTest, QCoreApplication)
+
+} // namespace tst_plot_area
+
 #include "tst_plot_area.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pixels of blocks: clipping, the least size of a pixel, seams between neighbours.
+#include "tests/support/test_program.h"
 #include "views/plot_blocks.h"
 
 #include <QtTest>
+
+namespace tst_plot_blocks {
 
 using namespace fourwalls::views;
 
@@ -53,5 +56,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PlotBlocksTest)
+FOURWALLS_TEST(PlotBlocksTest, QCoreApplication)
+
+} // namespace tst_plot_blocks
+
 #include "tst_plot_blocks.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Marks of value axes: round steps, never too many, labels without superfluous digits, round in the shown unit.
+#include "tests/support/test_program.h"
 #include "views/plot_ticks.h"
 
 #include <QtTest>
+
+namespace tst_plot_ticks {
 
 using namespace fourwalls::views;
 
@@ -75,5 +78,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PlotTicksTest)
+FOURWALLS_TEST(PlotTicksTest, QCoreApplication)
+
+} // namespace tst_plot_ticks
+
 #include "tst_plot_ticks.moc"

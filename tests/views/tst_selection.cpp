@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The shared selection: ranges stay sensible and each change is told once.
+#include "tests/support/test_program.h"
 #include "views/selection.h"
 
 #include <QSignalSpy>
 #include <QtTest/QtTest>
+
+namespace tst_selection {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -68,5 +71,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestSelection)
+FOURWALLS_TEST(TestSelection, QCoreApplication)
+
+} // namespace tst_selection
+
 #include "tst_selection.moc"

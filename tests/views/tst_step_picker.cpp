@@ -2,9 +2,12 @@
 // The choice of a step: any number of steps at no cost, choices shown without being emitted.
 #include <QtTest>
 
+#include "tests/support/test_program.h"
 #include "views/step_picker.h"
 
 #include <QAbstractItemModelTester>
+
+namespace tst_step_picker {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -77,5 +80,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(StepPickerTest)
+FOURWALLS_TEST(StepPickerTest, QApplication)
+
+} // namespace tst_step_picker
+
 #include "tst_step_picker.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The palettes keep their promises: text has contrast, palettes share no colour, and neighbours stay apart for the
 // common forms of colour blindness.
+#include "tests/support/test_program.h"
 #include "views/theme.h"
 
 #include <QImage>
@@ -11,6 +12,8 @@
 #include <array>
 #include <cmath>
 #include <vector>
+
+namespace tst_theme {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -206,5 +209,8 @@ private:
     }
 };
 
-QTEST_MAIN(TestTheme)
+FOURWALLS_TEST(TestTheme, QApplication)
+
+} // namespace tst_theme
+
 #include "tst_theme.moc"

@@ -4,6 +4,7 @@
 #include "views/trace_session.h"
 #ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
 #include "model/trace/in_memory_query.h"
+#include "tests/support/test_program.h"
 #include <thread>
 #endif
 
@@ -12,6 +13,8 @@
 #include <QtTest/QtTest>
 
 #include <atomic>
+
+namespace tst_trace_session {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -192,5 +195,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestTraceSession)
+FOURWALLS_TEST(TestTraceSession, QCoreApplication)
+
+} // namespace tst_trace_session
+
 #include "tst_trace_session.moc"

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs of the cost model: figures, traces, searches, claims and comparisons with the fields of the contract.
 #include "tests/app/cli/program.h"
+#include "tests/support/test_program.h"
 
 #include <QFile>
 #include <QJsonArray>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
+
+namespace tst_cli_predict {
 
 using namespace fourwalls::test;
 
@@ -260,5 +263,8 @@ void CliPredictTest::compareAndItsGate()
     QCOMPARE(run({"compare", quick, quick, "--fail-over", "0"}).exitCode, 0);
 }
 
-QTEST_GUILESS_MAIN(CliPredictTest)
+FOURWALLS_TEST(CliPredictTest, QCoreApplication)
+
+} // namespace tst_cli_predict
+
 #include "tst_cli_predict.moc"

@@ -3,6 +3,9 @@
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "app/cli/ranges.h"
+#include "tests/support/test_program.h"
+
+namespace tst_cli_ranges {
 
 using namespace fourwalls;
 using namespace fourwalls::cli;
@@ -58,5 +61,8 @@ void CliRangesTest::ranks()
     for (const char* wrong : {"", ",", "1,", "a", "3-1", "0-2000000000"}) QVERIFY2(!readRanks(wrong).ok(), wrong);
 }
 
-QTEST_GUILESS_MAIN(CliRangesTest)
+FOURWALLS_TEST(CliRangesTest, QCoreApplication)
+
+} // namespace tst_cli_ranges
+
 #include "tst_cli_ranges.moc"

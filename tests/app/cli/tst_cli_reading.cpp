@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs that read a trace, on one recording: the JSON shapes that scripts rely on.
 #include "tests/app/cli/program.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
@@ -9,6 +10,8 @@
 #include <QTest>
 
 #include <cmath>
+
+namespace tst_cli_reading {
 
 using namespace fourwalls::test;
 
@@ -250,5 +253,8 @@ void CliReadingTest::nothingIsLeftBehind()
     }
 }
 
-QTEST_GUILESS_MAIN(CliReadingTest)
+FOURWALLS_TEST(CliReadingTest, QCoreApplication)
+
+} // namespace tst_cli_reading
+
 #include "tst_cli_reading.moc"

@@ -6,6 +6,7 @@
 #include "tests/app/cli/program.h"
 #include "tests/model/import/spool_sample.h"
 #include "tests/support/file_lease.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
@@ -15,6 +16,8 @@
 #include <algorithm>
 
 #include <signal.h>
+
+namespace tst_cli_record {
 
 using namespace fourwalls::test;
 
@@ -409,5 +412,8 @@ void CliRecordTest::interruptWhileTheTraceIsMade()
     QCOMPARE(QDir(m_folder.path()).entryList({"*" + name + "*"}, QDir::AllEntries | QDir::Hidden), folders);
 }
 
-QTEST_GUILESS_MAIN(CliRecordTest)
+FOURWALLS_TEST(CliRecordTest, QCoreApplication)
+
+} // namespace tst_cli_record
+
 #include "tst_cli_record.moc"

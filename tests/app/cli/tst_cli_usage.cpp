@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exit codes and messages of the command line: 2 for wrong usage, 1 for what cannot be done, one line each.
 #include "tests/app/cli/program.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
@@ -8,6 +9,8 @@
 #include <QTest>
 
 #include <sys/stat.h>
+
+namespace tst_cli_usage {
 
 using namespace fourwalls::test;
 
@@ -194,5 +197,8 @@ void CliUsageTest::failuresLeaveNothingBehind()
     QCOMPARE(QDir(m_folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot), QStringList());
 }
 
-QTEST_GUILESS_MAIN(CliUsageTest)
+FOURWALLS_TEST(CliUsageTest, QCoreApplication)
+
+} // namespace tst_cli_usage
+
 #include "tst_cli_usage.moc"

@@ -5,11 +5,14 @@
 
 #include "model/store/trace_file.h"
 #include "tests/app/cli/rank_processes.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QJsonArray>
 
 #include <signal.h>
+
+namespace tst_gloo_ranks {
 
 using namespace fourwalls;
 using namespace fourwalls::test;
@@ -260,5 +263,8 @@ void GlooRanks::refusals()
     QVERIFY(ranks.errors(0).contains("WORLD_SIZE is 2"));
 }
 
-QTEST_GUILESS_MAIN(GlooRanks)
+FOURWALLS_TEST(GlooRanks, QCoreApplication)
+
+} // namespace tst_gloo_ranks
+
 #include "tst_gloo_ranks.moc"

@@ -4,8 +4,11 @@
 #include "app/gui/command_palette.h"
 #include "app/gui/frame_recorder.h"
 #include "app/gui/record_request.h"
+#include "tests/support/test_program.h"
 
 #include <QtTest/QtTest>
+
+namespace tst_command_line {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -150,5 +153,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCommandLine)
+FOURWALLS_TEST(TestCommandLine, QCoreApplication)
+
+} // namespace tst_command_line
+
 #include "tst_command_line.moc"

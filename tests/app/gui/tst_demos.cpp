@@ -11,6 +11,7 @@
 #include "app/gui/trace_document.h"
 #include "app/gui/trace_notes.h"
 #include "model/store/trace_file.h"
+#include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/analysis_view.h"
 #include "views/demos/claims_page.h"
@@ -23,6 +24,8 @@
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+
+namespace tst_demos {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -446,5 +449,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestDemos)
+FOURWALLS_TEST(TestDemos, QApplication)
+
+} // namespace tst_demos
+
 #include "tst_demos.moc"

@@ -8,6 +8,7 @@
 #include "app/gui/trace_document.h"
 #include "model/store/trace_file.h"
 #include "tests/model/import/spool_sample.h"
+#include "tests/support/test_program.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -26,6 +27,8 @@
 #include <QtTest/QtTest>
 
 #include <algorithm>
+
+namespace tst_foreign_files {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -284,5 +287,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestForeignFiles)
+FOURWALLS_TEST(TestForeignFiles, QApplication)
+
+} // namespace tst_foreign_files
+
 #include "tst_foreign_files.moc"

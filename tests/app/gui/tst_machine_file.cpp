@@ -7,6 +7,7 @@
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
 #ifndef Q_MOC_RUN
+#include "tests/support/test_program.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
@@ -14,6 +15,8 @@
 #include <QTemporaryDir>
 #include <QThreadPool>
 #include <QtTest/QtTest>
+
+namespace tst_machine_file {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -117,5 +120,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestMachineFile)
+FOURWALLS_TEST(TestMachineFile, QApplication)
+
+} // namespace tst_machine_file
+
 #include "tst_machine_file.moc"

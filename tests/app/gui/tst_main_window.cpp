@@ -18,6 +18,7 @@
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
 #ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
+#include "tests/support/test_program.h"
 #include "tests/views/memory/sample_training.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
@@ -40,6 +41,8 @@
 
 #include <map>
 #include <set>
+
+namespace tst_main_window {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -545,5 +548,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestMainWindow)
+FOURWALLS_TEST(TestMainWindow, QApplication)
+
+} // namespace tst_main_window
+
 #include "tst_main_window.moc"

@@ -4,6 +4,10 @@
 #include <QTemporaryDir>
 #include <QtTest/QtTest>
 
+#include "tests/support/test_program.h"
+
+namespace tst_program {
+
 class TestProgram : public QObject {
     Q_OBJECT
 private:
@@ -105,5 +109,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestProgram)
+FOURWALLS_TEST(TestProgram, QCoreApplication)
+
+} // namespace tst_program
+
 #include "tst_program.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Some hundred random things done to the window: none may crash it or make Qt complain. tests/slow does ten thousand.
 #include "tests/app/gui/random_user.h"
+#include "tests/support/test_program.h"
 
 #include <QStandardPaths>
+
+namespace tst_random_actions {
 
 using namespace fourwalls;
 
@@ -30,5 +33,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestRandomActions)
+FOURWALLS_TEST(TestRandomActions, QApplication)
+
+} // namespace tst_random_actions
+
 #include "tst_random_actions.moc"

@@ -11,6 +11,7 @@
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
 #ifndef Q_MOC_RUN
+#include "tests/support/test_program.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
@@ -22,6 +23,8 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QtTest/QtTest>
+
+namespace tst_record_dialog {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
@@ -185,5 +188,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestRecordDialog)
+FOURWALLS_TEST(TestRecordDialog, QApplication)
+
+} // namespace tst_record_dialog
+
 #include "tst_record_dialog.moc"

@@ -2,6 +2,7 @@
 // The translations are complete, keep every %1 and %n, and reach the screen.
 #include "app/gui/appearance.h"
 #include "app/gui/help_dialog.h"
+#include "tests/support/test_program.h"
 #include "views/chrome/welcome_page.h"
 #include "views/view_registry.h"
 #include "views/words.h"
@@ -13,6 +14,8 @@
 #include <QtTest/QtTest>
 
 #include <set>
+
+namespace tst_translations {
 
 class TestTranslations : public QObject {
     Q_OBJECT
@@ -112,5 +115,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestTranslations)
+FOURWALLS_TEST(TestTranslations, QApplication)
+
+} // namespace tst_translations
+
 #include "tst_translations.moc"

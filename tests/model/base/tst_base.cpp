@@ -5,8 +5,11 @@
 #include "model/base/ids.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
+#include "tests/support/test_program.h"
 
 #include <memory>
+
+namespace tst_base {
 
 using namespace fourwalls;
 
@@ -96,5 +99,8 @@ void BaseTest::idsAreOrderedAndHashed()
     QCOMPARE(std::hash<TrackId>{}(TrackId{7}), std::hash<TrackId>{}(TrackId{7}));
 }
 
-QTEST_GUILESS_MAIN(BaseTest)
+FOURWALLS_TEST(BaseTest, QCoreApplication)
+
+} // namespace tst_base
+
 #include "tst_base.moc"

@@ -5,10 +5,13 @@
 #include "model/base/chunk_store.h"
 #include "model/base/paged_array.h"
 #include "model/base/sorted_rows.h"
+#include "tests/support/test_program.h"
 
 #include <filesystem>
 #include <random>
 #include <utility>
+
+namespace tst_chunk_store {
 
 using namespace fourwalls;
 
@@ -156,5 +159,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ChunkStoreTest)
+FOURWALLS_TEST(ChunkStoreTest, QCoreApplication)
+
+} // namespace tst_chunk_store
+
 #include "tst_chunk_store.moc"

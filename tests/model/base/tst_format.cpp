@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures as text. A plain space stands for the thin space in the expectations.
 #include "model/base/format.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <cmath>
 #include <limits>
+
+namespace tst_format {
 
 using namespace fourwalls;
 
@@ -84,5 +87,8 @@ void FormatTest::figures()
     QCOMPARE(plain(formatFigure(std::numeric_limits<double>::infinity())), QString::fromUtf8("–"));
 }
 
-QTEST_GUILESS_MAIN(FormatTest)
+FOURWALLS_TEST(FormatTest, QCoreApplication)
+
+} // namespace tst_format
+
 #include "tst_format.moc"

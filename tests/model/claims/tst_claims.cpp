@@ -3,10 +3,13 @@
 #include <QtTest>
 
 #include "model/claims/claims.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <map>
 #include <set>
+
+namespace tst_claims {
 
 using namespace fourwalls;
 using namespace fourwalls::claims;
@@ -98,5 +101,8 @@ void ClaimsTest::judging()
     QCOMPARE(judged(claim, 99, 0, Relation::AtMost).verdict, Verdict::Reproduced);
 }
 
-QTEST_GUILESS_MAIN(ClaimsTest)
+FOURWALLS_TEST(ClaimsTest, QCoreApplication)
+
+} // namespace tst_claims
+
 #include "tst_claims.moc"

@@ -6,9 +6,12 @@
 #include "model/compare/csv_table.h"
 #include "model/compare/published_row.h"
 #include "model/compare/score.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QTemporaryDir>
+
+namespace tst_score {
 
 using namespace fourwalls;
 using namespace fourwalls::compare;
@@ -177,5 +180,8 @@ void ScoreTest::memoryOfTorchtitan()
     QVERIFY2(*scored.memoryMaePercent <= 10, qPrintable(QString::number(*scored.memoryMaePercent)));
 }
 
-QTEST_GUILESS_MAIN(ScoreTest)
+FOURWALLS_TEST(ScoreTest, QCoreApplication)
+
+} // namespace tst_score
+
 #include "tst_score.moc"

@@ -5,8 +5,11 @@
 #include "model/compare/trace_compare.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
+#include "tests/support/test_program.h"
 
 #include <memory>
+
+namespace tst_trace_compare {
 
 using namespace fourwalls;
 using namespace fourwalls::compare;
@@ -122,5 +125,8 @@ void TraceCompareTest::unknownStaysUnknown()
     QVERIFY(!figureOf(*comparison, "mfu").b);
 }
 
-QTEST_GUILESS_MAIN(TraceCompareTest)
+FOURWALLS_TEST(TraceCompareTest, QCoreApplication)
+
+} // namespace tst_trace_compare
+
 #include "tst_trace_compare.moc"

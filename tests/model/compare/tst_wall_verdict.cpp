@@ -5,6 +5,9 @@
 #include "model/compare/plan_suggestions.h"
 #include "model/compare/wall_verdict.h"
 #include "model/cost/predicted_step.h"
+#include "tests/support/test_program.h"
+
+namespace tst_wall_verdict {
 
 using namespace fourwalls;
 using namespace fourwalls::compare;
@@ -146,5 +149,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(WallVerdictTest)
+FOURWALLS_TEST(WallVerdictTest, QCoreApplication)
+
+} // namespace tst_wall_verdict
+
 #include "tst_wall_verdict.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "model/cost/collective_time.h"
+#include "tests/support/test_program.h"
+
+namespace tst_collective_time {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -133,5 +136,8 @@ void CollectiveTimeTest::moreBandwidthIsNeverSlower()
             }
 }
 
-QTEST_GUILESS_MAIN(CollectiveTimeTest)
+FOURWALLS_TEST(CollectiveTimeTest, QCoreApplication)
+
+} // namespace tst_collective_time
+
 #include "tst_collective_time.moc"

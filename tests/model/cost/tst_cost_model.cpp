@@ -5,9 +5,12 @@
 #include "model/cost/closed_form.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/schedule_simulation.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <random>
+
+namespace tst_cost_model {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -280,5 +283,8 @@ void CostModelTest::laterGradientsAreAdded()
     QVERIFY(agree(secondsPerFlop("dp=2 zero=3 microbatches=4", true), 1 / 1e12));
 }
 
-QTEST_GUILESS_MAIN(CostModelTest)
+FOURWALLS_TEST(CostModelTest, QCoreApplication)
+
+} // namespace tst_cost_model
+
 #include "tst_cost_model.moc"

@@ -4,8 +4,11 @@
 
 #include "model/cost/device_rates.h"
 #include "model/spec/run_spec.h"
+#include "tests/support/test_program.h"
 
 #include <array>
+
+namespace tst_device_rates {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -159,5 +162,8 @@ void DeviceRatesTest::missingFigures()
     QVERIFY(noPeak.error().message().find("bf16") != std::string::npos);
 }
 
-QTEST_GUILESS_MAIN(DeviceRatesTest)
+FOURWALLS_TEST(DeviceRatesTest, QCoreApplication)
+
+} // namespace tst_device_rates
+
 #include "tst_device_rates.moc"

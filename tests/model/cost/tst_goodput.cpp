@@ -3,10 +3,13 @@
 #include <QtTest>
 
 #include "model/cost/goodput.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <limits>
 #include <random>
+
+namespace tst_goodput {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -177,5 +180,8 @@ void GoodputTest::refuses()
     QCOMPARE(QString::fromStdString(goodput.error().where), field);
 }
 
-QTEST_GUILESS_MAIN(GoodputTest)
+FOURWALLS_TEST(GoodputTest, QCoreApplication)
+
+} // namespace tst_goodput
+
 #include "tst_goodput.moc"

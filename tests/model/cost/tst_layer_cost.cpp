@@ -7,6 +7,9 @@
 
 #include "model/cost/layer_cost.h"
 #include "model/spec/run_spec.h"
+#include "tests/support/test_program.h"
+
+namespace tst_layer_cost {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -365,5 +368,8 @@ void LayerCostTest::listsAddUp()
     QCOMPARE(forward.front().layer, std::int64_t{3});
 }
 
-QTEST_GUILESS_MAIN(LayerCostTest)
+FOURWALLS_TEST(LayerCostTest, QCoreApplication)
+
+} // namespace tst_layer_cost
+
 #include "tst_layer_cost.moc"

@@ -5,10 +5,13 @@
 #include "model/cost/plan_search.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/predicted_step.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <set>
 #include <tuple>
+
+namespace tst_plan_search {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -274,5 +277,8 @@ void PlanSearchTest::refuses()
     QCOMPARE(QString::fromStdString(found.error().where), field);
 }
 
-QTEST_GUILESS_MAIN(PlanSearchTest)
+FOURWALLS_TEST(PlanSearchTest, QCoreApplication)
+
+} // namespace tst_plan_search
+
 #include "tst_plan_search.moc"

@@ -8,10 +8,13 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 #include "tests/support/equal_summaries.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <map>
 #include <numeric>
+
+namespace tst_predicted_trace {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -427,5 +430,8 @@ void PredictedTraceTest::outOfMemoryIsAnEvent()
     QCOMPARE(data.value()->events.front().kind, EventKind::OutOfMemory);
 }
 
-QTEST_GUILESS_MAIN(PredictedTraceTest)
+FOURWALLS_TEST(PredictedTraceTest, QCoreApplication)
+
+} // namespace tst_predicted_trace
+
 #include "tst_predicted_trace.moc"

@@ -6,10 +6,13 @@
 #include "model/cost/predicted_step.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
+#include "tests/support/test_program.h"
 
 #include <array>
 #include <cmath>
 #include <random>
+
+namespace tst_random_specs {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -199,5 +202,8 @@ void RandomSpecsTest::putOffGradientsHideNothing()
     }
 }
 
-QTEST_GUILESS_MAIN(RandomSpecsTest)
+FOURWALLS_TEST(RandomSpecsTest, QCoreApplication)
+
+} // namespace tst_random_specs
+
 #include "tst_random_specs.moc"

@@ -4,6 +4,7 @@
 
 #include "model/cost/schedule_simulation.h"
 #include "model/trace/metrics.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,8 @@
 #include <map>
 #include <random>
 #include <tuple>
+
+namespace tst_schedule_simulation {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -368,5 +371,8 @@ void ScheduleSimulationTest::refusesNonsense()
     QCOMPARE(QString::fromStdString(simulateSchedule(cost).error().where), QString("microbatches"));
 }
 
-QTEST_GUILESS_MAIN(ScheduleSimulationTest)
+FOURWALLS_TEST(ScheduleSimulationTest, QCoreApplication)
+
+} // namespace tst_schedule_simulation
+
 #include "tst_schedule_simulation.moc"

@@ -5,8 +5,11 @@
 
 #include "model/cost/stage_memory.h"
 #include "model/cost/stage_split.h"
+#include "tests/support/test_program.h"
 
 #include <numeric>
+
+namespace tst_stage_memory {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
@@ -103,5 +106,8 @@ void StageMemoryTest::layersOverStages()
             }
 }
 
-QTEST_GUILESS_MAIN(StageMemoryTest)
+FOURWALLS_TEST(StageMemoryTest, QCoreApplication)
+
+} // namespace tst_stage_memory
+
 #include "tst_stage_memory.moc"

@@ -5,11 +5,14 @@
 #include "model/export/chrome_trace_exporter.h"
 #include "model/export/export_text.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/support/test_program.h"
 
 #include <nlohmann/json.hpp>
 
 #include <limits>
 #include <sstream>
+
+namespace tst_chrome_trace_exporter {
 
 using namespace fourwalls;
 using nlohmann::json;
@@ -199,5 +202,8 @@ void ChromeTraceExporterTest::failingStreamIsAnError()
     QCOMPARE(status.error().code, ErrorCode::Io);
 }
 
-QTEST_GUILESS_MAIN(ChromeTraceExporterTest)
+FOURWALLS_TEST(ChromeTraceExporterTest, QCoreApplication)
+
+} // namespace tst_chrome_trace_exporter
+
 #include "tst_chrome_trace_exporter.moc"

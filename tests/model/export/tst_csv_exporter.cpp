@@ -4,10 +4,13 @@
 
 #include "model/export/csv_exporter.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
+
+namespace tst_csv_exporter {
 
 using namespace fourwalls;
 
@@ -94,5 +97,8 @@ void CsvExporterTest::folderThatCannotBeMade()
     QCOMPARE(status.error().code, ErrorCode::Io);
 }
 
-QTEST_GUILESS_MAIN(CsvExporterTest)
+FOURWALLS_TEST(CsvExporterTest, QCoreApplication)
+
+} // namespace tst_csv_exporter
+
 #include "tst_csv_exporter.moc"

@@ -10,8 +10,11 @@
 #include "model/export/svg_figures.h"
 #include "model/trace/metrics.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/support/test_program.h"
 
 #include <sstream>
+
+namespace tst_html_report {
 
 using namespace fourwalls;
 using fourwalls::test::SampleTrace;
@@ -141,5 +144,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestHtmlReport)
+FOURWALLS_TEST(TestHtmlReport, QCoreApplication)
+
+} // namespace tst_html_report
+
 #include "tst_html_report.moc"

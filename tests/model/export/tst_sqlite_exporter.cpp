@@ -5,8 +5,11 @@
 #include "model/export/sqlite_exporter.h"
 #include "model/sqlite/database.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
+
+namespace tst_sqlite_exporter {
 
 using namespace fourwalls;
 
@@ -93,5 +96,8 @@ void SqliteExporterTest::placeThatCannotBeWritten()
     QVERIFY(!status.ok());
 }
 
-QTEST_GUILESS_MAIN(SqliteExporterTest)
+FOURWALLS_TEST(SqliteExporterTest, QCoreApplication)
+
+} // namespace tst_sqlite_exporter
+
 #include "tst_sqlite_exporter.moc"

@@ -6,8 +6,11 @@
 #include "model/export/trim_trace.h"
 #include "model/trace/metrics.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/support/test_program.h"
 
 #include <set>
+
+namespace tst_trim_trace {
 
 using namespace fourwalls;
 
@@ -206,5 +209,8 @@ void TrimTraceTest::redactedTraceNamesNobody()
     QCOMPARE(auditOf(data.info, "redacted"), 1);
 }
 
-QTEST_GUILESS_MAIN(TrimTraceTest)
+FOURWALLS_TEST(TrimTraceTest, QCoreApplication)
+
+} // namespace tst_trim_trace
+
 #include "tst_trim_trace.moc"

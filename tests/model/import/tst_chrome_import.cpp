@@ -2,8 +2,11 @@
 // What becomes of each kind of event of a Chrome or Kineto trace.
 #include "model/import/op_names.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
+
+namespace tst_chrome_import {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -328,5 +331,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ChromeImportTest)
+FOURWALLS_TEST(ChromeImportTest, QCoreApplication)
+
+} // namespace tst_chrome_import
+
 #include "tst_chrome_import.moc"

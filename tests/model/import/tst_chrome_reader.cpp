@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over whole and broken JSON, in pieces of any size.
 #include "model/import/chrome_reader.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
@@ -8,6 +9,8 @@
 
 #include <string>
 #include <vector>
+
+namespace tst_chrome_reader {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -216,5 +219,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ChromeReaderTest)
+FOURWALLS_TEST(ChromeReaderTest, QCoreApplication)
+
+} // namespace tst_chrome_reader
+
 #include "tst_chrome_reader.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times as text: exact to the nanosecond at any magnitude.
 #include "model/import/decimal_time.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
+
+namespace tst_decimal_time {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -91,5 +94,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(DecimalTimeTest)
+FOURWALLS_TEST(DecimalTimeTest, QCoreApplication)
+
+} // namespace tst_decimal_time
+
 #include "tst_decimal_time.moc"

@@ -8,11 +8,14 @@
 #include "model/trace/metrics.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <set>
 #include <sstream>
+
+namespace tst_export_round_trip {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -274,5 +277,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ExportRoundTripTest)
+FOURWALLS_TEST(ExportRoundTripTest, QCoreApplication)
+
+} // namespace tst_export_round_trip
+
 #include "tst_export_round_trip.moc"

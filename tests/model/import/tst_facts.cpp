@@ -5,12 +5,15 @@
 #include "model/import/trace_import.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/facts_table.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
 #include <fstream>
+
+namespace tst_facts {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -140,5 +143,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(FactsTest)
+FOURWALLS_TEST(FactsTest, QCoreApplication)
+
+} // namespace tst_facts
+
 #include "tst_facts.moc"

@@ -4,10 +4,13 @@
 #include "tests/model/import/damaged_files.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <random>
+
+namespace tst_import_mutations {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -96,5 +99,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ImportMutationsTest)
+FOURWALLS_TEST(ImportMutationsTest, QCoreApplication)
+
+} // namespace tst_import_mutations
+
 #include "tst_import_mutations.moc"

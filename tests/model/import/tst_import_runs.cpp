@@ -5,12 +5,15 @@
 #include "model/import/clock_alignment.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+
+namespace tst_import_runs {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -226,5 +229,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ImportRunsTest)
+FOURWALLS_TEST(ImportRunsTest, QCoreApplication)
+
+} // namespace tst_import_runs
+
 #include "tst_import_runs.moc"

@@ -3,11 +3,14 @@
 #include <QtTest>
 
 #include "model/import/launch_links.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <map>
 #include <random>
 #include <vector>
+
+namespace tst_launch_links {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -125,5 +128,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(LaunchLinksTest)
+FOURWALLS_TEST(LaunchLinksTest, QCoreApplication)
+
+} // namespace tst_launch_links
+
 #include "tst_launch_links.moc"

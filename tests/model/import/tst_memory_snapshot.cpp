@@ -5,8 +5,11 @@
 #include "model/import/pickle_reader.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
+
+namespace tst_memory_snapshot {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -316,5 +319,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemorySnapshotTest)
+FOURWALLS_TEST(MemorySnapshotTest, QCoreApplication)
+
+} // namespace tst_memory_snapshot
+
 #include "tst_memory_snapshot.moc"

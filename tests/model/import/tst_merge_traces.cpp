@@ -6,11 +6,14 @@
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <filesystem>
 #include <map>
+
+namespace tst_merge_traces {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -298,5 +301,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MergeTracesTest)
+FOURWALLS_TEST(MergeTracesTest, QCoreApplication)
+
+} // namespace tst_merge_traces
+
 #include "tst_merge_traces.moc"

@@ -2,10 +2,13 @@
 // Nsight Systems exports: two processes with repeating correlation ids, missing tables and columns, and secrets beside
 // the events that must never surface.
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <sqlite3.h>
+
+namespace tst_nsight_import {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -240,5 +243,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(NsightImportTest)
+FOURWALLS_TEST(NsightImportTest, QCoreApplication)
+
+} // namespace tst_nsight_import
+
 #include "tst_nsight_import.moc"

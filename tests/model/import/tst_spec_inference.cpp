@@ -7,11 +7,14 @@
 #include "model/trace/metrics.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
 
 #include <filesystem>
 #include <map>
+
+namespace tst_spec_inference {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -190,5 +193,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SpecInferenceTest)
+FOURWALLS_TEST(SpecInferenceTest, QCoreApplication)
+
+} // namespace tst_spec_inference
+
 #include "tst_spec_inference.moc"

@@ -9,9 +9,12 @@
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
+#include "tests/support/test_program.h"
 
 #include <random>
 #endif
+
+namespace tst_spool_import {
 
 using namespace fourwalls;
 using namespace fourwalls::importers;
@@ -568,5 +571,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SpoolImportTest)
+FOURWALLS_TEST(SpoolImportTest, QCoreApplication)
+
+} // namespace tst_spool_import
+
 #include "tst_spool_import.moc"

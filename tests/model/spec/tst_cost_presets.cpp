@@ -7,11 +7,14 @@
 #include "model/spec/framework_preset.h"
 #include "model/spec/preset_data.h"
 #include "model/spec/run_spec.h"
+#include "tests/support/test_program.h"
 
 #include <nlohmann/json.hpp>
 
 #include <QTemporaryDir>
 #include <array>
+
+namespace tst_cost_presets {
 
 using namespace fourwalls;
 
@@ -194,5 +197,8 @@ void CostPresetsTest::publishedCalibration()
     QVERIFY(!loadCalibration("no-such-thing").ok());
 }
 
-QTEST_GUILESS_MAIN(CostPresetsTest)
+FOURWALLS_TEST(CostPresetsTest, QCoreApplication)
+
+} // namespace tst_cost_presets
+
 #include "tst_cost_presets.moc"

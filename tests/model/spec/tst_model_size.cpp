@@ -2,8 +2,11 @@
 // Parameter counts and FLOPs of the presets against published counts and sums done by hand.
 #include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
+
+namespace tst_model_size {
 
 using namespace fourwalls;
 
@@ -139,5 +142,8 @@ void ModelSizeTest::flopsFollowTheClosedFormula()
     QVERIFY(qAbs(counted / formula - 1) < 1e-12);
 }
 
-QTEST_GUILESS_MAIN(ModelSizeTest)
+FOURWALLS_TEST(ModelSizeTest, QCoreApplication)
+
+} // namespace tst_model_size
+
 #include "tst_model_size.moc"

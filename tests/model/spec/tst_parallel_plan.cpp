@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text form of a plan: what it accepts, what it refuses and how it names the culprit.
 #include "model/spec/parallel_plan.h"
+#include "tests/support/test_program.h"
 
 #include <QTest>
+
+namespace tst_parallel_plan {
 
 using namespace fourwalls;
 
@@ -116,5 +119,8 @@ void ParallelPlanTest::refuses()
     QVERIFY(!plan.error().hint.empty());
 }
 
-QTEST_GUILESS_MAIN(ParallelPlanTest)
+FOURWALLS_TEST(ParallelPlanTest, QCoreApplication)
+
+} // namespace tst_parallel_plan
+
 #include "tst_parallel_plan.moc"

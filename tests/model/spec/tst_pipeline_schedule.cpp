@@ -4,12 +4,15 @@
 
 #include "model/spec/names.h"
 #include "model/spec/pipeline_schedule.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
+
+namespace tst_pipeline_schedule {
 
 using namespace fourwalls;
 using enum PipelinePass;
@@ -404,5 +407,8 @@ void PipelineScheduleTest::shapeOfAPlan()
     QCOMPARE(v.positionOf(0, 1), 7);
 }
 
-QTEST_GUILESS_MAIN(PipelineScheduleTest)
+FOURWALLS_TEST(PipelineScheduleTest, QCoreApplication)
+
+} // namespace tst_pipeline_schedule
+
 #include "tst_pipeline_schedule.moc"

@@ -3,8 +3,11 @@
 #include <QtTest>
 
 #include "model/spec/rank_layout.h"
+#include "tests/support/test_program.h"
 
 #include <set>
+
+namespace tst_rank_layout {
 
 using namespace fourwalls;
 
@@ -108,5 +111,8 @@ void RankLayoutTest::groupsCutTheWorld()
     }
 }
 
-QTEST_GUILESS_MAIN(RankLayoutTest)
+FOURWALLS_TEST(RankLayoutTest, QCoreApplication)
+
+} // namespace tst_rank_layout
+
 #include "tst_rank_layout.moc"

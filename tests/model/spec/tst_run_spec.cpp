@@ -2,6 +2,7 @@
 // The specification's JSON form, presets, and the checks that its fields fit together.
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
+#include "tests/support/test_program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,8 @@
 
 #include <filesystem>
 #include <fstream>
+
+namespace tst_run_spec {
 
 using namespace fourwalls;
 
@@ -291,5 +294,8 @@ void RunSpecTest::depthIsLimited()
     QVERIFY(runSpecFromJson(json + ",\"x\":[[[]]],\"y\":\"[[[\\\"[[\"}").ok());
 }
 
-QTEST_GUILESS_MAIN(RunSpecTest)
+FOURWALLS_TEST(RunSpecTest, QCoreApplication)
+
+} // namespace tst_run_spec
+
 #include "tst_run_spec.moc"

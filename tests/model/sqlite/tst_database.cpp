@@ -3,6 +3,7 @@
 #include "model/sqlite/database.h"
 #include "model/sqlite/stranger.h"
 #include "tests/support/file_lease.h"
+#include "tests/support/test_program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -13,6 +14,8 @@
 #ifndef Q_MOC_RUN
 #include <thread>
 #endif
+
+namespace tst_database {
 
 using namespace fourwalls;
 using namespace fourwalls::sqlite;
@@ -175,5 +178,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(DatabaseTest)
+FOURWALLS_TEST(DatabaseTest, QCoreApplication)
+
+} // namespace tst_database
+
 #include "tst_database.moc"

@@ -5,6 +5,7 @@
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "tests/model/store/random_trace.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #include <functional>
+
+namespace tst_hostile_traces {
 
 using namespace fourwalls;
 
@@ -424,5 +427,8 @@ private:
     QString m_good;
 };
 
-QTEST_GUILESS_MAIN(HostileTracesTest)
+FOURWALLS_TEST(HostileTracesTest, QCoreApplication)
+
+} // namespace tst_hostile_traces
+
 #include "tst_hostile_traces.moc"

@@ -6,6 +6,7 @@
 #include "model/trace/in_memory_query.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/equal_summaries.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -15,6 +16,8 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+
+namespace tst_store_oracle {
 
 using namespace fourwalls;
 
@@ -568,5 +571,8 @@ private:
     std::mt19937_64 m_random;
 };
 
-QTEST_GUILESS_MAIN(StoreOracleTest)
+FOURWALLS_TEST(StoreOracleTest, QCoreApplication)
+
+} // namespace tst_store_oracle
+
 #include "tst_store_oracle.moc"

@@ -8,6 +8,7 @@
 #include "model/trace/lane_assignment.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/model/store/recording_process.h"
+#include "tests/support/test_program.h"
 
 #include <QDir>
 #include <QFile>
@@ -18,6 +19,8 @@
 
 #include <barrier>
 #include <thread>
+
+namespace tst_trace_writer {
 
 using namespace fourwalls;
 
@@ -558,5 +561,8 @@ void TraceWriterTest::longTracksAreMergedInOrder()
     }
 }
 
-QTEST_GUILESS_MAIN(TraceWriterTest)
+FOURWALLS_TEST(TraceWriterTest, QCoreApplication)
+
+} // namespace tst_trace_writer
+
 #include "tst_trace_writer.moc"

@@ -5,8 +5,11 @@
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "model/store/traffic_text.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
+
+namespace tst_traffic_text {
 
 using namespace fourwalls;
 
@@ -46,5 +49,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TrafficTextTest)
+FOURWALLS_TEST(TrafficTextTest, QCoreApplication)
+
+} // namespace tst_traffic_text
+
 #include "tst_traffic_text.moc"

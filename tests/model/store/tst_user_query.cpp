@@ -6,8 +6,11 @@
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "tests/model/store/random_trace.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
+
+namespace tst_user_query {
 
 using namespace fourwalls;
 
@@ -171,5 +174,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(UserQueryTest)
+FOURWALLS_TEST(UserQueryTest, QCoreApplication)
+
+} // namespace tst_user_query
+
 #include "tst_user_query.moc"

@@ -5,8 +5,11 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/ranks_out_of_memory.h"
+#include "tests/support/test_program.h"
 
 #include <thread>
+
+namespace tst_in_memory_trace {
 
 using namespace fourwalls;
 
@@ -387,5 +390,8 @@ void InMemoryTraceTest::emptyTrace()
     QVERIFY(query.opSummaries(10)->empty());
 }
 
-QTEST_GUILESS_MAIN(InMemoryTraceTest)
+FOURWALLS_TEST(InMemoryTraceTest, QCoreApplication)
+
+} // namespace tst_in_memory_trace
+
 #include "tst_in_memory_trace.moc"

@@ -3,6 +3,9 @@
 #include <QtTest>
 
 #include "model/trace/job_step.h"
+#include "tests/support/test_program.h"
+
+namespace tst_job_step {
 
 using namespace fourwalls;
 
@@ -99,5 +102,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestJobStep)
+FOURWALLS_TEST(TestJobStep, QCoreApplication)
+
+} // namespace tst_job_step
+
 #include "tst_job_step.moc"

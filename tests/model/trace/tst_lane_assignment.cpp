@@ -3,9 +3,12 @@
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/lane_assignment.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <random>
+
+namespace tst_lane_assignment {
 
 using namespace fourwalls;
 
@@ -165,5 +168,8 @@ void LaneAssignmentTest::manyLanesAreThoseOfTheRule()
     QCOMPARE(left > 0, assigner.count() == static_cast<int>(LaneAssigner::kMostLanes));
 }
 
-QTEST_GUILESS_MAIN(LaneAssignmentTest)
+FOURWALLS_TEST(LaneAssignmentTest, QCoreApplication)
+
+} // namespace tst_lane_assignment
+
 #include "tst_lane_assignment.moc"

@@ -3,8 +3,11 @@
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/memory_curve.h"
+#include "tests/support/test_program.h"
 
 #include <random>
+
+namespace tst_memory_curve {
 
 using namespace fourwalls;
 
@@ -199,5 +202,8 @@ void MemoryCurveTest::reservedIsTheLargestInside()
     QCOMPARE(*summaries[2].peakReservedBytes, 50);
 }
 
-QTEST_GUILESS_MAIN(MemoryCurveTest)
+FOURWALLS_TEST(MemoryCurveTest, QCoreApplication)
+
+} // namespace tst_memory_curve
+
 #include "tst_memory_curve.moc"

@@ -5,6 +5,9 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
+#include "tests/support/test_program.h"
+
+namespace tst_metrics {
 
 using namespace fourwalls;
 
@@ -414,5 +417,8 @@ void MetricsTest::memoryOfMeasuredSteps()
     QCOMPARE(m.memory[0].residentBytes, 100);
 }
 
-QTEST_GUILESS_MAIN(MetricsTest)
+FOURWALLS_TEST(MetricsTest, QCoreApplication)
+
+} // namespace tst_metrics
+
 #include "tst_metrics.moc"

@@ -3,8 +3,11 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/spec_guess.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
+
+namespace tst_spec_guess {
 
 using namespace fourwalls;
 
@@ -115,5 +118,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestSpecGuess)
+FOURWALLS_TEST(TestSpecGuess, QCoreApplication)
+
+} // namespace tst_spec_guess
+
 #include "tst_spec_guess.moc"

@@ -8,6 +8,9 @@
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"
 #include "tests/model/trace/step_builder.h"
+#include "tests/support/test_program.h"
+
+namespace tst_step_analysis {
 
 using namespace fourwalls;
 using namespace fourwalls::test;
@@ -320,5 +323,8 @@ void StepAnalysisTest::utilisationOfEveryStep()
     QCOMPARE(*steps[2].hfu, *metrics.hfu);
 }
 
-QTEST_GUILESS_MAIN(StepAnalysisTest)
+FOURWALLS_TEST(StepAnalysisTest, QCoreApplication)
+
+} // namespace tst_step_analysis
+
 #include "tst_step_analysis.moc"

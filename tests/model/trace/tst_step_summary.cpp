@@ -3,8 +3,11 @@
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/summary_builder.h"
+#include "tests/support/test_program.h"
 
 #include <random>
+
+namespace tst_step_summary {
 
 using namespace fourwalls;
 
@@ -384,5 +387,8 @@ void StepSummaryTest::nestedOperatorsCountOnce()
     QCOMPARE(total(addmm), 40 + 80 + 70);
 }
 
-QTEST_GUILESS_MAIN(StepSummaryTest)
+FOURWALLS_TEST(StepSummaryTest, QCoreApplication)
+
+} // namespace tst_step_summary
+
 #include "tst_step_summary.moc"

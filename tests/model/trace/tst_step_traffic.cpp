@@ -6,6 +6,9 @@
 #include "model/trace/traffic_formulas.h"
 #include "model/trace/traffic_matrix.h"
 #include "tests/model/trace/step_builder.h"
+#include "tests/support/test_program.h"
+
+namespace tst_step_traffic {
 
 using namespace fourwalls;
 using namespace fourwalls::test;
@@ -180,5 +183,8 @@ void StepTrafficTest::recordedHopsKeepTheirTimes()
     }
 }
 
-QTEST_GUILESS_MAIN(StepTrafficTest)
+FOURWALLS_TEST(StepTrafficTest, QCoreApplication)
+
+} // namespace tst_step_traffic
+
 #include "tst_step_traffic.moc"

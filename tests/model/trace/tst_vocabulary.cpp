@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names that files, JSON and CSV rely on.
 #include "model/trace/vocabulary.h"
+#include "tests/support/test_program.h"
 
 #include <QRegularExpression>
 #include <QSet>
 #include <QTest>
+
+namespace tst_vocabulary {
 
 using namespace fourwalls;
 
@@ -66,5 +69,8 @@ void VocabularyTest::namesThatScriptsUse()
     QCOMPARE(name(ClockKind::Device), std::string_view("device"));
 }
 
-QTEST_GUILESS_MAIN(VocabularyTest)
+FOURWALLS_TEST(VocabularyTest, QCoreApplication)
+
+} // namespace tst_vocabulary
+
 #include "tst_vocabulary.moc"

@@ -5,9 +5,12 @@
 
 #ifndef Q_MOC_RUN
 #include "profiler/calibrate/machine_calibration.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #endif
+
+namespace tst_machine_calibration {
 
 using namespace fourwalls;
 using namespace fourwalls::calibrate;
@@ -93,5 +96,8 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
     QVERIFY(measured->operators.size() > rates.size());
 }
 
-QTEST_GUILESS_MAIN(MachineCalibrationTest)
+FOURWALLS_TEST(MachineCalibrationTest, QCoreApplication)
+
+} // namespace tst_machine_calibration
+
 #include "tst_machine_calibration.moc"

@@ -8,11 +8,14 @@
 #include "profiler/collect/module/activity_records.h"
 #include "profiler/collect/module/spool_sink.h"
 #include "tests/profiler/collect/whole_spool.h"
+#include "tests/support/test_program.h"
 
 #include <dlfcn.h>
 #include <random>
 #include <sys/mman.h>
 #include <unistd.h>
+
+namespace tst_activity_records {
 
 using namespace fourwalls::collect;
 using namespace fourwalls::collect::module;
@@ -378,5 +381,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestActivityRecords)
+FOURWALLS_TEST(TestActivityRecords, QCoreApplication)
+
+} // namespace tst_activity_records
+
 #include "tst_activity_records.moc"

@@ -2,8 +2,11 @@
 // The injected module from end to end, without a GPU: a program is recorded with a stand-in for CUPTI and the spool is
 // read. Where the module was not built or a library of the toolkit is missing, the tests say so and are skipped.
 #include "tests/profiler/collect/module_test.h"
+#include "tests/support/test_program.h"
 
 #include <signal.h>
+
+namespace tst_collector {
 
 using namespace fourwalls::collect;
 
@@ -482,5 +485,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCollector)
+FOURWALLS_TEST(TestCollector, QCoreApplication)
+
+} // namespace tst_collector
+
 #include "tst_collector.moc"

@@ -2,6 +2,9 @@
 // NCCL and NVTX in the injected module, without a GPU: NCCL's plugin interface driven directly, the true NCCL library,
 // and a program that marks its ranges. Where something of these is missing, the tests say so and are skipped.
 #include "tests/profiler/collect/module_test.h"
+#include "tests/support/test_program.h"
+
+namespace tst_collector_nccl {
 
 using namespace fourwalls::collect;
 
@@ -158,5 +161,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCollectorNccl)
+FOURWALLS_TEST(TestCollectorNccl, QCoreApplication)
+
+} // namespace tst_collector_nccl
+
 #include "tst_collector_nccl.moc"

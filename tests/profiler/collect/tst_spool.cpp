@@ -6,11 +6,14 @@
 #include "profiler/collect/spool_checksum.h"
 #include "profiler/collect/spool_file.h"
 #include "profiler/collect/spool_reader.h"
+#include "tests/support/test_program.h"
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+namespace tst_spool {
 
 using namespace fourwalls::collect;
 
@@ -238,5 +241,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestSpool)
+FOURWALLS_TEST(TestSpool, QCoreApplication)
+
+} // namespace tst_spool
+
 #include "tst_spool.moc"

@@ -3,6 +3,9 @@
 #include <QtTest>
 
 #include "profiler/collect/step_mark.h"
+#include "tests/support/test_program.h"
+
+namespace tst_step_mark {
 
 using namespace fourwalls::collect;
 
@@ -32,5 +35,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestStepMark)
+FOURWALLS_TEST(TestStepMark, QCoreApplication)
+
+} // namespace tst_step_mark
+
 #include "tst_step_mark.moc"

@@ -7,6 +7,9 @@
 
 #include "profiler/engine/run.h"
 #include "tests/profiler/engine/parallel_decoder_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_activation_memory {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -157,5 +160,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ActivationMemory)
+FOURWALLS_TEST(ActivationMemory, QCoreApplication)
+
+} // namespace tst_activation_memory
+
 #include "tst_activation_memory.moc"

@@ -7,9 +7,12 @@
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
+#include "tests/support/test_program.h"
 
 #include <cstring>
 #include <map>
+
+namespace tst_allocator {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -177,5 +180,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(AllocatorTest)
+FOURWALLS_TEST(AllocatorTest, QCoreApplication)
+
+} // namespace tst_allocator
+
 #include "tst_allocator.moc"

@@ -4,9 +4,12 @@
 
 #include "profiler/engine/run.h"
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
+
+namespace tst_checkpoint {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -105,5 +108,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Checkpoint)
+FOURWALLS_TEST(Checkpoint, QCoreApplication)
+
+} // namespace tst_checkpoint
+
 #include "tst_checkpoint.moc"

@@ -10,6 +10,7 @@
 #include "profiler/engine/comm/link_clock.h"
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
+#include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN
 #include <cmath>
@@ -20,6 +21,8 @@
 #include <string>
 #include <vector>
 #endif
+
+namespace tst_comm_recording {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -457,5 +460,8 @@ void CommRecordingTest::chosenAlgorithm()
     QCOMPARE(chooseAlgorithm(shape, 4, links), Hierarchical);
 }
 
-QTEST_GUILESS_MAIN(CommRecordingTest)
+FOURWALLS_TEST(CommRecordingTest, QCoreApplication)
+
+} // namespace tst_comm_recording
+
 #include "tst_comm_recording.moc"

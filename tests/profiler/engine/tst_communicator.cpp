@@ -6,6 +6,7 @@
 #include "model/spec/collective_algorithm.h"
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
+#include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN
 #include <atomic>
@@ -13,6 +14,8 @@
 #include <mutex>
 #include <numeric>
 #endif
+
+namespace tst_communicator {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -349,5 +352,8 @@ void CommunicatorTest::manyRounds()
     QCOMPARE(verdict.text(), std::string());
 }
 
-QTEST_GUILESS_MAIN(CommunicatorTest)
+FOURWALLS_TEST(CommunicatorTest, QCoreApplication)
+
+} // namespace tst_communicator
+
 #include "tst_communicator.moc"

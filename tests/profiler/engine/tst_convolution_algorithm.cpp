@@ -7,10 +7,13 @@
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/image_operators.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN
 #include <set>
 #endif
+
+namespace tst_convolution_algorithm {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -128,5 +131,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ConvolutionAlgorithms)
+FOURWALLS_TEST(ConvolutionAlgorithms, QCoreApplication)
+
+} // namespace tst_convolution_algorithm
+
 #include "tst_convolution_algorithm.moc"

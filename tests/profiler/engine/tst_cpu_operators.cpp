@@ -8,6 +8,9 @@
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_cpu_operators {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -319,5 +322,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(CpuOperators)
+FOURWALLS_TEST(CpuOperators, QCoreApplication)
+
+} // namespace tst_cpu_operators
+
 #include "tst_cpu_operators.moc"

@@ -5,6 +5,9 @@
 
 #include "profiler/engine/nn/decoder.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_decoder {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -266,5 +269,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(DecoderTest)
+FOURWALLS_TEST(DecoderTest, QCoreApplication)
+
+} // namespace tst_decoder
+
 #include "tst_decoder.moc"

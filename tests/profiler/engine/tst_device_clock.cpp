@@ -7,12 +7,15 @@
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN
 #include <cmath>
 #include <map>
 #include <memory>
 #endif
+
+namespace tst_device_clock {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -190,5 +193,8 @@ void DeviceClockTest::refusals()
     QVERIFY(refused(options, 3, "link"));
 }
 
-QTEST_GUILESS_MAIN(DeviceClockTest)
+FOURWALLS_TEST(DeviceClockTest, QCoreApplication)
+
+} // namespace tst_device_clock
+
 #include "tst_device_clock.moc"

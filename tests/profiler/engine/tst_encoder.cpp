@@ -7,6 +7,9 @@
 #include "profiler/engine/run.h"
 #include "profiler/engine/train/masked_text_data.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_encoder {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -272,5 +275,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Encoder)
+FOURWALLS_TEST(Encoder, QCoreApplication)
+
+} // namespace tst_encoder
+
 #include "tst_encoder.moc"

@@ -5,11 +5,14 @@
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/nn/mixture.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN
 #include <map>
 #include <mutex>
 #endif
+
+namespace tst_expert_parallel {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -151,5 +154,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ExpertParallel)
+FOURWALLS_TEST(ExpertParallel, QCoreApplication)
+
+} // namespace tst_expert_parallel
+
 #include "tst_expert_parallel.moc"

@@ -4,6 +4,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/image_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_image_gradients {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -174,5 +177,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ImageGradients)
+FOURWALLS_TEST(ImageGradients, QCoreApplication)
+
+} // namespace tst_image_gradients
+
 #include "tst_image_gradients.moc"

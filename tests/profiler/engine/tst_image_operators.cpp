@@ -4,6 +4,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/image_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_image_operators {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -270,5 +273,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ImageOperatorsTest)
+FOURWALLS_TEST(ImageOperatorsTest, QCoreApplication)
+
+} // namespace tst_image_operators
+
 #include "tst_image_operators.moc"

@@ -7,6 +7,9 @@
 #include "model/trace/in_memory_trace.h"
 #include "profiler/engine/nn/mixture.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_mixture {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -280,5 +283,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Mixture)
+FOURWALLS_TEST(Mixture, QCoreApplication)
+
+} // namespace tst_mixture
+
 #include "tst_mixture.moc"

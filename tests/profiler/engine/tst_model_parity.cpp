@@ -4,6 +4,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_model_parity {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -157,5 +160,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ModelParity)
+FOURWALLS_TEST(ModelParity, QCoreApplication)
+
+} // namespace tst_model_parity
+
 #include "tst_model_parity.moc"

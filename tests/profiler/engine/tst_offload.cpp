@@ -8,9 +8,12 @@
 #include "model/trace/metrics.h"
 #include "profiler/engine/run.h"
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
+
+namespace tst_offload {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -270,5 +273,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Offload)
+FOURWALLS_TEST(Offload, QCoreApplication)
+
+} // namespace tst_offload
+
 #include "tst_offload.moc"

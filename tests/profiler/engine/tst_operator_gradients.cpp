@@ -6,6 +6,9 @@
 #include "profiler/engine/nn/attention.h"
 #include "profiler/engine/nn/decoder_layer.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_operator_gradients {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -206,5 +209,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(OperatorGradients)
+FOURWALLS_TEST(OperatorGradients, QCoreApplication)
+
+} // namespace tst_operator_gradients
+
 #include "tst_operator_gradients.moc"

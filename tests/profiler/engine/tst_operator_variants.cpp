@@ -10,9 +10,12 @@
 #include "profiler/engine/run.h"
 #include "profiler/engine/train/image_data.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <cmath>
 #include <map>
+
+namespace tst_operator_variants {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -245,5 +248,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(OperatorVariants)
+FOURWALLS_TEST(OperatorVariants, QCoreApplication)
+
+} // namespace tst_operator_variants
+
 #include "tst_operator_variants.moc"

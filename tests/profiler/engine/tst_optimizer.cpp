@@ -7,10 +7,13 @@
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/text_data.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryFile>
 
 #include <set>
+
+namespace tst_optimizer {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -181,5 +184,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(OptimizerTest)
+FOURWALLS_TEST(OptimizerTest, QCoreApplication)
+
+} // namespace tst_optimizer
+
 #include "tst_optimizer.moc"

@@ -10,6 +10,7 @@
 #include "profiler/engine/train/parameter_server.h"
 #include "profiler/engine/train/served_worker.h"
 #include "profiler/engine/train/trainer.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 
@@ -17,6 +18,8 @@
 #include <cmath>
 #include <mutex>
 #endif
+
+namespace tst_parameter_server {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -305,5 +308,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ParameterServerTest)
+FOURWALLS_TEST(ParameterServerTest, QCoreApplication)
+
+} // namespace tst_parameter_server
+
 #include "tst_parameter_server.moc"

@@ -4,6 +4,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parity_plans.h"
+#include "tests/support/test_program.h"
+
+namespace tst_parity {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -55,5 +58,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ParityTest)
+FOURWALLS_TEST(ParityTest, QCoreApplication)
+
+} // namespace tst_parity
+
 #include "tst_parity.moc"

@@ -3,6 +3,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_parity_rounding {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -69,5 +72,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ParityRounding)
+FOURWALLS_TEST(ParityRounding, QCoreApplication)
+
+} // namespace tst_parity_rounding
+
 #include "tst_parity_rounding.moc"

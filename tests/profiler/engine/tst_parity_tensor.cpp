@@ -6,6 +6,9 @@
 
 #include "profiler/engine/device/onednn_matmul.h"
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_parity_tensor {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -112,5 +115,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ParityTensor)
+FOURWALLS_TEST(ParityTensor, QCoreApplication)
+
+} // namespace tst_parity_tensor
+
 #include "tst_parity_tensor.moc"

@@ -8,12 +8,15 @@
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
+
+namespace tst_pipeline_bubbles {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -192,5 +195,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PipelineBubbles)
+FOURWALLS_TEST(PipelineBubbles, QCoreApplication)
+
+} // namespace tst_pipeline_bubbles
+
 #include "tst_pipeline_bubbles.moc"

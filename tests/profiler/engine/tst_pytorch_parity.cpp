@@ -4,12 +4,15 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
 #include <cmath>
+
+namespace tst_pytorch_parity {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -108,5 +111,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PytorchParity)
+FOURWALLS_TEST(PytorchParity, QCoreApplication)
+
+} // namespace tst_pytorch_parity
+
 #include "tst_pytorch_parity.moc"

@@ -4,12 +4,15 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
 #include <cmath>
+
+namespace tst_pytorch_resnet_parity {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -106,5 +109,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PytorchResNetParity)
+FOURWALLS_TEST(PytorchResNetParity, QCoreApplication)
+
+} // namespace tst_pytorch_resnet_parity
+
 #include "tst_pytorch_resnet_parity.moc"

@@ -7,6 +7,9 @@
 #include "profiler/engine/run.h"
 #include "profiler/engine/train/click_data.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_recommendation {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -257,5 +260,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(RecommendationTest)
+FOURWALLS_TEST(RecommendationTest, QCoreApplication)
+
+} // namespace tst_recommendation
+
 #include "tst_recommendation.moc"

@@ -6,8 +6,11 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <map>
+
+namespace tst_recomputation {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -107,5 +110,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Recomputation)
+FOURWALLS_TEST(Recomputation, QCoreApplication)
+
+} // namespace tst_recomputation
+
 #include "tst_recomputation.moc"

@@ -12,11 +12,14 @@
 #include "profiler/engine/train/image_data.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/safetensors.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 
 #include <map>
 #include <set>
+
+namespace tst_resnet {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -519,5 +522,8 @@ private:
     }
 };
 
-QTEST_GUILESS_MAIN(ResNetTest)
+FOURWALLS_TEST(ResNetTest, QCoreApplication)
+
+} // namespace tst_resnet
+
 #include "tst_resnet.moc"

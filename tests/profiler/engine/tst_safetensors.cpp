@@ -6,6 +6,7 @@
 #include "profiler/engine/nn/decoder.h"
 #include "profiler/engine/train/safetensors.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,8 @@
 
 #include <cstring>
 #include <fstream>
+
+namespace tst_safetensors {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -229,5 +232,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Safetensors)
+FOURWALLS_TEST(Safetensors, QCoreApplication)
+
+} // namespace tst_safetensors
+
 #include "tst_safetensors.moc"

@@ -6,6 +6,9 @@
 
 #include "profiler/engine/nn/shard.h"
 #include "tests/profiler/engine/engine_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_shard_operators {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -255,5 +258,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ShardOperators)
+FOURWALLS_TEST(ShardOperators, QCoreApplication)
+
+} // namespace tst_shard_operators
+
 #include "tst_shard_operators.moc"

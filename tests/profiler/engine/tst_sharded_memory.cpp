@@ -5,6 +5,9 @@
 
 #include "model/spec/pipeline_schedule.h"
 #include "tests/profiler/engine/parity_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_sharded_memory {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -198,5 +201,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ShardedMemory)
+FOURWALLS_TEST(ShardedMemory, QCoreApplication)
+
+} // namespace tst_sharded_memory
+
 #include "tst_sharded_memory.moc"

@@ -5,6 +5,9 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "tests/profiler/engine/parallel_decoder_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_tensor_parallel {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -140,5 +143,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TensorParallel)
+FOURWALLS_TEST(TensorParallel, QCoreApplication)
+
+} // namespace tst_tensor_parallel
+
 #include "tst_tensor_parallel.moc"

@@ -8,6 +8,7 @@
 #include "model/trace/metrics.h"
 #include "profiler/engine/device/onednn_matmul.h"
 #include "profiler/engine/run.h"
+#include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 
@@ -15,6 +16,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+
+namespace tst_training {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -353,5 +356,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Training)
+FOURWALLS_TEST(Training, QCoreApplication)
+
+} // namespace tst_training
+
 #include "tst_training.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The status bar says what the trace says about itself.
+#include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/chrome/header_bar.h"
 #include "views/chrome/rail.h"
@@ -10,6 +11,8 @@
 #include <QtTest/QtTest>
 
 #include <QAbstractButton>
+
+namespace tst_status_strip {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -151,5 +154,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestStatusStrip)
+FOURWALLS_TEST(TestStatusStrip, QApplication)
+
+} // namespace tst_status_strip
+
 #include "tst_status_strip.moc"

@@ -5,6 +5,7 @@
 
 #include "model/cost/scaling_study.h"
 #include "model/spec/calibration.h"
+#include "tests/support/test_program.h"
 #include "views/communication/bandwidth_card.h"
 #include "views/communication/collectives_card.h"
 #include "views/communication/communication_view.h"
@@ -24,6 +25,8 @@
 #include <QToolButton>
 
 #include <atomic>
+
+namespace tst_communication_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -365,5 +368,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(CommunicationViewTest)
+FOURWALLS_TEST(CommunicationViewTest, QApplication)
+
+} // namespace tst_communication_view
+
 #include "tst_communication_view.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two traces beside each other, offscreen: aligned, compared, and without the other one. Any Qt warning fails.
+#include "tests/support/test_program.h"
 #include "tests/views/memory/view_probe.h"
 #include "views/compare/compare_view.h"
 #include "views/timeline/timeline_canvas.h"
@@ -10,6 +11,8 @@
 
 #include <cmath>
 #include <memory>
+
+namespace tst_compare_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -174,5 +177,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(CompareViewTest)
+FOURWALLS_TEST(CompareViewTest, QApplication)
+
+} // namespace tst_compare_view
+
 #include "tst_compare_view.moc"

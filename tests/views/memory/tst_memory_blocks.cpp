@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Places of buffers: blocks that live together never overlap, the pile is tidy, and it does not jump between answers.
+#include "tests/support/test_program.h"
 #include "views/memory/memory_blocks.h"
 
 #include <QtTest>
 
 #include <random>
+
+namespace tst_memory_blocks {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -171,5 +174,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryBlocksTest)
+FOURWALLS_TEST(MemoryBlocksTest, QCoreApplication)
+
+} // namespace tst_memory_blocks
+
 #include "tst_memory_blocks.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // From samples to columns: no peak is lost between pixels, samples hold until the next one, nothing outside the window.
+#include "tests/support/test_program.h"
 #include "views/memory/memory_columns.h"
 
 #include <QtTest>
+
+namespace tst_memory_columns {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -138,5 +141,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryColumnsTest)
+FOURWALLS_TEST(MemoryColumnsTest, QCoreApplication)
+
+} // namespace tst_memory_columns
+
 #include "tst_memory_columns.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the peak is made of, by every grouping, and the sentence about it.
+#include "tests/support/test_program.h"
 #include "views/memory/memory_groups.h"
 
 #include <QtTest>
+
+namespace tst_memory_groups {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -162,5 +165,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryGroupsTest)
+FOURWALLS_TEST(MemoryGroupsTest, QCoreApplication)
+
+} // namespace tst_memory_groups
+
 #include "tst_memory_groups.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The two tables of the memory view: model contracts, shown and exact values, sorting, CSV.
+#include "tests/support/test_program.h"
 #include "views/memory/memory_allocation_model.h"
 #include "views/memory/memory_group_model.h"
 #include "views/plot_table.h"
@@ -7,6 +8,8 @@
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>
 #include <QtTest>
+
+namespace tst_memory_models {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -115,5 +118,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryModelsTest)
+FOURWALLS_TEST(MemoryModelsTest, QCoreApplication)
+
+} // namespace tst_memory_models
+
 #include "tst_memory_models.moc"

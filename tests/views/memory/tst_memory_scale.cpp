@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where the wall stands on the memory axis: to scale when the curve is near it, above a broken axis when it is far.
+#include "tests/support/test_program.h"
 #include "views/memory/memory_scale.h"
 
 #include <QtTest>
+
+namespace tst_memory_scale {
 
 using namespace fourwalls::views;
 
@@ -77,5 +80,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MemoryScaleTest)
+FOURWALLS_TEST(MemoryScaleTest, QCoreApplication)
+
+} // namespace tst_memory_scale
+
 #include "tst_memory_scale.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory view offscreen: figures from the trace, the peak and what it is made of, gestures, the shared range,
 // the jump to the timeline, empty states. Any Qt warning fails.
+#include "tests/support/test_program.h"
 #include "tests/views/memory/view_probe.h"
 #include "tests/views/trace_probe.h"
 #include "tests/views/whatif/predicted_sample.h"
@@ -19,6 +20,8 @@
 #include <QToolButton>
 
 #include <cmath>
+
+namespace tst_memory_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -471,5 +474,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(MemoryViewTest)
+FOURWALLS_TEST(MemoryViewTest, QApplication)
+
+} // namespace tst_memory_view
+
 #include "tst_memory_view.moc"

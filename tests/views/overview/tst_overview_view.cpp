@@ -3,6 +3,7 @@
 // offscreen, driven as a person would. Any Qt warning fails.
 #include <QtTest>
 
+#include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
 #include "views/communication/collectives_card.h"
@@ -16,6 +17,8 @@
 
 #include <QPushButton>
 #include <QSignalSpy>
+
+namespace tst_overview_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -266,5 +269,8 @@ private:
     std::unique_ptr<tests::FailOnWarning> failOnWarning;
 };
 
-QTEST_MAIN(OverviewViewTest)
+FOURWALLS_TEST(OverviewViewTest, QApplication)
+
+} // namespace tst_overview_view
+
 #include "tst_overview_view.moc"

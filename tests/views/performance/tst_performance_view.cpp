@@ -3,6 +3,7 @@
 // Any Qt warning fails.
 #include "tests/views/communication/sample_ranks.h"
 
+#include "tests/support/test_program.h"
 #include "views/performance/launches_page.h"
 #include "views/performance/operators_page.h"
 #include "views/performance/path_page.h"
@@ -14,6 +15,8 @@
 
 #include <QAction>
 #include <QSignalSpy>
+
+namespace tst_performance_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -179,5 +182,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(PerformanceViewTest)
+FOURWALLS_TEST(PerformanceViewTest, QApplication)
+
+} // namespace tst_performance_view
+
 #include "tst_performance_view.moc"

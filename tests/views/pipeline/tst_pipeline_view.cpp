@@ -3,6 +3,7 @@
 // none were recorded; the view offscreen, driven as a person would. Any Qt warning fails.
 #include <QtTest>
 
+#include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
 #include "views/pipeline/ideal_bars.h"
@@ -14,6 +15,8 @@
 #include <QAction>
 #include <QSignalSpy>
 #include <QTableView>
+
+namespace tst_pipeline_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -409,5 +412,8 @@ private:
     std::unique_ptr<tests::FailOnWarning> failOnWarning;
 };
 
-QTEST_MAIN(PipelineViewTest)
+FOURWALLS_TEST(PipelineViewTest, QApplication)
+
+} // namespace tst_pipeline_view
+
 #include "tst_pipeline_view.moc"

@@ -7,10 +7,13 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
+#include "tests/support/test_program.h"
 #include "tests/views/memory/sample_training.h"
 #include "views/format.h"
 #include "views/plot_table.h"
 #include "views/steps/steps_model.h"
+
+namespace tst_steps_table {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -152,5 +155,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(StepsTableTest)
+FOURWALLS_TEST(StepsTableTest, QCoreApplication)
+
+} // namespace tst_steps_table
+
 #include "tst_steps_table.moc"

@@ -6,6 +6,7 @@
 #include "views/steps/steps_view.h"
 #include "views/whatif/what_if.h"
 #ifndef Q_MOC_RUN
+#include "tests/support/test_program.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
@@ -14,6 +15,8 @@
 #include <QTableView>
 
 #include <limits>
+
+namespace tst_steps_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -181,5 +184,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(StepsViewTest)
+FOURWALLS_TEST(StepsViewTest, QApplication)
+
+} // namespace tst_steps_view
+
 #include "tst_steps_view.moc"

@@ -7,6 +7,7 @@
 #include "views/tables/tables_view.h"
 #ifndef Q_MOC_RUN
 #include "model/store/trace_file.h"
+#include "tests/support/test_program.h"
 #endif
 
 #include <QAbstractItemModelTester>
@@ -16,6 +17,8 @@
 #include <QPushButton>
 #include <QTableView>
 #include <QTemporaryDir>
+
+namespace tst_tables_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -208,5 +211,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TablesViewTest)
+FOURWALLS_TEST(TablesViewTest, QApplication)
+
+} // namespace tst_tables_view
+
 #include "tst_tables_view.moc"

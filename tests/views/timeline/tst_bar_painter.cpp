@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pixels of the timeline's painter: fills, gaps, hatching, shares, clipping and nothing outside.
+#include "tests/support/test_program.h"
 #include "views/timeline/bar_painter.h"
 
 #include <QtTest>
+
+namespace tst_bar_painter {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -172,5 +175,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(BarPainterTest)
+FOURWALLS_TEST(BarPainterTest, QCoreApplication)
+
+} // namespace tst_bar_painter
+
 #include "tst_bar_painter.moc"

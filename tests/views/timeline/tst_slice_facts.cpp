@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The facts of a slice: rates from work and duration, what is unknown is left out.
+#include "tests/support/test_program.h"
 #include "views/format.h"
 #include "views/timeline/slice_facts.h"
 
 #include <QtTest>
+
+namespace tst_slice_facts {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -109,5 +112,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SliceFactsTest)
+FOURWALLS_TEST(SliceFactsTest, QCoreApplication)
+
+} // namespace tst_slice_facts
+
 #include "tst_slice_facts.moc"

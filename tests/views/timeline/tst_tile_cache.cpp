@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tiles of the timeline: what is asked for, how answers are cut, and what is drawn while tiles are missing.
+#include "tests/support/test_program.h"
 #include "views/timeline/tile_cache.h"
 
 #include <QtTest>
+
+namespace tst_tile_cache {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -194,5 +197,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TileCacheTest)
+FOURWALLS_TEST(TileCacheTest, QCoreApplication)
+
+} // namespace tst_tile_cache
+
 #include "tst_tile_cache.moc"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Zooming and panning: the point under the pointer stays, there and back is exact, limits hold.
+#include "tests/support/test_program.h"
 #include "views/timeline/time_camera.h"
 
 #include <QtTest>
 
 #include <cmath>
+
+namespace tst_time_camera {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -116,5 +119,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TimeCameraTest)
+FOURWALLS_TEST(TimeCameraTest, QCoreApplication)
+
+} // namespace tst_time_camera
+
 #include "tst_time_camera.moc"

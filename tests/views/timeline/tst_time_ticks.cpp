@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The marks of the timeline's axis: round steps, one unit, no mark missing at the ends.
+#include "tests/support/test_program.h"
 #include "views/format.h"
 #include "views/timeline/time_ticks.h"
 
 #include <QtTest>
+
+namespace tst_time_ticks {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -62,5 +65,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TimeTicksTest)
+FOURWALLS_TEST(TimeTicksTest, QCoreApplication)
+
+} // namespace tst_time_ticks
+
 #include "tst_time_ticks.moc"

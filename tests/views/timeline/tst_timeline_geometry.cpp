@@ -2,10 +2,13 @@
 // Slices to rectangles, by hand-computed expectations, and what lies under a point.
 #include "views/timeline/timeline_geometry.h"
 
+#include "tests/support/test_program.h"
 #include "views/theme.h"
 #include "views/timeline/bar_painter.h"
 
 #include <QtTest>
+
+namespace tst_timeline_geometry {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -218,5 +221,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TimelineGeometryTest)
+FOURWALLS_TEST(TimelineGeometryTest, QCoreApplication)
+
+} // namespace tst_timeline_geometry
+
 #include "tst_timeline_geometry.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows of the timeline: order, folding, pinning, hiding, and which rows a viewport touches.
+#include "tests/support/test_program.h"
 #include "views/timeline/timeline_layout.h"
 
 #include <QtTest>
+
+namespace tst_timeline_layout {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -160,5 +163,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TimelineLayoutTest)
+FOURWALLS_TEST(TimelineLayoutTest, QCoreApplication)
+
+} // namespace tst_timeline_layout
+
 #include "tst_timeline_layout.moc"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Names on bars: cutting to the room there is, and which ones stay when there are too many.
+#include "tests/support/test_program.h"
 #include "views/timeline/timeline_renderer.h"
 
 #include <QImage>
 #include <QPainter>
 #include <QtTest>
+
+namespace tst_timeline_names {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -144,5 +147,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TimelineNamesTest)
+FOURWALLS_TEST(TimelineNamesTest, QApplication)
+
+} // namespace tst_timeline_names
+
 #include "tst_timeline_names.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a person does in the timeline view, offscreen, on a trace in memory: pointer, wheel, keys, search. A Qt warning
 // fails the test.
+#include "tests/support/test_program.h"
 #include "tests/views/timeline/timeline_bench.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_toolbar.h"
@@ -9,6 +10,8 @@
 #include <QLineEdit>
 #include <QToolButton>
 #include <QWheelEvent>
+
+namespace tst_timeline_use {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -296,5 +299,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TimelineUseTest)
+FOURWALLS_TEST(TimelineUseTest, QApplication)
+
+} // namespace tst_timeline_use
+
 #include "tst_timeline_use.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the timeline view shows, offscreen, on a trace in memory. A Qt warning fails the test.
+#include "tests/support/test_program.h"
 #include "tests/views/timeline/timeline_bench.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
@@ -8,6 +9,8 @@
 #include <QSignalSpy>
 
 #include <set>
+
+namespace tst_timeline_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -259,5 +262,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TimelineViewTest)
+FOURWALLS_TEST(TimelineViewTest, QApplication)
+
+} // namespace tst_timeline_view
+
 #include "tst_timeline_view.moc"

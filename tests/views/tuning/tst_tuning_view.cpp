@@ -10,12 +10,15 @@
 #include "views/tuning/tuning_view.h"
 #include "views/whatif/what_if.h"
 #ifndef Q_MOC_RUN
+#include "tests/support/test_program.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
 #include <QAbstractItemModelTester>
 #include <QTableView>
 #include <QUndoStack>
+
+namespace tst_tuning_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -173,5 +176,8 @@ private slots:
     }
 };
 
-QTEST_MAIN(TestTuningView)
+FOURWALLS_TEST(TestTuningView, QApplication)
+
+} // namespace tst_tuning_view
+
 #include "tst_tuning_view.moc"

@@ -10,6 +10,7 @@
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
 #ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
+#include "tests/support/test_program.h"
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
@@ -17,6 +18,8 @@
 #include <QPushButton>
 #include <QToolButton>
 #include <QUndoStack>
+
+namespace tst_what_if {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
@@ -497,5 +500,8 @@ private:
     }
 };
 
-QTEST_MAIN(TestWhatIf)
+FOURWALLS_TEST(TestWhatIf, QApplication)
+
+} // namespace tst_what_if
+
 #include "tst_what_if.moc"

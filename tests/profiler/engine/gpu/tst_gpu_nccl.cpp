@@ -11,6 +11,7 @@
 #include "profiler/engine/gpu/nccl_world.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
 #include "tests/profiler/engine/gpu/training_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,8 @@
 #include <set>
 #include <tuple>
 #include <vector>
+
+namespace tst_gpu_nccl {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -587,5 +590,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(GpuNccl)
+FOURWALLS_TEST(GpuNccl, QCoreApplication)
+
+} // namespace tst_gpu_nccl
+
 #include "tst_gpu_nccl.moc"

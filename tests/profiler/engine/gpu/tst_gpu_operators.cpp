@@ -8,6 +8,9 @@
 #include "profiler/engine/device/sparse_operators.h"
 #include "profiler/engine/device/update_operators.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
+#include "tests/support/test_program.h"
+
+namespace tst_gpu_operators {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -596,5 +599,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(GpuOperators)
+FOURWALLS_TEST(GpuOperators, QCoreApplication)
+
+} // namespace tst_gpu_operators
+
 #include "tst_gpu_operators.moc"

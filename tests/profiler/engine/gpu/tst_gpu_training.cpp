@@ -12,6 +12,7 @@
 #include "profiler/engine/train/image_data.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
 #include "tests/profiler/engine/gpu/training_fixture.h"
+#include "tests/support/test_program.h"
 
 #include <QProcess>
 #include <QTemporaryDir>
@@ -21,6 +22,8 @@
 #include <map>
 #include <string_view>
 #include <utility>
+
+namespace tst_gpu_training {
 
 using namespace fourwalls;
 using namespace fourwalls::engine;
@@ -397,7 +400,7 @@ private slots:
         QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
         environment.insert("FOURWALLS_CUDA_MODULE", "/no/such/module.so");
         other.setProcessEnvironment(environment);
-        other.start(QCoreApplication::applicationFilePath(), {"-o", "-,txt", "resnet50OnTheGpu"});
+        other.start(QCoreApplication::applicationFilePath(), {"gpu_training", "-o", "-,txt", "resnet50OnTheGpu"});
         QVERIFY(other.waitForFinished(-1));
         const QByteArray said = other.readAllStandardOutput();
         QVERIFY2(said.contains("FOURWALLS_CUDA_MODULE names a file that cannot be read: /no/such/module.so"),
@@ -416,5 +419,8 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(GpuTraining)
+FOURWALLS_TEST(GpuTraining, QCoreApplication)
+
+} // namespace tst_gpu_training
+
 #include "tst_gpu_training.moc"
