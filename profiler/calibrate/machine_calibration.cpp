@@ -115,15 +115,23 @@ void measure(const CalibrateOptions& options, MachineCalibration& result)
 {
     const auto types = supportedTypes();
     FamilyCalibration family;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        const auto [precision, type] = types[i];
-        const auto part = [&](double share) {
-            if (options.progress) options.progress(0.95 * (static_cast<double>(i) + share) / double(types.size()));
-        };
-        addPrecision(precision, benchmarkOperators(type, options.secondsPerOperator, options.mostPoints, part),
-                     measureMachinePeak(type).flops, result, family);
+    const auto passes = static_cast<std::size_t>(std::max(1, options.passes));
+    const MeasuringTime ofPass{options.secondsPerOperator / double(passes), (3 + passes - 1) / passes};
+    std::vector<std::vector<OperatorBenchmarks>> measured(types.size());
+    double slowdowns = 0;
+    double done = 0, all = double(passes * types.size());
+    const auto progress = [&](double share) {
+        if (options.progress) options.progress(0.95 * (done + share) / all);
+    };
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+        for (std::size_t i = 0; i < types.size(); ++i, ++done)
+            measured[i].push_back(benchmarkOperators(types[i].second, ofPass, options.mostPoints, progress));
+        slowdowns += busySlowdown(result.cluster.devicesPerNode, {10 * ofPass.seconds, ofPass.leastCalls});
     }
-    result.calibration.busySlowdown = busySlowdown(result.cluster.devicesPerNode, 10 * options.secondsPerOperator);
+    for (std::size_t i = 0; i < types.size(); ++i)
+        addPrecision(types[i].first, meanOf(std::move(measured[i])), measureMachinePeak(types[i].second).flops, result,
+                     family);
+    result.calibration.busySlowdown = slowdowns / double(passes);
     describeProcessor(std::move(family), result);
 }
 
@@ -134,6 +142,7 @@ CalibrateOptions quickLook()
     CalibrateOptions options;
     options.secondsPerOperator = 0.001;
     options.mostPoints = 3;
+    options.passes = 1;
     return options;
 }
 

@@ -17,7 +17,7 @@ namespace fourwalls::calibrate {
 /// One measured operator, for the report.
 struct MeasuredOperator {
     std::string name, shape;
-    double seconds = 0; ///< median of the repetitions
+    double seconds = 0; ///< mean over the passes of the median of the repetitions
     double flops = 0;   ///< of one call; 0: bound by memory
     double bytes = 0;   ///< that one call must move
 };
@@ -29,7 +29,8 @@ struct MachineCalibration {
 };
 
 struct CalibrateOptions {
-    double secondsPerOperator = 0.015;    ///< at least three repetitions in any case
+    double secondsPerOperator = 0.015;    ///< over all passes; at least three repetitions in any case
+    int passes = 3;                       ///< over all operators: each is met at several moments of a machine whose speed changes
     std::size_t mostPoints = 0;           ///< per axis of what is measured by size, the smallest ones; 0: all
     std::function<void(double)> progress; ///< 0..1; may be empty
 };
@@ -38,7 +39,7 @@ struct CalibrateOptions {
 CalibrateOptions quickLook();
 
 /// Measures operators in one thread of its own, then all cores together and the transport between two threads; takes
-/// about half a minute. base: name, memory and number of devices of the machine.
+/// less than a minute. base: name, memory and number of devices of the machine.
 /// Errors: Internal when memory runs out.
 Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
 

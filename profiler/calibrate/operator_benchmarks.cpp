@@ -31,11 +31,12 @@ double processorSeconds()
 
 /// Median processor time of a call; the first one makes what the others only use.
 template <class Call>
-double timeOf(double seconds, Call&& call)
+double timeOf(const MeasuringTime& enough, Call&& call)
 {
     call();
     std::vector<double> times;
-    for (double sum = 0; (sum < seconds || times.size() < 3) && times.size() < 10'000; sum += times.back()) {
+    for (double sum = 0; (sum < enough.seconds || times.size() < enough.leastCalls) && times.size() < 10'000;
+         sum += times.back()) {
         const double begin = processorSeconds();
         call();
         times.push_back(processorSeconds() - begin);
@@ -45,9 +46,9 @@ double timeOf(double seconds, Call&& call)
 
 class Benchmark {
 public:
-    Benchmark(DType type, double seconds, std::size_t mostPoints, std::function<void(double)> progress)
+    Benchmark(DType type, const MeasuringTime& time, std::size_t mostPoints, std::function<void(double)> progress)
         : m_type(type)
-        , m_seconds(seconds)
+        , m_time(time)
         , m_mostPoints(mostPoints)
         , m_progress(std::move(progress))
         , m_recorder(nullptr, RankId{0}, ClockOrigin::now())
@@ -97,7 +98,7 @@ private:
     template <class Call>
     double rateOf(const char* name, const std::string& shape, double flops, double bytes, Call&& call)
     {
-        const double seconds = timeOf(m_seconds, call);
+        const double seconds = timeOf(m_time, call);
         m_result.operators.push_back({name, shape, seconds, flops, bytes});
         return (flops > 0 ? flops : bytes) / seconds;
     }
@@ -119,7 +120,7 @@ private:
     void curve(const char* name, const std::vector<std::int64_t>& rows, Make&& make);
 
     DType m_type;
-    double m_seconds;
+    MeasuringTime m_time;
     std::size_t m_mostPoints;
     std::function<void(double)> m_progress;
     Recorder m_recorder;
@@ -346,7 +347,7 @@ void Benchmark::residualInside(const std::vector<std::int64_t>& rows)
     for (const std::int64_t n : rows) {
         const Tensor x = own({n, kIn}, m_type);
         const auto product = [&](bool sum) {
-            return timeOf(m_seconds, [&] {
+            return timeOf(m_time, [&] {
                 const Tensor residual = far({n, kOut});
                 MatmulOptions options;
                 options.bias = &bias;
@@ -448,13 +449,32 @@ OperatorBenchmarks Benchmark::run()
 
 } // namespace
 
-OperatorBenchmarks benchmarkOperators(DType type, double seconds, std::size_t mostPoints,
+OperatorBenchmarks benchmarkOperators(DType type, const MeasuringTime& time, std::size_t mostPoints,
                                       const std::function<void(double)>& progress)
 {
-    return Benchmark(type, seconds, mostPoints, progress).run();
+    return Benchmark(type, time, mostPoints, progress).run();
 }
 
-double busySlowdown(int threads, double seconds)
+OperatorBenchmarks meanOf(std::vector<OperatorBenchmarks> passes)
+{
+    OperatorBenchmarks mean = std::move(passes.front());
+    const auto count = static_cast<double>(passes.size());
+    for (auto& [name, grid] : mean.rates) {
+        for (std::size_t point = 0; point < grid.rates.size(); ++point) {
+            double inverse = 1 / grid.rates[point];
+            for (std::size_t pass = 1; pass < passes.size(); ++pass) inverse += 1 / passes[pass].rates.at(name).rates[point];
+            grid.rates[point] = count / inverse;
+        }
+    }
+    for (std::size_t i = 0; i < mean.operators.size(); ++i) {
+        for (std::size_t pass = 1; pass < passes.size(); ++pass)
+            mean.operators[i].seconds += passes[pass].operators[i].seconds;
+        mean.operators[i].seconds /= count;
+    }
+    return mean;
+}
+
+double busySlowdown(int threads, const MeasuringTime& enough)
 {
     constexpr std::int64_t kRows = 512, kWidth = 256;
     const auto layer = [&](const std::atomic<int>* start, double& time) {
@@ -470,7 +490,7 @@ double busySlowdown(int threads, double seconds)
         const Tensor z = make(kRows, 4 * kWidth);
         if (start)
             while (start->load() > 0) std::this_thread::yield();
-        time = timeOf(seconds, [&] {
+        time = timeOf(enough, [&] {
             device.matmul(matrix(x), matrix(w), matrix(y));
             device.geluForward(y, z);
         });

@@ -17,14 +17,22 @@ struct OperatorBenchmarks {
     std::vector<MeasuredOperator> operators; ///< every measured point, for the report
 };
 
-/// Measures in the calling thread, which must be single-threaded (useSingleThread). seconds: of measuring per point, at
-/// least three calls. Times are the thread's processor time, medians. progress: 0..1, may be empty.
-/// mostPoints: per axis, 0 for all. Throws EngineError, std::bad_alloc.
-OperatorBenchmarks benchmarkOperators(engine::DType type, double seconds, std::size_t mostPoints,
+/// How long each point is measured.
+struct MeasuringTime {
+    double seconds = 0;
+    std::size_t leastCalls = 3; ///< besides a first one that does not count
+};
+
+/// Measures in the calling thread, which must be single-threaded (useSingleThread). Times are the thread's processor time,
+/// medians. progress: 0..1, may be empty. mostPoints: per axis, 0 for all. Throws EngineError, std::bad_alloc.
+OperatorBenchmarks benchmarkOperators(engine::DType type, const MeasuringTime& time, std::size_t mostPoints,
                                       const std::function<void(double)>& progress);
+
+/// Several passes of benchmarkOperators over the same points as one: mean times.
+OperatorBenchmarks meanOf(std::vector<OperatorBenchmarks> passes);
 
 /// How much slower a device is while `threads` of them compute at once, against one alone: products and sums of a
 /// layer's size. At least 1.
-double busySlowdown(int threads, double seconds);
+double busySlowdown(int threads, const MeasuringTime& time);
 
 } // namespace fourwalls::calibrate

@@ -5,7 +5,7 @@
     predict_against_engine.py path/to/fourwalls-cli [--clock wall|device] [--plans N] [--steps 6] [--repeat 3]
                               [--every 4] [--rounds 4] [--machine before.json] [--only WORDS] [--json OUT]
 
-calibrate runs before and after every few plans, and each plan is recorded several times. The prediction is the mean of
+calibrate runs before and after every few plans, and each of them is recorded several times, in turn. The prediction is the mean of
 what the calibrations before and after give, and uses nothing that was recorded. A measurement is discarded and counted
 where the recordings, or what the two calibrations predict, differ by more than 5 %: the machine was not the same. That
 depends on the machine alone, never on how well prediction and recording agree; such a plan is measured again in the next
@@ -140,13 +140,14 @@ def peaks(metrics):
     return [rank["total"] for rank in metrics["peak_bytes"]]
 
 
-def recorded(cli, case, arguments, cluster, folder):
-    """The middle one of the recordings by step time; None if even the two quickest differ: the machine was busy."""
-    runs = sorted((measured(cli, case, arguments.clock, cluster, arguments.steps, folder)
-                   for _ in range(arguments.repeat)), key=lambda run: run["step_time_ms"])
-    if len(runs) > 1 and runs[1]["step_time_ms"] > MOST_APART * runs[0]["step_time_ms"]:
+def middle(runs):
+    """The middle one by step time; None if it and its neighbours differ by more than 5 %: the machine was busy."""
+    runs = sorted(runs, key=lambda run: run["step_time_ms"])
+    half = len(runs) // 2
+    around = runs[max(0, half - 1):half + 2]
+    if not runs or around[-1]["step_time_ms"] > MOST_APART * around[0]["step_time_ms"]:
         return None
-    return runs[1 if len(runs) > 2 else 0]
+    return runs[half]
 
 
 def compared(cli, case, run, clusters, steps):
@@ -237,14 +238,17 @@ def main():
             again = []
             for first in range(0, len(waiting), arguments.every):
                 cases = waiting[first:first + arguments.every]
-                runs = {}
-                for case in cases:
-                    try:
-                        runs[case] = recorded(cli, case, arguments, cluster, folder)
-                    except RuntimeError as error:
-                        failed.append(f"{describe(case)}: {error}")
+                runs = {case: [] for case in cases}
+                for _ in range(arguments.repeat):
+                    for case in list(runs):
+                        try:
+                            runs[case].append(measured(cli, case, arguments.clock, cluster, arguments.steps, folder))
+                        except RuntimeError as error:
+                            failed.append(f"{describe(case)}: {error}")
+                            del runs[case]
                 after = calibrated()
-                for case, run in runs.items():
+                for case, recorded in runs.items():
+                    run = middle(recorded)
                     row = compared(cli, case, run, (before, after), steps) if run else None
                     if row:
                         rows.append(row)

@@ -5,6 +5,7 @@
 
 #ifndef Q_MOC_RUN
 #include "profiler/calibrate/machine_calibration.h"
+#include "profiler/calibrate/operator_benchmarks.h"
 #include "tests/support/test_program.h"
 
 #include <cmath>
@@ -20,6 +21,7 @@ class MachineCalibrationTest : public QObject {
 
 private slots:
     void everyOperatorIsMeasured();
+    void passesAreAveraged();
 };
 
 void MachineCalibrationTest::everyOperatorIsMeasured()
@@ -94,6 +96,24 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
     for (const MeasuredOperator& op : measured->operators)
         QVERIFY2(op.seconds > 0 && op.flops + op.bytes > 0 && !op.shape.empty(), op.name.c_str());
     QVERIFY(measured->operators.size() > rates.size());
+}
+
+/// A product of 12 FLOP that took 6, 2 and 1 seconds: 3 seconds, so 4 FLOP/s, whatever the mean of the rates (6.67).
+void MachineCalibrationTest::passesAreAveraged()
+{
+    std::vector<OperatorBenchmarks> passes;
+    for (const double seconds : {6.0, 2.0, 1.0}) {
+        OperatorBenchmarks& pass = passes.emplace_back();
+        pass.rates["gemm"] = {{{64, 128}}, {12 / seconds, 120 / seconds}};
+        pass.operators = {{"gemm", "64", seconds, 12, 0}, {"gemm", "128", seconds, 120, 0}};
+    }
+    const OperatorBenchmarks mean = meanOf(std::move(passes));
+    QCOMPARE(mean.operators.size(), std::size_t{2});
+    QCOMPARE(mean.operators[1].seconds, 3.0);
+    const RateGrid& grid = mean.rates.at("gemm");
+    QCOMPARE(grid.rates.size(), std::size_t{2});
+    QCOMPARE(grid.rates[0], 4.0);
+    QCOMPARE(grid.rates[1], 40.0);
 }
 
 FOURWALLS_TEST(MachineCalibrationTest, QCoreApplication)
