@@ -6,10 +6,10 @@
                               [--every 4] [--rounds 4] [--machine before.json] [--only WORDS] [--json OUT]
 
 calibrate runs before and after every few plans, and each of them is recorded several times, in turn. The prediction is the mean of
-what the calibrations before and after give, and uses nothing that was recorded. A measurement is discarded and counted
-where the recordings, or what the two calibrations predict, differ by more than 5 %: the machine was not the same. That
-depends on the machine alone, never on how well prediction and recording agree; such a plan is measured again in the next
-round.
+what the calibrations before and after give, and uses nothing that was recorded; it is compared with the middle one of the
+recordings. A measurement is discarded and counted where what the two calibrations predict differs by more than 5 %: the
+machine was not the same. That depends on the machine alone, never on how well prediction and recording agree; such a plan
+is measured again in the next round.
 On the device clock operator times are processor times and links are those of the cluster's file; bubbles, peaks and
 traffic are compared as well.
 
@@ -76,7 +76,7 @@ DEVICE = WALL + [
     ("gpt-tiny", 16, 0, "dp=2 pp=2 recompute=full microbatches=4"),
 ]
 
-MOST_APART = 1.05  # of two runs, or of two calibrations, on the same machine
+MOST_APART = 1.05  # of what two calibrations of the same machine predict
 
 
 class Cli:
@@ -141,13 +141,8 @@ def peaks(metrics):
 
 
 def middle(runs):
-    """The middle one by step time; None if it and its neighbours differ by more than 5 %: the machine was busy."""
-    runs = sorted(runs, key=lambda run: run["step_time_ms"])
-    half = len(runs) // 2
-    around = runs[max(0, half - 1):half + 2]
-    if not runs or around[-1]["step_time_ms"] > MOST_APART * around[0]["step_time_ms"]:
-        return None
-    return runs[half]
+    """The middle one by step time."""
+    return sorted(runs, key=lambda run: run["step_time_ms"])[len(runs) // 2]
 
 
 def compared(cli, case, run, clusters, steps):
@@ -248,8 +243,7 @@ def main():
                             del runs[case]
                 after = calibrated()
                 for case, recorded in runs.items():
-                    run = middle(recorded)
-                    row = compared(cli, case, run, (before, after), steps) if run else None
+                    row = compared(cli, case, middle(recorded), (before, after), steps)
                     if row:
                         rows.append(row)
                         print_row(row, arguments.categories)
