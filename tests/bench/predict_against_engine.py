@@ -5,11 +5,11 @@
     predict_against_engine.py path/to/fourwalls-cli [--clock wall|device] [--plans N] [--steps 6] [--repeat 3]
                               [--every 4] [--rounds 4] [--machine before.json] [--only WORDS] [--json OUT]
 
-calibrate runs before and after every few plans, and each of them is recorded several times, in turn. The prediction is the mean of
-what the calibrations before and after give, and uses nothing that was recorded; it is compared with the middle one of the
-recordings. A measurement is discarded and counted where what the two calibrations predict differs by more than 5 %: the
-machine was not the same. That depends on the machine alone, never on how well prediction and recording agree; such a plan
-is measured again in the next round.
+calibrate runs before and after every few plans, and each of them is recorded several times, in turn. The prediction is
+the mean of what the calibrations before and after give, and uses nothing that was recorded; it is compared with the
+middle one of the recordings. A measurement is discarded and counted where what the two calibrations predict differs by
+more than 5 %: the machine was not the same. That depends on the machine alone, never on how well prediction and recording
+agree; such a plan is measured again in the next round.
 On the device clock operator times are processor times and links are those of the cluster's file; bubbles, peaks and
 traffic are compared as well.
 

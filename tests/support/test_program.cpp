@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// See test_program.h.
 #include "tests/support/test_program.h"
 
 #include <cstdio>
@@ -9,7 +10,7 @@
 namespace fourwalls::test {
 namespace {
 
-/** Filled before main, in the order in which files were linked. */
+/// Filled before main, in the order in which files were linked.
 std::vector<const TestFile*>& testFiles()
 {
     static std::vector<const TestFile*> files;

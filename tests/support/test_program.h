@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A test program: the tst_*.cpp of a folder, of which it runs the one that is asked for.
 #pragma once
 #include <QtTest>
 
@@ -6,12 +7,12 @@
 
 namespace fourwalls::test {
 
-/** One tst_*.cpp of a test program. A program holds those of a folder; `PROGRAM NAME …` runs one of them. */
+/// One tst_*.cpp of a test program; `PROGRAM NAME …` runs it.
 class TestFile {
 public:
     using Run = int (*)(int argc, char** argv);
 
-    /** `sourcePath` is the test's own __FILE__: its name is what stands between `tst_` and the ending. */
+    /// sourcePath: the test's own __FILE__; its name is what stands there between `tst_` and the ending.
     TestFile(const char* sourcePath, Run function);
 
     const std::string& name() const { return m_name; }
@@ -33,9 +34,7 @@ int runTest(int argc, char** argv)
 
 } // namespace fourwalls::test
 
-/**
- * Ends a tst_*.cpp: its class and the application that it needs (QCoreApplication, or QApplication where there are
- * windows). Files of a folder may be compiled together, so all of a file lies in a namespace of its name.
- */
+/// Ends a tst_*.cpp: its class and the application that it needs (QCoreApplication, or QApplication where there are
+/// windows). Files of a folder may be compiled together, so all of a file lies in a namespace of its name.
 #define FOURWALLS_TEST(Test, Application) \
     static const fourwalls::test::TestFile thisFile(__FILE__, &fourwalls::test::runTest<Test, Application>);

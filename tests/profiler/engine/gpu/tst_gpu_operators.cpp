@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operator of the CUDA device against the reference device in double: with the processor in place of the GPU
 // (which proves the arithmetic of the kernels and all that lies above the CUDA module), and on a GPU where there is
-// one. Tolerances come from rounding, as in tst_cpu_operators.
+// one. Tolerances come from rounding, as in tst_cpu_operators. One file of over 600 lines: a list of operators, each a few
+// lines that differ in shapes only, which share their rows and how they are compared; apart, a list would not be whole.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/device/routing_operators.h"
