@@ -59,6 +59,7 @@ json clusterJson(const calibrate::MachineCalibration& measured)
               {"node_link_fraction", measured.calibration.nodeLinkFraction},
               {"contention", measured.calibration.contention},
               {"busy_slowdown", measured.calibration.busySlowdown},
+              {"device_spread", measured.calibration.deviceSpread},
               {"families", {{"cpu", rates}, {"other", rates}}}}},
             {"operators", operators},
             {"source", "measured by fourwalls-cli calibrate"}};
@@ -76,7 +77,10 @@ public:
     Arguments arguments() override
     {
         return {Argument("-o,--output", &m_output, "the cluster file to write").required(),
-                {"--seconds", &m_seconds, "of measuring per operator"}};
+                {"--seconds", &m_seconds, "of measuring per operator"},
+                {"--passes", &m_passes, "over all operators, between which that time is divided; their mean counts"},
+                Argument("--precision", &m_precision, "measure this one alone (default: all that the processor has)")
+                    .oneOf({"f32", "bf16"})};
     }
 
     int run(Console& console) override
@@ -84,6 +88,8 @@ public:
         if (!(m_seconds > 0 && m_seconds <= 60))
             return console.wrongUsage(
                 {ErrorCode::InvalidArgument, "must be above 0 and at most 60", "--seconds", "0.015"});
+        if (m_passes < 1 || m_passes > 1000)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be 1 to 1000", "--passes", "3"});
         auto output = PendingOutput::create(m_output);
         if (!output) return console.fail(output.error());
         ClusterSpec base;
@@ -91,6 +97,8 @@ public:
         Progress progress("measuring");
         calibrate::CalibrateOptions options;
         options.secondsPerOperator = m_seconds;
+        options.passes = m_passes;
+        options.precision = valueOf(kPrecisionWords, m_precision);
         options.progress = [&progress](double share) { progress(share); };
         const auto measured = calibrate::calibrateMachine(base, options);
         if (!measured) return console.fail(measured.error());
@@ -114,8 +122,9 @@ public:
     }
 
 private:
-    std::string m_output;
-    double m_seconds = 0.015;
+    std::string m_output, m_precision;
+    double m_seconds = calibrate::CalibrateOptions{}.secondsPerOperator;
+    int m_passes = calibrate::CalibrateOptions{}.passes;
 };
 
 } // namespace

@@ -48,11 +48,13 @@ void add(ChunkCost& chunk, const LayerCost& layer, double count)
     chunk.transientForwardBytes = std::max(chunk.transientForwardBytes, layer.workingForwardBytes);
 }
 
-/// Computation at the pace of the slowest device.
-void slow(ChunkCost& chunk, double factor)
+/// Computation at the pace of the slowest device, all of them slower than one alone.
+void slow(ChunkCost& chunk, double slowest, double busy)
 {
-    for (PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
-        for (const CostPart part : {CostPart::Gemm, CostPart::Attention}) pass->parts[part] *= factor;
+    for (PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight}) {
+        for (const CostPart part : {CostPart::Gemm, CostPart::Attention}) pass->parts[part] *= slowest * busy;
+        pass->parts[CostPart::MemoryBound] *= busy;
+    }
 }
 
 /// What a position holds; equal ones share a ChunkCost.
@@ -372,6 +374,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     const double microBatch = samples / plan.dp / plan.microbatches;
 
     const double slowest = slowestDevice(plan.worldSize(), calibration.deviceSpread);
+    const double busy = busyFactor(plan.worldSize(), spec.cluster.devicesPerNode, calibration.busySlowdown);
     StepCost cost;
     cost.shape = pipelineShape(plan);
     const std::vector<ChunkContents> what = contents(cost.shape);
@@ -386,7 +389,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
             cost.kinds.emplace_back();
             ofKind.emplace_back();
             price(plan, microBatch, what[i], cost.kinds.back(), ofKind.back());
-            slow(cost.kinds.back(), slowest);
+            slow(cost.kinds.back(), slowest, busy);
         }
         cost.kindOfPosition[i] = static_cast<std::uint32_t>(kind);
         StageContents& stage = ofStage[static_cast<std::size_t>(cost.shape.stageOf(static_cast<int>(i)))];

@@ -137,4 +137,11 @@ double slowestDevice(int devices, double spread)
     return 1 + spread * std::max(0.0, deviate);
 }
 
+double busyFactor(int ranks, int devicesPerNode, double slowdown)
+{
+    if (devicesPerNode <= 1) return 1;
+    const int others = std::min(ranks, devicesPerNode) - 1;
+    return 1 + (slowdown - 1) * others / (devicesPerNode - 1);
+}
+
 } // namespace fourwalls::cost

@@ -68,4 +68,8 @@ double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, d
 /// (Blom's approximation) times the spread. They all wait for it in every step.
 double slowestDevice(int devices, double spread);
 
+/// How much slower than alone a device of a node is while so many ranks compute: from 1 for one of them to `slowdown` once
+/// they fill the node.
+double busyFactor(int ranks, int devicesPerNode, double slowdown);
+
 } // namespace fourwalls::cost

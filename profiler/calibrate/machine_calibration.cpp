@@ -2,6 +2,8 @@
 // Puts the benchmarks of operators and of the transport between threads together into a cluster's description.
 #include "profiler/calibrate/machine_calibration.h"
 
+#include "model/spec/names.h"
+#include "profiler/calibrate/busy_devices.h"
 #include "profiler/calibrate/operator_benchmarks.h"
 #include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
@@ -38,7 +40,7 @@ void addPrecision(Precision precision, OperatorBenchmarks&& measured, double pea
     const double best = std::max(peak, reached);
     result.cluster.device.peakFlops[precision] = best;
     family.gemmCeiling[precision] = reached / best;
-    if (precision == Precision::F32) {
+    if (family.operators.empty()) {
         // What the operators reach, whether from a cache or from memory, is the rate that predictions need.
         result.cluster.device.memoryBytesPerSecond = meanRate(measured.rates, "residual");
         family.memoryFraction = 1;
@@ -86,13 +88,14 @@ Result<LinkSpec> threadLink()
     return link;
 }
 
-/// What the processor computes in, f32 first.
-std::vector<std::pair<Precision, DType>> supportedTypes()
+/// What the processor computes in, f32 first; of these, the one that is asked for.
+std::vector<std::pair<Precision, DType>> typesToMeasure(const std::optional<Precision>& only)
 {
     Recorder recorder(nullptr, RankId{0}, ClockOrigin::now());
     Allocator allocator(recorder, 0);
     std::vector<std::pair<Precision, DType>> types{{Precision::F32, DType::F32}};
     if (CpuDevice(recorder, allocator).supports(DType::Bf16)) types.emplace_back(Precision::Bf16, DType::Bf16);
+    if (only) std::erase_if(types, [&](const auto& type) { return type.first != *only; });
     return types;
 }
 
@@ -111,27 +114,34 @@ void describeProcessor(FamilyCalibration family, MachineCalibration& result)
     result.cluster.fabric = NodeFabric::Shared;
 }
 
-void measure(const CalibrateOptions& options, MachineCalibration& result)
+constexpr double kBusyShare = 140; // how much longer all cores at once are looked at than one operator
+
+void measure(const CalibrateOptions& options, const std::vector<std::pair<Precision, DType>>& types,
+             MachineCalibration& result)
 {
-    const auto types = supportedTypes();
     FamilyCalibration family;
     const auto passes = static_cast<std::size_t>(std::max(1, options.passes));
     const MeasuringTime ofPass{options.secondsPerOperator / double(passes), (3 + passes - 1) / passes};
     std::vector<std::vector<OperatorBenchmarks>> measured(types.size());
-    double slowdowns = 0;
-    double done = 0, all = double(passes * types.size());
+    std::vector<double> peaks(types.size());
+    BusyDevices busy{0, 0}; // of all passes, their mean
+    double done = 0, steps = double(passes * types.size());
     const auto progress = [&](double share) {
-        if (options.progress) options.progress(0.95 * (done + share) / all);
+        if (options.progress) options.progress(0.95 * (done + share) / steps);
     };
     for (std::size_t pass = 0; pass < passes; ++pass) {
-        for (std::size_t i = 0; i < types.size(); ++i, ++done)
+        for (std::size_t i = 0; i < types.size(); ++i, ++done) {
             measured[i].push_back(benchmarkOperators(types[i].second, ofPass, options.mostPoints, progress));
-        slowdowns += busySlowdown(result.cluster.devicesPerNode, {10 * ofPass.seconds, ofPass.leastCalls});
+            peaks[i] = std::max(peaks[i], measureMachinePeak(types[i].second).flops);
+        }
+        const BusyDevices now = measureBusyDevices(result.cluster.devicesPerNode, kBusyShare * ofPass.seconds);
+        busy.slowdown += now.slowdown / double(passes);
+        busy.spread += now.spread / double(passes);
     }
     for (std::size_t i = 0; i < types.size(); ++i)
-        addPrecision(types[i].first, meanOf(std::move(measured[i])), measureMachinePeak(types[i].second).flops, result,
-                     family);
-    result.calibration.busySlowdown = slowdowns / double(passes);
+        addPrecision(types[i].first, meanOf(std::move(measured[i])), peaks[i], result, family);
+    result.calibration.busySlowdown = busy.slowdown;
+    result.calibration.deviceSpread = std::min(1.0, busy.spread);
     describeProcessor(std::move(family), result);
 }
 
@@ -150,11 +160,15 @@ Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const Calib
 {
     MachineCalibration result;
     result.cluster = base;
+    const auto types = typesToMeasure(options.precision);
+    if (types.empty())
+        return Error{ErrorCode::Unsupported, "this processor does not compute in it", std::string(name(*options.precision)),
+                     "f32 is always possible"};
     std::optional<Error> failure;
     std::thread thread([&] { // its own, so that the caller's OpenMP settings stay as they are
         try {
             useSingleThread();
-            measure(options, result);
+            measure(options, types, result);
         } catch (const EngineError& error) {
             failure = error.error();
         } catch (const std::bad_alloc&) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct MachineCalibration {
 };
 
 struct CalibrateOptions {
-    double secondsPerOperator = 0.015;    ///< over all passes; at least three repetitions in any case
-    int passes = 3;                       ///< over all operators: each is met at several moments of a machine whose speed changes
+    double secondsPerOperator = 0.015; ///< over all passes; at least three repetitions in any case
+    int passes = 3; ///< over all operators: each is met at several moments of a machine whose speed changes
+    std::optional<Precision> precision; ///< this one alone; otherwise all that the processor computes in
     std::size_t mostPoints = 0;           ///< per axis of what is measured by size, the smallest ones; 0: all
     std::function<void(double)> progress; ///< 0..1; may be empty
 };
@@ -40,7 +42,7 @@ CalibrateOptions quickLook();
 
 /// Measures operators in one thread of its own, then all cores together and the transport between two threads; takes
 /// less than a minute. base: name, memory and number of devices of the machine.
-/// Errors: Internal when memory runs out.
+/// Errors: Unsupported for a precision that the processor does not compute in; Internal when memory runs out.
 Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const CalibrateOptions& options = {});
 
 } // namespace fourwalls::calibrate

@@ -8,13 +8,9 @@
 #include "profiler/engine/nn/parameter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <ctime>
-#include <exception>
-#include <mutex>
 #include <string>
-#include <thread>
 
 namespace fourwalls::calibrate {
 
@@ -472,52 +468,6 @@ OperatorBenchmarks meanOf(std::vector<OperatorBenchmarks> passes)
         mean.operators[i].seconds /= count;
     }
     return mean;
-}
-
-double busySlowdown(int threads, const MeasuringTime& enough)
-{
-    constexpr std::int64_t kRows = 512, kWidth = 256;
-    const auto layer = [&](const std::atomic<int>* start, double& time) {
-        Recorder recorder(nullptr, RankId{0}, ClockOrigin::now());
-        Allocator allocator(recorder, 0);
-        CpuDevice device(recorder, allocator);
-        const auto make = [&](std::int64_t rows, std::int64_t columns) {
-            const Tensor t = Tensor::make(allocator, {rows, columns}, DType::F32, MemoryCategory::Activations);
-            device.zero(t);
-            return t;
-        };
-        const Tensor x = make(kRows, kWidth), w = make(kWidth, 4 * kWidth), y = make(kRows, 4 * kWidth);
-        const Tensor z = make(kRows, 4 * kWidth);
-        if (start)
-            while (start->load() > 0) std::this_thread::yield();
-        time = timeOf(enough, [&] {
-            device.matmul(matrix(x), matrix(w), matrix(y));
-            device.geluForward(y, z);
-        });
-    };
-    double alone = 0;
-    layer(nullptr, alone);
-    std::vector<double> together(static_cast<std::size_t>(std::max(1, threads)));
-    std::atomic<int> waiting{threads};
-    std::mutex mutex;
-    std::exception_ptr failure; // of a worker: no memory
-    std::vector<std::thread> workers;
-    for (double& time : together)
-        workers.emplace_back([&] {
-            useSingleThread();
-            --waiting;
-            try {
-                layer(&waiting, time);
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                failure = std::current_exception();
-            }
-        });
-    for (std::thread& worker : workers) worker.join();
-    if (failure) std::rethrow_exception(failure);
-    double mean = 0;
-    for (const double time : together) mean += time / static_cast<double>(together.size());
-    return std::max(1.0, mean / alone);
 }
 
 } // namespace fourwalls::calibrate

@@ -31,8 +31,4 @@ OperatorBenchmarks benchmarkOperators(engine::DType type, const MeasuringTime& t
 /// Several passes of benchmarkOperators over the same points as one: mean times.
 OperatorBenchmarks meanOf(std::vector<OperatorBenchmarks> passes);
 
-/// How much slower a device is while `threads` of them compute at once, against one alone: products and sums of a
-/// layer's size. At least 1.
-double busySlowdown(int threads, const MeasuringTime& time);
-
 } // namespace fourwalls::calibrate

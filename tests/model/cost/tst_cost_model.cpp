@@ -28,6 +28,7 @@ private slots:
     void shardingSavesMemory();
     void operatorsAddUpToThePass();
     void laterGradientsAreAdded();
+    void aBusyNodeIsSlower();
 };
 
 namespace {
@@ -281,6 +282,36 @@ void CostModelTest::laterGradientsAreAdded()
     QVERIFY(agree(secondsPerFlop("microbatches=1", true), 1 / 1e12));
     // Cut gradients leave a rank's buffer after every micro-batch: there is nothing to add to.
     QVERIFY(agree(secondsPerFlop("dp=2 zero=3 microbatches=4", true), 1 / 1e12));
+}
+
+// Two ranks that fill their node compute at the pace that was measured with all of it at work; communication stays.
+void CostModelTest::aBusyNodeIsSlower()
+{
+    RunSpec spec;
+    spec.model = *loadModel("gpt-tiny");
+    spec.cluster = *loadCluster("dgx-a100");
+    spec.cluster.devicesPerNode = 2;
+    spec.framework = "fourwalls";
+    spec.training.batch = 8;
+    const auto framework = loadFramework(spec.framework);
+    QVERIFY(framework.ok());
+    const auto chunk = [&](const char* words, double slowdown) {
+        Calibration calibration = *loadCalibration("published");
+        calibration.deviceSpread = 0;
+        calibration.busySlowdown = slowdown;
+        CostModel model = *CostModel::create(spec, *framework, calibration);
+        return model.stepCost(plan(words))->chunk(0);
+    };
+    for (const char* words : {"dp=2", "tp=2"}) {
+        const ChunkCost quick = chunk(words, 1), slow = chunk(words, 1.5);
+        for (const CostPart part : {CostPart::Gemm, CostPart::Attention, CostPart::MemoryBound}) {
+            QVERIFY(quick.forward.parts[part] > 0);
+            QCOMPARE(slow.forward.parts[part], 1.5 * quick.forward.parts[part]);
+            QCOMPARE(slow.backwardInput.parts[part], 1.5 * quick.backwardInput.parts[part]);
+        }
+        QCOMPARE(slow.forward.parts[CostPart::TensorComm], quick.forward.parts[CostPart::TensorComm]);
+    }
+    QCOMPARE(chunk("dp=1", 1.5).forward.seconds(), chunk("dp=1", 1).forward.seconds());
 }
 
 FOURWALLS_TEST(CostModelTest, QCoreApplication)

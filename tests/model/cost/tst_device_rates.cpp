@@ -23,6 +23,7 @@ private slots:
     void powerLimit();
     void measuredUnderPowerLimit();
     void slowestOfMany();
+    void busyNode();
     void missingFigures();
 };
 
@@ -146,6 +147,15 @@ void DeviceRatesTest::slowestOfMany()
     // Expected largest of 8 and of 1000 normal deviates: 1.42 and 3.24 (tables of order statistics).
     QVERIFY(qAbs(slowestDevice(8, 0.01) - 1.0142) < 3e-4);
     QVERIFY(qAbs(slowestDevice(1000, 0.01) - 1.0324) < 3e-4);
+}
+
+void DeviceRatesTest::busyNode()
+{
+    QCOMPARE(busyFactor(1, 8, 1.7), 1.0);
+    QCOMPARE(busyFactor(8, 8, 1.7), 1.7);
+    QCOMPARE(busyFactor(64, 8, 1.7), 1.7); // every node is full
+    QVERIFY(qAbs(busyFactor(3, 8, 1.7) - 1.2) < 1e-12);
+    QCOMPARE(busyFactor(4, 1, 1.7), 1.0); // a node of its own for each
 }
 
 void DeviceRatesTest::missingFigures()

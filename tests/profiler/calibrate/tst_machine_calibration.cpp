@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #ifndef Q_MOC_RUN
+#include "profiler/calibrate/busy_devices.h"
 #include "profiler/calibrate/machine_calibration.h"
 #include "profiler/calibrate/operator_benchmarks.h"
 #include "tests/support/test_program.h"
@@ -21,7 +22,9 @@ class MachineCalibrationTest : public QObject {
 
 private slots:
     void everyOperatorIsMeasured();
+    void onePrecisionIsMeasuredAlone();
     void passesAreAveraged();
+    void busyDevicesAreComparedStretchByStretch();
 };
 
 void MachineCalibrationTest::everyOperatorIsMeasured()
@@ -43,7 +46,8 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
     QCOMPARE(cluster.device.family, std::string("cpu"));
     QVERIFY(cluster.fabric == NodeFabric::Shared);
     QVERIFY(cluster.nodeLink.bytesPerSecond > 1e6 && cluster.nodeLink.latencySeconds > 0);
-    QVERIFY(measured->calibration.busySlowdown >= 1);
+    QVERIFY(measured->calibration.busySlowdown >= 1 && measured->calibration.busySlowdown < 100);
+    QVERIFY(measured->calibration.deviceSpread >= 0 && measured->calibration.deviceSpread <= 1);
     const double peak = cluster.device.peak(Precision::F32).value_or(0);
     QVERIFY(peak > 1e8 && peak < 1e13);
 
@@ -98,6 +102,26 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
     QVERIFY(measured->operators.size() > rates.size());
 }
 
+void MachineCalibrationTest::onePrecisionIsMeasuredAlone()
+{
+    CalibrateOptions options = quickLook();
+    options.secondsPerOperator = 1e-5;
+    options.precision = Precision::F32;
+    const auto measured = calibrateMachine(ClusterSpec{}, options);
+    QVERIFY2(measured.ok(), measured.ok() ? "" : measured.error().message().c_str());
+    const FamilyCalibration& family = measured->calibration.family("cpu");
+    QCOMPARE(family.operators.size(), std::size_t{1});
+    QVERIFY(family.operators.contains(Precision::F32));
+    QVERIFY(!measured->cluster.device.peak(Precision::Bf16));
+    QVERIFY(measured->cluster.device.memoryBytesPerSecond > 0);
+
+    options.precision = Precision::Fp8;
+    const auto refused = calibrateMachine(ClusterSpec{}, options);
+    QVERIFY(!refused.ok());
+    QVERIFY(refused.error().code == ErrorCode::Unsupported);
+    QVERIFY2(refused.error().message().find("fp8") != std::string::npos, refused.error().message().c_str());
+}
+
 /// A product of 12 FLOP that took 6, 2 and 1 seconds: 3 seconds, so 4 FLOP/s, whatever the mean of the rates (6.67).
 void MachineCalibrationTest::passesAreAveraged()
 {
@@ -114,6 +138,20 @@ void MachineCalibrationTest::passesAreAveraged()
     QCOMPARE(grid.rates.size(), std::size_t{2});
     QCOMPARE(grid.rates[0], 4.0);
     QCOMPARE(grid.rates[1], 40.0);
+}
+
+/// Two threads that take 1.1 and 1.3 times what one alone took, on a machine that halves its speed meanwhile, and a
+/// stretch in which both were interrupted.
+void MachineCalibrationTest::busyDevicesAreComparedStretchByStretch()
+{
+    const std::vector<BusyStretch> stretches{{1, {1.1, 1.3}}, {2, {2.6, 2.2}}, {1, {9, 9}}};
+    const BusyDevices busy = summaryOf(stretches);
+    QVERIFY(qAbs(busy.slowdown - 1.2) < 1e-12);
+    // sqrt(2 x 0.1^2) / 1.2, over 0.8 for two values; of the last one nothing.
+    QVERIFY(qAbs(busy.spread - 2.0 / 3 * (0.141421356 / 1.2 / 0.8)) < 1e-8);
+    QCOMPARE(summaryOf({{2, {1.0, 1.0}}}).slowdown, 1.0); // chance: more work does not make a core quicker
+    QCOMPARE(measureBusyDevices(1, 1).slowdown, 1.0);
+    QCOMPARE(measureBusyDevices(1, 1).spread, 0.0);
 }
 
 FOURWALLS_TEST(MachineCalibrationTest, QCoreApplication)
