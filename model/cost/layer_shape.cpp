@@ -469,11 +469,12 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
 {
     const double input = e * rowsSplit * hidden;
     const double everything = savedWithout(c, s) + savedAttention(c, s);
+    // Wide temporaries of the block at its widest: gradients of the inner width.
+    const double wide = e * rows * (s.mixture ? expertInner * m_topK : inner), widest = 2 * wide * gates;
     switch (s.recompute) {
     case Recompute::None:
         cost.savedBytes = everything;
-        // Wide temporaries of the block at its widest: gradients of the inner width.
-        cost.workingBytes = 2 * e * rows * (s.mixture ? expertInner * m_topK : inner) * gates;
+        cost.workingBytes = widest;
         break;
     case Recompute::Selective:
         if (c.framework.selective == SelectiveRecompute::AttentionCore) {
@@ -484,16 +485,17 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
             // reduction over the tensor group left. Step by step the last product and its reduction are kept like the
             // others; a compiled graph drops them, since no gradient needs them.
             const bool reduced = s.tp > 1 && s.sequenceParallel;
-            cost.savedBytes = e * rows * (queryWidth + keyWidth + valueWidth + inner) + (reduced ? 2 : 1) * input +
+            const double product = s.mixture ? e * (expertRows * expertInner + rows * sharedInner) : e * rows * inner;
+            cost.savedBytes = e * rows * (queryWidth + keyWidth + valueWidth) + product + (reduced ? 2 : 1) * input +
                               savedAttention(c, s);
             if (!c.framework.fusedActivation) cost.savedBytes += e * rows * hidden + (reduced ? input : 0);
             cost.workingBytes = everything;
         }
-        cost.workingBytes += 2 * e * rows * inner * gates;
+        cost.workingBytes += widest;
         break;
     case Recompute::Full:
         cost.savedBytes = input;
-        cost.workingBytes = everything + 2 * e * rows * inner * gates;
+        cost.workingBytes = everything + widest;
         break;
     }
     cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
@@ -514,9 +516,8 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         cost.workingBytes += everything - input;
     }
     // Inputs of the four products and their gradients.
-    const double wide = s.mixture ? expertInner * m_topK : inner;
-    const double deferred = e * (2 * rowsSplit * hidden + rows * (valueWidth + wide)) +
-                            e * (2 * rowsSplit * hidden + rows * (qkvWidth + gates * wide));
+    const double deferred = e * (2 * rowsSplit * hidden + rows * valueWidth) + wide +
+                            e * (2 * rowsSplit * hidden + rows * qkvWidth) + gates * wide;
     cost.savedForWeight = std::min(cost.savedBytes, deferred);
 }
 

@@ -29,6 +29,7 @@ private slots:
     void hostRunsAheadOfMessages();
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
+    void expertsAreKeptAtTheirOwnWidth();
     void listsAddUp();
 };
 
@@ -342,6 +343,35 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     LayerSetting natural = s;
     natural.naturalRouting = true;
     QVERIFY(layerCost(f.context(), natural).forward.seconds() > spread.forward.seconds());
+}
+
+// The width of a dense block, which a mixture has none of, is nowhere in its memory. With fused attention there is
+// nothing left for the recomputation of attention's core to save.
+void LayerCostTest::expertsAreKeptAtTheirOwnWidth()
+{
+    Fixture f;
+    f.framework.flashAttention = true;
+    f.model.mixture.experts = 8;
+    f.model.mixture.topK = 2;
+    f.model.mixture.expertHidden = 1024;
+    LayerSetting s = Fixture::setting();
+    s.mixture = true;
+    const auto cost = [&](Recompute recompute, std::int64_t denseWidth) {
+        f.model.ffnHidden = denseWidth;
+        s.recompute = recompute;
+        return layerCost(f.context(), s);
+    };
+    const LayerCost none = cost(Recompute::None, 4096), core = cost(Recompute::Selective, 4096);
+    QCOMPARE(core.savedBytes, none.savedBytes);
+    QCOMPARE(core.workingBytes, none.workingBytes);
+    const double tokens = 4 * 512, product = 2 * tokens * 2 * 1024; // of the two experts of each token
+    QCOMPARE(none.workingBytes, 2 * product);
+    f.framework.selective = SelectiveRecompute::AlternateMatmuls;
+    for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+        const LayerCost narrow = cost(recompute, 4096), wide = cost(recompute, 65536);
+        QCOMPARE(wide.savedBytes, narrow.savedBytes);
+        QCOMPARE(wide.workingBytes, narrow.workingBytes);
+    }
 }
 
 void LayerCostTest::listsAddUp()
