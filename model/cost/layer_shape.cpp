@@ -179,12 +179,12 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
     const double batch = m_batch * heads;
     pass.memory("attention.transpose.backward", 2 * e * rows * valueWidth);
     pass.attentionGemm("attention.probability_gradient", {batch, m_queries, m_keys, headValueWidth}, align, half);
-    pass.attentionGemm("attention.value_gradient", {batch, m_keys, headValueWidth, m_queries}, align, half);
+    pass.attentionGemm("attention.value_gradient", {batch, m_keys, headValueWidth, m_queries}, align, half, true);
     if (c.framework.dropout) pass.memory("attention.dropout.backward", (2 * e + 1) * scores);
     pass.memory("attention.softmax.backward", (c.framework.fusedSoftmax ? 3 * e : 7 * e) * scores,
                 c.framework.fusedSoftmax ? 1 : 4);
     pass.attentionGemm("attention.query_gradient", {batch, m_queries, scoreWidth, m_keys}, align, half);
-    pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, half);
+    pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, half, true);
     exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
 }
 

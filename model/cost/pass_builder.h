@@ -51,12 +51,16 @@ public:
         if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
-    /// A product of unfused attention: scores of every pair if n is the number of keys, else a sum over them.
-    void attentionGemm(const char* name, const GemmShape& shape, double alignment, double modelShare)
+    /// A product of unfused attention: scores of every pair if n is the number of keys, else a sum over them; transposed:
+    /// over the queries, of which the first operand has a column each.
+    void attentionGemm(const char* name, const GemmShape& shape, double alignment, double modelShare,
+                       bool transposed = false)
     {
         const bool isScores = shape.k < shape.n;
-        const auto rate = measuredRate(m_rates, isScores ? "attention.scores" : "attention.values",
-                                       {isScores ? shape.n : shape.k, isScores ? shape.k : shape.n});
+        const char* measured = isScores     ? "attention.scores"
+                               : transposed ? "attention.values.transposed"
+                                            : "attention.values";
+        const auto rate = measuredRate(m_rates, measured, {isScores ? shape.n : shape.k, isScores ? shape.k : shape.n});
         const double seconds = rate ? shape.flops() / *rate
                                     : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
         work(name, CostPart::Attention, seconds, shape.flops(), shape.flops() * modelShare);

@@ -32,7 +32,7 @@ struct MachineCalibration {
 struct CalibrateOptions {
     double secondsPerOperator = 0.015; ///< over all passes; at least three repetitions in any case
     int passes = 3; ///< over all operators: each is met at several moments of a machine whose speed changes
-    std::optional<Precision> precision; ///< this one alone; otherwise all that the processor computes in
+    std::optional<Precision> precision;   ///< this one alone; otherwise all that the processor computes in
     std::size_t mostPoints = 0;           ///< per axis of what is measured by size, the smallest ones; 0: all
     std::function<void(double)> progress; ///< 0..1; may be empty
 };

@@ -212,33 +212,41 @@ void Benchmark::attention()
         m_result.rates[causal ? "attention.fused" : "attention.fused.whole"] = std::move(forward);
         m_result.rates[causal ? "attention.fused.backward" : "attention.fused.whole.backward"] = std::move(backward);
     }
-    RateGrid scores{{sequences, widths}, {}}, values = scores;
+    RateGrid scores{{sequences, widths}, {}}, values = scores, transposed = scores;
     for (const double s : sequences)
         for (const double d : widths) {
             const auto is = static_cast<std::int64_t>(s), id = static_cast<std::int64_t>(d);
-            constexpr std::int64_t kBatch = 8;
-            const auto batched = [](const Tensor& t, std::int64_t rows, std::int64_t columns) {
+            constexpr std::int64_t kHeads = 8;
+            const std::int64_t batch = std::max<std::int64_t>(1, 512 / is), width = 3 * kHeads * id;
+            // Matrices of all heads of all samples, as they lie in the engine: heads side by side in rows of queries,
+            // keys and values, their scores one after the other.
+            const auto batched = [&](const Tensor& t, std::int64_t columns, std::int64_t rowStride,
+                                     std::int64_t perHead) {
                 Matrix m = matrix(t);
-                m.batch0 = kBatch;
-                m.batchStride0 = rows * columns;
-                m.batch1 = 1;
-                m.rows = rows;
+                m.batch0 = batch;
+                m.batchStride0 = rowStride == columns ? kHeads * perHead : is * rowStride;
+                m.batch1 = kHeads;
+                m.batchStride1 = perHead;
+                m.rows = is;
                 m.cols = columns;
-                m.rowStride = columns;
+                m.rowStride = rowStride;
                 return m;
             };
-            const Tensor q = own({kBatch * is, id}, m_type), k = own({kBatch * is, id}, m_type);
-            const Matrix mq = batched(q, is, id), mk = batched(k, is, id);
-            const double flops = 2.0 * kBatch * s * s * d;
-            scores.rates.push_back(rateOf("attention.scores", text({s, d}), flops, 0, [&] {
-                m_device.matmul(mq, mk.transposed(), batched(far({kBatch * is, is}), is, is));
-            }));
-            values.rates.push_back(rateOf("attention.values", text({s, d}), flops, 0, [&] {
-                m_device.matmul(batched(far({kBatch * is, is}), is, is), mk, mq);
-            }));
+            const Tensor qkv = own({batch * is, width}, m_type), out = own({batch * is, kHeads * id}, m_type);
+            const auto heads = [&](const Tensor& t) { return batched(t, id, t.columns(), id); };
+            const auto pairs = [&] { return batched(far({batch * kHeads * is, is}), is, is, is * is); };
+            const double flops = 2 * static_cast<double>(batch * kHeads) * s * s * d;
+            const std::string words = text({s, d});
+            scores.rates.push_back(rateOf("attention.scores", words, flops, 0,
+                                          [&] { m_device.matmul(heads(qkv), heads(qkv).transposed(), pairs()); }));
+            values.rates.push_back(
+                rateOf("attention.values", words, flops, 0, [&] { m_device.matmul(pairs(), heads(qkv), heads(out)); }));
+            transposed.rates.push_back(rateOf("attention.values.transposed", words, flops, 0,
+                                              [&] { m_device.matmul(pairs().transposed(), heads(out), heads(qkv)); }));
         }
     m_result.rates["attention.scores"] = std::move(scores);
     m_result.rates["attention.values"] = std::move(values);
+    m_result.rates["attention.values.transposed"] = std::move(transposed);
 }
 
 template <class Make>
@@ -320,13 +328,14 @@ void Benchmark::elementwise()
     });
     for (const bool forward : {true, false})
         curve(forward ? "attention.softmax" : "attention.softmax.backward", rows, [&, forward](std::int64_t n) {
-            const std::int64_t batch = std::max<std::int64_t>(1, n / kWidth), queries = std::min(n, kWidth);
-            const Shape shape{batch, 1, queries, kWidth};
+            constexpr std::int64_t kKeys = 128; // the backward pass keeps probabilities: every layer has its own
+            const std::int64_t area = n * kWidth, queries = std::min(area / kKeys, kKeys);
+            const Shape shape{area / kKeys / queries, 1, queries, kKeys};
             const Tensor p = own(shape, m_type);
-            const double bytes = (forward ? 2 : 3) * e * static_cast<double>(batch * queries * kWidth);
+            const double bytes = (forward ? 2 : 3) * e * static_cast<double>(area);
             return std::pair(bytes, std::function<void()>([=, this] {
                                  if (forward)
-                                     m_device.softmaxForward(p, 0.1, true);
+                                     m_device.softmaxForward(far(shape), 0.1, true);
                                  else
                                      m_device.softmaxBackward(p, far(shape), 0.1, true);
                              }));
@@ -458,7 +467,8 @@ OperatorBenchmarks meanOf(std::vector<OperatorBenchmarks> passes)
     for (auto& [name, grid] : mean.rates) {
         for (std::size_t point = 0; point < grid.rates.size(); ++point) {
             double inverse = 1 / grid.rates[point];
-            for (std::size_t pass = 1; pass < passes.size(); ++pass) inverse += 1 / passes[pass].rates.at(name).rates[point];
+            for (std::size_t pass = 1; pass < passes.size(); ++pass)
+                inverse += 1 / passes[pass].rates.at(name).rates[point];
             grid.rates[point] = count / inverse;
         }
     }

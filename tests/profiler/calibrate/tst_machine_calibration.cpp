@@ -63,6 +63,7 @@ void MachineCalibrationTest::everyOperatorIsMeasured()
                              "attention.fused.whole.backward",
                              "attention.scores",
                              "attention.values",
+                             "attention.values.transposed",
                              "attention.softmax",
                              "attention.softmax.backward",
                              "attention.rotary",
