@@ -57,10 +57,10 @@ public:
                        bool transposed = false)
     {
         const bool isScores = shape.k < shape.n;
-        const char* measured = isScores     ? "attention.scores"
-                               : transposed ? "attention.values.transposed"
-                                            : "attention.values";
-        const auto rate = measuredRate(m_rates, measured, {isScores ? shape.n : shape.k, isScores ? shape.k : shape.n});
+        const double keys = isScores ? shape.n : shape.k, width = isScores ? shape.k : shape.n;
+        auto rate = measuredRate(m_rates, isScores ? "attention.scores" : "attention.values", {keys, width});
+        if (transposed) // not in files of calibrate that are older than the distinction
+            if (const auto own = measuredRate(m_rates, "attention.values.transposed", {keys, width})) rate = own;
         const double seconds = rate ? shape.flops() / *rate
                                     : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
         work(name, CostPart::Attention, seconds, shape.flops(), shape.flops() * modelShare);

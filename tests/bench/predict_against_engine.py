@@ -215,7 +215,8 @@ def print_summary(arguments, rows, discarded, uncounted):
     memory = [abs(row["memory_pct"]) for row in rows]
     counted = [row["measurements"] for row in rows]
     print(f"{arguments.clock} clock, {os.cpu_count()} cores: {len(rows)} plans of {min(counted)} to {max(counted)} "
-          f"measurements ({sum(counted)} counted, {discarded} discarded, {uncounted} plans never counted); step time {statistics.mean(absolute):.1f} % mean, {max(absolute):.1f} % at most, "
+          f"measurements ({sum(counted)} counted, {discarded} discarded, {uncounted} plans never counted); "
+          f"step time {statistics.mean(absolute):.1f} % mean, {max(absolute):.1f} % at most, "
           f"bias {statistics.mean(row['error_pct'] for row in rows):+.1f} %; peak memory {statistics.mean(memory):.1f} % "
           f"mean, {max(memory):.1f} % at most; bubble "
           + (f"{statistics.mean(bubbles):.1f} points mean, {max(bubbles):.1f} at most" if bubbles else "-"))
