@@ -2,6 +2,7 @@
 // Reads /proc, and asks the engine for the GPU.
 #include "app/cli/this_machine.h"
 
+#include "profiler/engine/device/processor_name.h"
 #include "profiler/engine/run.h"
 
 #include <fstream>
@@ -13,13 +14,8 @@ namespace fourwalls::cli {
 
 void describeThisMachine(ClusterSpec& cluster)
 {
+    cluster.device.name = engine::processorName();
     std::string line;
-    for (std::ifstream processors("/proc/cpuinfo"); std::getline(processors, line);) {
-        const std::size_t colon = line.find(": ");
-        if (!line.starts_with("model name") || colon == std::string::npos) continue;
-        cluster.device.name = line.substr(colon + 2);
-        break;
-    }
     for (std::ifstream memory("/proc/meminfo"); std::getline(memory, line);) {
         if (!line.starts_with("MemTotal:")) continue;
         std::istringstream fields(line.substr(9));

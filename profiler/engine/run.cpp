@@ -9,6 +9,7 @@
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/machine_peak.h"
+#include "profiler/engine/device/processor_name.h"
 #include "profiler/engine/gpu/gpu_run.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/plan_check.h"
@@ -31,11 +32,6 @@
 namespace fourwalls::engine {
 
 namespace {
-
-Error unsupported(const std::string& field, std::string what, std::string hint)
-{
-    return {ErrorCode::Unsupported, std::move(what), field, std::move(hint)};
-}
 
 NumberFormat formatOf(Precision precision)
 {
@@ -569,7 +565,7 @@ TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKin
     for (int r = 0; r < ranksOf(spec.plan); ++r) {
         RankInfo rank;
         rank.rank = RankId{r};
-        rank.device = onGpu(spec) ? gpuName : CpuDevice::processorName() + ", one core";
+        rank.device = onGpu(spec) ? gpuName : processorName() + ", one core";
         rank.host = hostName();
         if (!isServer(spec.plan, rank.rank)) rank.pipelineStage = layout.coordinates(rank.rank).stage;
         rank.memoryBytes = capacityOf(spec);

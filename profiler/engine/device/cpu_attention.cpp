@@ -88,7 +88,7 @@ Tensor scratchFor(Allocator& allocator, const Tensor& tensor, std::int64_t rows,
     return Tensor::make(allocator, {rows, width}, DType::F32, MemoryCategory::Temporaries);
 }
 
-Tensor temporary(Allocator& allocator, std::int64_t rows, std::int64_t columns)
+Tensor temporaryRows(Allocator& allocator, std::int64_t rows, std::int64_t columns)
 {
     return Tensor::make(allocator, {rows, columns}, DType::F32, MemoryCategory::Temporaries);
 }
@@ -98,8 +98,8 @@ void forward(const KernelTable& k, Allocator& allocator, const Call& call, const
     const AttentionBlock& s = call.block;
     const std::int64_t d = s.headDim;
     const float scale = call.scale();
-    const Tensor tile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
-    const Tensor rowState = temporary(allocator, 2, kQueries);
+    const Tensor tile = temporaryRows(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor rowState = temporaryRows(allocator, 2, kQueries);
     const Tensor qWide = scratchFor(allocator, call.q, s.queries, d);
     const Tensor kWide = scratchFor(allocator, call.kv, s.keys, d);
     const Tensor vWide = scratchFor(allocator, call.kv, s.keys, d);
@@ -164,9 +164,9 @@ void backward(const KernelTable& k, Allocator& allocator, const Call& call, cons
     const AttentionBlock& s = call.block;
     const std::int64_t d = s.headDim;
     const float scale = call.scale();
-    const Tensor pTile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
-    const Tensor dTile = temporary(allocator, kQueries, std::min(kKeys, s.keys));
-    const Tensor delta = temporary(allocator, 1, kQueries);
+    const Tensor pTile = temporaryRows(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor dTile = temporaryRows(allocator, kQueries, std::min(kKeys, s.keys));
+    const Tensor delta = temporaryRows(allocator, 1, kQueries);
     const Tensor qWide = scratchFor(allocator, call.q, s.queries, d), kWide = scratchFor(allocator, call.kv, s.keys, d),
                  vWide = scratchFor(allocator, call.kv, s.keys, d), oWide = scratchFor(allocator, out, s.queries, d),
                  dOWide = scratchFor(allocator, dout, s.queries, d),

@@ -4,11 +4,11 @@
 
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/activation_type.h"
+#include "profiler/engine/device/processor_name.h"
 #include "profiler/engine/device/simd_kernels.h"
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
 
 namespace fourwalls::engine {
 
@@ -27,17 +27,6 @@ CpuDevice::CpuDevice(Recorder& recorder, Allocator& allocator, const KernelTable
     , m_matmul(allocator)
     , m_kernels(table ? table : &kernels())
 {}
-
-std::string CpuDevice::processorName()
-{
-    std::ifstream info("/proc/cpuinfo");
-    for (std::string line; std::getline(info, line);) {
-        if (!line.starts_with("model name")) continue;
-        const auto colon = line.find(": ");
-        if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-    return "CPU";
-}
 
 std::string CpuDevice::describe() const
 {

@@ -17,8 +17,6 @@ public:
 
     std::string describe() const override;
     bool supports(DType compute) const override;
-    /// The processor's name as the system gives it.
-    static std::string processorName();
 
 protected:
     void doMatmul(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options) override;

@@ -29,6 +29,7 @@ bool isWinograd(const char* implementation)
     return std::string_view(implementation).find("wino") != std::string_view::npos;
 }
 
+#if defined(__x86_64__)
 // The values are sets of features, not an order.
 bool hasIsa(dnnl::cpu_isa wanted)
 {
@@ -47,6 +48,18 @@ Layout fastestBf16()
 {
     return hasIsa(dnnl::cpu_isa::avx512_core_amx) ? Layout::ChannelsLast : Layout::ChannelBlocks16;
 }
+#else
+// oneDNN's instruction sets are x86's. Its convolutions by products of matrices take channels last everywhere.
+Layout fastestF32()
+{
+    return Layout::ChannelsLast;
+}
+
+Layout fastestBf16()
+{
+    return Layout::ChannelsLast;
+}
+#endif
 
 } // namespace
 

@@ -13,7 +13,7 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::array<std::int32_t, 4> extents(const Shape& shape)
+std::array<std::int32_t, 4> shapeExtents(const Shape& shape)
 {
     std::array<std::int32_t, 4> out{};
     for (int i = 0; i < shape.rank() && i < 4; ++i)
@@ -57,7 +57,8 @@ Tensor ImageOperators::arrange(const Tensor& image)
 {
     if (image.layout() == layoutOf(image.shape()[1], image.type())) return image;
     const Tensor to = make(image.shape(), image.type(), MemoryCategory::Activations);
-    const Scope scope(m_device.recorder(), "reorder images", 0, image.bytes() + to.bytes(), extents(image.shape()));
+    const Scope scope(m_device.recorder(), "reorder images", 0, image.bytes() + to.bytes(),
+                      shapeExtents(image.shape()));
     doArrange(image, to);
     return to;
 }
@@ -66,7 +67,7 @@ Tensor ImageOperators::packed(const ConvolutionShape& shape, ConvolutionPass pas
 {
     if (!needsPacking(shape, pass, type)) return weights;
     const Scope scope(m_device.recorder(), "reorder weights", 0, weights.bytes() + weights.elements() * bytesOf(type),
-                      extents(weights.shape()));
+                      shapeExtents(weights.shape()));
     return doPackWeights(shape, pass, weights, type);
 }
 
@@ -77,7 +78,7 @@ void ImageOperators::convolution(const ConvolutionShape& shape, const Tensor& x,
     const Tensor w = packed(shape, pass, weights, x.type());
     const bool winograd = usesWinograd(shape, pass, x.type());
     const Scope scope(m_device.recorder(), convolutionName(shape, pass, winograd), shape.flops(),
-                      x.bytes() + w.bytes() + y.bytes(), extents(shape.output()), winograd);
+                      x.bytes() + w.bytes() + y.bytes(), shapeExtents(shape.output()), winograd);
     doConvolution(shape, x, w, y);
 }
 
@@ -89,7 +90,7 @@ void ImageOperators::convolutionInputGradient(const ConvolutionShape& shape, con
     const Tensor w = packed(shape, pass, weights, dy.type());
     const bool winograd = usesWinograd(shape, pass, dy.type());
     const Scope scope(m_device.recorder(), convolutionName(shape, pass, winograd), shape.flops(),
-                      dy.bytes() + w.bytes() + dx.bytes(), extents(shape.output()), winograd);
+                      dy.bytes() + w.bytes() + dx.bytes(), shapeExtents(shape.output()), winograd);
     doConvolutionInputGradient(shape, dy, w, dx);
 }
 
@@ -102,11 +103,11 @@ void ImageOperators::convolutionWeightGradient(const ConvolutionShape& shape, co
     Tensor gradient;
     {
         const Scope scope(m_device.recorder(), convolutionName(shape, pass, winograd), shape.flops(),
-                          x.bytes() + dy.bytes() + dWeights.bytes(), extents(shape.output()), winograd);
+                          x.bytes() + dy.bytes() + dWeights.bytes(), shapeExtents(shape.output()), winograd);
         gradient = doConvolutionWeightGradient(shape, x, dy);
     }
     const Scope scope(m_device.recorder(), "reorder weight gradient", 0,
-                      gradient.bytes() + dWeights.bytes() * (accumulate ? 2 : 1), extents(dWeights.shape()));
+                      gradient.bytes() + dWeights.bytes() * (accumulate ? 2 : 1), shapeExtents(dWeights.shape()));
     doUnpackGradient(shape, gradient, dWeights, accumulate, x.type());
 }
 
@@ -119,7 +120,7 @@ void ImageOperators::batchNorm(const Tensor& x, const Tensor& gamma, const Tenso
     saved.mask = relu ? makeMask(x) : Tensor();
     // Once for the statistics, once for the result.
     const Scope scope(m_device.recorder(), relu ? "batch norm and relu" : "batch norm", 0, 2 * x.bytes() + y.bytes(),
-                      extents(x.shape()));
+                      shapeExtents(x.shape()));
     doBatchNorm(x, gamma, beta, relu, y, saved);
 }
 
@@ -134,7 +135,7 @@ void ImageOperators::batchNormGradient(const Tensor& x, const Tensor& gamma, con
     }
     {
         const Scope scope(m_device.recorder(), relu ? "batch norm and relu gradient" : "batch norm gradient", 0,
-                          2 * (x.bytes() + dy.bytes()) + dx.bytes(), extents(x.shape()));
+                          2 * (x.bytes() + dy.bytes()) + dx.bytes(), shapeExtents(x.shape()));
         doBatchNormGradient(x, gamma, saved, relu, dy, dx, gammaPart, betaPart);
     }
     if (!accumulateParameters) return;
@@ -147,7 +148,7 @@ Tensor ImageOperators::maxPool(const PoolingShape& shape, const Tensor& x, const
     assert(x.shape() == shape.input() && y.shape() == shape.output());
     const Tensor positions = makePositions(shape, x.type());
     const Scope scope(m_device.recorder(), "max pool", 0, x.bytes() + y.bytes() + positions.bytes(),
-                      extents(y.shape()));
+                      shapeExtents(y.shape()));
     doMaxPool(shape, x, y, positions);
     return positions;
 }
@@ -157,38 +158,40 @@ void ImageOperators::maxPoolGradient(const PoolingShape& shape, const Tensor& dy
 {
     assert(dx.shape() == shape.input() && dy.shape() == shape.output());
     const Scope scope(m_device.recorder(), "max pool gradient", 0, dx.bytes() + dy.bytes() + positions.bytes(),
-                      extents(dy.shape()));
+                      shapeExtents(dy.shape()));
     doMaxPoolGradient(shape, dy, positions, dx);
 }
 
 void ImageOperators::averagePool(const Tensor& x, const Tensor& y)
 {
-    const Scope scope(m_device.recorder(), "average pool", 0, x.bytes() + y.bytes(), extents(x.shape()));
+    const Scope scope(m_device.recorder(), "average pool", 0, x.bytes() + y.bytes(), shapeExtents(x.shape()));
     doAveragePool(x, y);
 }
 
 void ImageOperators::averagePoolGradient(const Tensor& dy, const Tensor& dx)
 {
-    const Scope scope(m_device.recorder(), "average pool gradient", 0, dx.bytes() + dy.bytes(), extents(dx.shape()));
+    const Scope scope(m_device.recorder(), "average pool gradient", 0, dx.bytes() + dy.bytes(),
+                      shapeExtents(dx.shape()));
     doAveragePoolGradient(dy, dx);
 }
 
 void ImageOperators::relu(const Tensor& y)
 {
-    const Scope scope(m_device.recorder(), "relu", 0, 2 * y.bytes(), extents(y.shape()));
+    const Scope scope(m_device.recorder(), "relu", 0, 2 * y.bytes(), shapeExtents(y.shape()));
     doRelu(y);
 }
 
 void ImageOperators::addRelu(const Tensor& y, const Tensor& shortcut)
 {
-    const Scope scope(m_device.recorder(), "add and relu", 0, 2 * y.bytes() + shortcut.bytes(), extents(y.shape()));
+    const Scope scope(m_device.recorder(), "add and relu", 0, 2 * y.bytes() + shortcut.bytes(),
+                      shapeExtents(y.shape()));
     doAddRelu(y, shortcut);
 }
 
 void ImageOperators::addReluGradient(const Tensor& y, const Tensor& dy, const Tensor& other)
 {
     const Scope scope(m_device.recorder(), other.defined() ? "add and relu gradient" : "relu gradient", 0,
-                      y.bytes() + 2 * dy.bytes() + (other.defined() ? other.bytes() : 0), extents(y.shape()));
+                      y.bytes() + 2 * dy.bytes() + (other.defined() ? other.bytes() : 0), shapeExtents(y.shape()));
     doAddReluGradient(y, dy, other);
 }
 

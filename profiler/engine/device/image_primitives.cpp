@@ -96,8 +96,8 @@ ConvolutionPrimitives& ImagePrimitives::convolution(const ConvolutionShape& s, D
         ConvolutionPrimitives c;
         auto& d = c.forwardDesc;
         d = withAlgorithm([&](algorithm kind) {
-            return dnnl::convolution_forward::primitive_desc(
-                {prop_kind::forward_training, kind, x, w, y, strides, padding, padding}, userScratch(), m_engine);
+            return describe<dnnl::convolution_forward>(m_engine, userScratch(), prop_kind::forward_training, kind, x, w,
+                                                       y, strides, padding, padding);
         });
         c.forward = {dnnl::convolution_forward(d),
                      d.scratchpad_desc(),
@@ -116,8 +116,8 @@ ConvolutionPrimitives& ImagePrimitives::withInputGradient(const ConvolutionShape
         const memory::desc x = imageDesc(s.input(), type), y = imageDesc(s.output(), type), w = anyWeights(s, type);
         const memory::dims strides{s.stride, s.stride}, padding{s.padding, s.padding};
         const auto d = withAlgorithm([&](algorithm kind) {
-            return dnnl::convolution_backward_data::primitive_desc({kind, x, w, y, strides, padding, padding},
-                                                                   userScratch(), m_engine, c.forwardDesc);
+            return describeGradient<dnnl::convolution_backward_data>(m_engine, userScratch(), c.forwardDesc, kind, x, w,
+                                                                     y, strides, padding, padding);
         });
         c.input = {dnnl::convolution_backward_data(d),
                    d.scratchpad_desc(),
@@ -140,8 +140,8 @@ ConvolutionPrimitives& ImagePrimitives::withWeightGradient(const ConvolutionShap
         const memory::desc w = anyWeights(s, DType::F32);
         const memory::dims strides{s.stride, s.stride}, padding{s.padding, s.padding};
         const auto d = withAlgorithm([&](algorithm kind) {
-            return dnnl::convolution_backward_weights::primitive_desc({kind, x, w, y, strides, padding, padding},
-                                                                      userScratch(), m_engine, c.forwardDesc);
+            return describeGradient<dnnl::convolution_backward_weights>(m_engine, userScratch(), c.forwardDesc, kind, x,
+                                                                        w, y, strides, padding, padding);
         });
         c.weight = {dnnl::convolution_backward_weights(d),
                     d.scratchpad_desc(),
@@ -167,9 +167,8 @@ BatchNormPrimitives& ImagePrimitives::batchNorm(const Tensor& x, bool relu)
         const auto epsilon = static_cast<float>(kBatchNormEpsilon);
         BatchNormPrimitives b;
         auto& f = b.forwardDesc;
-        f = {{prop_kind::forward_training, image, epsilon, flags}, userScratch(), m_engine};
-        const dnnl::batch_normalization_backward::primitive_desc d({prop_kind::backward, image, image, epsilon, flags},
-                                                                   userScratch(), m_engine, f);
+        f = describeBatchNorm(m_engine, userScratch(), image, epsilon, flags);
+        const auto d = describeBatchNormGradient(m_engine, userScratch(), f, image, epsilon, flags);
         std::vector<Primitive::Argument> forward = {{DNNL_ARG_SRC, image}, {DNNL_ARG_SCALE, v}, {DNNL_ARG_SHIFT, v},
                                                     {DNNL_ARG_DST, image}, {DNNL_ARG_MEAN, v},  {DNNL_ARG_VARIANCE, v}};
         std::vector<Primitive::Argument> backward = {
@@ -196,12 +195,13 @@ PoolingPrimitives& ImagePrimitives::pooling(algorithm kind, const Shape& in, con
     return findOrMake(m_poolings, key, "pooling", [&] {
         const Layout layout = m_layoutOf(in[1], type);
         const memory::desc x = descOf(in, type, layout), y = descOf(out, type, layout);
-        const memory::dims strides{stride, stride}, pad{padding, padding};
+        const memory::dims strides{stride, stride}, dense{0, 0}, pad{padding, padding};
         PoolingPrimitives p;
         auto& f = p.forwardDesc;
-        f = {{prop_kind::forward_training, kind, x, y, strides, kernel, pad, pad}, userScratch(), m_engine};
-        const dnnl::pooling_backward::primitive_desc d({kind, x, y, strides, kernel, pad, pad}, userScratch(), m_engine,
-                                                       f);
+        f = describe<PoolingForward>(m_engine, userScratch(), prop_kind::forward_training, kind, x, y, strides, kernel,
+                                     dense, pad, pad);
+        const auto d =
+            describeGradient<PoolingBackward>(m_engine, userScratch(), f, kind, x, y, strides, kernel, dense, pad, pad);
         std::vector<Primitive::Argument> forward = {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
         std::vector<Primitive::Argument> backward = {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_SRC, x}};
         if (kind == algorithm::pooling_max) {
@@ -209,8 +209,8 @@ PoolingPrimitives& ImagePrimitives::pooling(algorithm kind, const Shape& in, con
             forward.push_back({DNNL_ARG_WORKSPACE, f.workspace_desc()});
             backward.push_back({DNNL_ARG_WORKSPACE, f.workspace_desc()});
         }
-        p.forward = {dnnl::pooling_forward(f), f.scratchpad_desc(), forward, m_engine};
-        p.backward = {dnnl::pooling_backward(d), d.scratchpad_desc(), backward, m_engine};
+        p.forward = {PoolingForward(f), f.scratchpad_desc(), forward, m_engine};
+        p.backward = {PoolingBackward(d), d.scratchpad_desc(), backward, m_engine};
         return p;
     });
 }

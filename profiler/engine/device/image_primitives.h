@@ -4,6 +4,7 @@
 #pragma once
 
 #include "profiler/engine/device/image_operators.h"
+#include "profiler/engine/device/onednn_descriptors.h"
 #include "profiler/engine/device/onednn_primitive.h"
 
 #include <functional>
@@ -32,7 +33,7 @@ struct BatchNormPrimitives {
 };
 
 struct PoolingPrimitives {
-    dnnl::pooling_forward::primitive_desc forwardDesc;
+    PoolingForward::primitive_desc forwardDesc;
     Primitive forward;  ///< x, y (, positions)
     Primitive backward; ///< dy, dx (, positions)
     std::size_t positionBytes = 0;

@@ -12,7 +12,7 @@ namespace fourwalls::engine {
 
 namespace {
 
-std::array<std::int32_t, 4> extents(const LatentShape& s, std::int64_t rows)
+std::array<std::int32_t, 4> latentExtents(const LatentShape& s, std::int64_t rows)
 {
     return {static_cast<std::int32_t>(rows), static_cast<std::int32_t>(s.heads), static_cast<std::int32_t>(s.width()),
             static_cast<std::int32_t>(s.value)};
@@ -61,7 +61,7 @@ void LatentOperators::join(const LatentShape& s, const Tensor& queries, const Te
 {
     const std::int64_t n = qkv.rows(), width = s.width(), all = s.heads * width;
     const Scope scope(m_device.recorder(), "latent heads", 0,
-                      queries.bytes() + keysValues.bytes() + rotaryKeys.bytes() + qkv.bytes(), extents(s, n));
+                      queries.bytes() + keysValues.bytes() + rotaryKeys.bytes() + qkv.bytes(), latentExtents(s, n));
     dispatchElements(qkv, [&]<class T, class S>(T, S) {
         std::vector<T> key(static_cast<std::size_t>(s.rotary)); // of the row, turned
         for (std::int64_t i = 0; i < n; ++i) {
@@ -87,7 +87,7 @@ void LatentOperators::split(const LatentShape& s, const Tensor& dqkv, const Tens
 {
     const std::int64_t n = dqkv.rows(), width = s.width(), all = s.heads * width;
     const Scope scope(m_device.recorder(), "latent heads gradient", 0,
-                      dQueries.bytes() + dKeysValues.bytes() + dRotaryKeys.bytes() + dqkv.bytes(), extents(s, n));
+                      dQueries.bytes() + dKeysValues.bytes() + dRotaryKeys.bytes() + dqkv.bytes(), latentExtents(s, n));
     dispatchElements(dqkv, [&]<class T, class S>(T, S) {
         std::vector<S> key(static_cast<std::size_t>(s.rotary));
         for (std::int64_t i = 0; i < n; ++i) {
@@ -111,13 +111,14 @@ void LatentOperators::split(const LatentShape& s, const Tensor& dqkv, const Tens
 
 void LatentOperators::dropFilling(const LatentShape& s, const Tensor& from, const Tensor& to)
 {
-    const Scope scope(m_device.recorder(), "values of heads", 0, 2 * to.bytes(), extents(s, to.rows()));
+    const Scope scope(m_device.recorder(), "values of heads", 0, 2 * to.bytes(), latentExtents(s, to.rows()));
     dispatchElements(to, [&]<class T, class S>(T, S) { copyHeads<T>(to.rows(), s.heads, from, to); });
 }
 
 void LatentOperators::addFilling(const LatentShape& s, const Tensor& from, const Tensor& to)
 {
-    const Scope scope(m_device.recorder(), "values of heads", 0, from.bytes() + to.bytes(), extents(s, to.rows()));
+    const Scope scope(m_device.recorder(), "values of heads", 0, from.bytes() + to.bytes(),
+                      latentExtents(s, to.rows()));
     dispatchElements(to, [&]<class T, class S>(T, S) { copyHeads<T>(to.rows(), s.heads, from, to); });
 }
 

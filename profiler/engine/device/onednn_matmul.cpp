@@ -3,13 +3,16 @@
 #include "profiler/engine/device/onednn_matmul.h"
 
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/onednn_descriptors.h"
 #include "profiler/engine/device/onednn_primitive.h"
 
 #include <dnnl.hpp>
-#include <omp.h>
 
 #include <unordered_map>
 #include <vector>
+
+// Of the OpenMP run time that oneDNN uses. Its header belongs to a compiler: clang has none beside gcc's run time.
+extern "C" void omp_set_num_threads(int);
 
 namespace fourwalls::engine {
 
@@ -76,9 +79,9 @@ struct OneDnnMatmul::State {
             biasDesc = memory::desc({1, c.cols}, memory::data_type::f32, memory::dims{c.cols, 1});
             entry.bias = memory(biasDesc, engine, DNNL_MEMORY_NONE);
         }
-        const auto description =
-            options.bias ? dnnl::matmul::desc(aDesc, bDesc, biasDesc, cDesc) : dnnl::matmul::desc(aDesc, bDesc, cDesc);
-        const dnnl::matmul::primitive_desc primitiveDesc(description, attributes, engine);
+        const auto primitiveDesc =
+            options.bias ? onednn::describe<dnnl::matmul>(engine, attributes, aDesc, bDesc, biasDesc, cDesc)
+                         : onednn::describe<dnnl::matmul>(engine, attributes, aDesc, bDesc, cDesc);
         entry.primitive = dnnl::matmul(primitiveDesc);
         entry.a = memory(aDesc, engine, DNNL_MEMORY_NONE);
         entry.b = memory(bDesc, engine, DNNL_MEMORY_NONE);
@@ -142,8 +145,8 @@ bool OneDnnMatmul::supportsBf16()
     try {
         const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
         const memory::desc d({64, 64}, memory::data_type::bf16, memory::dims{64, 1});
-        const dnnl::matmul::primitive_desc primitiveDesc(dnnl::matmul::desc(d, d, d), engine);
-        return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+        const auto product = onednn::describe<dnnl::matmul>(engine, dnnl::primitive_attr(), d, d, d);
+        return !std::string_view(product.impl_info_str()).starts_with("ref");
     } catch (const dnnl::error&) {
         return false;
     }

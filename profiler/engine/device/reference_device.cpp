@@ -21,7 +21,7 @@ double sigmoid(double x)
     return 1.0 / (1.0 + std::exp(-x));
 }
 
-double at(const Matrix& m, std::int64_t b0, std::int64_t b1, std::int64_t i, std::int64_t j)
+double elementOf(const Matrix& m, std::int64_t b0, std::int64_t b1, std::int64_t i, std::int64_t j)
 {
     const std::int64_t batch = (m.batch0 > 1 ? b0 * m.batchStride0 : 0) + (m.batch1 > 1 ? b1 * m.batchStride1 : 0);
     return m.as<double>()[batch + i * m.rowStride + j * m.colStride];
@@ -42,7 +42,8 @@ void ReferenceDevice::doMatmul(const Matrix& a, const Matrix& b, const Matrix& c
             for (std::int64_t i = 0; i < c.rows; ++i)
                 for (std::int64_t j = 0; j < c.cols; ++j) {
                     double sum = 0;
-                    for (std::int64_t k = 0; k < a.cols; ++k) sum += at(a, b0, b1, i, k) * at(b, b0, b1, k, j);
+                    for (std::int64_t k = 0; k < a.cols; ++k)
+                        sum += elementOf(a, b0, b1, i, k) * elementOf(b, b0, b1, k, j);
                     if (options.bias) sum += options.bias->as<double>()[j];
                     if (options.residual) sum += options.residual->as<double>()[i * c.cols + j];
                     double& out =

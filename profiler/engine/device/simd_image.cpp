@@ -76,17 +76,25 @@ FW_INLINE void addReluGradientBody(const T* __restrict y, T* __restrict dy, cons
     }
 
 FW_KERNELS(Baseline)
+#if defined(__x86_64__)
 FW_KERNELS(Avx2, [[gnu::target("avx2,fma")]])
+#if defined(__clang__) // chooses the width of its vectors by itself
+FW_KERNELS(Avx512, [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")]])
+#else
 FW_KERNELS(Avx512, [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,prefer-vector-width=512")]])
+#endif
+#endif
 
 template <class T>
 ImageKernels<T> choose()
 {
+#if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
         return {reluAvx512<T>, addReluAvx512<T>, addReluGradientAvx512<T>};
     if (__builtin_cpu_supports("avx2")) return {reluAvx2<T>, addReluAvx2<T>, addReluGradientAvx2<T>};
+#endif
     return {reluBaseline<T>, addReluBaseline<T>, addReluGradientBaseline<T>};
 }
 

@@ -17,11 +17,13 @@ extern const KernelTable kTable;
 KernelTableList runnableKernels()
 {
     KernelTableList list{};
+#if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
         list.tables[list.count++] = &avx512::kTable;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list.tables[list.count++] = &avx2::kTable;
+#endif
     list.tables[list.count++] = &baseline::kTable;
     return list;
 }
