@@ -59,7 +59,7 @@ private:
            m_y = make(kLayerRows, 4 * kLayerWidth), m_z = make(kLayerRows, 4 * kLayerWidth);
 };
 
-double meanOf(const std::vector<double>& values)
+double plainMean(const std::vector<double>& values)
 {
     double sum = 0;
     for (const double value : values) sum += value;
@@ -71,7 +71,7 @@ double meanOf(const std::vector<double>& values)
 double spreadOf(const std::vector<double>& values)
 {
     const auto n = static_cast<double>(values.size());
-    const double mean = meanOf(values);
+    const double mean = plainMean(values);
     double squares = 0;
     for (const double value : values) squares += (value - mean) * (value - mean);
     return std::sqrt(squares / (n - 1)) / mean / (4 * (n - 1) / (4 * n - 3));
@@ -83,10 +83,10 @@ BusyDevices summaryOf(const std::vector<BusyStretch>& stretches)
 {
     std::vector<double> slowdowns, spreads;
     for (const BusyStretch& stretch : stretches) {
-        slowdowns.push_back(meanOf(stretch.together) / stretch.alone);
+        slowdowns.push_back(plainMean(stretch.together) / stretch.alone);
         spreads.push_back(spreadOf(stretch.together));
     }
-    return {std::max(1.0, upperMedian(std::move(slowdowns))), meanOf(spreads)};
+    return {std::max(1.0, upperMedian(std::move(slowdowns))), plainMean(spreads)};
 }
 
 BusyDevices measureBusyDevices(int threads, double seconds)

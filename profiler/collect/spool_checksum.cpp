@@ -6,6 +6,11 @@
 #include <array>
 #include <cstring>
 
+#if defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
+#endif
+
 namespace fourwalls::collect {
 
 namespace {
@@ -40,20 +45,45 @@ std::uint64_t load8(const unsigned char* from)
     return value;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("sse4.2"))) std::uint32_t byInstruction(std::uint32_t seed, const void* bytes, std::size_t size)
+#if defined(__x86_64__)
+#define FOURWALLS_CRC_TARGET __attribute__((target("sse4.2")))
+FOURWALLS_CRC_TARGET std::uint32_t next8(std::uint32_t check, std::uint64_t word)
 {
-    const auto* at = static_cast<const unsigned char*>(bytes);
-    std::uint64_t check = static_cast<std::uint32_t>(~seed);
-    for (; size >= 8; at += 8, size -= 8) check = __builtin_ia32_crc32di(check, load8(at));
-    auto rest = static_cast<std::uint32_t>(check);
-    for (; size > 0; ++at, --size) rest = __builtin_ia32_crc32qi(rest, *at);
-    return ~rest;
+    return static_cast<std::uint32_t>(__builtin_ia32_crc32di(check, word));
 }
-
+FOURWALLS_CRC_TARGET std::uint32_t next1(std::uint32_t check, unsigned char byte)
+{
+    return __builtin_ia32_crc32qi(check, byte);
+}
 bool hasInstruction()
 {
     return __builtin_cpu_supports("sse4.2") != 0; // a look at a table that is filled when the program starts
+}
+#elif defined(__aarch64__)
+#define FOURWALLS_CRC_TARGET __attribute__((target("+crc")))
+FOURWALLS_CRC_TARGET std::uint32_t next8(std::uint32_t check, std::uint64_t word)
+{
+    return __crc32cd(check, word);
+}
+FOURWALLS_CRC_TARGET std::uint32_t next1(std::uint32_t check, unsigned char byte)
+{
+    return __crc32cb(check, byte);
+}
+bool hasInstruction()
+{
+    constexpr unsigned long kCrc32 = 1ul << 7; // HWCAP_CRC32 of asm/hwcap.h
+    return (getauxval(AT_HWCAP) & kCrc32) != 0;
+}
+#endif
+
+#if defined(FOURWALLS_CRC_TARGET)
+FOURWALLS_CRC_TARGET std::uint32_t byInstruction(std::uint32_t seed, const void* bytes, std::size_t size)
+{
+    const auto* at = static_cast<const unsigned char*>(bytes);
+    std::uint32_t check = ~seed;
+    for (; size >= 8; at += 8, size -= 8) check = next8(check, load8(at));
+    for (; size > 0; ++at, --size) check = next1(check, *at);
+    return ~check;
 }
 #endif
 
@@ -74,7 +104,7 @@ std::uint32_t crc32cByTable(std::uint32_t seed, const void* bytes, std::size_t s
 
 std::uint32_t crc32c(std::uint32_t seed, const void* bytes, std::size_t size)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(FOURWALLS_CRC_TARGET)
     if (hasInstruction()) return byInstruction(seed, bytes, size);
 #endif
     return crc32cByTable(seed, bytes, size);

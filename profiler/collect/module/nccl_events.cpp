@@ -235,7 +235,7 @@ void start(void* context, void** handle, const DescriptionV5& from, bool hasPare
     publish(event, id, handle);
 }
 
-void write(OpenEvent& event, std::uint64_t stop)
+void writeEvent(OpenEvent& event, std::uint64_t stop)
 {
     Recorder& recorder = *event.recorder;
     switch (event.kind) {
@@ -314,7 +314,7 @@ Result ncclStop(void* handle)
     if (event.recorder != Recorder::current()) return 0;
     const CostScope cost(event.recorder->callbackNs, event.recorder->callbacks);
     if (event.pushed) event.recorder->cupti().popExternal();
-    write(event, realtime());
+    writeEvent(event, realtime());
     return 0;
 }
 
@@ -339,7 +339,7 @@ void writeOpenNcclEvents(Recorder& recorder)
     for (std::size_t i = 0; events != nullptr && i < kOpenEvents; ++i) {
         std::uint64_t id = events[i].id.load(std::memory_order_acquire);
         if (id == 0 || events[i].recorder != &recorder) continue;
-        if (events[i].id.compare_exchange_strong(id, 0)) write(events[i], 0);
+        if (events[i].id.compare_exchange_strong(id, 0)) writeEvent(events[i], 0);
     }
 }
 

@@ -10,8 +10,6 @@
 
 namespace fourwalls::collect::module {
 
-void forgetRecordingInChild(); // recorder.cpp
-
 namespace {
 
 constexpr int kEnding[] = {SIGTERM, SIGINT, SIGHUP};

@@ -295,7 +295,6 @@ void Recorder::signalled(int number)
     m_samplerAlarm.wake();
 }
 
-/// Called in the one thread of a forked child: it is not recorded, unless it initialises CUDA or NCCL itself.
 void forgetRecordingInChild()
 {
     g_current.store(nullptr);

@@ -145,5 +145,7 @@ void resendSignal(int number);
 /// Children forked since the start: how many, and the pid of one of them.
 std::uint32_t childrenForked();
 std::int32_t childPid(std::uint32_t index);
+/// Called in the one thread of a forked child: it is not recorded, unless it initialises CUDA or NCCL itself.
+void forgetRecordingInChild();
 
 } // namespace fourwalls::collect::module

@@ -71,6 +71,8 @@ private:
     {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("isb"); // takes about as long as x86's pause; ARM's own hint, yield, takes no time at all
 #endif
     }
 

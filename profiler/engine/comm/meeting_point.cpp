@@ -22,7 +22,7 @@ namespace fourwalls::engine {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr int kAnswerMs = 2000; // for the first word of whoever listens at a port
 constexpr auto kRetry = std::chrono::milliseconds(20);
 constexpr int kPings = 8;
@@ -57,7 +57,7 @@ struct MeetingPoint::Client {
     std::map<std::string, std::string> values;
     std::map<std::string, int> gathered; // of the thread that gathers
     std::optional<LostRank> lost;
-    std::optional<Clock::time_point> deadline; // of what is still to be done together after a failure
+    std::optional<SteadyClock::time_point> deadline; // of what is still to be done together after a failure
     bool leaving = false;
     std::mutex telling; // while somebody is told, so that onLost() returns only when nobody is any more
     std::function<void(const LostRank&)> tell;
@@ -67,9 +67,9 @@ struct MeetingPoint::Client {
     void loop();
     void take(const Frame& frame);
     void setLost(LostRank news);
-    Clock::time_point deadlineLocked()
+    SteadyClock::time_point deadlineLocked()
     {
-        if (!deadline) deadline = Clock::now() + timeout;
+        if (!deadline) deadline = SteadyClock::now() + timeout;
         return *deadline;
     }
     void lostServer(const std::string& what);
@@ -82,11 +82,11 @@ struct MeetingPoint::Client {
 
 Status MeetingPoint::Client::connect(int ownPort)
 {
-    const auto until = Clock::now() + timeout;
+    const auto until = SteadyClock::now() + timeout;
     const std::string hello = FrameBody().add(self.world).add(self.rank).add(self.masterPort).add(ownPlace()).text();
     std::string failure = "nobody listens there";
     while (true) {
-        for (int i = 0; i < kMeetingPorts && (i == 0 || Clock::now() < until); ++i) {
+        for (int i = 0; i < kMeetingPorts && (i == 0 || SteadyClock::now() < until); ++i) {
             const int port = ownPort > 0 ? ownPort : self.masterPort + i;
             auto connection = connectTo(self.masterAddress, port, failure);
             if (!connection) continue;
@@ -98,7 +98,7 @@ Status MeetingPoint::Client::connect(int ownPort)
             address = ownAddress(socket.descriptor());
             return {};
         }
-        if (Clock::now() >= until)
+        if (SteadyClock::now() >= until)
             return Error{ErrorCode::Io, "rank 0 was not found there: " + failure,
                          self.masterAddress + ":" + std::to_string(self.masterPort),
                          "MASTER_ADDR and MASTER_PORT of the machine of rank 0"};
@@ -110,13 +110,13 @@ Status MeetingPoint::Client::connect(int ownPort)
 Status MeetingPoint::Client::settleClocks()
 {
     std::int64_t quickest = std::numeric_limits<std::int64_t>::max();
-    const auto until = Clock::now() + timeout;
+    const auto until = SteadyClock::now() + timeout;
     for (int i = 0; i < kPings; ++i) {
         const std::int64_t sent = clockNs(CLOCK_MONOTONIC);
         socket.send(FrameType::Ping, FrameBody().add(sent).text());
         std::optional<Frame> answer;
         do { // signs of life come meanwhile, too
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - SteadyClock::now()).count();
             answer = left > 0 ? awaitFrame(socket, static_cast<int>(left)) : std::nullopt;
         } while (answer && answer->type != FrameType::Pong && (take(*answer), true));
         if (!answer) return Error{ErrorCode::Io, "rank 0 does not answer", self.masterAddress, "its messages"};
@@ -135,7 +135,7 @@ Status MeetingPoint::Client::settleClocks()
 
 void MeetingPoint::Client::loop()
 {
-    auto heard = Clock::now(), beaten = heard;
+    auto heard = SteadyClock::now(), beaten = heard;
     const auto interval = beatInterval(timeout);
     while (true) {
         pollfd watched[] = {{socket.descriptor(), POLLIN, 0}, {wake, POLLIN, 0}};
@@ -144,7 +144,7 @@ void MeetingPoint::Client::loop()
             const std::lock_guard lock(mutex);
             if (leaving) return;
         }
-        const auto now = Clock::now();
+        const auto now = SteadyClock::now();
         if (watched[0].revents != 0) {
             heard = now;
             const bool open = socket.receive();

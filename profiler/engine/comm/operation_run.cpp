@@ -17,7 +17,7 @@ namespace {
 // Sources of one sum are added block by block, so that the sum stays in the cache.
 constexpr std::int64_t kBlockBytes = 64 * 1024;
 
-char* at(const Tensor& tensor, std::int64_t element)
+char* addressOf(const Tensor& tensor, std::int64_t element)
 {
     return static_cast<char*>(tensor.data()) + element * bytesOf(tensor.type());
 }
@@ -125,7 +125,7 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
     for (std::size_t i = 0; i < own.size();) {
         const CollectiveHop& hop = own[i];
         if (hop.from == index) {
-            post(hop.to, at(buffer, hop.first), hop.count * width);
+            post(hop.to, addressOf(buffer, hop.first), hop.count * width);
             m_outstanding.push_back({hop.to, m_transport.posts(hop.to), hop.first, hop.first + hop.count});
             ++i;
             continue;
@@ -136,14 +136,15 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
                own[end].from != index && own[end].first == hop.first && own[end].count == hop.count)
             ++end;
         reserve(hop.first, hop.count);
-        void* const into = hop.reduce ? nullptr : at(buffer, hop.first);
+        void* const into = hop.reduce ? nullptr : addressOf(buffer, hop.first);
         std::vector<Message> sources;
         for (std::size_t k = i; k < end; ++k) sources.push_back(await(own[k].from, hop.count * width, into));
         const Instant begin = m_recorder.now();
         if (m_memory) {
             for (const Message& source : sources) {
                 if (hop.reduce)
-                    m_memory->reduce(at(buffer, hop.first), source.data, hop.count, buffer.type(), op == ReduceOp::Max);
+                    m_memory->reduce(addressOf(buffer, hop.first), source.data, hop.count, buffer.type(),
+                                     op == ReduceOp::Max);
                 else if (source.data != into)
                     m_memory->copy(into, source.data, hop.count * width);
             }
@@ -152,8 +153,9 @@ void OperationRun::carryOut(std::span<const CollectiveHop> own, const Tensor& bu
             const std::int64_t block = kBlockBytes / width;
             for (std::int64_t done = 0; done < hop.count; done += block)
                 for (const Message& source : sources)
-                    reduceInto(at(buffer, hop.first + done), static_cast<const char*>(source.data) + done * width,
-                               std::min(block, hop.count - done), buffer.type(), op);
+                    reduceInto(addressOf(buffer, hop.first + done),
+                               static_cast<const char*>(source.data) + done * width, std::min(block, hop.count - done),
+                               buffer.type(), op);
         } else if (sources.front().data != into) {
             std::memcpy(into, sources.front().data, static_cast<std::size_t>(hop.count * width));
         }
@@ -178,13 +180,13 @@ void OperationRun::exchange(const Tensor& in, std::span<const std::int64_t> send
     for (int k = 1; k < n; ++k) {
         const int to = (index + k) % n;
         const std::int64_t count = sendElements[static_cast<std::size_t>(to)];
-        if (count > 0) post(to, at(in, firstOf(sendElements, to)), count * width);
+        if (count > 0) post(to, addressOf(in, firstOf(sendElements, to)), count * width);
     }
     for (int k = 1; k < n; ++k) {
         const int from = (index + n - k) % n;
         const std::int64_t count = receiveElements[static_cast<std::size_t>(from)];
         if (count <= 0) continue;
-        char* const into = at(out, firstOf(receiveElements, from));
+        char* const into = addressOf(out, firstOf(receiveElements, from));
         const Message message = await(from, count * width, into);
         const Instant begin = m_recorder.now();
         if (m_memory) {

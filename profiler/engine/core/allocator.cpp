@@ -32,11 +32,6 @@ namespace {
 // What matrix products on a GPU want of their operands' addresses.
 constexpr std::int64_t kDeviceAlignment = 256;
 
-std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 } // namespace
 
 bool Allocator::BySizeThenAddress::operator()(const Block* a, const Block* b) const

@@ -18,6 +18,12 @@
 
 namespace fourwalls::engine {
 
+/// The first multiple that is not below the value. Neither is negative.
+inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
 /// Bytes in use now and at most, in total and per category.
 struct MemoryStatistics {
     std::array<std::int64_t, kMemoryCategoryCount> current{};

@@ -25,4 +25,10 @@ private:
     std::string m_message;
 };
 
+/// What this engine or this machine cannot do, of a field of the run that asks for it.
+inline Error unsupported(std::string field, std::string what, std::string hint)
+{
+    return {ErrorCode::Unsupported, std::move(what), std::move(field), std::move(hint)};
+}
+
 } // namespace fourwalls::engine

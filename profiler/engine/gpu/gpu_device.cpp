@@ -23,7 +23,7 @@ constexpr std::int64_t kLeastRows = 16;
 constexpr std::int64_t kSumParts = 1024;
 constexpr std::int64_t kLeastSumElements = 4096;
 
-gpu::SeenKeys maskOf(bool causal, const Tensor& keysSeen)
+gpu::SeenKeys seenKeys(bool causal, const Tensor& keysSeen)
 {
     if (!keysSeen.defined()) return {causal, nullptr, 1};
     return {causal, keysSeen.as<std::int32_t>(), keysSeen.elements()};
@@ -215,7 +215,7 @@ void GpuDevice::doSoftmaxForward(const Tensor& scores, double scale, bool causal
 {
     dispatchActivation(scores, [&]<class T>(T) {
         m_stream.rows(
-            gpu::SoftmaxRow<T>{scores.as<T>(), scores.columns(), static_cast<float>(scale), maskOf(causal, keysSeen)},
+            gpu::SoftmaxRow<T>{scores.as<T>(), scores.columns(), static_cast<float>(scale), seenKeys(causal, keysSeen)},
             scores.rows(), scores.columns());
     });
 }
@@ -225,7 +225,7 @@ void GpuDevice::doSoftmaxBackward(const Tensor& probabilities, const Tensor& gra
 {
     dispatchActivation(gradient, [&]<class T>(T) {
         m_stream.rows(gpu::SoftmaxGradientRow<T>{probabilities.as<T>(), gradient.as<T>(), gradient.columns(),
-                                                 static_cast<float>(scale), maskOf(causal, keysSeen)},
+                                                 static_cast<float>(scale), seenKeys(causal, keysSeen)},
                       gradient.rows(), gradient.columns());
     });
 }

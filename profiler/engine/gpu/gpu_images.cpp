@@ -19,7 +19,7 @@ std::uint8_t* bytes(const Tensor& mask)
     return mask.defined() ? static_cast<std::uint8_t*>(mask.data()) : nullptr;
 }
 
-gpu::PoolExtents extents(const PoolingShape& s)
+gpu::PoolExtents poolExtents(const PoolingShape& s)
 {
     return {s.channels, s.height, s.width, s.outHeight(), s.outWidth(), s.kernel, s.stride, s.padding};
 }
@@ -174,7 +174,7 @@ void GpuImageOperators::doMaxPool(const PoolingShape& shape, const Tensor& x, co
 {
     dispatchActivation(x, [&]<class T>(T) {
         m_gpu.stream().elements(
-            gpu::MaxPool<T>{x.as<T>(), y.as<T>(), static_cast<std::uint16_t*>(positions.data()), extents(shape)},
+            gpu::MaxPool<T>{x.as<T>(), y.as<T>(), static_cast<std::uint16_t*>(positions.data()), poolExtents(shape)},
             y.elements());
     });
 }
@@ -184,7 +184,7 @@ void GpuImageOperators::doMaxPoolGradient(const PoolingShape& shape, const Tenso
 {
     dispatchActivation(dy, [&]<class T>(T) {
         m_gpu.stream().elements(gpu::MaxPoolGradient<T>{dy.as<T>(), static_cast<const std::uint16_t*>(positions.data()),
-                                                        dx.as<T>(), extents(shape)},
+                                                        dx.as<T>(), poolExtents(shape)},
                                 dx.elements());
     });
 }

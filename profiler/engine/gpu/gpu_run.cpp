@@ -20,11 +20,6 @@ constexpr int kGpu = 0;
 constexpr std::int64_t kLeftOver = 768ll << 20;
 constexpr std::int64_t kLeftToNccl = 1ll << 30;
 
-Error unsupported(const char* field, std::string what, std::string hint)
-{
-    return {ErrorCode::Unsupported, std::move(what), field, std::move(hint)};
-}
-
 Result<gpu::DeviceFacts> factsOfGpu()
 {
     FOURWALLS_TRY_ASSIGN(const gpu::LoadedModule loaded, gpu::loadModule());

@@ -203,17 +203,12 @@ void forEachStretch(const AttentionShape& s, const SequenceSplit& split, F f)
         }
 }
 
-Tensor communicated(const RankContext& rank, const Shape& shape)
-{
-    return Tensor::make(rank.allocator, shape, rank.format.compute, MemoryCategory::CommBuffers);
-}
-
 // Keys and values of whole samples: [batch * the whole sequence, 2 kvHeads headDim].
 Tensor gatherKeys(RankContext& rank, const AttentionShape& s, const SequenceSplit& split, const Tensor& qkv)
 {
     const std::int64_t width = 2 * s.kvHeads * s.headDim;
-    Tensor ordered = communicated(rank, {s.batch * split.sequence, width});
-    const Tensor gathered = communicated(rank, ordered.shape());
+    Tensor ordered = rank.communicated({s.batch * split.sequence, width});
+    const Tensor gathered = rank.communicated(ordered.shape());
     const Tensor own = gathered.rowRange(split.index * qkv.rows(), qkv.rows());
     rank.device.copyColumns(qkv, s.keyColumn(), own, 0, width);
     rank.contextGroup()->allGather(own, gathered);
@@ -247,15 +242,15 @@ Tensor AttentionCore::gatheredBackward(RankContext& rank, const Tensor& qkv, Sav
 {
     const std::int64_t valueColumn = shape.kvHeads * shape.headDim;
     const Keys keys{gatherKeys(rank, shape, split, qkv), 0, valueColumn, split.sequence, keysSeen(rank, shape, split)};
-    const Keys dKeys{communicated(rank, keys.tensor.shape()), 0, valueColumn, split.sequence, {}};
+    const Keys dKeys{rank.communicated(keys.tensor.shape()), 0, valueColumn, split.sequence, {}};
     Tensor dqkv = rank.temporary(qkv.shape());
     unfusedBackward(rank, qkv, keys, saved, dout, dqkv, dKeys);
     // Everybody's part of everybody's keys and values goes home.
-    const Tensor byOwner = communicated(rank, keys.tensor.shape());
+    const Tensor byOwner = rank.communicated(keys.tensor.shape());
     forEachStretch(shape, split, [&](std::int64_t to, std::int64_t from, std::int64_t rows) {
         rank.device.convert(dKeys.tensor.rowRange(from, rows), byOwner.rowRange(to, rows));
     });
-    const Tensor own = communicated(rank, {qkv.rows(), keys.tensor.columns()});
+    const Tensor own = rank.communicated({qkv.rows(), keys.tensor.columns()});
     rank.contextGroup()->reduceScatter(byOwner, own);
     rank.device.copyColumns(own, 0, dqkv, shape.keyColumn(), own.columns());
     return dqkv;

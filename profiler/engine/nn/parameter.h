@@ -76,6 +76,11 @@ struct RankContext {
     {
         return Tensor::make(allocator, shape, format.compute, MemoryCategory::Temporaries);
     }
+    /// What is sent to or comes from other ranks.
+    Tensor communicated(const Shape& shape) const
+    {
+        return Tensor::make(allocator, shape, format.compute, MemoryCategory::CommBuffers);
+    }
     /// Per-row statistics and the like, in the master type.
     Tensor statistic(const Shape& shape) const
     {

@@ -8,11 +8,6 @@ namespace fourwalls::engine {
 
 namespace {
 
-Tensor communicated(const RankContext& rank, const Shape& shape)
-{
-    return Tensor::make(rank.allocator, shape, rank.format.compute, MemoryCategory::CommBuffers);
-}
-
 bool overlaps(const RankContext& rank)
 {
     return rank.groups->plan.overlap;
@@ -49,7 +44,7 @@ std::int64_t allRows(const RankContext& rank, std::int64_t held)
 Tensor gatherRows(const RankContext& rank, const Tensor& x)
 {
     if (!rowsAreCut(rank)) return x;
-    Tensor all = communicated(rank, {allRows(rank, x.rows()), x.columns()});
+    Tensor all = rank.communicated({allRows(rank, x.rows()), x.columns()});
     rank.tensorGroup()->allGather(x, all);
     return all;
 }
@@ -74,13 +69,13 @@ Tensor ColumnLinear::backward(RankContext& rank, const Tensor& x, const Tensor& 
     Tensor all = x;
     CommRequest gathering;
     if (cut && !later) {
-        all = communicated(rank, full);
+        all = rank.communicated(full);
         if (overlap)
             gathering = group.startAllGather(x, all);
         else
             group.allGather(x, all);
     }
-    const Tensor partial = cut ? communicated(rank, full) : rank.temporary(full);
+    const Tensor partial = cut ? rank.communicated(full) : rank.temporary(full);
     const Tensor dx = cut ? rank.temporary(x.shape()) : partial;
     linear.backwardInput(rank, dy, partial);
     gathering.wait();
@@ -107,7 +102,7 @@ void RowLinear::forward(RankContext& rank, const Tensor& x, const Tensor& y, con
     const bool apart = !bias || !linear.fuse; // the residual has a pass of its own
     const Tensor sum = apart && !rank.inPlace ? rank.temporary(y.shape()) : y;
     if (rowsAreCut(rank)) {
-        const Tensor partial = communicated(rank, {x.rows(), y.columns()});
+        const Tensor partial = rank.communicated({x.rows(), y.columns()});
         linear.forward(rank, x, partial);
         rank.tensorGroup()->reduceScatter(partial, sum);
     } else {

@@ -2,6 +2,8 @@
 // See parameter_bucket.h.
 #include "profiler/engine/train/parameter_bucket.h"
 
+#include "profiler/engine/core/allocator.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,18 +18,13 @@ constexpr std::int64_t kAlignedElements = 16;
 // A bucket is closed at this size: large enough for the latency not to matter, small enough for overlap.
 constexpr std::int64_t kBucketBytes = 4 << 20;
 
-std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 // What keeps parameters in buckets of their own.
 struct Kind {
     bool expert = false, rounded = false;
     std::size_t index() const { return (expert ? 2u : 0u) + (rounded ? 1u : 0u); }
 };
 
-void close(std::optional<ParameterBucket>& open, std::vector<ParameterBucket>& buckets)
+void closeBucket(std::optional<ParameterBucket>& open, std::vector<ParameterBucket>& buckets)
 {
     if (!open) return;
     std::stable_partition(open->entries.begin(), open->entries.end(),
@@ -104,7 +101,7 @@ std::vector<ParameterBucket> makeBuckets(const RankContext& rank, int chunk, con
                 alone->shared = true;
                 alone->units = 1;
                 alone->append(*p);
-                close(alone, buckets);
+                closeBucket(alone, buckets);
                 continue;
             }
             auto& bucket = open[kind.index()];
@@ -114,9 +111,9 @@ std::vector<ParameterBucket> makeBuckets(const RankContext& rank, int chunk, con
         }
         for (auto& bucket : open)
             if (bucket && (perUnit || bucket->elements * bytesOf(rank.format.master) >= kBucketBytes))
-                close(bucket, buckets);
+                closeBucket(bucket, buckets);
     }
-    for (auto& bucket : open) close(bucket, buckets);
+    for (auto& bucket : open) closeBucket(bucket, buckets);
     return buckets;
 }
 

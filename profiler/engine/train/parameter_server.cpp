@@ -16,7 +16,7 @@ namespace fourwalls::engine {
 namespace {
 
 // From element `from` on, of a tensor in the same rank's memory.
-void copyElements(const Tensor& source, std::int64_t from, const Tensor& to)
+void copyStretch(const Tensor& source, std::int64_t from, const Tensor& to)
 {
     const Tensor part = source.part(from, {to.elements()});
     const HostAccess values(part, HostAccess::Mode::Read);
@@ -91,7 +91,7 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
         p.weight = p.compute = stretch(m_weights, s.place, s.count);
         p.gradient = stretch(m_gradients, s.place, s.count);
         if (const Parameter* const read = loaded(s.parameter->name))
-            copyElements(read->weight, s.first, p.weight);
+            copyStretch(read->weight, s.first, p.weight);
         else
             fillElements(p.weight, [&](std::int64_t i) { return s.parameter->initial(s.first + i); });
         pieces.push_back({&p, 0, p.weight, {}, p.gradient, true, -1});
@@ -108,7 +108,7 @@ Status ParameterServerRank::setUp(const std::string& weightsDirectory)
             p.gradient = make(MemoryCategory::Gradients);
             const std::int64_t before = rows.first * spec->embeddingWidth;
             if (const Parameter* const read = loaded(p.name))
-                copyElements(read->weight, before, p.weight);
+                copyStretch(read->weight, before, p.weight);
             else
                 fillElements(p.weight,
                              [&](std::int64_t i) { return tableEntry(*spec, m_spec.training.seed, t, before + i); });
