@@ -4,6 +4,7 @@
 # then the full one. Ends with the test runner's summary.
 #
 #   packaging/test.sh         the tests that run on every change
+#   packaging/test.sh PRESET  the same of one build alone: core (without Qt and CUDA) or release
 #   packaging/test.sh --all   also the slow ones (the whole parity matrix, every file of the import corpus), and the
 #                             engine's tests under the thread sanitizer
 set -euo pipefail
@@ -12,10 +13,12 @@ export LC_ALL=C.UTF-8
 jobs=$(($(nproc) + 1)) # a compiler that waits for a file leaves no processor idle
 label=(-L fast)
 slow=${CI:+ON} # benchmarks and slow tests are built by the CI, which keeps them compiling, and where they run
+presets=(core release)
 case ${1:-} in
 "") ;;
+core | release) presets=("$1") ;;
 --all) label=() slow=ON ;;
-*) echo "usage: packaging/test.sh [--all]" >&2 && exit 2 ;;
+*) echo "usage: packaging/test.sh [--all | core | release]" >&2 && exit 2 ;;
 esac
 
 packaging/install_packages.sh
@@ -41,5 +44,4 @@ if [ "${1:-}" = --all ]; then
     echo "== tsan: tests of the engine, its ranks as threads and as processes"
     ctest --test-dir build/tsan --output-on-failure -j "$(nproc)" -R "profiler/engine|app/cli/gloo|slow/.*parity"
 fi
-build_and_test core
-build_and_test release
+for preset in "${presets[@]}"; do build_and_test "$preset"; done

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Cross-builds everything without Qt for 64-bit ARM, and runs its fast tests and a recording under qemu's user-mode
+# emulation. It adds a foreign architecture to the system, so it belongs into one that is thrown away:
+#
+#   packaging/in_root.sh trixie packaging/test_arm64.sh
+#
+# With CUPTI's headers (in_root.sh --with /usr/local/cuda) the collector's module and its tests are part of it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+fail() { echo "test_arm64.sh: $1" >&2; exit 1; }
+[ "$(id -u)" -eq 0 ] || fail "only root can install packages and tell the kernel how to run ARM programs"
+
+# What packages.txt names, without the desktop application: libraries for ARM, tools for this system.
+arm=(libsqlite3-dev libfmt-dev libdnnl-dev libgloo-dev libisal-dev qt6-base-dev) # Qt for the tests (Qt Test)
+dpkg --add-architecture arm64
+apt-get update -q
+apt-get install -y -q --no-install-recommends crossbuild-essential-arm64 qemu-user-static cmake ninja-build ccache \
+    python3 nlohmann-json3-dev libcli11-dev qt6-base-dev-tools "${arm[@]/%/:arm64}"
+
+# Programs that start programs need the kernel to know the emulator. The rule goes when this script ends.
+rules=/proc/sys/fs/binfmt_misc
+[ -e $rules/register ] || mount -t binfmt_misc binfmt_misc $rules
+if [ ! -e $rules/qemu-aarch64 ]; then
+    magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00' # a 64-bit little-endian ARM program
+    mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+    echo ":qemu-aarch64:M::$magic:$mask:$(command -v qemu-aarch64-static):FP" >$rules/register
+    trap 'echo -1 >$rules/qemu-aarch64' EXIT
+fi
+
+export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1
+echo "== arm64: build"
+cmake --preset arm64 -DFOURWALLS_WERROR="${CI:+ON}" -DFOURWALLS_SLOW_TESTS=OFF
+cmake --build --preset arm64 -j "$(($(nproc) + 1))"
+
+echo "== arm64: a step is recorded, imported, checked"
+out=build/arm64/first-step
+rm -rf $out
+mkdir -p $out
+cli=build/arm64/bin/fourwalls-cli
+$cli record -o $out/step.fourwalls --model gpt-tiny --steps 2 --data resources/text/tom_sawyer.txt
+$cli check $out/step.fourwalls
+$cli export $out/step.fourwalls --format chrome -o $out/step.json
+$cli import $out/step.json -o $out/imported.fourwalls
+$cli check $out/imported.fourwalls
+$cli metrics $out/step.fourwalls
+
+echo "== arm64: tests"
+ctest --preset arm64 -j "$(nproc)"
