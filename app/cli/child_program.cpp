@@ -17,15 +17,15 @@ namespace {
 
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-std::vector<char*> pointers(std::vector<std::string>& texts)
+} // namespace
+
+std::vector<char*> execPointers(std::vector<std::string>& texts)
 {
     std::vector<char*> list;
     for (std::string& text : texts) list.push_back(text.data());
     list.push_back(nullptr);
     return list;
 }
-
-} // namespace
 
 Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment, bool outputToError)
 {
@@ -35,7 +35,7 @@ Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::ma
         if (!environment.contains(text.substr(0, text.find('=')))) variables.push_back(text);
     }
     for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-    const std::vector<char*> argv = pointers(arguments), envp = pointers(variables);
+    const std::vector<char*> argv = execPointers(arguments), envp = execPointers(variables);
     int failed[2];
     if (pipe2(failed, O_CLOEXEC) != 0) return Error{ErrorCode::Io, std::string("no pipe: ") + std::strerror(errno), command.front(), "end other programs"};
     sigset_t watched, before;

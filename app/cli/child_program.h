@@ -10,6 +10,9 @@
 
 namespace fourwalls::cli {
 
+/// What exec takes: the address of each text, and a null pointer at the end. Valid while `texts` is not changed.
+std::vector<char*> execPointers(std::vector<std::string>& texts);
+
 struct ChildEnd {
     int exitCode = 0;   ///< what it returned
     int signal = 0;     ///< that ended it; 0: none

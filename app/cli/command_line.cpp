@@ -49,7 +49,7 @@ Declared declare(CLI::App& app, const Argument& argument)
 }
 
 /// Puts what was given where it goes. afterDashes: words behind "--". Errors: InvalidArgument.
-Status read(const Declared& declared, std::size_t afterDashes)
+Status readArgument(const Declared& declared, std::size_t afterDashes)
 {
     const Argument& argument = declared.argument;
     if (declared.option->count() == 0) return {};
@@ -124,7 +124,7 @@ try {
         Console console(verbs[i]->name());
         console.setJson(json);
         for (const Declared& each : declared[i]) {
-            const Status status = read(each, afterDashes);
+            const Status status = readArgument(each, afterDashes);
             if (!status.ok()) return console.wrongUsage(status.error());
         }
         return verbs[i]->run(console);

@@ -16,11 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-json orNull(const std::optional<double>& value)
-{
-    return value ? json(*value) : json(nullptr);
-}
-
 json byCategory(const std::array<std::int64_t, kMemoryCategoryCount>& bytes)
 {
     json object = json::object();
@@ -55,6 +50,11 @@ std::string plain(double value)
 }
 
 } // namespace
+
+json orNull(const std::optional<double>& value)
+{
+    return value ? json(*value) : json(nullptr);
+}
 
 json metricsJson(const TraceMetrics& metrics)
 {

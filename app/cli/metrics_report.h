@@ -6,9 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 
 namespace fourwalls::cli {
+
+/// A figure, or null where it is unknown.
+nlohmann::json orNull(const std::optional<double>& value);
 
 /// The object of `metrics --json`, without schema_version. Unknown figures are null.
 nlohmann::json metricsJson(const TraceMetrics& metrics);

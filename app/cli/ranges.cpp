@@ -16,7 +16,7 @@ Error wrong(const std::string& option, const std::string& text, const std::strin
     return {ErrorCode::InvalidArgument, "cannot be '" + text + "'", option, hint};
 }
 
-std::optional<std::int32_t> readNumber(std::string_view text)
+std::optional<std::int32_t> readWholeNumber(std::string_view text)
 {
     std::int32_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -28,8 +28,8 @@ std::optional<std::int32_t> readNumber(std::string_view text)
 std::optional<std::pair<std::int32_t, std::int32_t>> readSpan(std::string_view text)
 {
     const std::size_t dash = text.find('-');
-    const auto first = readNumber(text.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : readNumber(text.substr(dash + 1));
+    const auto first = readWholeNumber(text.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : readWholeNumber(text.substr(dash + 1));
     if (!first || !last || *last < *first) return std::nullopt;
     return std::pair{*first, *last};
 }

@@ -3,6 +3,8 @@
 // end with this process, however it ends.
 #include "app/cli/rank_launcher.h"
 
+#include "app/cli/child_program.h"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -59,14 +61,6 @@ int freePort()
     return port;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts)
-{
-    std::vector<char*> list;
-    for (std::string& text : texts) list.push_back(text.data());
-    list.push_back(nullptr);
-    return list;
-}
-
 std::string firstLine(int descriptor)
 {
     std::array<char, 4096> text{};
@@ -117,7 +111,7 @@ Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, con
         const std::string values[] = {std::to_string(rank), std::to_string(world), std::to_string(rank), "127.0.0.1",
                                       std::to_string(port)};
         for (std::size_t i = 0; i < std::size(values); ++i) environment.push_back(kVariables[i] + values[i]);
-        const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+        const std::vector<char*> argv = execPointers(arguments), envp = execPointers(environment);
         const int complaints = rank == 0 ? -1 : memfd_create("complaints", MFD_CLOEXEC);
         const int nowhere = rank == 0 ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         const pid_t child = fork();

@@ -17,17 +17,12 @@ namespace {
 
 using nlohmann::json;
 
-json orNull(const std::optional<double>& value)
-{
-    return value ? json(*value) : json(nullptr);
-}
-
 json milliseconds(const std::optional<Duration>& duration)
 {
     return duration ? json(duration->milliseconds()) : json(nullptr);
 }
 
-std::string orDash(const std::optional<double>& value)
+std::string figureOrDash(const std::optional<double>& value)
 {
     return value ? formatFigure(*value, 4) : std::string("\xe2\x80\x93");
 }
@@ -112,8 +107,8 @@ private:
         for (const compare::ComparedFigure& figure : comparison.figures) {
             if (!figure.a && !figure.b) continue;
             const auto percent = figure.percent();
-            text += fmt::format("{:<28}{:>14}{:>14}{:>12}\n", figure.name, orDash(figure.a), orDash(figure.b),
-                                percent ? fmt::format("{:+.2f} %", *percent) : "");
+            text += fmt::format("{:<28}{:>14}{:>14}{:>12}\n", figure.name, figureOrDash(figure.a),
+                                figureOrDash(figure.b), percent ? fmt::format("{:+.2f} %", *percent) : "");
         }
         std::string layers;
         for (const compare::ComparedLayer& layer : comparison.layers) {

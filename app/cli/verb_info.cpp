@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `info`: what a trace says about itself.
+#include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
 #include "app/cli/trace_clocks_report.h"
 #include "app/cli/verbs.h"
@@ -41,11 +42,6 @@ std::string joined(const std::set<std::string>& words)
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
     return text.empty() ? std::string("\xe2\x80\x93") : text;
-}
-
-json orNull(const std::optional<double>& value)
-{
-    return value ? json(*value) : json(nullptr);
 }
 
 json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `score`: the cost model against tables of published measurements.
+#include "app/cli/metrics_report.h"
 #include "app/cli/verbs.h"
 #include "model/compare/score.h"
 #include "model/cost/closed_form.h"
@@ -13,11 +14,6 @@ namespace {
 using compare::ScoredRow;
 using compare::ScoredTable;
 using nlohmann::json;
-
-json orNull(const std::optional<double>& value)
-{
-    return value ? json(*value) : json();
-}
 
 json rowJson(const ScoredRow& row)
 {

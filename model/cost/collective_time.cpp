@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kBaseSeconds = 8.4e-6; // of any collective; NCCL src/graph/tuning.cc, ring, Simple
 
-const char* nameOf(Collective collective)
+const char* measuredAs(Collective collective)
 {
     switch (collective) {
     case Collective::AllReduce: return "all_reduce";
@@ -75,7 +75,7 @@ const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int rank
                 (!nearest || std::abs(curve->ranks - ranks) < std::abs(nearest->ranks - ranks)))
                 nearest = curve;
     };
-    search(nameOf(collective));
+    search(measuredAs(collective));
     if (!nearest && collective != Collective::AllToAll) search("all_reduce");
     return nearest;
 }

@@ -52,8 +52,8 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     if (!peak && precision == Precision::Bf16) peak = device.peak(Precision::F16);
     if (!peak && precision == Precision::Tf32) peak = device.peak(Precision::F32);
     if (!peak || !(*peak > 0))
-        return missing("peak rate for " + std::string(name(precision)),
-                       "peak_flops." + std::string(name(precision)) + ", or another --precision");
+        return missing("peak rate for " + std::string(fourwalls::name(precision)),
+                       "peak_flops." + std::string(fourwalls::name(precision)) + ", or another --precision");
     if (!(device.memoryBytesPerSecond > 0)) return missing("memory bandwidth", "memory_bytes_per_second");
 
     const FamilyCalibration& family = calibration.family(device.family);

@@ -237,7 +237,7 @@ Result<PlanSearchResult> Search::run()
     return std::move(m_result);
 }
 
-Error wrong(const char* field, std::string what, const char* hint)
+Error wrongOption(const char* field, std::string what, const char* hint)
 {
     return {ErrorCode::InvalidArgument, std::move(what), field, hint};
 }
@@ -248,11 +248,11 @@ Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset&
                                      const Calibration& calibration, const SearchOptions& options)
 {
     if (options.devices < 1 || options.devices > 1'000'000)
-        return wrong("gpus", "cannot be " + std::to_string(options.devices), "1 to 1000000 devices");
+        return wrongOption("gpus", "cannot be " + std::to_string(options.devices), "1 to 1000000 devices");
     if (options.limit < 1 || options.limit > 10'000)
-        return wrong("limit", "cannot be " + std::to_string(options.limit), "1 to 10000 plans");
+        return wrongOption("limit", "cannot be " + std::to_string(options.limit), "1 to 10000 plans");
     if (spec.training.batch < 1)
-        return wrong("batch", "cannot be " + std::to_string(spec.training.batch), "1 sample or more");
+        return wrongOption("batch", "cannot be " + std::to_string(spec.training.batch), "1 sample or more");
     return Search(spec, framework, calibration, options).run();
 }
 

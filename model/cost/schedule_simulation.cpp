@@ -312,7 +312,7 @@ SimulatedStep Simulation::run()
     return std::move(m_step);
 }
 
-Error misfit(const char* field, std::string what)
+Error unusableCost(const char* field, std::string what)
 {
     return {ErrorCode::InvalidArgument, std::move(what), field, "a finite time or size that is not negative"};
 }
@@ -334,24 +334,25 @@ Status checkCost(const StepCost& cost)
     const auto positions = static_cast<std::size_t>(cost.shape.positions());
     if (cost.kindOfPosition.size() != positions || cost.stages.size() != static_cast<std::size_t>(cost.shape.stages) ||
         cost.boundaries.size() + 1 < positions)
-        return misfit("pp", "the costs do not describe every position of the pipeline");
+        return unusableCost("pp", "the costs do not describe every position of the pipeline");
     for (const std::uint32_t kind : cost.kindOfPosition)
-        if (kind >= cost.kinds.size()) return misfit("pp", "a position of the pipeline has no costs");
+        if (kind >= cost.kinds.size()) return unusableCost("pp", "a position of the pipeline has no costs");
     for (const ChunkCost& chunk : cost.kinds) {
         for (const PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
             if (!isTime(pass->seconds()))
-                return misfit("chunk", "one pass of a micro-batch would take longer than 30 years");
+                return unusableCost("chunk", "one pass of a micro-batch would take longer than 30 years");
         for (const double bytes : {chunk.activationBytes, chunk.weightGradientBytes, chunk.transientForwardBytes,
                                    chunk.transientBackwardBytes})
-            if (!isSane(bytes)) return misfit("chunk", "the memory of a pass is " + std::to_string(bytes));
+            if (!isSane(bytes)) return unusableCost("chunk", "the memory of a pass is " + std::to_string(bytes));
     }
     for (const BoundaryCost& boundary : cost.boundaries)
-        if (!isTime(boundary.seconds)) return misfit("boundary", "a transfer would take longer than 30 years");
+        if (!isTime(boundary.seconds)) return unusableCost("boundary", "a transfer would take longer than 30 years");
     for (const StageCost& stage : cost.stages)
         if (!isTime(stage.gradientCommExposed) || !isTime(stage.optimizerSeconds))
-            return misfit("stage", "the work after the last backward has no sensible time");
-    if (!isTime(cost.agreementSeconds)) return misfit("agreement", "the agreement of all ranks has no sensible time");
-    if (!isTime(cost.fixedSeconds)) return misfit("fixed", "the fixed part of a step has no sensible time");
+            return unusableCost("stage", "the work after the last backward has no sensible time");
+    if (!isTime(cost.agreementSeconds))
+        return unusableCost("agreement", "the agreement of all ranks has no sensible time");
+    if (!isTime(cost.fixedSeconds)) return unusableCost("fixed", "the fixed part of a step has no sensible time");
     return {};
 }
 

@@ -48,7 +48,7 @@ bool isCommunication(CostPart part)
            part == CostPart::ParameterComm || part == CostPart::GradientComm || part == CostPart::PipelineComm;
 }
 
-const char* nameOf(CostPart part)
+const char* workName(CostPart part)
 {
     switch (part) {
     case CostPart::Gemm: return "matrix products";
@@ -154,7 +154,8 @@ GroupId StageScribe::group(GroupKind kind)
 {
     const auto [found, isNew] = m_groups.try_emplace(kind);
     if (isNew)
-        found->second = m_sink.defineGroup({std::string(name(kind)), m_layout.groupMembers(kind, m_rank), "modelled"});
+        found->second =
+            m_sink.defineGroup({std::string(fourwalls::name(kind)), m_layout.groupMembers(kind, m_rank), "modelled"});
     return found->second;
 }
 
@@ -290,7 +291,7 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
         if (isCommunication(part)) {
             addExchanges(script, part, wireOfPass(cost, part).first, phase, at, seconds);
         } else {
-            OpInfo op = opInfo(nameOf(part), SliceKind::Kernel, phase, activityOf(part));
+            OpInfo op = opInfo(workName(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
             if (part == CostPart::MemoryBound) op.bytes = std::llround(seconds * bandwidth);
             script.lines.push_back(
@@ -375,7 +376,7 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
     }
     closeLayer();
     if (copies > 0) {
-        const OpInfo op = opInfo(nameOf(CostPart::Copy), SliceKind::Kernel, phase, activityOf(CostPart::Copy));
+        const OpInfo op = opInfo(workName(CostPart::Copy), SliceKind::Kernel, phase, activityOf(CostPart::Copy));
         script.lines.push_back({m_own.copies, m_sink.defineOp(op), length - copies, length});
     }
 }

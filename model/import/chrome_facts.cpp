@@ -26,11 +26,14 @@ void compact(std::vector<std::pair<Time, Time>>& intervals)
 
 /// Kept in memory.
 constexpr std::size_t kMostIntervals = std::size_t{1} << 18;
-constexpr std::size_t kBudget = std::size_t{8} << 20;
+constexpr std::size_t kIntervalBudget = std::size_t{8} << 20;
 
 } // namespace
 
-BusyTime::Rest::Rest(const std::string& folder) : chunks(folder, kBudget), intervals(chunks, kBudget / sizeof(Interval)) {}
+BusyTime::Rest::Rest(const std::string& folder)
+    : chunks(folder, kIntervalBudget)
+    , intervals(chunks, kIntervalBudget / sizeof(Interval))
+{}
 
 template <class Time>
 void BusyTime::putAway(Intervals<Time>& intervals)

@@ -170,7 +170,7 @@ private:
 };
 
 /// What a JSON file without events is, as far as its keys tell.
-Error refusal(const ChromeSurvey& survey, const std::string& path)
+Error noTraceEvents(const ChromeSurvey& survey, const std::string& path)
 {
     const auto has = [&](const char* key) { return survey.header.unknownKeys.count(key) > 0; };
     const char* what = "a JSON file without traceEvents";
@@ -241,7 +241,7 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
     SurveyVisitor visitor(survey, fileBytes(path), progress);
     FOURWALLS_TRY_ASSIGN(survey.report, readChromeTrace(window, visitor, path, stop));
     const bool emptyTrace = survey.report.foundEvents && survey.report.nonEvents == 0;
-    if (survey.report.events == 0 && !emptyTrace) return refusal(survey, path);
+    if (survey.report.events == 0 && !emptyTrace) return noTraceEvents(survey, path);
     survey.kineto = survey.kineto || survey.header.kineto;
     FOURWALLS_TRY(survey.links.resolve(survey.training ? Phase::Forward : Phase::None));
     return survey;

@@ -12,7 +12,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-std::string_view keyOf(Precision precision)
+std::string_view precisionKey(Precision precision)
 {
     switch (precision) {
     case Precision::F32: return "f32";
@@ -24,7 +24,10 @@ std::string_view keyOf(Precision precision)
     return {};
 }
 
-double number(const JsonToken& token) { return std::strtod(std::string(token.text).c_str(), nullptr); }
+double numberOf(const JsonToken& token)
+{
+    return std::strtod(std::string(token.text).c_str(), nullptr);
+}
 
 } // namespace
 
@@ -37,10 +40,10 @@ std::optional<DeviceRates> deviceRates(std::string_view name, Precision precisio
         DeviceRates rates;
         forEachMember(std::string_view(json).substr(json.find('{')), [&](std::string_view key, const JsonToken& value) {
             if (key == "name") presetName = decoded(value);
-            if (key == "memory_bytes_per_second") rates.memoryBytesPerSecond = number(value);
+            if (key == "memory_bytes_per_second") rates.memoryBytesPerSecond = numberOf(value);
             if (key != "peak_flops") return;
             forEachMember(value.text, [&](std::string_view kind, const JsonToken& rate) {
-                if (kind == keyOf(precision)) rates.peakFlops = number(rate);
+                if (kind == precisionKey(precision)) rates.peakFlops = numberOf(rate);
             });
         });
         if (!presetName.empty() && presetName == name && rates.peakFlops > 0) return rates;

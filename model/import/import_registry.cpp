@@ -73,7 +73,7 @@ bool looksLikeProtobuf(std::string_view beginning)
 }
 
 /// What a file is that no importer takes.
-Error refusal(const std::string& path, std::string_view beginning)
+Error unknownFormat(const std::string& path, std::string_view beginning)
 {
     using namespace std::string_view_literals;
     const auto begins = [&](std::string_view with) { return beginning.substr(0, with.size()) == with; };
@@ -173,7 +173,7 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
     for (const std::string& path : paths) {
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
         const ImportFormat* format = formatOf(beginning);
-        if (!format) return refusal(path, beginning);
+        if (!format) return unknownFormat(path, beginning);
         byFormat[format].push_back(path);
         if (format->open == openSnapshots) continue;
         if (kernels && kernels != format)
@@ -202,7 +202,7 @@ Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& opt
     if (files.size() != 1) return Error{ErrorCode::InvalidArgument, "an archive with several profiles", path, "facts are those of one file"};
     FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(files[0]));
     const ImportFormat* format = formatOf(beginning);
-    if (!format) return refusal(path, beginning);
+    if (!format) return unknownFormat(path, beginning);
     auto facts = format->facts(files[0], options);
     if (!facts.ok()) return oneLine(facts.error());
     return facts;

@@ -95,7 +95,7 @@ private:
     std::set<std::pair<std::int64_t, std::int64_t>> m_streams;
 };
 
-const char* copyName(std::int64_t kind)
+const char* nsightCopyName(std::int64_t kind)
 {
     switch (kind) {
     case 1: return "Memcpy HtoD";
@@ -110,7 +110,7 @@ const char* copyName(std::int64_t kind)
     }
 }
 
-const char* waitName(std::int64_t kind)
+const char* nsightWaitName(std::int64_t kind)
 {
     switch (kind) {
     case 1: return "event wait";
@@ -416,7 +416,9 @@ private:
                 name = "CUDA graph " + std::to_string(work.code);
             } else {
                 category = work.kind == WorkKind::Copy ? Category::Memcpy : work.kind == WorkKind::Set ? Category::Memset : Category::CudaSync;
-                name = work.kind == WorkKind::Copy ? copyName(work.code) : work.kind == WorkKind::Set ? "Memset" : waitName(work.code);
+                name = work.kind == WorkKind::Copy  ? nsightCopyName(work.code)
+                       : work.kind == WorkKind::Set ? "Memset"
+                                                    : nsightWaitName(work.code);
             }
             const std::optional<Launch> launch = rank.links.find(work.correlation);
             NamedWork& named = names.find(category, nameOf(name), detail);

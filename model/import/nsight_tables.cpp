@@ -16,7 +16,7 @@ bool soundTimes(std::int64_t start, std::int64_t end)
     return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end && end - start <= kLargestTimeNs;
 }
 
-std::int64_t integerOr(const sqlite::Statement& row, int column, std::int64_t fallback)
+std::int64_t columnOr(const sqlite::Statement& row, int column, std::int64_t fallback)
 {
     return row.asInteger(column).value_or(fallback);
 }
@@ -123,16 +123,16 @@ Status NsightTables::readDescription()
             return true;
         }, {}));
     FOURWALLS_TRY(eachRow("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [this](const sqlite::Statement& row) {
-        const std::int64_t epoch = integerOr(row, 0, 0);
+        const std::int64_t epoch = columnOr(row, 0, 0);
         if (epoch > 0 && epoch <= kLargestTimeNs) m_epochNs = epoch;
         return true;
     }, {}));
     // The table also lists adapters that are no CUDA devices; those have no memory or another cuDevice.
     FOURWALLS_TRY(eachRow("TARGET_INFO_GPU", {"cuDevice", "id", "name", "totalMemory"}, [this](const sqlite::Statement& row) {
         NsightGpu gpu;
-        gpu.device = row.asInteger(0) ? *row.asInteger(0) : integerOr(row, 1, 0);
+        gpu.device = row.asInteger(0) ? *row.asInteger(0) : columnOr(row, 1, 0);
         gpu.name = std::string(row.asText(2).value_or("")).substr(0, 200);
-        gpu.memoryBytes = integerOr(row, 3, 0);
+        gpu.memoryBytes = columnOr(row, 3, 0);
         const bool knownMemory = row.asInteger(3).has_value();
         if ((!knownMemory || gpu.memoryBytes > 0) && m_gpus.size() < 1024) m_gpus.push_back(std::move(gpu));
         return true;
@@ -154,16 +154,16 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
                        work.kind = kind;
                        work.start = *start;
                        work.end = *end;
-                       work.device = integerOr(row, 2, 0);
-                       work.stream = integerOr(row, 3, 0);
+                       work.device = columnOr(row, 2, 0);
+                       work.stream = columnOr(row, 3, 0);
                        work.correlation = row.asInteger(4);
-                       work.process = integerOr(row, 5, 0);
-                       work.name = integerOr(row, 6, integerOr(row, 7, -1));
-                       work.shortName = integerOr(row, 7, work.name);
-                       work.code = integerOr(row, 8, 0);
+                       work.process = columnOr(row, 5, 0);
+                       work.name = columnOr(row, 6, columnOr(row, 7, -1));
+                       work.shortName = columnOr(row, 7, work.name);
+                       work.code = columnOr(row, 8, 0);
                        for (int i = 0; i < 3; ++i) {
-                           work.grid[i] = integerOr(row, 9 + i, 0);
-                           work.block[i] = integerOr(row, 12 + i, 0);
+                           work.grid[i] = columnOr(row, 9 + i, 0);
+                           work.block[i] = columnOr(row, 12 + i, 0);
                        }
                        visit(work);
                        return true;
@@ -187,7 +187,7 @@ Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visi
                    [&](const sqlite::Statement& row) {
                        const auto start = row.asInteger(0), end = row.asInteger(1);
                        if (!start || !end || !soundTimes(*start, *end)) return false;
-                       visit({*start, *end, integerOr(row, 2, 0), integerOr(row, 3, -1), row.asInteger(4)});
+                       visit({*start, *end, columnOr(row, 2, 0), columnOr(row, 3, -1), row.asInteger(4)});
                        return true;
                    },
                    stop);
@@ -204,7 +204,7 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
                        range.end = row.asInteger(1);
                        if (!soundTimes(*start, range.end.value_or(*start))) return false;
                        range.type = *type;
-                       range.thread = integerOr(row, 3, 0);
+                       range.thread = columnOr(row, 3, 0);
                        if (const auto text = row.asText(4)) range.text = *text;
                        else if (const auto id = row.asInteger(5)) range.text = string(*id);
                        visit(range);

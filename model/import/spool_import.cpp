@@ -19,7 +19,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr double kSurveyShare = 0.4;    ///< of the progress
+constexpr double kSpoolSurveyShare = 0.4; ///< of the progress
 
 struct SpoolProcess {
     SpoolTables tables;
@@ -47,7 +47,7 @@ public:
                                                              options.stop, options.scratchFolder));
             import->m_processes.push_back(std::move(process));
             done += 1;
-            if (options.progress) options.progress(kSurveyShare * done / static_cast<double>(paths.size()));
+            if (options.progress) options.progress(kSpoolSurveyShare * done / static_cast<double>(paths.size()));
         }
         import->leaveOutIdle();
         import->settleRanks();
@@ -71,7 +71,9 @@ public:
             placement.rank = process.rank;
             placement.shiftNs = shiftOf(process);
             placement.progress = [&](double fraction) {
-                if (options.progress) options.progress(kSurveyShare + (1 - kSurveyShare) * (done + fraction) / static_cast<double>(m_processes.size()));
+                if (options.progress)
+                    options.progress(kSpoolSurveyShare + (1 - kSpoolSurveyShare) * (done + fraction) /
+                                                             static_cast<double>(m_processes.size()));
             };
             SpoolWriter writer(process.tables, sink, placement);
             std::int64_t& buffer = nextBuffer.try_emplace(process.rank, 1).first->second;

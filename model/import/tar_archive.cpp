@@ -11,7 +11,7 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-constexpr std::size_t kLongestName = 1 << 16;
+constexpr std::size_t kLongestMemberName = 1 << 16;
 constexpr std::size_t kMostMembers = 10000;
 
 /// Octal text, or with the high bit set a big-endian number; -1 if neither.
@@ -65,7 +65,7 @@ public:
             m_left = (size + static_cast<std::int64_t>(kBlock) - 1) / static_cast<std::int64_t>(kBlock) * static_cast<std::int64_t>(kBlock);
             const char type = header[156];
             if (type == 'L' || type == 'x') {
-                if (size > static_cast<std::int64_t>(kLongestName)) return false;
+                if (size > static_cast<std::int64_t>(kLongestMemberName)) return false;
                 std::string text(static_cast<std::size_t>(m_left), '\0');
                 FOURWALLS_TRY_ASSIGN(const std::size_t read, fill(text.data(), text.size()));
                 m_left = 0;

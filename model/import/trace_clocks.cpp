@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-std::string keyOf(const ProcessGroupInfo& group, const CollectiveView& view)
+std::string operationKey(const ProcessGroupInfo& group, const CollectiveView& view)
 {
     const CollectiveRecord& record = view.record;
     std::string key = group.name;
@@ -89,7 +89,7 @@ std::vector<OperationMark> operationMarks(const TraceInfo& info, std::span<const
         mark.sends = view.record.operation == CollectiveOp::Send;
         mark.message = mark.sends || view.record.operation == CollectiveOp::Receive;
         if (numbered && group.ranks.size() < 2) continue;
-        if (numbered) mark.key = keyOf(group, view);
+        if (numbered) mark.key = operationKey(group, view);
         marks.push_back(std::move(mark));
     }
     std::stable_sort(marks.begin(), marks.end(), [](const OperationMark& a, const OperationMark& b) { return a.begin < b.begin; });

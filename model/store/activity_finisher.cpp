@@ -12,7 +12,7 @@
 namespace fourwalls::store {
 namespace {
 
-constexpr std::int64_t kMostBins = 4096;
+constexpr std::int64_t kMostActivityBins = 4096;
 constexpr double kWholeShare = 65535;
 
 /// The priority of an activity in a heat map of so many classes. Files from before waiting had a class of its own
@@ -131,7 +131,7 @@ ActivityBins ActivityBins::over(std::int64_t begin, std::int64_t end)
 {
     ActivityBins bins;
     const std::int64_t length = std::max<std::int64_t>(1, end - begin);
-    while (length / bins.width > kMostBins - 2) bins.width *= 2;
+    while (length / bins.width > kMostActivityBins - 2) bins.width *= 2;
     for (std::int64_t width = bins.width; width < length && bins.levels < 14; width *= 2) ++bins.levels;
     return bins;
 }

@@ -18,7 +18,6 @@ constexpr const char* kAllocationFenceSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
 constexpr const char* kFenceBehindSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start>=?2 ORDER BY start, id LIMIT 1";
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 58;
 
 } // namespace
 

@@ -17,7 +17,6 @@ namespace {
 /// Bins of the curve start at the first level with an eighth as many bins as changes: below it, the buffers of a
 /// screen are few enough to be swept.
 constexpr std::size_t kChangesPerBin = 8;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 58;
 
 int classOf(const AllocationRow& row)
 {

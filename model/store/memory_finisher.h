@@ -14,6 +14,9 @@
 
 namespace fourwalls::store {
 
+/// More than any rank has, and little enough that sums do not overflow.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 58;
+
 /// One bin of the memory curve: the instant of its largest total and its last instant.
 struct MemoryBin {
     std::int64_t index = 0;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kFewSlices = 32;
 /// The finest level has at most this share of bins (5 in 6) of the slices that it replaces. A smaller share saves a
 /// few bytes and lets frames just below the level read many more slices, at five times a bin's cost each.
-constexpr std::int64_t kMostBins = 5, kBinsOutOf = 6;
+constexpr std::int64_t kMostBinsKept = 5, kBinsOutOf = 6;
 
 /// A bin while it is built: with time per operator for the heaviest three.
 struct OpenBin {
@@ -158,7 +158,8 @@ std::optional<LevelCounter::Levels> LevelCounter::levels() const
     for (int level = 1; level <= kClassCount; ++level) {
         const auto i = static_cast<std::size_t>(level);
         below += m_slices[i - 1];
-        if (!found && below >= kFewSlices && m_bins[i] * kBinsOutOf <= below * kMostBins) found = Levels{level, level};
+        if (!found && below >= kFewSlices && m_bins[i] * kBinsOutOf <= below * kMostBinsKept)
+            found = Levels{level, level};
         if (!found) continue;
         found->top = level;
         if (m_bins[i] <= kBinsAtTop) break;
