@@ -10,7 +10,7 @@ namespace fourwalls::views {
 namespace {
 
 /// `over` at `coverage` of 0..255 on top of `under`, premultiplied.
-QRgb blend(QRgb over, QRgb under, unsigned coverage)
+QRgb cover(QRgb over, QRgb under, unsigned coverage)
 {
     const unsigned rest = 255 - coverage;
     // Two channels at a time; +128 and the shift divide by 255 with rounding that is exact at both ends.
@@ -53,7 +53,7 @@ void paintStack(QImage& image, int left, int bottom, const AreaStack& stack, std
                 int row = edge;
                 if (fraction > 0) {
                     QRgb& pixel = line[static_cast<std::size_t>(row) * stride];
-                    pixel = blend(color, pixel, static_cast<unsigned>(std::lround((1 - fraction) * 255)));
+                    pixel = cover(color, pixel, static_cast<unsigned>(std::lround((1 - fraction) * 255)));
                     ++row;
                 }
                 for (QRgb* p = line + static_cast<std::size_t>(row) * stride; row < end; ++row, p += stride) *p = color;
@@ -86,7 +86,7 @@ void paintColumnLine(QImage& image, int left, std::span<const float> ys, const C
             const float begin = std::max(top, static_cast<float>(row));
             const float end = std::min(bottom, static_cast<float>(row + 1));
             QRgb& pixel = reinterpret_cast<QRgb*>(image.scanLine(row))[x];
-            pixel = blend(color, pixel, static_cast<unsigned>(std::lround((end - begin) * opacity)));
+            pixel = cover(color, pixel, static_cast<unsigned>(std::lround((end - begin) * opacity)));
         }
     }
 }

@@ -19,10 +19,9 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kLeft = 54, kRight = 14, kTop = 22, kAxis = 22;
+constexpr double kPlotLeft = 54, kPlotRight = 14, kPlotTop = 22, kPlotAxis = 22;
 constexpr double kStripRow = 15;
-constexpr int kTickSpacing = 96, kLeastTickSpacing = 48; ///< of a narrow plot, which shall have some, too
-constexpr int kHoldMs = 12;
+constexpr int kLeastTickSpacing = 48; ///< of a narrow plot, which shall have some, too
 constexpr double kLeastNamed = 12; ///< a narrower bar has no room for a letter
 
 } // namespace
@@ -101,8 +100,9 @@ double TimePlot::stripHeight() const
 
 QRectF TimePlot::plotRect() const
 {
-    return QRectF(QPointF(kLeft, kTop), QPointF(std::max(kLeft + 1.0, width() - kRight),
-                                                std::max(kTop + 1.0, height() - kAxis - stripHeight())));
+    return QRectF(QPointF(kPlotLeft, kPlotTop),
+                  QPointF(std::max(kPlotLeft + 1.0, width() - kPlotRight),
+                          std::max(kPlotTop + 1.0, height() - kPlotAxis - stripHeight())));
 }
 
 int TimePlot::deviceColumns() const
@@ -169,7 +169,7 @@ void TimePlot::paintTimeAxis(QPainter& painter) const
 {
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
-    const double y = height() - kAxis;
+    const double y = height() - kPlotAxis;
     const Instant zero = m_camera.bounds().begin;
     const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(),
                                       std::clamp(m_camera.width() / 4, kLeastTickSpacing, kTickSpacing));
@@ -195,7 +195,7 @@ void TimePlot::paintValueAxis(QPainter& painter, const QRectF& inside, const std
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    painter.drawText(QRectF(0, 2, inside.left() - 8, kTop - 4), Qt::AlignRight | Qt::AlignVCenter, unit);
+    painter.drawText(QRectF(0, 2, inside.left() - 8, kPlotTop - 4), Qt::AlignRight | Qt::AlignVCenter, unit);
     for (const ValueTick& tick : ticks) {
         const double line = std::floor(y(tick.value)) + 0.5;
         if (line < inside.top() - 1 || line > inside.bottom() + 1) continue;

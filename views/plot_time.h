@@ -21,6 +21,10 @@
 
 namespace fourwalls::views {
 
+/// One notch of a wheel, and the part of the screen that one key press moves by.
+inline constexpr int kKeyZoom = 120;
+inline constexpr double kKeyPan = 0.1;
+
 /// Wheel zooms at the pointer, Shift+wheel and dragging move, Ctrl+dragging (or dragging on the time axis) measures, a
 /// double click zooms to what lies under it, a click selects an instant: the timeline's gestures. All of it goes through the Selection, so that other views follow.
 class TimePlot : public QWidget {

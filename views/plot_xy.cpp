@@ -18,7 +18,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kReach = 5; ///< a point is hit this far from its edge [pixels]
+constexpr double kPointReach = 5; ///< a point is hit this far from its edge [pixels]
 
 /// Round steps, few of them; on logarithmic axes powers of ten, and 2 and 5 where there are few of those.
 class XyTicker : public QCPAxisTicker {
@@ -439,7 +439,7 @@ int XyPlot::nearest(QPointF at) const
         if (point.id < 0) continue;
         const QPointF place(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
         const double distance = std::hypot(place.x() - at.x(), place.y() - at.y());
-        if (distance <= point.size / 2 + kReach && distance < least) {
+        if (distance <= point.size / 2 + kPointReach && distance < least) {
             least = distance;
             best = point.id;
         }

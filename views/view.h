@@ -21,6 +21,10 @@ class WhatIf;
 /// of more than a pixel, or still without labels. Full: nothing better will follow.
 enum class FrameQuality { Blank, Stale, Coarse, Full };
 
+/// How long a repaint waits for data when it would show nothing or next to nothing: less than a frame, so that quick
+/// answers do not flicker.
+inline constexpr int kHoldMs = 12;
+
 /// A widget that fills the window's middle and draws one trace. Subclasses override the hooks; they call
 /// reportFrame at the end of every paintEvent and keep showsFinalData truthful.
 class View : public QWidget {

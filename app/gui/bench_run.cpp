@@ -8,12 +8,12 @@
 #include "app/gui/process_figures.h"
 #include "app/gui/slider_bench.h"
 #include "app/gui/trace_document.h"
+#include "app/gui/wait_for.h"
 #include "views/view_registry.h"
 
 #include <nlohmann/json.hpp>
 
 #include <QCoreApplication>
-#include <QEventLoop>
 #include <QKeyEvent>
 #include <QWheelEvent>
 
@@ -23,12 +23,6 @@
 namespace fourwalls::gui {
 
 namespace {
-
-template <class Condition>
-void waitFor(Condition holds)
-{
-    while (!holds()) QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
-}
 
 /// Plays the script on one view. Inputs go where a person's would: the wheel to the widget below the pointer, keys to
 /// the view that has the focus.

@@ -33,7 +33,7 @@ QStringList order()
     return ids;
 }
 
-Result<QByteArray> read(const QString& path)
+Result<QByteArray> readDemoFile(const QString& path)
 {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
@@ -48,7 +48,7 @@ Result<QString> unpacked(const QString& name)
 {
     static QMutex mutex; // two demos may share a trace
     const QMutexLocker lock(&mutex);
-    FOURWALLS_TRY_ASSIGN(const QByteArray packed, read(kCarried + name + QStringLiteral(".z")));
+    FOURWALLS_TRY_ASSIGN(const QByteArray packed, readDemoFile(kCarried + name + QStringLiteral(".z")));
     const QString key = QString::fromLatin1(QCryptographicHash::hash(packed, QCryptographicHash::Sha256).toHex().left(16));
     const QString folder = demoFolder() + QLatin1Char('/') + key;
     const QString path = folder + QLatin1Char('/') + QFileInfo(name).fileName();
@@ -128,7 +128,7 @@ QList<views::DemoEntry> demoEntries(const QString& language)
 {
     QList<views::DemoEntry> entries;
     for (const QString& id : builtInDemos()) {
-        const Result<QByteArray> json = read(kCarried + id + QStringLiteral(".json"));
+        const Result<QByteArray> json = readDemoFile(kCarried + id + QStringLiteral(".json"));
         const Result<views::Demo> demo = json.ok() ? views::readDemo(*json, id, id) : Result<views::Demo>(json.error());
         if (demo.ok()) entries.append({id, demo->wall, demo->title.in(language), demo->summary.in(language)});
     }
@@ -142,7 +142,7 @@ Result<PreparedDemo> prepareDemo(const QString& idOrFile, const views::TraceOpen
         return Error{ErrorCode::NotFound, "there is no demo of that name and no such file", idOrFile.toStdString(),
                      builtInDemos().join(QStringLiteral(", ")).toStdString()};
     const QString path = carried ? kCarried + idOrFile + QStringLiteral(".json") : idOrFile;
-    FOURWALLS_TRY_ASSIGN(const QByteArray json, read(path));
+    FOURWALLS_TRY_ASSIGN(const QByteArray json, readDemoFile(path));
     PreparedDemo prepared;
     FOURWALLS_TRY_ASSIGN(prepared.demo, views::readDemo(json, QFileInfo(path).completeBaseName(), idOrFile));
     for (const auto& [name, file] : prepared.demo.traces) {
@@ -168,7 +168,7 @@ void prepareDemoLater(const QString& idOrFile, const views::TraceOpener& opener,
 
 views::ClaimWords claimWords(const QString& language)
 {
-    const Result<QByteArray> json = read(kCarried + QStringLiteral("claims_%1.json").arg(language));
+    const Result<QByteArray> json = readDemoFile(kCarried + QStringLiteral("claims_%1.json").arg(language));
     return json.ok() ? views::ClaimWords::read(*json) : views::ClaimWords();
 }
 
@@ -181,7 +181,7 @@ void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page)
     const auto check = [opener] {
         Checked checked{claims::allClaims(), {}};
         QHash<QString, views::DemoSources> byTrace;
-        const Result<QByteArray> list = read(kCarried + QStringLiteral("recorded_claims.json"));
+        const Result<QByteArray> list = readDemoFile(kCarried + QStringLiteral("recorded_claims.json"));
         const QJsonArray entries = list.ok() ? QJsonDocument::fromJson(*list).array() : QJsonArray();
         for (const QJsonValue& value : entries) {
             const QString name = value.toObject().value(QStringLiteral("trace")).toString();

@@ -18,7 +18,7 @@ namespace fourwalls::gui {
 namespace {
 
 /// The part of `whole` from shares[0] to shares[1].
-TimeRange partOf(const TimeRange& whole, const std::array<double, 2>& shares)
+TimeRange stretchOf(const TimeRange& whole, const std::array<double, 2>& shares)
 {
     const double length = static_cast<double>(whole.length().ns);
     return {whole.begin + Duration{static_cast<std::int64_t>(length * shares[0])},
@@ -153,7 +153,7 @@ void DemoPlayer::applyRange(TraceDocument* document)
     views::Selection* selection = document->selection();
     if (!now.step) {
         selection->setStep(std::nullopt);
-        selection->setRange(now.range ? partOf(selection->whole(), *now.range) : selection->whole());
+        selection->setRange(now.range ? stretchOf(selection->whole(), *now.range) : selection->whole());
         return finish(document);
     }
     using Steps = std::vector<StepView>;
@@ -166,7 +166,7 @@ void DemoPlayer::applyRange(TraceDocument* document)
                 const StepRecord& record = (*answer)[i].record;
                 if (record.step.value != *asked.step) continue;
                 document->selection()->setStep(record.step);
-                document->selection()->setRange(asked.range ? partOf(record.range, *asked.range) : record.range);
+                document->selection()->setRange(asked.range ? stretchOf(record.range, *asked.range) : record.range);
             }
             finish(document);
         });

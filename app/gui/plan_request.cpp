@@ -29,7 +29,7 @@ QString text(std::string_view word)
 }
 
 /// One object of a spec as JSON text.
-std::string partOf(const RunSpec& spec, const char* part)
+std::string jsonOfPart(const RunSpec& spec, const char* part)
 {
     const nlohmann::json object = nlohmann::json::parse(toJson(spec), nullptr, false);
     return object.is_object() && object.contains(part) ? object[part].dump(1) : std::string("{}");
@@ -52,12 +52,12 @@ QString fileFor(const std::string& name, const std::string& json, const QString&
 QString modelWord(const RunSpec& spec, const QString& folder, QList<NeededFile>& files)
 {
     const std::vector<std::string> presets = modelPresetNames();
-    const std::string json = partOf(spec, "model");
+    const std::string json = jsonOfPart(spec, "model");
     if (std::find(presets.begin(), presets.end(), spec.model.name) != presets.end()) {
         RunSpec preset;
         if (auto model = loadModel(spec.model.name)) {
             preset.model = std::move(*model);
-            if (partOf(preset, "model") == json) return QString::fromStdString(spec.model.name);
+            if (jsonOfPart(preset, "model") == json) return QString::fromStdString(spec.model.name);
         }
     }
     return fileFor(spec.model.name, json, folder, files);
@@ -66,12 +66,12 @@ QString modelWord(const RunSpec& spec, const QString& folder, QList<NeededFile>&
 QString clusterWord(const RunSpec& spec, const QString& folder, QList<NeededFile>& files)
 {
     const std::vector<std::string> presets = clusterPresetNames();
-    const std::string json = partOf(spec, "cluster");
+    const std::string json = jsonOfPart(spec, "cluster");
     if (std::find(presets.begin(), presets.end(), spec.cluster.name) != presets.end()) {
         RunSpec preset;
         if (auto cluster = loadCluster(spec.cluster.name)) {
             preset.cluster = std::move(*cluster);
-            if (partOf(preset, "cluster") == json) return QString::fromStdString(spec.cluster.name);
+            if (jsonOfPart(preset, "cluster") == json) return QString::fromStdString(spec.cluster.name);
         }
     }
     return fileFor(spec.cluster.name, json, folder, files);

@@ -7,6 +7,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/plan_request.h"
 #include "app/gui/trace_document.h"
+#include "app/gui/wait_for.h"
 #include "views/demos/claims_page.h"
 #include "views/view.h"
 #include "views/whatif/what_if.h"
@@ -14,7 +15,6 @@
 #include <QCoreApplication>
 #include <QCursor>
 #include <QDeadlineTimer>
-#include <QEventLoop>
 #include <QLayout>
 #include <QTimer>
 
@@ -36,13 +36,6 @@ int fail(const Error& error)
 
 /// How long a picture may take before rendering gives up: a script must not hang.
 constexpr std::chrono::minutes kPatience(2);
-
-/// Runs the event loop until `holds`; it is asked again after every event that arrives.
-template <class Condition>
-void waitFor(Condition holds)
-{
-    while (!holds()) QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
-}
 
 Status applyRank(const CommandLine& line, TraceDocument& document)
 {

@@ -36,7 +36,7 @@ std::optional<Instant> timeFrom(const QJsonValue& value)
 }
 
 /// One file. Absent: there is none.
-std::optional<Result<std::vector<TraceNote>>> read(const QString& path)
+std::optional<Result<std::vector<TraceNote>>> readNotes(const QString& path)
 {
     QFile file(path);
     if (!file.exists()) return std::nullopt;
@@ -116,7 +116,7 @@ void TraceNotes::load()
         Loaded loaded;
         // The own file last: what is in it was written because the other one could not be.
         for (const QString& path : {beside, own}) {
-            auto notes = read(path);
+            auto notes = readNotes(path);
             if (!notes) continue;
             if (notes->ok()) {
                 loaded.notes = std::move(**notes);

@@ -17,7 +17,7 @@ namespace fourwalls::views {
 
 namespace {
 
-struct Status {
+struct StatusWords {
     Q_DECLARE_TR_FUNCTIONS(StatusStrip)
 };
 
@@ -43,48 +43,53 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfM
 {
     QList<StatusItem> items;
     if (info.complete && !outOfMemory.empty()) {
-        items.append({QStringLiteral("! ") + Status::tr("rank %1 ran out of memory").arg(outOfMemory.front().value),
-                      true, Status::tr("The recording was finished in order, the run was not.")});
+        items.append(
+            {QStringLiteral("! ") + StatusWords::tr("rank %1 ran out of memory").arg(outOfMemory.front().value), true,
+             StatusWords::tr("The recording was finished in order, the run was not.")});
     } else if (info.complete) {
-        items.append({QChar(0x2713) + QStringLiteral(" ") + Status::tr("complete"), false,
-                      Status::tr("The recording was finished in order.")});
+        items.append({QChar(0x2713) + QStringLiteral(" ") + StatusWords::tr("complete"), false,
+                      StatusWords::tr("The recording was finished in order.")});
     } else {
-        items.append({QStringLiteral("! ") + Status::tr("recovered"), true,
-                      Status::tr("The recording was interrupted: what was written until then is shown.")});
+        items.append({QStringLiteral("! ") + StatusWords::tr("recovered"), true,
+                      StatusWords::tr("The recording was interrupted: what was written until then is shown.")});
     }
     const QString separator = QStringLiteral(" %1 ").arg(QChar(0x00b7));
     // A prediction has one timeline for ranks that do the same.
     const int shown = static_cast<int>(info.header.ranks.size());
     int meant = 0;
     for (const RankInfo& rank : info.header.ranks) meant += std::max(1, rank.multiplicity);
-    items.append({QStringList{info.counts.slices == 1 ? Status::tr("1 slice")
-                                                      : Status::tr("%1 slices").arg(formatCount(info.counts.slices)),
-                              meant <= shown ? Status::tr("%n rank(s)", nullptr, shown)
-                              : shown == 1   ? Status::tr("1 rank for %1").arg(formatCount(meant))
-                                             : Status::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant)),
-                              Status::tr("%n step(s)", nullptr, info.stepCount)}
-                      .join(separator),
-                  false,
-                  Status::tr("%1 allocations, %2 counter samples, %3 operators")
-                      .arg(formatCount(info.counts.allocations), formatCount(info.counts.counterSamples),
-                           formatCount(info.counts.ops))});
-    StatusItem dropped = auditItem(info, AuditSeverity::Dropped, Status::tr("dropped %1"));
-    const StatusItem repaired = auditItem(info, AuditSeverity::Repaired, Status::tr("repaired %1"));
-    const StatusItem skipped = auditItem(info, AuditSeverity::Skipped, Status::tr("skipped %1"));
+    items.append(
+        {QStringList{info.counts.slices == 1 ? StatusWords::tr("1 slice")
+                                             : StatusWords::tr("%1 slices").arg(formatCount(info.counts.slices)),
+                     meant <= shown ? StatusWords::tr("%n rank(s)", nullptr, shown)
+                     : shown == 1   ? StatusWords::tr("1 rank for %1").arg(formatCount(meant))
+                                    : StatusWords::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant)),
+                     StatusWords::tr("%n step(s)", nullptr, info.stepCount)}
+             .join(separator),
+         false,
+         StatusWords::tr("%1 allocations, %2 counter samples, %3 operators")
+             .arg(formatCount(info.counts.allocations), formatCount(info.counts.counterSamples),
+                  formatCount(info.counts.ops))});
+    StatusItem dropped = auditItem(info, AuditSeverity::Dropped, StatusWords::tr("dropped %1"));
+    const StatusItem repaired = auditItem(info, AuditSeverity::Repaired, StatusWords::tr("repaired %1"));
+    const StatusItem skipped = auditItem(info, AuditSeverity::Skipped, StatusWords::tr("skipped %1"));
     items.append({QStringList{dropped.text, repaired.text, skipped.text}.join(separator),
                   dropped.warning || skipped.warning,
                   QStringList{dropped.explanation, repaired.explanation, skipped.explanation}
                       .join(QLatin1Char('\n'))
                       .trimmed()});
     if (const auto overhead = info.closing.recorderOverheadFraction) {
-        QString explanation = Status::tr("Accounted: cost of an event times events, and the writer, per step time.");
+        QString explanation =
+            StatusWords::tr("Accounted: cost of an event times events, and the writer, per step time.");
         if (const auto measured = info.closing.recorderOverheadMeasured)
-            explanation += QLatin1Char('\n') + Status::tr("Measured against untraced steps: %1").arg(formatPercent(*measured, 2));
-        items.append({Status::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
+            explanation += QLatin1Char('\n') +
+                           StatusWords::tr("Measured against untraced steps: %1").arg(formatPercent(*measured, 2));
+        items.append(
+            {StatusWords::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
     }
     if (info.header.source != TraceSource::Synthetic) {
         items.append({words(info.header.clock), false,
-                      Status::tr("compute: %1, communication: %2")
+                      StatusWords::tr("compute: %1, communication: %2")
                           .arg(QString::fromStdString(info.header.computeLabel),
                                QString::fromStdString(info.header.communicationLabel))});
     }
@@ -95,8 +100,8 @@ QString describe(const OwnFigures& figures)
 {
     QStringList parts;
     const auto milliseconds = [](double ms) { return formatDuration(Duration::fromMilliseconds(ms), 2); };
-    if (figures.openedMs) parts.append(Status::tr("opened in %1").arg(milliseconds(*figures.openedMs)));
-    if (figures.frameMs) parts.append(Status::tr("frame %1").arg(milliseconds(*figures.frameMs)));
+    if (figures.openedMs) parts.append(StatusWords::tr("opened in %1").arg(milliseconds(*figures.openedMs)));
+    if (figures.frameMs) parts.append(StatusWords::tr("frame %1").arg(milliseconds(*figures.frameMs)));
     if (figures.residentMegabytes) parts.append(formatBytes(*figures.residentMegabytes * 1e6, ByteUnit::GB));
     return parts.join(QStringLiteral(" %1 ").arg(QChar(0x00b7)));
 }

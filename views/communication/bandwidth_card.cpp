@@ -19,7 +19,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr std::size_t kMostPoints = 3000;
+constexpr std::size_t kMostOperations = 3000;
 /// One for each group of a trace (dp, tp, pp, cp, ep, embedding, world), with the sign that names it in the legend.
 constexpr std::pair<XyMark, const char*> kMarks[] = {
     {XyMark::Disc, "●"}, {XyMark::Square, "■"}, {XyMark::Diamond, "◆"}, {XyMark::Triangle, "▲"},
@@ -94,7 +94,7 @@ void BandwidthCard::fill()
     XyContent content;
     std::map<std::string, std::size_t> marks;
     const bool repeated = receivesRepeatSends(operations, &JoinedOperation::operation);
-    const std::size_t every = operations.size() / kMostPoints + 1;
+    const std::size_t every = operations.size() / kMostOperations + 1;
     double best = 0;
     double bestBytes = 0;
     for (std::size_t i = 0; i < operations.size(); i += every) {

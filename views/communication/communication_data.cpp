@@ -36,7 +36,7 @@ std::optional<cost::Collective> pricedKind(CollectiveOp operation)
 }
 
 /// Links that the trace's groups use, from its specification.
-void addLinks(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
+void addLinkRates(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
 {
     // Ranks that share one machine are in one node, however few devices its preset counts.
     data.devicesPerNode = cluster.nicsPerNode > 0 ? std::max(1, cluster.devicesPerNode) : 0;
@@ -148,7 +148,7 @@ Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<Step
     data.rows = collectiveRows(data.metrics, info, data.step);
     const KnownSpec known = knownSpec(info);
     if (known.spec) {
-        addLinks(data, info, known.spec->cluster);
+        addLinkRates(data, info, known.spec->cluster);
         addCurves(data, info, known.spec->cluster);
     }
     return data;

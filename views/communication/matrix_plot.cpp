@@ -16,7 +16,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr double kLeft = 46, kTop = 34, kLegend = 74;
+constexpr double kMatrixLeft = 46, kMatrixTop = 34, kLegend = 74;
 constexpr double kTextCell = 40; ///< cells at least this wide say their value
 constexpr double kFineCell = 1.5; ///< narrower ones are drawn as pixels
 constexpr double kLeastNode = 8;  ///< between the lines that part nodes [pixels]
@@ -54,8 +54,8 @@ void MatrixPlot::setNothing(const QString& why)
 
 QRectF MatrixPlot::square() const
 {
-    const double side = std::max(20.0, std::min(width() - kLeft - kLegend, height() - kTop - 6.0));
-    return {kLeft, kTop, side, side};
+    const double side = std::max(20.0, std::min(width() - kMatrixLeft - kLegend, height() - kMatrixTop - 6.0));
+    return {kMatrixLeft, kMatrixTop, side, side};
 }
 
 std::pair<int, int> MatrixPlot::cellAt(QPointF at) const

@@ -22,7 +22,7 @@ struct CompareFigures {
 
 bool startsWith(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
 
-QString waterfallName(const std::string& part)
+QString partName(const std::string& part)
 {
     if (part == "achieved") return CompareFigures::tr("achieved");
     if (part == "recompute") return CompareFigures::tr("recomputation");
@@ -38,7 +38,10 @@ QString waterfallName(const std::string& part)
 
 std::int64_t nsOf(const std::optional<Duration>& time) { return time ? time->ns : 0; }
 
-std::int64_t changeOf(const compare::ComparedLayer& row) { return nsOf(row.b) - nsOf(row.a); }
+std::int64_t addedNs(const compare::ComparedLayer& row)
+{
+    return nsOf(row.b) - nsOf(row.a);
+}
 
 std::optional<double> percentOf(const compare::ComparedLayer& row)
 {
@@ -71,7 +74,7 @@ QString figureName(const std::string& name)
     if (name == "idle_fraction") return CompareFigures::tr("idle");
     if (name == "wire_bytes") return CompareFigures::tr("bytes sent");
     if (name == "recorder_overhead_fraction") return CompareFigures::tr("recorder overhead");
-    if (startsWith(name, "waterfall.")) return CompareFigures::tr("of peak: %1").arg(waterfallName(name.substr(10)));
+    if (startsWith(name, "waterfall.")) return CompareFigures::tr("of peak: %1").arg(partName(name.substr(10)));
     return QString::fromStdString(name);
 }
 
@@ -178,9 +181,8 @@ void CompareLayerModel::setComparison(SharedComparison comparison)
     m_comparison = std::move(comparison);
     m_rows.clear();
     if (m_comparison) m_rows = m_comparison->layers;
-    std::stable_sort(m_rows.begin(), m_rows.end(), [](const auto& a, const auto& b) {
-        return std::abs(changeOf(a)) > std::abs(changeOf(b));
-    });
+    std::stable_sort(m_rows.begin(), m_rows.end(),
+                     [](const auto& a, const auto& b) { return std::abs(addedNs(a)) > std::abs(addedNs(b)); });
     endResetModel();
 }
 
@@ -209,7 +211,7 @@ QString CompareLayerModel::text(const compare::ComparedLayer& row, int column) c
     case PhaseName: return words(row.phase);
     case A: return durationText(row.a);
     case B: return durationText(row.b);
-    case Difference: return signedDuration(changeOf(row));
+    case Difference: return signedDuration(addedNs(row));
     case Change: return changeText(percentOf(row));
     default: return {};
     }
@@ -231,7 +233,7 @@ QVariant CompareLayerModel::data(const QModelIndex& index, int role) const
         case PhaseName: return words(row.phase);
         case A: return milliseconds(row.a);
         case B: return milliseconds(row.b);
-        case Difference: return static_cast<double>(changeOf(row)) * 1e-6;
+        case Difference: return static_cast<double>(addedNs(row)) * 1e-6;
         case Change: {
             const auto percent = percentOf(row);
             return percent ? QVariant(*percent) : QVariant();

@@ -23,7 +23,7 @@ namespace fourwalls::views {
 
 namespace {
 
-const char* const kSteps[] = {"compare.steps.a", "compare.steps.b"};
+const char* const kStepChannels[] = {"compare.steps.a", "compare.steps.b"};
 const char* const kMemory[] = {"compare.memory.a", "compare.memory.b"};
 const char* const kPeaks[] = {"compare.peaks.a", "compare.peaks.b"};
 
@@ -53,7 +53,8 @@ void CompareView::setPartner(TraceSession* partner, const QString& name)
     if (m_partner) {
         // What the old partner was asked must not be answered in the new one's place.
         m_partner->disconnect(this);
-        for (const char* channel : {kSteps[1], kMemory[1], kPeaks[1], "compare.figures"}) m_partner->cancel(this, channel);
+        for (const char* channel : {kStepChannels[1], kMemory[1], kPeaks[1], "compare.figures"})
+            m_partner->cancel(this, channel);
     }
     m_partner = partner;
     m_partnerName = name;
@@ -166,7 +167,7 @@ void CompareView::readSteps(std::size_t which)
 {
     using Steps = std::shared_ptr<const StepSpans>;
     sessionOf(which)->ask<Steps>(
-        this, kSteps[which],
+        this, kStepChannels[which],
         [rank = rankOf(which)](TraceQuery& trace, std::stop_token) -> Result<Steps> {
             FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
             return stepSpansOf(steps);

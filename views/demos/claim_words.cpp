@@ -11,7 +11,7 @@ namespace fourwalls::views {
 
 namespace {
 
-const QRegularExpression& number()
+const QRegularExpression& numberForm()
 {
     static const QRegularExpression form(QStringLiteral("[0-9][0-9,]*(?:\\.[0-9]+)?(?:e[+-]?[0-9]+)?"));
     return form;
@@ -20,13 +20,13 @@ const QRegularExpression& number()
 QStringList numbersIn(const QString& text)
 {
     QStringList found;
-    for (auto it = number().globalMatch(text); it.hasNext();) found << it.next().captured();
+    for (auto it = numberForm().globalMatch(text); it.hasNext();) found << it.next().captured();
     return found;
 }
 
 QString withoutNumbers(QString text)
 {
-    return text.replace(number(), QStringLiteral("#"));
+    return text.replace(numberForm(), QStringLiteral("#"));
 }
 
 } // namespace
@@ -59,7 +59,7 @@ QString ClaimWords::translated(const std::string& now, const Sentence& sentence)
         if (after[before.indexOf(before[i])] != after[i]) return english;
     QString text;
     qsizetype at = 0;
-    for (auto it = number().globalMatch(sentence.is); it.hasNext();) {
+    for (auto it = numberForm().globalMatch(sentence.is); it.hasNext();) {
         const QRegularExpressionMatch match = it.next();
         const auto index = before.indexOf(match.captured());
         text += sentence.is.mid(at, match.capturedStart() - at) + (index < 0 ? match.captured() : after[index]);

@@ -40,7 +40,7 @@ QString withUnit(double value, const std::string& unit)
     return number + kThinSpace + unitName(unit);
 }
 
-QColor colourOf(claims::Verdict verdict)
+QColor verdictColour(claims::Verdict verdict)
 {
     const Theme& theme = currentTheme();
     switch (verdict) {
@@ -127,7 +127,7 @@ QVariant ClaimsModel::data(const QModelIndex& index, int role) const
     case Qt::TextAlignmentRole:
         return int(index.column() >= Claimed && index.column() <= Recorded ? Qt::AlignRight | Qt::AlignVCenter
                                                                            : Qt::AlignLeft | Qt::AlignVCenter);
-    case kColourRole: return index.column() == Verdict ? QVariant(colourOf(row.verdict)) : QVariant();
+    case kColourRole: return index.column() == Verdict ? QVariant(verdictColour(row.verdict)) : QVariant();
     case kExactRole:
         if (index.column() == Claimed) return row.claimed;
         if (index.column() == Computed) return row.computed ? QVariant(*row.computed) : QVariant();

@@ -12,7 +12,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kMostSteps = 100;
+constexpr int kMostDemoSteps = 100;
 
 Error bad(const QString& where, const QString& field, const QString& what)
 {
@@ -181,8 +181,9 @@ Result<Demo> readDemo(const QByteArray& json, const QString& id, const QString& 
     if (!walls.contains(demo.wall))
         return reader.error(QStringLiteral("wall"), QStringLiteral("must be one of ") + walls.join(QStringLiteral(", ")));
     const QJsonArray steps = document.object().value(QStringLiteral("steps")).toArray();
-    if (steps.isEmpty() || steps.size() > kMostSteps)
-        return reader.error(QStringLiteral("steps"), QStringLiteral("must be a list of 1 to %1 steps").arg(kMostSteps));
+    if (steps.isEmpty() || steps.size() > kMostDemoSteps)
+        return reader.error(QStringLiteral("steps"),
+                            QStringLiteral("must be a list of 1 to %1 steps").arg(kMostDemoSteps));
     for (int i = 0; i < steps.size(); ++i) {
         FOURWALLS_TRY_ASSIGN(DemoStep step, readStep(steps.at(i), where, i + 1));
         demo.steps.append(std::move(step));

@@ -14,7 +14,10 @@ namespace fourwalls::views {
 
 namespace {
 
-QString textOf(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString fromUtf8(std::string_view text)
+{
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
 class Collector {
 public:
@@ -66,7 +69,7 @@ void putMemory(Collector& to, const TraceMetrics& metrics)
         const QString number = QString::number(rank.rank.value);
         to.put(QStringLiteral("peak.") + number, static_cast<double>(rank.peakBytes), DemoUnit::Bytes);
         for (int i = 0; i < kMemoryCategoryCount; ++i)
-            to.put(QStringLiteral("peak.%1.%2").arg(number, textOf(name(static_cast<MemoryCategory>(i)))),
+            to.put(QStringLiteral("peak.%1.%2").arg(number, fromUtf8(name(static_cast<MemoryCategory>(i)))),
                    static_cast<double>(rank.atPeak[static_cast<std::size_t>(i)]), DemoUnit::Bytes);
         if (!fullest || rank.peakBytes > fullest->peakBytes) fullest = &rank;
     }
@@ -78,8 +81,8 @@ void putMemory(Collector& to, const TraceMetrics& metrics)
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
         const auto category = static_cast<MemoryCategory>(i);
         const double bytes = static_cast<double>(fullest->atPeak[static_cast<std::size_t>(i)]);
-        to.put(QStringLiteral("peak.") + textOf(name(category)), bytes, DemoUnit::Bytes);
-        to.put(QStringLiteral("largest.") + textOf(name(category)),
+        to.put(QStringLiteral("peak.") + fromUtf8(name(category)), bytes, DemoUnit::Bytes);
+        to.put(QStringLiteral("largest.") + fromUtf8(name(category)),
                static_cast<double>(fullest->categoryPeaks[static_cast<std::size_t>(i)]), DemoUnit::Bytes);
         if (isStatic(category)) states += static_cast<double>(fullest->categoryPeaks[static_cast<std::size_t>(i)]);
     }
@@ -94,7 +97,7 @@ void putCollectives(Collector& to, const TraceMetrics& metrics)
     std::map<QString, Sum> byName;
     for (const CollectiveMetrics& each : metrics.collectives) {
         const CollectiveSummary& summary = each.summary;
-        const QString operation = textOf(name(summary.operation));
+        const QString operation = fromUtf8(name(summary.operation));
         for (const QString& key : {operation, operation + QLatin1Char('.') + QString::fromStdString(each.group),
                                    QStringLiteral("all"), QStringLiteral("group.") + QString::fromStdString(each.group)}) {
             Sum& sum = byName[key];
@@ -168,7 +171,8 @@ Status putParts(Collector& to, TraceQuery& trace)
     to.put("compute_time", mean.compute / count, DemoUnit::Seconds);
     to.put("recompute_time", mean.recompute / count, DemoUnit::Seconds);
     for (std::size_t i = 0; i < mean.phases.size(); ++i)
-        to.put(QStringLiteral("phase.") + textOf(name(static_cast<Phase>(i))), mean.phases[i] / count, DemoUnit::Seconds);
+        to.put(QStringLiteral("phase.") + fromUtf8(name(static_cast<Phase>(i))), mean.phases[i] / count,
+               DemoUnit::Seconds);
     to.put("measured_steps", mean.steps, DemoUnit::Count);
 
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(100'000));

@@ -18,15 +18,15 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kAxis = 46, kTitle = 18, kBottom = 18, kBetween = 14;
-constexpr double kReach = 9;
+constexpr double kFitAxis = 46, kTitle = 18, kFitBottom = 18, kBetween = 14;
+constexpr double kFitReach = 9;
 
 struct FitWords {
     Q_DECLARE_TR_FUNCTIONS(FitWords)
 };
 
 /// Places of values: those that double are evenly spread.
-double shareOf(const FitCurve& curve, double value)
+double alongAxis(const FitCurve& curve, double value)
 {
     const double low = curve.points.front().value, high = curve.points.back().value;
     if (curve.knob == Knob::Zero) return (value - low) / (high - low);
@@ -84,15 +84,16 @@ double MemoryFitPlot::top() const
 QRectF MemoryFitPlot::areaOf(std::size_t curve) const
 {
     const double n = static_cast<double>(std::max<std::size_t>(1, m_fit->curves.size()));
-    const double width = (this->width() - kAxis - kBetween * (n - 1)) / n;
-    return QRectF(kAxis + static_cast<double>(curve) * (width + kBetween), kTitle, width, height() - kTitle - kBottom);
+    const double width = (this->width() - kFitAxis - kBetween * (n - 1)) / n;
+    return QRectF(kFitAxis + static_cast<double>(curve) * (width + kBetween), kTitle, width,
+                  height() - kTitle - kFitBottom);
 }
 
 QPointF MemoryFitPlot::placeOf(std::size_t index, std::size_t point) const
 {
     const FitCurve& curve = m_fit->curves[index];
     const QRectF area = areaOf(index).adjusted(10, 0, -10, 0);
-    return {area.left() + shareOf(curve, curve.points[point].value) * area.width(),
+    return {area.left() + alongAxis(curve, curve.points[point].value) * area.width(),
             area.bottom() - curve.points[point].bytes / top() * area.height()};
 }
 
@@ -112,7 +113,7 @@ void MemoryFitPlot::paintCurve(QPainter& painter, std::size_t index) const
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
         if (index > 0) continue;
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(0, y - 8, kAxis - 5, 16), Qt::AlignRight | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, y - 8, kFitAxis - 5, 16), Qt::AlignRight | Qt::AlignVCenter,
                          tick.label + QString(kThinSpace) + byteScale(limit, m_unit).name);
     }
     painter.save();
@@ -169,7 +170,7 @@ std::optional<std::pair<Knob, double>> MemoryFitPlot::pointAt(QPointF where) con
     for (std::size_t curve = 0; curve < m_fit->curves.size(); ++curve) {
         for (std::size_t i = 0; i < m_fit->curves[curve].points.size(); ++i) {
             const QPointF away = placeOf(curve, i) - where;
-            if (std::hypot(away.x(), away.y()) <= kReach)
+            if (std::hypot(away.x(), away.y()) <= kFitReach)
                 return std::pair{m_fit->curves[curve].knob, m_fit->curves[curve].points[i].value};
         }
     }

@@ -36,7 +36,7 @@ struct Key {
     friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-Key keyOf(const AllocationView& item, const OpInfo* op, MemoryGrouping by, std::size_t index)
+Key groupKey(const AllocationView& item, const OpInfo* op, MemoryGrouping by, std::size_t index)
 {
     switch (by) {
     case MemoryGrouping::Category: return {static_cast<int>(item.category), {}};
@@ -66,7 +66,7 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
     for (std::size_t i = 0; i < alive.items.size(); ++i) {
         const AllocationView& item = alive.items[i];
         const OpInfo* op = infoOf(item, alive.ops);
-        const auto [place, isNew] = places.try_emplace(keyOf(item, op, by, i), groups.size());
+        const auto [place, isNew] = places.try_emplace(groupKey(item, op, by, i), groups.size());
         if (isNew) {
             MemoryGroup group;
             group.category = item.category;

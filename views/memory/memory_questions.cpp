@@ -3,6 +3,7 @@
 #include "views/memory/memory_questions.h"
 
 #include "model/trace/ranks_out_of_memory.h"
+#include "views/rank_tracks.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,23 +12,13 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kPhasePixels = 2000;
-
-std::vector<TrackId> tracksOf(const TraceQuery& trace, RankId rank, std::initializer_list<TrackKind> kinds)
-{
-    std::vector<TrackId> ids;
-    for (const TrackView& track : trace.tracks()) {
-        if (track.info.rank != rank) continue;
-        if (std::find(kinds.begin(), kinds.end(), track.info.kind) != kinds.end()) ids.push_back(track.id);
-    }
-    return ids;
-}
+constexpr int kMemoryPhasePixels = 2000;
 
 Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<TrackId>& tracks, TimeRange range)
 {
     std::vector<PhaseSpan> phases;
     if (tracks.empty() || range.empty()) return phases;
-    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices({tracks, range, kPhasePixels}));
+    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices({tracks, range, kMemoryPhasePixels}));
     for (const LaneSlices& lane : window.lanes) {
         for (const SliceView& slice : lane.exact) {
             const auto op = window.ops.find(slice.op);

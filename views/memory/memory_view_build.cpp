@@ -22,11 +22,8 @@
 namespace fourwalls::views {
 
 namespace {
-/// One notch of a wheel, and the part of the screen that one key press moves by.
-constexpr int kKeyZoom = 120;
-constexpr double kKeyPan = 0.1;
 /// The range stands still when it has not moved for this long.
-constexpr int kSettleMs = 60;
+constexpr int kRangeSettleMs = 60;
 } // namespace
 
 MemoryView::MemoryView(QWidget* parent) : View(parent)
@@ -34,7 +31,7 @@ MemoryView::MemoryView(QWidget* parent) : View(parent)
     build();
     m_listing = new QTimer(this);
     m_listing->setSingleShot(true);
-    m_listing->setInterval(kSettleMs);
+    m_listing->setInterval(kRangeSettleMs);
     connect(m_listing, &QTimer::timeout, this, [this] {
         listBuffers();
         shownPlot().update(); // reports that nothing better will follow

@@ -19,7 +19,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kLeft = 42, kRight = 8, kTop = 16, kBottom = 18;
+constexpr double kMiniLeft = 42, kMiniRight = 8, kMiniTop = 16, kMiniBottom = 18;
 
 } // namespace
 
@@ -79,8 +79,8 @@ void MiniPlot::setPicture(MiniPicture picture)
 
 QRectF MiniPlot::plotRect() const
 {
-    return {QPointF(kLeft, kTop),
-            QPointF(std::max(kLeft + 1, width() - kRight), std::max(kTop + 1, height() - kBottom))};
+    return {QPointF(kMiniLeft, kMiniTop),
+            QPointF(std::max(kMiniLeft + 1, width() - kMiniRight), std::max(kMiniTop + 1, height() - kMiniBottom))};
 }
 
 QPointF MiniPlot::pointOf(QPointF value) const
@@ -96,13 +96,13 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    painter.drawText(QRectF(0, 0, inside.left() + inside.width() / 2, kTop), Qt::AlignLeft | Qt::AlignTop,
+    painter.drawText(QRectF(0, 0, inside.left() + inside.width() / 2, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
                      painter.fontMetrics().elidedText(m_picture.y.unit, Qt::ElideRight,
                                                       static_cast<int>(inside.left() + inside.width() / 2)));
     double free = inside.right() + 6;
     if (!m_picture.x.unit.isEmpty()) {
         const double width = metrics.horizontalAdvance(m_picture.x.unit);
-        painter.drawText(QRectF(inside.right() - width, inside.bottom() + 3, width + 8, kBottom - 3),
+        painter.drawText(QRectF(inside.right() - width, inside.bottom() + 3, width + 8, kMiniBottom - 3),
                          Qt::AlignLeft | Qt::AlignTop, m_picture.x.unit);
         free = inside.right() - width - 8;
     }
@@ -126,7 +126,8 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
             std::clamp(x - width / 2, inside.left() - 4, std::max(inside.left() - 4, this->width() - width));
         if (x < inside.left() - 1 || left < last + 8 || left + width > free) continue;
         last = left + width;
-        painter.drawText(QRectF(left, inside.bottom() + 3, width + 4, kBottom - 3), Qt::AlignLeft | Qt::AlignTop, text);
+        painter.drawText(QRectF(left, inside.bottom() + 3, width + 4, kMiniBottom - 3), Qt::AlignLeft | Qt::AlignTop,
+                         text);
     }
 }
 
@@ -247,7 +248,7 @@ void MiniPlot::paintEvent(QPaintEvent*)
             const auto& names = m_picture.wallNames;
             const auto name = std::find_if(names.begin(), names.end(), fits);
             painter.setPen(t.wallEdge);
-            painter.drawText(QRectF(inside.right() - room, 0, room, kTop - 1), Qt::AlignRight | Qt::AlignTop,
+            painter.drawText(QRectF(inside.right() - room, 0, room, kMiniTop - 1), Qt::AlignRight | Qt::AlignTop,
                              name != names.end() ? *name
                                                  : painter.fontMetrics().elidedText(names.last(), Qt::ElideRight,
                                                                                     static_cast<int>(room)));

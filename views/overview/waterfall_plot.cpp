@@ -20,10 +20,10 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kTop = 18, kNames = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
+constexpr double kWaterfallTop = 18, kNames = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
-std::optional<double> shareOf(const TraceMetrics& metrics, std::string_view key)
+std::optional<double> shareNamed(const TraceMetrics& metrics, std::string_view key)
 {
     for (const auto& [name, share] : metrics.waterfall)
         if (name == key) return share;
@@ -62,10 +62,10 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
         bars.push_back({QString::fromLatin1(key), share, level, Kind::Loss});
         level -= share;
     };
-    lose("bubble", shareOf(metrics, "bubble").value_or(0), true);
-    lose("exposed_comm", shareOf(metrics, "exposed_comm").value_or(0), true);
-    lose("exposed_copy", shareOf(metrics, "exposed_copy").value_or(0), false);
-    const double idle = shareOf(metrics, "idle").value_or(0);
+    lose("bubble", shareNamed(metrics, "bubble").value_or(0), true);
+    lose("exposed_comm", shareNamed(metrics, "exposed_comm").value_or(0), true);
+    lose("exposed_copy", shareNamed(metrics, "exposed_copy").value_or(0), false);
+    const double idle = shareNamed(metrics, "idle").value_or(0);
     const auto& parts = metrics.idleParts;
     const bool known = parts && std::max({parts->dataLoading, parts->launch, parts->synchronisation}) > kLeastIdle;
     if (known) {
@@ -81,14 +81,14 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
     } else {
         lose("idle", idle, true);
     }
-    if (const auto compute = shareOf(metrics, "compute")) {
+    if (const auto compute = shareNamed(metrics, "compute")) {
         bars.push_back({QStringLiteral("compute"), *compute, *compute, Kind::Rest});
         return bars;
     }
-    lose("memory_bound", shareOf(metrics, "memory_bound").value_or(0), false);
-    lose("inefficiency", shareOf(metrics, "inefficiency").value_or(0), false);
-    lose("recompute", shareOf(metrics, "recompute").value_or(0), false);
-    const double achieved = shareOf(metrics, "achieved").value_or(0);
+    lose("memory_bound", shareNamed(metrics, "memory_bound").value_or(0), false);
+    lose("inefficiency", shareNamed(metrics, "inefficiency").value_or(0), false);
+    lose("recompute", shareNamed(metrics, "recompute").value_or(0), false);
+    const double achieved = shareNamed(metrics, "achieved").value_or(0);
     bars.push_back({QStringLiteral("achieved"), achieved, achieved, Kind::Rest});
     return bars;
 }
@@ -185,7 +185,7 @@ double WaterfallPlot::namesHeight() const
 
 double WaterfallPlot::levelY(double level) const
 {
-    return kTop + (height() - kTop - namesHeight()) * (1 - std::clamp(level, -0.1, 1.2));
+    return kWaterfallTop + (height() - kWaterfallTop - namesHeight()) * (1 - std::clamp(level, -0.1, 1.2));
 }
 
 QRectF WaterfallPlot::boxOf(std::size_t index) const

@@ -20,7 +20,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr std::size_t kMostPoints = 1500;
-constexpr std::size_t kMostRows = 500;
+constexpr std::size_t kMostOperatorRows = 500;
 constexpr int kHeightOnly = 1'000'000; ///< ids of points without bytes, from here on
 
 /// Faster than memory could feed it, by more than the rounding of a measured roof.
@@ -32,7 +32,7 @@ bool isAboveMemoryRoof(const OperatorRoofline& roofs, const RooflinePoint& point
     return point.flopsPerSecond().value() > kRounding * roof.value();
 }
 
-QString describe(const RooflinePoint& point)
+QString pointWords(const RooflinePoint& point)
 {
     QStringList parts{shortName(point.name)};
     if (point.phase != Phase::None) parts << words(point.phase);
@@ -190,12 +190,12 @@ void OperatorsPage::fillRoofline()
         if (id >= kHeightOnly) {
             const RooflinePoint& point = facts->roofline.operators[static_cast<std::size_t>(id - kHeightOnly)];
             return tr("%1\n%2, bytes not known\n%3 × %4, %5 of all compute time")
-                .arg(describe(point), formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
+                .arg(pointWords(point), formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
                      formatCount(point.count), formatDuration(point.mean(), 3), formatPercent(point.share));
         }
         const RooflinePoint& point = facts->roofline.points[static_cast<std::size_t>(id)];
         const auto possible = facts->roofline.attainable(*point.intensity());
-        QString text = describe(point);
+        QString text = pointWords(point);
         if (point.layer) text += tr(" · layer %1").arg(point.layer->value);
         text += tr("\n%1 at %2 FLOP/byte")
                     .arg(formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
@@ -329,7 +329,7 @@ void OperatorsPage::fillTable()
     std::vector<std::vector<CellValue>> rows;
     if (m_facts)
         for (const RooflinePoint& each : m_facts->roofline.operators) {
-            if (rows.size() >= kMostRows) break;
+            if (rows.size() >= kMostOperatorRows) break;
             const auto rate = [](const std::optional<double>& value) {
                 return CellValue{value ? formatRate(*value, QString()) : QString(kDash),
                                  value ? QVariant(*value) : QVariant(-1.0),
@@ -339,7 +339,7 @@ void OperatorsPage::fillTable()
                                  {},
                                  {}};
             };
-            const QString name = describe(each);
+            const QString name = pointWords(each);
             rows.push_back({{name, {}, {}, colourOf(t, each.phase), {}, QString::fromStdString(each.name), {}},
                             {formatPercent(each.share, each.share < 0.0995 ? 1 : 0),
                              each.share,
@@ -365,7 +365,7 @@ void OperatorsPage::fillTable()
     m_table->setContent(std::move(columns), std::move(rows));
     if (m_facts && n > 0) {
         const RooflinePoint& first = m_facts->roofline.operators.front();
-        QString text = tr("%1 takes %2, layers together").arg(describe(first), formatPercent(first.share, 0));
+        QString text = tr("%1 takes %2, layers together").arg(pointWords(first), formatPercent(first.share, 0));
         if (listed < n) text = tr("the %1 longest of %2").arg(formatCount(listed), formatCount(n)) + QStringLiteral(" · ") + text;
         m_tableCard->finding().setText(text);
     } else {

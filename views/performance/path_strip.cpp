@@ -17,8 +17,8 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr double kLeft = 62, kRight = 10, kAxis = 22;
-constexpr std::size_t kMostRows = 16;
+constexpr double kPathLeft = 62, kPathRight = 10, kPathAxis = 22;
+constexpr std::size_t kMostPathRows = 16;
 } // namespace
 
 QString pathWords(const PathSegment& segment, const TraceInfo& info)
@@ -47,12 +47,12 @@ void PathStrip::setPath(std::shared_ptr<const CriticalPath> path, const TraceInf
     m_rows.clear();
     m_hidden = 0;
     if (m_path) {
-        if (m_path->window.ranks.size() <= kMostRows) {
+        if (m_path->window.ranks.size() <= kMostPathRows) {
             for (const auto& [rank, range] : m_path->window.ranks) m_rows.push_back(rank);
         } else {
             // Those that the path leads through, most of it first.
             for (const auto& [rank, time] : m_path->byRank())
-                if (m_rows.size() < kMostRows) m_rows.push_back(rank);
+                if (m_rows.size() < kMostPathRows) m_rows.push_back(rank);
             std::sort(m_rows.begin(), m_rows.end());
             m_hidden = static_cast<int>(m_path->window.ranks.size() - m_rows.size());
         }
@@ -62,7 +62,7 @@ void PathStrip::setPath(std::shared_ptr<const CriticalPath> path, const TraceInf
 
 QRectF PathStrip::inside() const
 {
-    return {kLeft, 2, std::max(10.0, width() - kLeft - kRight), std::max(10.0, height() - kAxis - 2.0)};
+    return {kPathLeft, 2, std::max(10.0, width() - kPathLeft - kPathRight), std::max(10.0, height() - kPathAxis - 2.0)};
 }
 
 double PathStrip::rowHeight() const
@@ -134,7 +134,7 @@ void PathStrip::paintEvent(QPaintEvent*)
         const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil(13 / high)));
         painter.setPen(t.secondaryText);
         if (row % every == 0)
-            painter.drawText(QRectF(0, y + high / 2 - 8, kLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+            painter.drawText(QRectF(0, y + high / 2 - 8, kPathLeft - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
                              tr("rank %1").arg(m_rows[row].value));
         painter.fillRect(QRectF(box.left(), y + high / 2, box.width(), 1), t.line);
     }
@@ -180,7 +180,7 @@ void PathStrip::paintEvent(QPaintEvent*)
     for (std::int64_t at = 0; at <= length.ns; at += step.ns) {
         const double x = xOf(m_path->window.range.begin + Duration{at});
         painter.fillRect(QRectF(x, bottom, 1, 4), t.line);
-        const double left = std::clamp(x - 50, box.left() - 20, box.right() - 100.0 + kRight);
+        const double left = std::clamp(x - 50, box.left() - 20, box.right() - 100.0 + kPathRight);
         const auto side = x - 50 < left ? Qt::AlignLeft : x - 50 > left ? Qt::AlignRight : Qt::AlignHCenter;
         painter.drawText(QRectF(side == Qt::AlignLeft ? x : left, bottom + 4, 100, 16), side | Qt::AlignVCenter,
                          formatAxisTime(Instant{at}, step));

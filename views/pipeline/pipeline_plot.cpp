@@ -27,7 +27,7 @@ QColor mixed(const QColor& a, const QColor& b, double share)
     return {mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue())};
 }
 
-QString nameOf(const StagePass& pass)
+QString passWords(const StagePass& pass)
 {
     if (pass.phase == Phase::BackwardInput && pass.withWeights) return PipelinePlot::tr("backward");
     return words(pass.phase);
@@ -276,8 +276,8 @@ QStringList PipelinePlot::describe(PassPlace place) const
     if (!found) return {};
     const StageLane& lane = m_picture->lanes[static_cast<std::size_t>(place.lane)];
     QStringList lines;
-    lines << (found->microbatch ? tr("micro-batch %1 · %2").arg(found->microbatch->value).arg(nameOf(*found))
-                                : nameOf(*found));
+    lines << (found->microbatch ? tr("micro-batch %1 · %2").arg(found->microbatch->value).arg(passWords(*found))
+                                : passWords(*found));
     lines << tr("stage %1 · rank %2").arg(lane.stage).arg(lane.rank.value);
     if (m_picture->chunks > 1 && found->microbatch)
         lines.last() += QStringLiteral(" · ") + tr("chunk %1 of %2").arg(found->chunk + 1).arg(m_picture->chunks);

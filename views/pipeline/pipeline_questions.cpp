@@ -3,6 +3,7 @@
 #include "views/pipeline/pipeline_questions.h"
 
 #include "model/trace/summary_builder.h"
+#include "views/rank_tracks.h"
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ namespace fourwalls::views {
 namespace {
 
 /// Phases are read to this fraction of a step: a pass is longer even among hundreds of micro-batches.
-constexpr int kPhasePixels = 40'000;
+constexpr int kPipelinePhasePixels = 40'000;
 /// What lies inside of passes is read as finely as a wide screen can show it.
 constexpr int kWorkPixels = 4000;
 constexpr std::size_t kMostMessages = 40'000;
@@ -38,16 +39,6 @@ std::vector<PipelineRanks> pipelinesOf(const TraceHeader& header)
     return pipelines;
 }
 
-std::vector<TrackId> tracksOf(const TraceQuery& trace, RankId rank, std::initializer_list<TrackKind> kinds)
-{
-    std::vector<TrackId> ids;
-    for (const TrackView& track : trace.tracks()) {
-        if (track.info.rank != rank) continue;
-        if (std::find(kinds.begin(), kinds.end(), track.info.kind) != kinds.end()) ids.push_back(track.id);
-    }
-    return ids;
-}
-
 bool belongsToStep(Phase phase)
 {
     return phase == Phase::Forward || phase == Phase::BackwardInput || phase == Phase::BackwardWeight ||
@@ -60,7 +51,7 @@ Result<std::vector<StagePass>> recordedPasses(TraceQuery& trace, RankId rank, Ti
     std::vector<StagePass> passes;
     const std::vector<TrackId> tracks = tracksOf(trace, rank, {TrackKind::Phases});
     if (tracks.empty()) return passes;
-    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices({tracks, step, kPhasePixels}, stop));
+    FOURWALLS_TRY_ASSIGN(SliceWindow window, trace.slices({tracks, step, kPipelinePhasePixels}, stop));
     for (const LaneSlices& lane : window.lanes) {
         for (const SliceView& slice : lane.exact) {
             const auto op = window.ops.find(slice.op);
@@ -125,7 +116,7 @@ Status readLane(TraceQuery& trace, StageLane& lane, PipelinePicture& picture, st
     const bool split = std::any_of(lane.passes.begin(), lane.passes.end(),
                                    [](const StagePass& pass) { return pass.phase == Phase::BackwardWeight; });
     FOURWALLS_TRY_ASSIGN(const std::vector<PassPiece> work,
-                         workOf(trace, lane.rank, lane.step, recorded ? kWorkPixels : kPhasePixels, stop));
+                         workOf(trace, lane.rank, lane.step, recorded ? kWorkPixels : kPipelinePhasePixels, stop));
     if (!recorded) {
         FOURWALLS_TRY_ASSIGN(const std::vector<Instant> messages, messagesOf(trace, lane.rank, lane.step));
         std::vector<StagePass> inferred = inferPasses(work, messages);

@@ -27,9 +27,6 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kKeyZoom = 120;
-constexpr double kKeyPan = 0.1;
-
 enum Column {
     Stage,
     Rank,
@@ -46,7 +43,7 @@ enum Column {
     ColumnCount
 };
 
-QString nameOf(PipelineSchedule schedule, int chunks)
+QString idealName(PipelineSchedule schedule, int chunks)
 {
     switch (schedule) {
     case PipelineSchedule::Naive: return PipelineView::tr("naive");
@@ -351,8 +348,9 @@ QString PipelineView::finding() const
     if (!m_picture) return text;
     if (m_facts->plan) {
         if (const auto ideal = idealOf(*m_facts->plan, m_picture->times))
-            text += QStringLiteral(" · ") +
-                    tr("ideal %1 %2").arg(nameOf(m_facts->plan->schedule, m_facts->plan->vpp), formatPercent(*ideal));
+            text +=
+                QStringLiteral(" · ") +
+                tr("ideal %1 %2").arg(idealName(m_facts->plan->schedule, m_facts->plan->vpp), formatPercent(*ideal));
     } else {
         text += QStringLiteral(" · ") + tr("%1 stages, %2 micro-batches").arg(stages).arg(m_picture->microbatches);
     }
@@ -470,7 +468,7 @@ void PipelineView::showBars()
             if (ideal.unitTimes)
                 note += QLatin1Char('\n') + tr("Forward, input and weight gradient taken as equally long: this trace "
                                                "does not tell them apart.");
-            bars.push_back({nameOf(ideal.schedule, ideal.chunks), ideal.fraction,
+            bars.push_back({idealName(ideal.schedule, ideal.chunks), ideal.fraction,
                             own ? BubbleBar::Kind::OwnIdeal : BubbleBar::Kind::Ideal, note});
         }
         m_barsCard->finding().setText(tr("ideal of %1 equal stages, %2 micro-batches").arg(stages).arg(microbatches));

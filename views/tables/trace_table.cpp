@@ -19,9 +19,18 @@ struct TraceTables {
 
 using Row = std::vector<QVariant>;
 
-QVariant text(const std::string& value) { return QString::fromStdString(value); }
-QVariant text(std::string_view value) { return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size())); }
-QVariant number(std::int64_t value) { return QVariant::fromValue<qlonglong>(value); }
+QVariant textCell(const std::string& value)
+{
+    return QString::fromStdString(value);
+}
+QVariant textCell(std::string_view value)
+{
+    return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
+}
+QVariant figure(std::int64_t value)
+{
+    return QVariant::fromValue<qlonglong>(value);
+}
 /// As the screen calls it; empty for none.
 QVariant phaseText(Phase phase) { return phase == Phase::None ? QString() : words(phase); }
 template <class T>
@@ -39,7 +48,7 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
 {
     const auto found = id ? ops.find(*id) : ops.end();
     const OpInfo* op = found == ops.end() ? nullptr : found->second.get();
-    row.push_back(op ? text(op->name) : QVariant());
+    row.push_back(op ? textCell(op->name) : QVariant());
     row.push_back(op ? phaseText(op->phase) : QVariant());
     row.push_back(op ? idOf(op->layer) : QVariant());
 }
@@ -57,9 +66,9 @@ Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& t
     for (const StepView& step : steps) {
         if (table.rows.size() == question.limit) break;
         const StepRecord& r = step.record;
-        table.rows.push_back({number(r.step.value), r.warmup ? TraceTables::tr("yes") : QString(), number(r.range.begin.ns),
-                              number(r.range.length().ns), known(r.loss), known(r.learningRate), known(r.gradientNorm),
-                              number(r.samples), number(r.tokens)});
+        table.rows.push_back({figure(r.step.value), r.warmup ? TraceTables::tr("yes") : QString(),
+                              figure(r.range.begin.ns), figure(r.range.length().ns), known(r.loss),
+                              known(r.learningRate), known(r.gradientNorm), figure(r.samples), figure(r.tokens)});
     }
     return {};
 }
@@ -85,11 +94,11 @@ Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
             sum.idleOther += step.idle();
             sum.collectiveWait += step.collectiveWait;
         }
-        const auto mean = [count](Duration value) { return count ? number(value.ns / count) : QVariant(); };
-        table.rows.push_back({number(rank.rank.value), text(rank.device), text(rank.host), number(rank.pipelineStage),
-                              rank.memoryBytes > 0 ? number(rank.memoryBytes) : QVariant(), number(rank.multiplicity),
-                              mean(sum.compute), mean(sum.exposedComm), mean(sum.bubble), mean(sum.idleOther),
-                              mean(sum.collectiveWait)});
+        const auto mean = [count](Duration value) { return count ? figure(value.ns / count) : QVariant(); };
+        table.rows.push_back({figure(rank.rank.value), textCell(rank.device), textCell(rank.host),
+                              figure(rank.pipelineStage), rank.memoryBytes > 0 ? figure(rank.memoryBytes) : QVariant(),
+                              figure(rank.multiplicity), mean(sum.compute), mean(sum.exposedComm), mean(sum.bubble),
+                              mean(sum.idleOther), mean(sum.collectiveWait)});
     }
     return {};
 }
@@ -107,10 +116,10 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
     table.total = static_cast<qint64>(summaries.size());
     for (const MemorySummary& summary : summaries) {
         if (table.rows.size() == question.limit) break;
-        Row row{number(summary.rank.value), idOf(summary.step), number(summary.peakBytes), number(summary.peakAt.ns)};
-        for (const std::int64_t bytes : summary.atPeak) row.push_back(number(bytes));
-        row.push_back(number(summary.residentBytes));
-        row.push_back(summary.peakReservedBytes ? number(*summary.peakReservedBytes) : QVariant());
+        Row row{figure(summary.rank.value), idOf(summary.step), figure(summary.peakBytes), figure(summary.peakAt.ns)};
+        for (const std::int64_t bytes : summary.atPeak) row.push_back(figure(bytes));
+        row.push_back(figure(summary.residentBytes));
+        row.push_back(summary.peakReservedBytes ? figure(*summary.peakReservedBytes) : QVariant());
         table.rows.push_back(std::move(row));
     }
     return {};
@@ -129,11 +138,12 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         const double seconds = summary.total.seconds();
         const bool rated = op->flops > 0 && seconds > 0;
-        table.rows.push_back({text(op->name), phaseText(op->phase), idOf(op->layer), words(op->kind),
-                              number(summary.count), number(summary.total.ns),
-                              number(summary.count > 0 ? summary.total.ns / summary.count : 0), number(summary.longest.ns),
+        table.rows.push_back({textCell(op->name), phaseText(op->phase), idOf(op->layer), words(op->kind),
+                              figure(summary.count), figure(summary.total.ns),
+                              figure(summary.count > 0 ? summary.total.ns / summary.count : 0),
+                              figure(summary.longest.ns),
                               rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
-                              text(op->detail)});
+                              textCell(op->detail)});
     }
     table.limited = ops.size() == question.limit;
     return {};
@@ -155,10 +165,10 @@ Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& 
         addOp(row, found.ops, slice.op);
         const auto index = static_cast<std::size_t>(slice.track.value);
         const bool has = slice.track.value >= 0 && index < tracks.size();
-        row.push_back(has ? text(tracks[index].info.name) : QVariant());
-        row.push_back(has ? number(tracks[index].info.rank.value) : QVariant());
-        row.push_back(number(slice.start.ns));
-        row.push_back(number(slice.duration.ns));
+        row.push_back(has ? textCell(tracks[index].info.name) : QVariant());
+        row.push_back(has ? figure(tracks[index].info.rank.value) : QVariant());
+        row.push_back(figure(slice.start.ns));
+        row.push_back(figure(slice.duration.ns));
         row.push_back(idOf(slice.microbatch));
         table.rows.push_back(std::move(row));
     }
@@ -179,11 +189,11 @@ Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTa
     for (const CollectiveView& each : list) {
         const CollectiveRecord& r = each.record;
         const auto group = static_cast<std::size_t>(r.group.value);
-        table.rows.push_back({number(each.rank.value), words(r.operation),
-                              r.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
-                              number(r.sequence), number(r.start.ns), number((r.lastArrival - r.start).ns),
-                              number((r.end - r.lastArrival).ns), number(r.payloadBytes), number(r.wireBytes), idOf(r.peer),
-                              text(r.algorithm), text(r.protocol)});
+        table.rows.push_back({figure(each.rank.value), words(r.operation),
+                              r.group.value >= 0 && group < groups.size() ? textCell(groups[group].name) : QVariant(),
+                              figure(r.sequence), figure(r.start.ns), figure((r.lastArrival - r.start).ns),
+                              figure((r.end - r.lastArrival).ns), figure(r.payloadBytes), figure(r.wireBytes),
+                              idOf(r.peer), textCell(r.algorithm), textCell(r.protocol)});
     }
     table.limited = list.size() == question.limit;
     return {};
@@ -199,10 +209,11 @@ Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& t
     const auto& groups = trace.info().groups;
     for (const CollectiveSummary& each : list) {
         const auto group = static_cast<std::size_t>(each.group.value);
-        table.rows.push_back({words(each.operation),
-                              each.group.value >= 0 && group < groups.size() ? text(groups[group].name) : QVariant(),
-                              number(each.count), number(each.payloadBytes), number(each.wireBytes), number(each.time.ns),
-                              number(each.wait.ns)});
+        table.rows.push_back(
+            {words(each.operation),
+             each.group.value >= 0 && group < groups.size() ? textCell(groups[group].name) : QVariant(),
+             figure(each.count), figure(each.payloadBytes), figure(each.wireBytes), figure(each.time.ns),
+             figure(each.wait.ns)});
     }
     return {};
 }
@@ -217,11 +228,11 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
     FOURWALLS_TRY_ASSIGN(const AllocationList list,
                          trace.allocations(question.rank, question.range, question.limit, 10 * static_cast<std::int64_t>(question.limit)));
     for (const AllocationView& item : list.items) {
-        Row row{number(item.bytes), words(item.category)};
+        Row row{figure(item.bytes), words(item.category)};
         addOp(row, list.ops, item.op);
         row.push_back(idOf(item.microbatch));
-        row.push_back(number(item.start.ns));
-        row.push_back(item.end ? number((*item.end - item.start).ns) : QVariant());
+        row.push_back(figure(item.start.ns));
+        row.push_back(item.end ? figure((*item.end - item.start).ns) : QVariant());
         row.push_back(item.address != 0 ? QStringLiteral("0x") + QString::number(static_cast<quint64>(item.address), 16) : QVariant());
         table.rows.push_back(std::move(row));
     }
@@ -241,8 +252,8 @@ Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable
             if (table.rows.size() >= question.limit) return true;
             const auto index = static_cast<std::size_t>(record.counter.value);
             const bool has = record.counter.value >= 0 && index < counters.size();
-            table.rows.push_back({has ? text(counters[index].name) : QVariant(), has ? idOf(counters[index].rank) : QVariant(),
-                                  number(record.at.ns), record.value});
+            table.rows.push_back({has ? textCell(counters[index].name) : QVariant(),
+                                  has ? idOf(counters[index].rank) : QVariant(), figure(record.at.ns), record.value});
             return true;
         },
         stop);
@@ -254,7 +265,7 @@ Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& 
                      {QT_TRANSLATE_NOOP("TraceTables", "text"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> list, trace.events(question.range, question.limit));
     for (const EventRecord& event : list)
-        table.rows.push_back({text(name(event.kind)), idOf(event.rank), number(event.at.ns), text(event.text)});
+        table.rows.push_back({textCell(name(event.kind)), idOf(event.rank), figure(event.at.ns), textCell(event.text)});
     table.limited = list.size() == question.limit;
     return {};
 }
@@ -265,8 +276,8 @@ Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable&
                      {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "messages"), CellKind::Count}};
     for (const TrafficRecord& each : trace.info().closing.traffic) {
         if (table.rows.size() == question.limit) break;
-        table.rows.push_back({text(each.group), number(each.from.value), number(each.to.value), number(each.payloadBytes),
-                              number(each.wireBytes), number(each.messages)});
+        table.rows.push_back({textCell(each.group), figure(each.from.value), figure(each.to.value),
+                              figure(each.payloadBytes), figure(each.wireBytes), figure(each.messages)});
     }
     table.total = static_cast<qint64>(trace.info().closing.traffic.size());
     return {};
@@ -282,8 +293,8 @@ Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
         for (const RankId rank : group.ranks)
             if (static_cast<std::size_t>(ranks.size()) < kMostNamed) ranks.append(QString::number(rank.value));
         if (group.ranks.size() > kMostNamed) ranks.append(QStringLiteral("…"));
-        table.rows.push_back({text(group.name), number(static_cast<std::int64_t>(group.ranks.size())),
-                              ranks.join(QStringLiteral(", ")), text(group.transport)});
+        table.rows.push_back({textCell(group.name), figure(static_cast<std::int64_t>(group.ranks.size())),
+                              ranks.join(QStringLiteral(", ")), textCell(group.transport)});
     }
     return {};
 }
@@ -294,7 +305,8 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
                      {QT_TRANSLATE_NOOP("TraceTables", "why"), CellKind::Text}};
     for (const AuditRecord& record : trace.info().audit) {
         if (record.name == "import_facts") continue; // the figures of the raw events, for programs
-        table.rows.push_back({text(record.name), words(record.severity), number(record.count), text(record.detail)});
+        table.rows.push_back(
+            {textCell(record.name), words(record.severity), figure(record.count), textCell(record.detail)});
     }
     return {};
 }

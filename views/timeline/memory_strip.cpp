@@ -19,7 +19,7 @@ namespace {
 
 const QByteArray kSummaryChannel = QByteArrayLiteral("timeline.memory.summary");
 const QByteArray kCurveChannel = QByteArrayLiteral("timeline.memory.curve");
-constexpr int kTop = 10, kBottom = 6;
+constexpr int kStripTop = 10, kStripBottom = 6;
 constexpr int kLegendLine = 14;
 
 std::array<QRgb, kMemoryCategoryCount> coloursOf(const Theme& theme)
@@ -139,7 +139,7 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
     if (m_image.size() != size) m_image = QImage(size, QImage::Format_RGB32);
     if (m_image.isNull()) return;
     m_image.fill(theme.card.rgb());
-    const QRectF area(0, kTop, size.width(), std::max(1, size.height() - kTop - kBottom));
+    const QRectF area(0, kStripTop, size.width(), std::max(1, size.height() - kStripTop - kStripBottom));
     m_scale = MemoryScale::fit(area, m_summary ? static_cast<double>(m_summary->peakBytes) : 1, static_cast<double>(m_capacity), false);
     {
         QPainter painter(&m_image);

@@ -19,8 +19,8 @@ struct Words {
     Q_DECLARE_TR_FUNCTIONS(PredictionStrip)
 };
 
-constexpr int kBarTop = 8, kBarHeight = 24;
-constexpr std::size_t kMostSteps = 400; ///< more on one screen are a few pixels each
+constexpr int kPredictedTop = 8, kPredictedHeight = 24;
+constexpr std::size_t kMostStepsShown = 400; ///< more on one screen are a few pixels each
 
 using cost::SimulatedPart;
 
@@ -29,7 +29,7 @@ bool isWaiting(SimulatedPart part)
     return part == SimulatedPart::PipelineWait || part == SimulatedPart::OptimizerWait;
 }
 
-QColor colourOf(const Theme& theme, SimulatedPart part)
+QColor partColour(const Theme& theme, SimulatedPart part)
 {
     switch (part) {
     case SimulatedPart::Forward: return colourOf(theme, Phase::Forward);
@@ -139,7 +139,7 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, const Theme& 
     const auto from = std::upper_bound(m_steps->begin(), m_steps->end(), visible.begin,
                                        [](Instant value, const StepSpan& step) { return value < step.range.begin; });
     const std::size_t first = from == m_steps->begin() ? 0 : static_cast<std::size_t>(from - m_steps->begin()) - 1;
-    const bool onlyHulls = last - first > kMostSteps;
+    const bool onlyHulls = last - first > kMostStepsShown;
     const double width = size.width();
     QPen outline(theme.prediction, 1.2);
     outline.setDashPattern({4, 3});
@@ -150,7 +150,8 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, const Theme& 
         if (right < 0 || left > width || right < free + 1) continue;
         free = right;
         if (onlyHulls || right - left < 3) {
-            painter.fillRect(QRectF(left, kBarTop + kBarHeight / 2.0 - 1, std::max(1.0, right - left), 2), theme.prediction);
+            painter.fillRect(QRectF(left, kPredictedTop + kPredictedHeight / 2.0 - 1, std::max(1.0, right - left), 2),
+                             theme.prediction);
             continue;
         }
         const auto& intervals = shown->intervals;
@@ -167,12 +168,13 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, const Theme& 
             if (x1 < drawn) continue;
             drawn = end;
             // One pixel between bars that are wide enough to be told apart.
-            const QRect bar(begin, kBarTop, std::max(1, end - begin - (end - begin > 3 ? 1 : 0)), kBarHeight);
+            const QRect bar(begin, kPredictedTop, std::max(1, end - begin - (end - begin > 3 ? 1 : 0)),
+                            kPredictedHeight);
             if (isWaiting(each->part)) {
                 paintHatch(painter, bar, theme);
                 continue;
             }
-            QColor fill = colourOf(theme, each->part);
+            QColor fill = partColour(theme, each->part);
             constexpr int kGhostly = 150;
             fill.setAlpha(kGhostly);
             painter.fillRect(bar, fill);
@@ -185,7 +187,8 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, const Theme& 
         }
         painter.setPen(outline);
         painter.setBrush(Qt::NoBrush);
-        painter.drawRect(QRectF(left + 0.5, kBarTop - 3.5, std::max(1.0, right - left - 1), kBarHeight + 6));
+        painter.drawRect(
+            QRectF(left + 0.5, kPredictedTop - 3.5, std::max(1.0, right - left - 1), kPredictedHeight + 6));
     }
 }
 

@@ -2,6 +2,8 @@
 // Tiles of slices and of rank activity: look-up with replacements, cutting of answers, forgetting.
 #include "views/timeline/tile_cache.h"
 
+#include "views/timeline/floor_divide.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,12 +17,6 @@ constexpr int kCoarseLevels = 2;        ///< up to four times as wide
 constexpr int kRoughLevels = 16;
 constexpr int kFinerLevels = 3;         ///< beyond that, too many tiles per pixel
 constexpr int kLargestLevel = 50;
-
-std::int64_t floorDivide(std::int64_t a, std::int64_t b)
-{
-    const auto quotient = a / b;
-    return a % b < 0 ? quotient - 1 : quotient;
-}
 
 std::size_t bytesOf(const std::vector<LaneSlices>& lanes)
 {

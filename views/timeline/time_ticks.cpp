@@ -3,6 +3,7 @@
 #include "views/timeline/time_ticks.h"
 
 #include "views/format.h"
+#include "views/timeline/floor_divide.h"
 
 #include <array>
 #include <utility>
@@ -51,12 +52,6 @@ std::pair<std::int64_t, int> roundStep(double least)
         if (static_cast<double>(2 * power) >= least) return {2 * power, 4};
         if (static_cast<double>(5 * power) >= least || power > kLargestTimeNs / 100) return {5 * power, 5};
     }
-}
-
-std::int64_t floorDivide(std::int64_t a, std::int64_t b)
-{
-    const auto quotient = a / b;
-    return a % b < 0 ? quotient - 1 : quotient;
 }
 
 } // namespace

@@ -10,6 +10,9 @@
 
 namespace fourwalls::views {
 
+/// Between major ticks where there is room [pixels].
+inline constexpr int kTickSpacing = 96;
+
 struct TimeTick {
     Instant at;
     QString text;           ///< empty on minor ticks

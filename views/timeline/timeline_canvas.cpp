@@ -5,6 +5,7 @@
 #include "views/paper.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
+#include "views/timeline/time_ticks.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -20,12 +21,8 @@ namespace {
 constexpr int kLabelWidth = 156;
 constexpr int kAxisHeight = 30;
 constexpr int kScrollBarWidth = 10;
-constexpr int kTickSpacing = 96;
 constexpr double kHitTolerance = 3;
-constexpr int kLeastForStrip = 260;     ///< a lower canvas belongs to the rows alone
-/// How long a repaint waits for data when it would show nothing or next to nothing: less than a frame, so that quick
-/// answers do not flicker.
-constexpr int kHoldMs = 12;
+constexpr int kLeastForStrip = 260; ///< a lower canvas belongs to the rows alone
 }
 
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)

@@ -16,11 +16,11 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kKeyZoom = 240;               ///< half an octave
-constexpr double kKeyPan = 0.15;
+constexpr int kCanvasZoom = 240; ///< half an octave
+constexpr double kCanvasPan = 0.15;
 constexpr int kKeyScroll = 60;
 constexpr std::size_t kMostFlows = 200;
-constexpr std::size_t kMostCollectives = 64;
+constexpr std::size_t kMostContextCollectives = 64;
 constexpr int kMeasureColumns = 4096;
 const QByteArray kContextChannel = QByteArrayLiteral("timeline.context");
 const QByteArray kMeasureChannel = QByteArrayLiteral("timeline.measure");
@@ -54,10 +54,10 @@ void TimelineView::createActions()
 {
     auto* fitAction = addViewAction("timeline.fit", {Qt::Key_F}, [this] { fit(); });
     addViewAction("timeline.fitAll", {Qt::SHIFT | Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
-    addViewAction("timeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_canvas->zoom(kKeyZoom); });
-    addViewAction("timeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_canvas->zoom(-kKeyZoom); });
-    addViewAction("timeline.panLeft", {Qt::Key_A}, [this] { m_canvas->pan(-kKeyPan); });
-    addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kKeyPan); });
+    addViewAction("timeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_canvas->zoom(kCanvasZoom); });
+    addViewAction("timeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_canvas->zoom(-kCanvasZoom); });
+    addViewAction("timeline.panLeft", {Qt::Key_A}, [this] { m_canvas->pan(-kCanvasPan); });
+    addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kCanvasPan); });
     addViewAction("timeline.previousSlice", {Qt::Key_Left}, [this] { goToNeighbour(-1); });
     addViewAction("timeline.nextSlice", {Qt::Key_Right}, [this] { goToNeighbour(1); });
     addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
@@ -190,7 +190,8 @@ void TimelineView::readSelectedContext()
                 if (leaves || arrives) found.flows.push_back(std::move(flow));
             }
             if (collective) {
-                FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all, trace.collectives(rank, range, kMostCollectives));
+                FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all,
+                                     trace.collectives(rank, range, kMostContextCollectives));
                 for (const auto& view : all)
                     if (view.record.track == slice.track && view.record.start == slice.start) found.collective = view.record;
             }
@@ -247,7 +248,7 @@ void TimelineView::goToNeighbour(int direction)
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     if (!chosen || !session()) {
-        m_canvas->pan(direction * kKeyPan);
+        m_canvas->pan(direction * kCanvasPan);
         return;
     }
     // Neighbours are looked for at full detail in stretches that grow until one is found.

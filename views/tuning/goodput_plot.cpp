@@ -16,9 +16,9 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
-constexpr double kMostDevices = 65'536;
+constexpr double kMostGoodputDevices = 65'536;
 constexpr int kPoints = 120;
-constexpr double kLeft = 40, kBottom = 32, kTop = 22;
+constexpr double kGoodputLeft = 40, kGoodputBottom = 32, kGoodputTop = 22;
 
 /// Intervals between checkpoints are minutes or hours.
 QString intervalText(double seconds)
@@ -56,7 +56,8 @@ void GoodputPlot::compute()
     m_byInterval.clear();
     m_byDevices.clear();
     for (int i = 0; i < kPoints; ++i) {
-        const double interval = spread(kShortestInterval, kLongestInterval, i), devices = spread(1, kMostDevices, i);
+        const double interval = spread(kShortestInterval, kLongestInterval, i),
+                     devices = spread(1, kMostGoodputDevices, i);
         const auto byInterval = at(interval, m_input.devices), byDevices = at(0, devices);
         m_byInterval.push_back({interval, byInterval ? byInterval->goodput : 0});
         m_byDevices.push_back({devices, byDevices ? byDevices->goodput : 0});
@@ -74,7 +75,7 @@ QString GoodputPlot::sentence() const
 void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points, bool intervals) const
 {
     const Theme& t = currentTheme();
-    const QRectF inside = area.adjusted(kLeft, kTop, -6, -kBottom);
+    const QRectF inside = area.adjusted(kGoodputLeft, kGoodputTop, -6, -kGoodputBottom);
     const LogAxis x(points.front().x, points.back().x, inside.left(), inside.right());
     const auto y = [&](double share) { return inside.bottom() - share * inside.height(); };
     painter.setFont(fontOf(TextRole::Small));
@@ -82,7 +83,8 @@ void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::v
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(inside.left(), y(share)), QPointF(inside.right(), y(share)));
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(area.left(), y(share) - 8, kLeft - 5, 16), Qt::AlignRight | Qt::AlignVCenter, formatPercent(share, 0));
+        painter.drawText(QRectF(area.left(), y(share) - 8, kGoodputLeft - 5, 16), Qt::AlignRight | Qt::AlignVCenter,
+                         formatPercent(share, 0));
     }
     for (const LogAxis::Mark& mark : x.marks(58)) {
         if (!mark.labelled) continue;

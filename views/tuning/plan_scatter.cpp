@@ -18,7 +18,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kScatterLeft = 54, kScatterRight = 10, kScatterTop = 18, kScatterBottom = 34;
-constexpr double kReach = 9; ///< of a click [pixels]
+constexpr double kPlanReach = 9; ///< of a click [pixels]
 constexpr double kBrokenWall = 24;
 
 /// Ink over the picture by how many plans share a pixel: one is clearly seen, hundreds saturate.
@@ -283,7 +283,7 @@ std::optional<std::uint32_t> PlanScatter::pointAt(QPointF where) const
 {
     if (!m_cloud || !m_valid) return std::nullopt;
     std::optional<std::uint32_t> best;
-    double least = kReach * kReach;
+    double least = kPlanReach * kPlanReach;
     const auto consider = [&](std::uint32_t index, double handicap) {
         const QPointF away = placeOf(index) - where;
         const double distance = away.x() * away.x() + away.y() * away.y() + handicap;

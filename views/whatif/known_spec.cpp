@@ -87,19 +87,19 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
     if (device.family == "cpu" && !(spec.cluster.nodeLink.bytesPerSecond > 0)) spec.cluster.fabric = NodeFabric::Shared;
     if (!device.peak(spec.training.precision) && closing.peakFlopsPerDevice) {
         device.peakFlops[spec.training.precision] = *closing.peakFlopsPerDevice;
-        assume(known, "peak", formatRate(*closing.peakFlopsPerDevice, "FLOP/s"), Confidence::High,
+        assume(known, "peak", fourwalls::formatRate(*closing.peakFlopsPerDevice, "FLOP/s"), Confidence::High,
                "measured when the recording began: " + closing.peakSource);
     }
     if (!(device.memoryBytesPerSecond > 0) && closing.memoryBytesPerSecond) {
         device.memoryBytesPerSecond = *closing.memoryBytesPerSecond;
-        assume(known, "memory bandwidth", formatRate(device.memoryBytesPerSecond, "B/s"), Confidence::High,
+        assume(known, "memory bandwidth", fourwalls::formatRate(device.memoryBytesPerSecond, "B/s"), Confidence::High,
                "measured when the recording began");
     }
     if (device.memoryBytes == 0 && !info.header.ranks.empty()) device.memoryBytes = info.header.ranks.front().memoryBytes;
     LinkSpec& link = spec.cluster.nodeLink;
     if (!(link.bytesPerSecond > 0) && spec.cluster.fabric == NodeFabric::Shared && device.memoryBytesPerSecond > 0) {
         link = {device.memoryBytesPerSecond / kCopiesPerByte, kSharedLatency};
-        assume(known, "link", formatRate(link.bytesPerSecond, "B/s"), Confidence::Medium,
+        assume(known, "link", fourwalls::formatRate(link.bytesPerSecond, "B/s"), Confidence::Medium,
                "ranks share one memory: a copy reads and writes every byte");
     }
     // Ranks of one process are as many as the plan wants, whatever the machine has.
@@ -108,7 +108,7 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
 }
 
 /// The value of a guessed field, as far as the screen names it.
-std::string valueOf(const RunSpec& spec, const std::string& field)
+std::string assumedText(const RunSpec& spec, const std::string& field)
 {
     const ParallelPlan& plan = spec.plan;
     const TransformerSpec* t = spec.model.transformer();
@@ -152,7 +152,8 @@ KnownSpec knownSpec(const TraceInfo& info)
         known.isGuess = true;
         known.assumed = std::move(guess->evidence);
         for (const std::string& field : guess->assumed)
-            known.assumed.push_back({field, valueOf(*known.spec, field), Confidence::Low, "nothing in the trace says it"});
+            known.assumed.push_back(
+                {field, assumedText(*known.spec, field), Confidence::Low, "nothing in the trace says it"});
     }
     replaceDevice(info, known);
     completeDevice(info, known);
