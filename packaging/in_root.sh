@@ -11,7 +11,8 @@
 # The working tree is /fourwalls there, and the command's working folder; its build/ is build/roots/RELEASE here. The
 # bare system (made once by mmdebstrap or debootstrap) and the packages downloaded into it are kept in
 # $FOURWALLS_ROOTS (default ~/.cache/fourwalls/roots). What the command changes in the system is thrown away after it,
-# with --keep only when the next call comes without. --with shows a folder of this system there, to be read only.
+# with --keep only when the next call comes without. --with shows a folder of this system there, to be read only. A
+# folder in CCACHE_DIR serves there, too.
 set -euo pipefail
 usage() { echo "usage: packaging/in_root.sh [--keep] [--with FOLDER]… RELEASE COMMAND [ARGUMENT…]" >&2; exit 2; }
 fail() { echo "in_root.sh: $1" >&2; exit 1; }
@@ -89,9 +90,13 @@ while read -r folder; do
         mount -o remount,ro,bind "$root$folder"
     fi
 done <<<"$shown"
+if [ -n "${CCACHE_DIR:-}" ]; then
+    mkdir -p "$CCACHE_DIR" "$root/var/cache/ccache"
+    mount --bind "$CCACHE_DIR" "$root/var/cache/ccache"
+fi
 for file in resolv.conf hosts; do
     if [ -f /etc/$file ]; then cp -L /etc/$file "$root/etc/$file"; fi
 done
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-    ${TERM:+TERM=$TERM} ${CI:+CI=$CI} chroot "$root" sh -c '\''cd /fourwalls && exec "$@"'\'' sh "$@"
+    ${TERM:+TERM=$TERM} ${CI:+CI=$CI} ${CCACHE_DIR:+CCACHE_DIR=/var/cache/ccache} chroot "$root" sh -c '\''cd /fourwalls && exec "$@"'\'' sh "$@"
 ' bash "$@"

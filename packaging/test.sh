@@ -16,7 +16,7 @@ slow=${CI:+ON} # benchmarks and slow tests are built by the CI, which keeps them
 presets=(core release)
 case ${1:-} in
 "") ;;
-core | release) presets=("$1") ;;
+core | release) presets=("$1") slow="" ;;
 --all) label=() slow=ON ;;
 *) echo "usage: packaging/test.sh [--all | core | release]" >&2 && exit 2 ;;
 esac

@@ -34,17 +34,10 @@ echo "== arm64: build"
 cmake --preset arm64 -DFOURWALLS_WERROR="${CI:+ON}" -DFOURWALLS_SLOW_TESTS=OFF
 cmake --build --preset arm64 -j "$(($(nproc) + 1))"
 
-echo "== arm64: a step is recorded, imported, checked"
-out=build/arm64/first-step
-rm -rf $out
-mkdir -p $out
-cli=build/arm64/bin/fourwalls-cli
-$cli record -o $out/step.fourwalls --model gpt-tiny --steps 2 --data resources/text/tom_sawyer.txt
-$cli check $out/step.fourwalls
-$cli export $out/step.fourwalls --format chrome -o $out/step.json
-$cli import $out/step.json -o $out/imported.fourwalls
-$cli check $out/imported.fourwalls
-$cli metrics $out/step.fourwalls
+echo "== arm64: recordings and imports"
+python3 tests/portability/same_results.py make build/arm64/bin/fourwalls-cli build/arm64/portable
+for trace in build/arm64/portable/*.fourwalls; do build/arm64/bin/fourwalls-cli check "$trace"; done
+build/arm64/bin/fourwalls-cli metrics build/arm64/portable/recorded-gpt-tiny.fourwalls
 
 echo "== arm64: tests"
 ctest --preset arm64 -j "$(nproc)"
