@@ -23,7 +23,7 @@ struct Communicator {
 };
 
 struct OpenEvent {
-    std::atomic<std::uint64_t> id; ///< 0: free
+    std::atomic<std::uint64_t> id; ///< 0: free; kInHand: one thread reads or writes the rest, and no other one does
     RecordKind kind;
     bool pushed; ///< an external id was pushed to CUPTI
     Recorder* recorder;
@@ -37,6 +37,7 @@ struct OpenEvent {
     };
 };
 
+constexpr std::uint64_t kInHand = ~std::uint64_t{0};
 constexpr std::size_t kOpenEvents = 1 << 15;
 std::atomic<OpenEvent*> g_open{nullptr};
 std::atomic<std::uint64_t> g_events{0};
@@ -99,14 +100,32 @@ Result init(void** context, std::uint64_t commId, int* activation, const char* c
     return 0;
 }
 
-/// A free place for a new event and its number; nullptr: nothing is recorded now.
+/// Takes the event in hand if it still has this number.
+bool take(OpenEvent& event, std::uint64_t id)
+{
+    return event.id.compare_exchange_strong(id, kInHand, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
+/// Gives an event in hand free, or back under its number.
+void giveBack(OpenEvent& event, std::uint64_t id = 0)
+{
+    event.id.store(id, std::memory_order_release);
+}
+
+/// A place for a new event, in hand, and its number; nullptr: nothing is recorded now.
 OpenEvent* begin(RecordKind kind, std::uint64_t* number)
 {
     Recorder* const recorder = Recorder::current();
     if (recorder == nullptr || !recorder->capturing()) return nullptr;
-    const std::uint64_t id = *number = g_events.fetch_add(1, std::memory_order_relaxed) + 1;
-    OpenEvent& event = g_open.load(std::memory_order_acquire)[id % kOpenEvents];
-    event.id.store(0, std::memory_order_relaxed); // whoever was left here is given up
+    OpenEvent* const events = g_open.load(std::memory_order_acquire);
+    OpenEvent* place = nullptr;
+    while (place == nullptr) { // whoever was left in a place is given up; who is in hand at this moment is passed by
+        *number = g_events.fetch_add(1, std::memory_order_relaxed) + 1;
+        OpenEvent& next = events[*number % kOpenEvents];
+        const std::uint64_t before = next.id.load(std::memory_order_relaxed);
+        if (before != kInHand && take(next, before)) place = &next;
+    }
+    OpenEvent& event = *place;
     event.kind = kind;
     event.pushed = false;
     event.recorder = recorder;
@@ -119,7 +138,7 @@ OpenEvent* begin(RecordKind kind, std::uint64_t* number)
 void publish(OpenEvent* event, std::uint64_t id, void** handle)
 {
     *handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(id));
-    event->id.store(id, std::memory_order_release);
+    giveBack(*event, id);
 }
 
 template <class Api, class From>
@@ -306,15 +325,17 @@ Result ncclStartV4(void* context, void** event, DescriptionV4* description)
 
 Result ncclStop(void* handle)
 {
-    std::uint64_t id = idOf(handle);
+    const std::uint64_t id = idOf(handle);
     OpenEvent* const events = g_open.load(std::memory_order_acquire);
     if (id == 0 || events == nullptr) return 0;
     OpenEvent& event = events[id % kOpenEvents];
-    if (!event.id.compare_exchange_strong(id, 0, std::memory_order_acq_rel)) return 0; // given up
-    if (event.recorder != Recorder::current()) return 0;
-    const CostScope cost(event.recorder->callbackNs, event.recorder->callbacks);
-    if (event.pushed) event.recorder->cupti().popExternal();
-    writeEvent(event, realtime());
+    if (!take(event, id)) return 0; // given up
+    if (event.recorder == Recorder::current()) {
+        const CostScope cost(event.recorder->callbackNs, event.recorder->callbacks);
+        if (event.pushed) event.recorder->cupti().popExternal();
+        writeEvent(event, realtime());
+    }
+    giveBack(event);
     return 0;
 }
 
@@ -337,9 +358,11 @@ void writeOpenNcclEvents(Recorder& recorder)
 {
     OpenEvent* const events = g_open.load(std::memory_order_acquire);
     for (std::size_t i = 0; events != nullptr && i < kOpenEvents; ++i) {
-        std::uint64_t id = events[i].id.load(std::memory_order_acquire);
-        if (id == 0 || events[i].recorder != &recorder) continue;
-        if (events[i].id.compare_exchange_strong(id, 0)) writeEvent(events[i], 0);
+        const std::uint64_t id = events[i].id.load(std::memory_order_relaxed);
+        if (id == 0 || id == kInHand || !take(events[i], id)) continue;
+        const bool ours = events[i].recorder == &recorder;
+        if (ours) writeEvent(events[i], 0);
+        giveBack(events[i], ours ? 0 : id);
     }
 }
 
