@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# CMake toolchain: 64-bit ARM from an x86-64 Debian with the packages of packages.arm64.txt. Its programs run under
+# CMake toolchain: 64-bit ARM from an x86-64 Debian with the packages that test_arm64.sh installs. Its programs run under
 # qemu's user-mode emulation; a program that starts others needs the kernel to know that (packaging/test_arm64.sh).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -541,7 +541,7 @@ Status checkRunnable(const RunSpec& spec, const RunOptions& options)
         return checkMemory(spec, options);
     }
     if (spec.training.precision == Precision::Bf16 && !OneDnnMatmul::supportsBf16())
-        return unsupported("precision", "this processor has no bf16 arithmetic that oneDNN can use (AVX-512 is needed)",
+        return unsupported("precision", "oneDNN has no bf16 products for this processor (on x86-64 it needs AVX-512)",
                            "--precision f32");
     if (spec.training.precision != Precision::F32 && spec.training.precision != Precision::Bf16)
         return unsupported("precision", "the CPU engine computes in f32 or bf16", "--precision f32");
