@@ -14,7 +14,7 @@
 namespace fourwalls::gui {
 
 namespace {
-constexpr qint64 kLargest = 16 << 20; ///< no description of machines is longer [bytes]
+constexpr qint64 kLargestMachine = 16 << 20; ///< no description of machines is longer [bytes]
 }
 
 Result<MachineFile> readMachineFile(const QString& path)
@@ -24,8 +24,8 @@ Result<MachineFile> readMachineFile(const QString& path)
     if (!QFileInfo(path).isFile()) return Error{ErrorCode::NotFound, "there is no such file", where, "check the name"};
     if (!file.open(QIODevice::ReadOnly))
         return Error{ErrorCode::Io, file.errorString().toStdString(), where, "check its permissions"};
-    const QByteArray text = file.read(kLargest + 1);
-    if (text.size() > kLargest)
+    const QByteArray text = file.read(kLargestMachine + 1);
+    if (text.size() > kLargestMachine)
         return Error{ErrorCode::Format, "this is too long for a description of machines", where, "fourwalls-cli calibrate -o FILE"};
     MachineFile machine;
     machine.path = path;

@@ -13,11 +13,11 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeys{
+constexpr std::array<std::string_view, 10> kHeaderKeys{
     "schemaVersion", "deviceProperties", "computeProperties", "distributedInfo", "displayTimeUnit",
     "baseTimeNanoseconds", "cuda_runtime_version", "hip_runtime_version", "cupti_version", "record_shapes"};
 
-constexpr std::size_t kMostDevices = 1024, kMostGroups = 100000, kMostRanks = 1 << 20;
+constexpr std::size_t kMostDevices = 1024, kMostGroups = 100000, kMostHeaderRanks = 1 << 20;
 
 std::optional<int> smallInteger(const JsonToken& value)
 {
@@ -56,7 +56,7 @@ HostGroup readGroup(const JsonToken& value)
 
 bool ChromeHeader::wants(std::string_view key)
 {
-    if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
+    if (std::find(kHeaderKeys.begin(), kHeaderKeys.end(), key) != kHeaderKeys.end()) return true;
     if (unknownKeys.size() < 100) unknownKeys.emplace(key.substr(0, 64));
     return false;
 }
@@ -98,7 +98,7 @@ std::vector<int> rankList(const JsonToken& value)
     const std::string text = value.isString() ? decoded(value) : std::string(value.text);
     forEachElement(text + std::string(16, '\0'), [&](const JsonToken& element) {
         const auto rank = smallInteger(element);
-        if (rank && ranks.size() < kMostRanks) ranks.push_back(*rank);
+        if (rank && ranks.size() < kMostHeaderRanks) ranks.push_back(*rank);
         else sound = false;
     });
     if (!sound) ranks.clear();

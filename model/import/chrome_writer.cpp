@@ -5,6 +5,7 @@
 #include "model/import/decimal_time.h"
 #include "model/import/import_steps.h"
 #include "model/import/kernel_class.h"
+#include "model/import/op_names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kMostCounters = 10000;
-constexpr std::size_t kLongestDetail = 300;
 
 std::optional<double> realOf(const JsonToken& token)
 {

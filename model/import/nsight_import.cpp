@@ -138,7 +138,6 @@ struct RangeText {
 RangeText rangeText(std::string_view text)
 {
     constexpr std::string_view kSizes = ", sizes = ";
-    constexpr std::size_t kLongestDetail = 300;
     const std::size_t numbers = std::min(text.find(", seq = "), text.find(", op_id = "));
     if (numbers == std::string_view::npos) return {text, {}, false};
     RangeText parts{text.substr(0, numbers), {}, true};

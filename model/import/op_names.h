@@ -7,6 +7,7 @@
 #include "model/import/trace_categories.h"
 #include "model/trace/trace_sink.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -16,6 +17,9 @@
 #include <vector>
 
 namespace fourwalls::importers {
+
+/// Of the detail of an operator, such as the shapes of its inputs, this much is kept [bytes].
+inline constexpr std::size_t kLongestDetail = 300;
 
 /// A name once met.
 struct NamedWork {

@@ -11,7 +11,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kUnseen = std::numeric_limits<std::int64_t>::max();
 
 std::string operationKey(const ProcessGroupInfo& group, const CollectiveView& view)
 {
@@ -56,7 +56,7 @@ std::optional<ClockOffset> fromCollectives(const ByKey& reference, const std::ve
 /// the error is at most half of their sum. (What the Network Time Protocol does.)
 std::optional<ClockOffset> fromMessages(const ByKey& reference, const std::vector<OperationMark>& other)
 {
-    std::int64_t there = kNone, back = kNone;   // reference to other, other to reference
+    std::int64_t there = kUnseen, back = kUnseen; // reference to other, other to reference
     ClockOffset offset;
     for (const OperationMark& mark : other) {
         if (!mark.message || mark.key.empty()) continue;
@@ -66,7 +66,7 @@ std::optional<ClockOffset> fromMessages(const ByKey& reference, const std::vecto
         if (mark.sends) back = std::min(back, (found->second->end - mark.begin).ns);
         else there = std::min(there, (mark.end - found->second->begin).ns);
     }
-    if (there == kNone || back == kNone) return std::nullopt;
+    if (there == kUnseen || back == kUnseen) return std::nullopt;
     offset.sameClock = there >= 0 && back >= 0 && std::abs((back - there) / 2) <= kSameClockNs;
     offset.offsetNs = offset.sameClock ? 0 : (back - there) / 2;
     offset.residualNs = std::abs((there + back) / 2);

@@ -210,16 +210,16 @@ Status checkExtents(const ModelSpec& model)
     for (const TransformerExtent& extent : kTransformerExtents)
         if (const std::int64_t value = t.*extent.field; value < extent.least || value > extent.most)
             return outOfRange(extent.key, value, extent.least, extent.most);
-    constexpr std::int64_t kMillion = 1'000'000;
-    for (const auto& [field, value, most] : {std::tuple{"experts", t.mixture.experts, kMillion},
-                                             {"top_k", t.mixture.topK, kMillion},
-                                             {"expert_hidden", t.mixture.expertHidden, 10 * kMillion},
-                                             {"shared_hidden", t.mixture.sharedHidden, 10 * kMillion},
+    constexpr std::int64_t million = 1'000'000;
+    for (const auto& [field, value, most] : {std::tuple{"experts", t.mixture.experts, million},
+                                             {"top_k", t.mixture.topK, million},
+                                             {"expert_hidden", t.mixture.expertHidden, 10 * million},
+                                             {"shared_hidden", t.mixture.sharedHidden, 10 * million},
                                              {"dense_layers", t.mixture.denseLayers, std::int64_t{100'000}},
-                                             {"query_rank", t.latent.queryRank, kMillion},
-                                             {"key_value_rank", t.latent.keyValueRank, kMillion},
-                                             {"rotary_width", t.latent.rotaryWidth, kMillion},
-                                             {"value_width", t.latent.valueWidth, kMillion}})
+                                             {"query_rank", t.latent.queryRank, million},
+                                             {"key_value_rank", t.latent.keyValueRank, million},
+                                             {"rotary_width", t.latent.rotaryWidth, million},
+                                             {"value_width", t.latent.valueWidth, million}})
         if (value < 0 || value > most) return outOfRange(field, value, 0, most);
     if (parametersOf<double>(t, false) > kMostParameters) return tooMany(t.hasExperts() ? "experts" : "layers");
     return {};

@@ -4,6 +4,7 @@
 
 #include "model/store/duration_class.h"
 #include "model/store/memory_finisher.h"
+#include "model/store/stored_rows.h"
 #include "model/trace/memory_curve.h"
 
 #include <algorithm>
@@ -81,7 +82,6 @@ std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Stateme
         if (!duration || !validSpan(*start, *duration) || durationClass(*duration) != runClass) return std::nullopt;
         view.end = Instant{*start + *duration};
     }
-    constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
     if (!row.isNull(7)) {
         const auto op = row.asInteger(7);
         if (!op || *op < 0 || *op >= m_data->info.counts.ops) return std::nullopt;

@@ -6,10 +6,10 @@
 #include "model/store/activity_finisher.h"
 #include "model/store/duration_class.h"
 #include "model/store/slice_bins.h"
+#include "model/store/stored_rows.h"
 #include "model/trace/slice_reduction.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace fourwalls::store {
 namespace {
@@ -95,7 +95,6 @@ std::optional<SliceView> FileQuery::sliceFromRow(const sqlite::Statement& row, c
 {
     const auto id = row.asInteger(0), runId = row.asInteger(1), start = row.asInteger(2), duration = row.asInteger(3),
                op = row.asInteger(4);
-    constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
     if (!id || !runId || *runId != run.id || !start || !duration || !validSpan(*start, *duration) || !op || *op < 0 ||
         *op >= m_data->info.counts.ops || *op > kLargestId || durationClass(*duration) != run.runClass)
         return std::nullopt;

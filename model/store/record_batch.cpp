@@ -2,8 +2,6 @@
 // Encoding and decoding of a recording's BLOBs.
 #include "model/store/record_batch.h"
 
-#include <limits>
-
 namespace fourwalls::store {
 namespace {
 
@@ -119,8 +117,6 @@ std::int64_t BatchDecoder::optional()
 }
 
 namespace {
-
-constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
 
 std::optional<double> optionalReal(Decoder& in)
 {

@@ -19,6 +19,9 @@ namespace fourwalls::store {
 /// An absent integer inside a row; never a legal value of any field that uses it.
 inline constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
+/// Operators, tracks, groups and texts are counted in 32 bits.
+inline constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
+
 struct SliceRow {
     std::int64_t start = 0, duration = 0;
     std::int64_t correlation = kAbsent;

@@ -20,7 +20,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kWaterfallTop = 18, kNames = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
+constexpr double kWaterfallTop = 18, kNameRoom = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
 std::optional<double> shareNamed(const TraceMetrics& metrics, std::string_view key)
@@ -180,7 +180,7 @@ double WaterfallPlot::namesHeight() const
     const bool wraps = std::any_of(m_bars.begin(), m_bars.end(), [&](const WaterfallBar& bar) {
         return metrics.horizontalAdvance(waterfallName(bar.key)) > slot() + 4;
     });
-    return wraps ? kNames + kNameLine : kNames;
+    return wraps ? kNameRoom + kNameLine : kNameRoom;
 }
 
 double WaterfallPlot::levelY(double level) const

@@ -19,7 +19,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kMostDots = 240;     ///< above, dots would merge into a band
+constexpr int kMostStepDots = 240; ///< above, dots would merge into a band
 constexpr double kAxisRoom = 0.10; ///< of the values' span, above and below
 
 /// Whole numbers only: there is no step 2.5.
@@ -265,7 +265,7 @@ void StepsPlot::addData(Series& series)
     series.line = m_plot->addGraph(x, y);
     series.line->setPen(QPen(t.text, 1.6));
     series.line->setData(steps, values, true);
-    if (steps.size() <= kMostDots) {
+    if (steps.size() <= kMostStepDots) {
         series.line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, t.text, 5));
         QCPGraph* hollow = m_plot->addGraph(x, y);
         hollow->setLineStyle(QCPGraph::lsNone);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
 constexpr double kMostGoodputDevices = 65'536;
-constexpr int kPoints = 120;
+constexpr int kGoodputPoints = 120;
 constexpr double kGoodputLeft = 40, kGoodputBottom = 32, kGoodputTop = 22;
 
 /// Intervals between checkpoints are minutes or hours.
@@ -52,10 +52,12 @@ void GoodputPlot::compute()
         const auto result = cost::computeGoodput(input);
         return result ? std::optional(*result) : std::nullopt;
     };
-    const auto spread = [](double low, double high, int i) { return low * std::pow(high / low, i / (kPoints - 1.0)); };
+    const auto spread = [](double low, double high, int i) {
+        return low * std::pow(high / low, i / (kGoodputPoints - 1.0));
+    };
     m_byInterval.clear();
     m_byDevices.clear();
-    for (int i = 0; i < kPoints; ++i) {
+    for (int i = 0; i < kGoodputPoints; ++i) {
         const double interval = spread(kShortestInterval, kLongestInterval, i),
                      devices = spread(1, kMostGoodputDevices, i);
         const auto byInterval = at(interval, m_input.devices), byDevices = at(0, devices);

@@ -101,7 +101,7 @@ Result init(void** context, std::uint64_t commId, int* activation, const char* c
 }
 
 /// Takes the event in hand if it still has this number.
-bool take(OpenEvent& event, std::uint64_t id)
+bool takeInHand(OpenEvent& event, std::uint64_t id)
 {
     return event.id.compare_exchange_strong(id, kInHand, std::memory_order_acquire, std::memory_order_relaxed);
 }
@@ -123,7 +123,7 @@ OpenEvent* begin(RecordKind kind, std::uint64_t* number)
         *number = g_events.fetch_add(1, std::memory_order_relaxed) + 1;
         OpenEvent& next = events[*number % kOpenEvents];
         const std::uint64_t before = next.id.load(std::memory_order_relaxed);
-        if (before != kInHand && take(next, before)) place = &next;
+        if (before != kInHand && takeInHand(next, before)) place = &next;
     }
     OpenEvent& event = *place;
     event.kind = kind;
@@ -329,7 +329,7 @@ Result ncclStop(void* handle)
     OpenEvent* const events = g_open.load(std::memory_order_acquire);
     if (id == 0 || events == nullptr) return 0;
     OpenEvent& event = events[id % kOpenEvents];
-    if (!take(event, id)) return 0; // given up
+    if (!takeInHand(event, id)) return 0; // given up
     if (event.recorder == Recorder::current()) {
         const CostScope cost(event.recorder->callbackNs, event.recorder->callbacks);
         if (event.pushed) event.recorder->cupti().popExternal();
@@ -359,7 +359,7 @@ void writeOpenNcclEvents(Recorder& recorder)
     OpenEvent* const events = g_open.load(std::memory_order_acquire);
     for (std::size_t i = 0; events != nullptr && i < kOpenEvents; ++i) {
         const std::uint64_t id = events[i].id.load(std::memory_order_relaxed);
-        if (id == 0 || id == kInHand || !take(events[i], id)) continue;
+        if (id == 0 || id == kInHand || !takeInHand(events[i], id)) continue;
         const bool ours = events[i].recorder == &recorder;
         if (ours) writeEvent(events[i], 0);
         giveBack(events[i], ours ? 0 : id);
