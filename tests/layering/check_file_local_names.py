@@ -8,7 +8,8 @@ Usage: check_file_local_names.py REPOSITORY   lists them for every target; exit 
 What one .cpp file declares for itself (static, in an unnamed namespace, with `using` or #define, or in no header) is
 also seen by the files that are joined behind it. So, within a target,
 - no two files declare such a name in the same namespace, or in one around the other;
-- no file uses a name that another one declares for itself, unless as its own variable, parameter or member;
+- no file uses a name that another one declares for itself, unless as its own member, or (where it names no constant or
+  variable there) as its own variable or parameter;
 - a file that uses a name of an outer namespace includes no less than another one in which an inner one hides it.
 """
 import re
@@ -23,6 +24,10 @@ from tracked_files import tracked_files
 HERE = Path(__file__).resolve().parent
 # Their folders hold samples and what another compiler reads.
 SKIPPED = ("tests/layering/", "packaging/", "docs/")
+
+
+# Where a local variable hides one of these, the compiler warns (-Wshadow).
+HIDDEN = ("variable", "enumerator")
 
 
 # ---- Targets: which files are joined --------------------------------------------------------------------------------
@@ -201,6 +206,10 @@ class Uses:
             return True
         return any(self._is_member(name, owner, set()) for owner in statement.classes)
 
+    def is_variable(self, at):
+        """Whether a variable or parameter is declared at `at`."""
+        return self._source.tokens[at + 1] in ("=", "{", ",", ")", ":", "]") and declares(self._source, at)
+
     def _is_member(self, name, owner, asked):
         if owner in asked:
             return False
@@ -328,7 +337,7 @@ class Target:
                 continue  # an inner namespace hides it
             if one.kind == "function" and source.tokens[at + 1] not in ("(", "<") and not known:
                 continue
-            if not uses.is_own(one.name, at, statement):
+            if not uses.is_own(one.name, at, statement) or (one.kind in HIDDEN and uses.is_variable(at)):
                 return at
         return None
 

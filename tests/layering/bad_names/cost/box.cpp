@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of a sample: its own members, parameters and variables are no confusion.
+// Part of a sample: its own members, parameters and variables are no confusion, but kLeast is (-Wshadow).
 #include "cost/box.h"
 
 namespace fourwalls::cost {
@@ -14,15 +14,15 @@ int Box::area() const
 int Box::height() const
 {
     int total = 1, half = 2;
-    const auto [First, Second] = std::pair(1, 2);
+    const auto [close, marked] = std::pair(1, 2);
     const auto count = [](int n) { return n; };
-    for (const auto& kNames : {1, 2}) total += kNames;
-    return count(total + half) + First + Second + m_height;
+    for (const auto& Status : {1, 2}) total += Status;
+    return count(total + half) + close + marked + m_height;
 }
 
-bool larger(const Box& a, int kMost, const std::vector<int>& kLeast)
+bool larger(const Box& a, int OnlyHere, const std::vector<int>& kLeast)
 {
-    return a.area() > kMost && kLeast.empty();
+    return a.area() > OnlyHere && kLeast.empty();
 }
 
 } // namespace fourwalls::cost
