@@ -11,10 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <initializer_list>
 #include <signal.h>
 #include <unistd.h>
 
 namespace fourwalls::collect::module {
+
+// The C library's functions by the names that every glibc has: since 2.38 its header means C23's by the usual names,
+// and a module that needs those loads nowhere else.
+extern "C" long long signedNumber(const char* text, char** end, int base) __asm__("strtoll");
+extern "C" unsigned long long unsignedNumber(const char* text, char** end, int base) __asm__("strtoull");
 
 namespace {
 
@@ -62,7 +68,7 @@ public:
         const char* value = text(name);
         if (value == nullptr) return;
         char* end = nullptr;
-        const unsigned long long number = std::strtoull(value, &end, 10);
+        const unsigned long long number = unsignedNumber(value, &end, 10);
         int shift = 0;
         if (*end == 'K' || *end == 'k') shift = 10;
         if (*end == 'M' || *end == 'm') shift = 20;
@@ -80,7 +86,7 @@ public:
         const char* value = text(name);
         if (value == nullptr) return otherwise;
         char* end = nullptr;
-        const long number = std::strtol(value, &end, 10);
+        const long long number = signedNumber(value, &end, 10);
         if (end != value && *end == '\0' && number >= smallest && number <= largest) return number;
         complain(name, value, "a number in its range");
         return otherwise;
@@ -95,12 +101,12 @@ void readSteps(Reader& reader, Settings* settings)
     const char* value = reader.text(kEnvSteps);
     if (value == nullptr) return;
     char* end = nullptr;
-    const long long first = std::strtoll(value, &end, 10);
+    const long long first = signedNumber(value, &end, 10);
     long long last = first;
     const bool begun = end != value;
     if (begun && *end == '-') {
         char* const from = end + 1;
-        last = std::strtoll(from, &end, 10);
+        last = signedNumber(from, &end, 10);
         if (end == from) last = -1;
     }
     if (!begun || *end != '\0' || first < 0 || last < first) {
@@ -125,7 +131,7 @@ int signalOf(const char* name)
         if (std::strcmp(name, known.name) == 0) return known.number;
     }
     char* end = nullptr;
-    const long number = std::strtol(name, &end, 10);
+    const long long number = signedNumber(name, &end, 10);
     const bool usable = end != name && *end == '\0' && number > 0 && number <= 64 && number != SIGKILL &&
                         number != SIGSTOP && number != SIGTERM && number != SIGSEGV;
     return usable ? static_cast<int>(number) : 0;
@@ -181,7 +187,7 @@ std::int32_t numberOfFirst(std::initializer_list<const char*> names)
         const char* value = std::getenv(name);
         if (value == nullptr || *value == '\0') continue;
         char* end = nullptr;
-        const long number = std::strtol(value, &end, 10);
+        const long long number = signedNumber(value, &end, 10);
         if (*end == '\0' && number >= 0 && number <= INT_MAX) return static_cast<std::int32_t>(number);
     }
     return -1;
@@ -240,7 +246,7 @@ void describeProcess(FileHeader* header)
     for (int field = 2; at != nullptr && field < 22; ++field) {
         at = std::strchr(at + 1, ' ');
     }
-    header->processStart = at != nullptr ? std::strtoull(at, nullptr, 10) : 0;
+    header->processStart = at != nullptr ? unsignedNumber(at, nullptr, 10) : 0;
 }
 
 void spoolPath(const Settings& settings, const FileHeader& header, int attempt, char* path, std::size_t size)
