@@ -81,10 +81,10 @@ void TraceCompareTest::figures()
     const auto a = traceOf({1000, 1000, 1000}, 2, 100, 500), b = traceOf({1100, 1100, 1100}, 2, 150, 400);
     const auto comparison = compareTraces(*a, *b);
     QVERIFY(comparison.ok());
-    const ComparedFigure& time = figureOf(*comparison, "step_time_ms");
+    const ComparedFigure time = figureOf(*comparison, "step_time_ms");
     QVERIFY(std::abs(*time.percent() - 10) < 1e-9);
     QVERIFY(std::abs(*time.worsePercent() - 10) < 1e-9);
-    const ComparedFigure& memory = figureOf(*comparison, "peak_bytes");
+    const ComparedFigure memory = figureOf(*comparison, "peak_bytes");
     QVERIFY(std::abs(*memory.worsePercent() + 20) < 1e-9);
     QVERIFY(comparison->worst() != nullptr);
     QCOMPARE(QString::fromStdString(comparison->worst()->name), QString("step_time_ms"));
