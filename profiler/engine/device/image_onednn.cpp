@@ -173,7 +173,7 @@ void OneDnnImageOperators::doBatchNormGradient(const Tensor& x, const Tensor& ga
                                                bool relu, const Tensor& dy, const Tensor& dx, const Tensor& dgamma,
                                                const Tensor& dbeta)
 {
-    // oneDNN asks for the shift without reading it: the gradient does not depend on it.
+    // Where oneDNN asks for the shift, it does not read it: the gradient does not depend on it.
     void* const shift = gamma.data();
     m_primitives->batchNorm(x, relu).backward.run(m_primitives->stream(), allocator(),
                                                   {x.data(), gamma.data(), shift, saved.mean.data(),

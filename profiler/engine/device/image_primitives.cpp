@@ -172,7 +172,7 @@ BatchNormPrimitives& ImagePrimitives::batchNorm(const Tensor& x, bool relu)
         std::vector<Primitive::Argument> forward = {{DNNL_ARG_SRC, image}, {DNNL_ARG_SCALE, v}, {DNNL_ARG_SHIFT, v},
                                                     {DNNL_ARG_DST, image}, {DNNL_ARG_MEAN, v},  {DNNL_ARG_VARIANCE, v}};
         std::vector<Primitive::Argument> backward = {
-            {DNNL_ARG_SRC, image},      {DNNL_ARG_SCALE, v},      {DNNL_ARG_SHIFT, v},
+            {DNNL_ARG_SRC, image},      {DNNL_ARG_SCALE, v},      {kBatchNormGradientShift, v},
             {DNNL_ARG_MEAN, v},         {DNNL_ARG_VARIANCE, v},   {DNNL_ARG_DIFF_DST, image},
             {DNNL_ARG_DIFF_SRC, image}, {DNNL_ARG_DIFF_SCALE, v}, {DNNL_ARG_DIFF_SHIFT, v}};
         if (relu) {

@@ -59,6 +59,10 @@ auto describeBatchNorm(const dnnl::engine& engine, const dnnl::primitive_attr& a
         return describe<Operation>(engine, attributes, kTraining, images, images, epsilon, flags);
 }
 
+/// The index of the shift among the arguments of its gradients, which do not depend on it: oneDNN 2 asks for it.
+inline constexpr int kBatchNormGradientShift =
+    HasDescription<dnnl::batch_normalization_backward> ? DNNL_ARG_SHIFT : DNNL_ARG_UNDEF;
+
 /// Its gradients, of images, scale and shift.
 template <class Operation = dnnl::batch_normalization_backward>
 auto describeBatchNormGradient(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,

@@ -52,7 +52,7 @@ struct KeyHash {
 
 class Primitive {
 public:
-    /// One argument: oneDNN's index (DNNL_ARG_…) and what lies there.
+    /// One argument: oneDNN's index (DNNL_ARG_…; DNNL_ARG_UNDEF: this version does not take it) and what lies there.
     struct Argument {
         int index = 0;
         dnnl::memory::desc desc;
@@ -65,7 +65,11 @@ public:
         , m_scratchBytes(static_cast<std::int64_t>(scratch.get_size()))
     {
         assert(arguments.size() < kMost);
-        for (const auto& argument : arguments) add(argument.index, argument.desc, engine);
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+            if (arguments[i].index == DNNL_ARG_UNDEF) continue;
+            m_places[static_cast<std::size_t>(m_count)] = static_cast<std::uint8_t>(i);
+            add(arguments[i].index, arguments[i].desc, engine);
+        }
         if (m_scratchBytes > 0) add(DNNL_ARG_SCRATCHPAD, scratch, engine);
     }
 
@@ -77,8 +81,10 @@ public:
              std::string_view where)
     {
         const int plain = m_count - (m_scratchBytes > 0 ? 1 : 0);
-        assert(static_cast<int>(addresses.size()) >= plain);
-        for (int i = 0; i < plain; ++i) m_memory[static_cast<std::size_t>(i)].set_data_handle(addresses.begin()[i]);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(plain); ++i) {
+            assert(m_places[i] < addresses.size());
+            m_memory[i].set_data_handle(addresses.begin()[m_places[i]]);
+        }
         Allocator::Block* scratch = nullptr;
         if (m_scratchBytes > 0) {
             scratch = allocator.allocate(m_scratchBytes, MemoryCategory::Workspace);
@@ -105,6 +111,7 @@ private:
     dnnl::primitive m_primitive;
     std::int64_t m_scratchBytes = 0;
     std::array<dnnl::memory, kMost> m_memory;
+    std::array<std::uint8_t, kMost> m_places{}; ///< of each argument's address in run()
     std::array<dnnl_exec_arg_t, kMost> m_arguments{};
     int m_count = 0;
 };
