@@ -59,9 +59,12 @@ auto describeBatchNorm(const dnnl::engine& engine, const dnnl::primitive_attr& a
         return describe<Operation>(engine, attributes, kTraining, images, images, epsilon, flags);
 }
 
+/// In the place of an argument's index: this version of oneDNN does not take the argument.
+inline constexpr int kNotTaken = 0;
+
 /// The index of the shift among the arguments of its gradients, which do not depend on it: oneDNN 2 asks for it.
 inline constexpr int kBatchNormGradientShift =
-    HasDescription<dnnl::batch_normalization_backward> ? DNNL_ARG_SHIFT : DNNL_ARG_UNDEF;
+    HasDescription<dnnl::batch_normalization_backward> ? DNNL_ARG_SHIFT : kNotTaken;
 
 /// Its gradients, of images, scale and shift.
 template <class Operation = dnnl::batch_normalization_backward>

@@ -6,6 +6,7 @@
 #include "profiler/engine/core/allocator.h"
 #include "profiler/engine/core/dtype.h"
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/device/onednn_descriptors.h"
 
 #include <dnnl.hpp>
 
@@ -52,7 +53,7 @@ struct KeyHash {
 
 class Primitive {
 public:
-    /// One argument: oneDNN's index (DNNL_ARG_…; DNNL_ARG_UNDEF: this version does not take it) and what lies there.
+    /// One argument: oneDNN's index (DNNL_ARG_…; kNotTaken: this version does not take it) and what lies there.
     struct Argument {
         int index = 0;
         dnnl::memory::desc desc;
@@ -66,7 +67,7 @@ public:
     {
         assert(arguments.size() < kMost);
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-            if (arguments[i].index == DNNL_ARG_UNDEF) continue;
+            if (arguments[i].index == kNotTaken) continue;
             m_places[static_cast<std::size_t>(m_count)] = static_cast<std::uint8_t>(i);
             add(arguments[i].index, arguments[i].desc, engine);
         }
