@@ -173,12 +173,12 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
 
 Status NsightTables::eachWork(const std::function<void(const NsightWork&)>& visit, std::stop_token stop)
 {
-    using Kind = NsightWork::Kind;
-    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_KERNEL", Kind::Kernel, "launchType", visit, stop));
-    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMCPY", Kind::Copy, "copyKind", visit, stop));
-    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMSET", Kind::Set, "memKind", visit, stop));
-    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", Kind::Wait, "syncType", visit, stop));
-    return workOf("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", Kind::Graph, "graphId", visit, stop);
+    using Work = NsightWork::Kind;
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_KERNEL", Work::Kernel, "launchType", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMCPY", Work::Copy, "copyKind", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_MEMSET", Work::Set, "memKind", visit, stop));
+    FOURWALLS_TRY(workOf("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", Work::Wait, "syncType", visit, stop));
+    return workOf("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", Work::Graph, "graphId", visit, stop);
 }
 
 Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visit, std::stop_token stop)

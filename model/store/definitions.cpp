@@ -159,7 +159,7 @@ void addClosing(Meta& meta, const TraceClosing& closing)
 void putMeta(RowOutput& out, const Meta& meta)
 {
     for (const auto& [key, value] : meta) {
-        std::visit([&](const auto& held) { out.put(Table::Meta, {Value(key), Value(held)}); }, value);
+        std::visit([&, &name = key](const auto& held) { out.put(Table::Meta, {Value(name), Value(held)}); }, value);
     }
 }
 
