@@ -180,9 +180,9 @@ void ParameterStore::allocateBucket(ParameterBucket& b)
 
 void ParameterStore::fillWeights(const ParameterBucket& b)
 {
-    for (const auto& [parameter, offset] : b.entries) {
-        const Parameter& p = *parameter;
-        const std::int64_t n = p.shape.elements();
+    for (const ParameterBucket::Entry& entry : b.entries) {
+        const Parameter& p = *entry.parameter;
+        const std::int64_t n = p.shape.elements(), offset = entry.offset;
         const auto fill = [&](const Tensor& to, std::int64_t toFirst) { // `to` holds elements of the bucket from there
             if (!to.defined()) return;
             const std::int64_t from = std::max(offset, toFirst), end = std::min(offset + n, toFirst + to.elements());
