@@ -3,19 +3,29 @@
 #include "views/timeline/bar_painter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace fourwalls::views {
 
 namespace {
 
+// In pixels at ratio 1.
 constexpr int kGapFrom = 4;         ///< bars at least this wide leave their last column empty
 constexpr int kRoundFrom = 7;       ///< bars at least this wide (and this high) have soft corners
 constexpr int kHatchPeriod = 8;
 constexpr int kHatchLine = 2;
 constexpr int kDimmedWeight = 46;
 
-int barEnd(const BarRect& rect) { return rect.whole && rect.x1 - rect.x0 >= kGapFrom ? rect.x1 - 1 : rect.x1; }
+int barEnd(const BarRect& rect, int pixel)
+{
+    return rect.whole && rect.x1 - rect.x0 >= kGapFrom * pixel ? rect.x1 - pixel : rect.x1;
+}
+
+bool onHatchLine(int x, int y, int pixel)
+{
+    return (x + y) % (kHatchPeriod * pixel) < kHatchLine * pixel;
+}
 
 } // namespace
 
@@ -60,6 +70,7 @@ BarPainter::BarPainter(QImage& image, const BarPalette& palette)
     , m_stride(image.bytesPerLine())
     , m_width(image.width())
     , m_height(image.height())
+    , m_pixel(std::max(1, static_cast<int>(std::lround(image.devicePixelRatio()))))
     , m_clipTop(0)
     , m_clipBottom(image.height())
     , m_base(static_cast<std::size_t>(image.width()), palette.background)
@@ -76,14 +87,16 @@ void BarPainter::setClip(int top, int bottom)
 void BarPainter::clear(const std::vector<int>& gridColumns)
 {
     std::fill(m_base.begin(), m_base.end(), m_palette.background);
-    for (const int x : gridColumns)
-        if (x >= 0 && x < m_width) m_base[static_cast<std::size_t>(x)] = m_palette.gridLine;
+    for (const int column : gridColumns)
+        for (int x = std::max(0, column); x < std::min(column + m_pixel, m_width); ++x)
+            m_base[static_cast<std::size_t>(x)] = m_palette.gridLine;
     for (int y = m_clipTop; y < m_clipBottom; ++y) std::memcpy(line(y), m_base.data(), m_base.size() * sizeof(QRgb));
 }
 
 void BarPainter::horizontalLine(int y, QRgb colour)
 {
-    if (y >= m_clipTop && y < m_clipBottom) std::fill_n(line(y), m_width, colour);
+    for (int each = std::max(y, m_clipTop); each < std::min(y + m_pixel, m_clipBottom); ++each)
+        std::fill_n(line(each), m_width, colour);
 }
 
 void BarPainter::lane(int top, int height, const std::vector<BarRect>& rects)
@@ -98,7 +111,7 @@ void BarPainter::lane(int top, int height, const std::vector<BarRect>& rects)
         const QRgb colour = rect.dimmed ? m_palette.dimmed[index] : m_palette.fill[index];
         hatched = hatched || rect.key == ColourKey::Waiting;
         QRgb* const pixels = m_line.data();
-        const int end = barEnd(rect);
+        const int end = barEnd(rect, m_pixel);
         if (rect.coverage == 255) {
             for (int x = rect.x0; x < end; ++x) pixels[x] = colour;
         } else {
@@ -110,28 +123,33 @@ void BarPainter::lane(int top, int height, const std::vector<BarRect>& rects)
     if (hatched) {
         for (const auto& rect : rects) {
             if (rect.key != ColourKey::Waiting) continue;
-            const int end = barEnd(rect);
+            const int end = barEnd(rect, m_pixel);
             const int weight = rect.dimmed ? rect.coverage / 3 : rect.coverage;
             for (int y = from; y < to; ++y) {
                 QRgb* const pixels = line(y);
                 for (int x = rect.x0; x < end; ++x)
-                    if ((x + y) % kHatchPeriod < kHatchLine) pixels[x] = blend(pixels[x], m_palette.hatchLine, weight);
+                    if (onHatchLine(x, y, m_pixel)) pixels[x] = blend(pixels[x], m_palette.hatchLine, weight);
             }
         }
     }
 
-    if (height < kRoundFrom) return;
+    if (height < kRoundFrom * m_pixel) return;
     const auto soften = [&](int x, int y) {
         if (y < m_clipTop || y >= m_clipBottom) return;
         line(y)[x] = blend(line(y)[x], m_base[static_cast<std::size_t>(x)], 160);
     };
     for (const auto& rect : rects) {
-        if (!rect.whole || rect.x1 - rect.x0 < kRoundFrom) continue;
-        const int right = barEnd(rect) - 1;
-        soften(rect.x0, top);
-        soften(rect.x0, top + height - 1);
-        soften(right, top);
-        soften(right, top + height - 1);
+        if (!rect.whole || rect.x1 - rect.x0 < kRoundFrom * m_pixel) continue;
+        const int right = barEnd(rect, m_pixel) - 1;
+        // A corner of one pixel, or of its share of a finer image.
+        for (int down = 0; down < m_pixel; ++down) {
+            for (int in = 0; in < m_pixel - down; ++in) {
+                soften(rect.x0 + in, top + down);
+                soften(rect.x0 + in, top + height - 1 - down);
+                soften(right - in, top + down);
+                soften(right - in, top + height - 1 - down);
+            }
+        }
     }
 }
 
@@ -160,7 +178,7 @@ void BarPainter::activity(int top, int height, const std::vector<ActivityColumn>
         fill(communicationTop, computeTop, communication);
         fill(computeTop, bottom, compute);
         for (int y = std::max(waitingTop, m_clipTop); y < std::min(otherTop, m_clipBottom); ++y)
-            line(y)[x] = (x + y) % kHatchPeriod < kHatchLine ? m_palette.hatchLine : m_palette.hatchBase;
+            line(y)[x] = onHatchLine(x, y, m_pixel) ? m_palette.hatchLine : m_palette.hatchBase;
     }
 }
 

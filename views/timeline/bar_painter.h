@@ -30,8 +30,9 @@ BarPalette barPaletteOf(const Theme& theme);
 /// `over` on `under` with weight 0..255 of `over`.
 QRgb blend(QRgb under, QRgb over, int weight);
 
-/// Paints into one image (Format_RGB32 or ARGB32_Premultiplied, ratio 1). Lines outside [clipTop, clipBottom) and
-/// outside of the image are left alone.
+/// Paints into one image (Format_RGB32 or ARGB32_Premultiplied). All places are pixels of that image; its device pixel
+/// ratio says how many of them a line, a gap or a corner takes. Lines outside [clipTop, clipBottom) and outside of the
+/// image are left alone.
 class BarPainter {
 public:
     BarPainter(QImage& image, const BarPalette& palette);
@@ -56,6 +57,7 @@ private:
     uchar* m_bits;
     std::ptrdiff_t m_stride;
     int m_width, m_height;
+    int m_pixel; ///< the image's pixels that are one of the screen's at ratio 1
     int m_clipTop, m_clipBottom;
     std::vector<QRgb> m_base;       ///< an empty line
     std::vector<QRgb> m_line;       ///< the lane in work

@@ -134,10 +134,12 @@ void MemoryStrip::askCurve()
         });
 }
 
-void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize size, const Theme& theme)
+void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize size, double ratio, const Theme& theme)
 {
-    if (m_image.size() != size) m_image = QImage(size, QImage::Format_RGB32);
+    const QSize pixels = (QSizeF(size) * ratio).toSize();
+    if (m_image.size() != pixels) m_image = QImage(pixels, QImage::Format_RGB32);
     if (m_image.isNull()) return;
+    m_image.setDevicePixelRatio(ratio);
     m_image.fill(theme.card.rgb());
     const QRectF area(0, kStripTop, size.width(), std::max(1, size.height() - kStripTop - kStripBottom));
     m_scale = MemoryScale::fit(area, m_summary ? static_cast<double>(m_summary->peakBytes) : 1, static_cast<double>(m_capacity), false);
@@ -156,9 +158,11 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
     }
     if (m_curve) {
         const double resolution = static_cast<double>(m_curve->range.length().ns) / std::max(1, m_curvePixels);
-        const AreaStack stack = stackOf(*m_curve, camera, m_scale, size.width(), 1, 0, resolution);
+        TimeCamera fine = camera;
+        fine.setWidth(pixels.width());
+        const AreaStack stack = stackOf(*m_curve, fine, m_scale, pixels.width(), ratio, 0, resolution);
         const auto colours = coloursOf(theme);
-        paintStack(m_image, 0, static_cast<int>(std::lround(m_scale.linear().bottom())), stack, colours);
+        paintStack(m_image, 0, static_cast<int>(std::lround(m_scale.linear().bottom() * ratio)), stack, colours);
     }
     QPainter painter(&m_image);
     if (m_scale.wall() != WallPlacement::None) {

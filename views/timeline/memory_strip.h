@@ -36,8 +36,8 @@ public:
     /// Nothing that the present need asks for is missing.
     bool complete() const;
 
-    /// Draws the curve into image(), `size` pixels, mapped by `camera`.
-    void render(const TimeCamera& camera, const TimeTicks& ticks, QSize size, const Theme& theme);
+    /// Draws the curve into image(), `size` pixels (`ratio` times as many of the device), mapped by `camera`.
+    void render(const TimeCamera& camera, const TimeTicks& ticks, QSize size, double ratio, const Theme& theme);
     const QImage& image() const { return m_image; }
     /// Draws title, legend and the byte axis into `rect`, left of the image and as high.
     void paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const;

@@ -124,10 +124,12 @@ std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const
     return bar;
 }
 
-void PredictionStrip::render(const TimeCamera& camera, QSize size, const Theme& theme)
+void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio, const Theme& theme)
 {
-    if (m_image.size() != size) m_image = QImage(size, QImage::Format_RGB32);
+    const QSize pixels = (QSizeF(size) * ratio).toSize();
+    if (m_image.size() != pixels) m_image = QImage(pixels, QImage::Format_RGB32);
     if (m_image.isNull()) return;
+    m_image.setDevicePixelRatio(ratio);
     m_image.fill(theme.card.rgb());
     const cost::SimulatedStage* shown = stage();
     if (!shown || !isShown()) return;

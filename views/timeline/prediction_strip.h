@@ -39,8 +39,8 @@ public:
     bool isShown() const { return m_prediction && !m_steps->empty(); }
     int height() const { return isShown() ? kHeight : 0; }
 
-    /// Draws the bars into image().
-    void render(const TimeCamera& camera, QSize size, const Theme& theme);
+    /// Draws the bars into image(), `size` pixels, `ratio` times as many of the device.
+    void render(const TimeCamera& camera, QSize size, double ratio, const Theme& theme);
     const QImage& image() const { return m_image; }
     void paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const;
     /// What is predicted for an instant, as lines of a caption; empty outside of every step.

@@ -180,7 +180,8 @@ void TimelineCanvas::tellNeed()
 {
     TimelineNeed need;
     need.range = m_camera.range();
-    need.nsPerPixel = m_camera.nsPerPixel();
+    const double ratio = devicePixelRatioF();
+    need.nsPerPixel = m_camera.nsPerPixel() / ratio;
     const auto add = [&](const TimelineRow& row) {
         if (row.track) {
             need.tracks.push_back(*row.track);
@@ -192,7 +193,7 @@ void TimelineCanvas::tellNeed()
     const int lines = std::max(0, plotRect().height() - m_layout.pinnedHeight);
     for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) add(row);
     m_source.setNeed(need);
-    if (m_stripHeight > 0) m_strip->setNeed(need.range, m_camera.width());
+    if (m_stripHeight > 0) m_strip->setNeed(need.range, static_cast<int>(std::lround(m_camera.width() * ratio)));
 }
 
 void TimelineCanvas::setRange(TimeRange range)
@@ -397,6 +398,13 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         return;
     }
     const QRect plot = plotRect();
+    const double ratio = imageRatio(painter, *this);
+    if (ratio != m_ratio) {
+        m_ratio = ratio;
+        m_dirty = m_labelsDirty = true;
+        // Another screen has other columns.
+        if (!isPaper(painter)) QMetaObject::invokeMethod(this, &TimelineCanvas::tellNeed, Qt::QueuedConnection);
+    }
     if (m_dirty) {
         m_ticks = timeTicks(m_camera.range(), m_zero, plot.width(), kTickSpacing);
         TimelineFrame frame;
@@ -407,6 +415,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         frame.steps = *m_steps;
         frame.scroll = m_scroll;
         frame.size = plot.size();
+        frame.ratio = ratio;
         const Coverage coverage = m_renderer.render(frame, theme);
         switch (coverage) {
         case Coverage::Missing: m_quality = FrameQuality::Blank; break;
@@ -415,10 +424,10 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         case Coverage::Exact: m_quality = FrameQuality::Full; break;
         }
         if (m_stripHeight > 0) {
-            m_strip->render(m_camera, m_ticks, stripRect().size(), theme);
+            m_strip->render(m_camera, m_ticks, stripRect().size(), ratio, theme);
             if (!m_strip->complete()) m_quality = std::min(m_quality, FrameQuality::Coarse);
         }
-        if (m_prediction->isShown()) m_prediction->render(m_camera, predictionRect().size(), theme);
+        if (m_prediction->isShown()) m_prediction->render(m_camera, predictionRect().size(), ratio, theme);
         m_dirty = false;
         if (m_pointer && m_drag == Drag::None) m_hover = hitAt(*m_pointer);
     }
@@ -441,7 +450,6 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         paintLabelColumn(painter);
         painter.restore();
     } else {
-        const double ratio = devicePixelRatioF();
         const QSize pixels = (QSizeF(column) * ratio).toSize();
         if (m_labelsDirty || m_labels.size() != pixels) {
             m_labels = QImage(pixels, QImage::Format_RGB32);

@@ -162,6 +162,7 @@ private:
     int m_stripHeight = 0;
     QString m_emptyReason;
 
+    double m_ratio = 1;                 ///< device pixels by pixel of what is drawn now
     bool m_dirty = true;                ///< bars
     bool m_labelsDirty = true;          ///< names of rows
     QImage m_labels;                    ///< the column left of the bars, axis corner included

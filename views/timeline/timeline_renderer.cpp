@@ -19,11 +19,11 @@ constexpr int kLowestNamedLane = 12;
 void keepWidest(std::vector<PlacedName>& names, std::size_t limit)
 {
     if (names.size() <= limit) return;
-    std::vector<int> widths;
+    std::vector<float> widths;
     widths.reserve(names.size());
     for (const auto& name : names) widths.push_back(name.width);
     std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(limit), widths.end(), std::greater<>());
-    const int narrowest = widths[limit];
+    const float narrowest = widths[limit];
     std::erase_if(names, [&](const auto& name) { return name.width <= narrowest; });
 }
 
@@ -49,8 +49,12 @@ TimeToPixel TimelineRenderer::mapOf(const TimeCamera& camera)
 
 Coverage TimelineRenderer::render(const TimelineFrame& frame, const Theme& theme)
 {
-    if (m_image.size() != frame.size) m_image = QImage(frame.size, QImage::Format_RGB32);
+    const QSize pixels = (QSizeF(frame.size) * frame.ratio).toSize();
+    if (m_image.size() != pixels) m_image = QImage(pixels, QImage::Format_RGB32);
     if (m_image.isNull()) return Coverage::Exact;
+    m_image.setDevicePixelRatio(frame.ratio);
+    m_fine = *frame.camera;
+    m_fine.setWidth(pixels.width());
     const BarPalette palette = barPaletteOf(theme);
     m_names.clear();
     m_barCount = 0;
@@ -59,23 +63,29 @@ Coverage TimelineRenderer::render(const TimelineFrame& frame, const Theme& theme
         BarPainter painter(m_image, palette);
         std::vector<int> grid;
         for (const auto& tick : frame.ticks.ticks)
-            if (tick.major) grid.push_back(static_cast<int>(std::lround(frame.camera->xOf(tick.at))));
+            if (tick.major) grid.push_back(static_cast<int>(std::lround(m_fine.xOf(tick.at))));
         painter.clear(grid);
 
-        painter.setClip(0, frame.layout->pinnedHeight);
+        const int pinnedEnd = lineOf(frame.layout->pinnedHeight);
+        painter.setClip(0, pinnedEnd);
         for (const auto& row : frame.layout->pinned) worst = std::min(worst, renderRow(painter, frame, row));
 
-        painter.setClip(frame.layout->pinnedHeight, frame.size.height());
+        painter.setClip(pinnedEnd, pixels.height());
         const int visibleLines = frame.size.height() - frame.layout->pinnedHeight;
         for (const auto& row : frame.layout->visible(frame.scroll, frame.scroll + visibleLines)) {
             if (row.kind == TimelineRow::Kind::Head && row.top > 0)
-                painter.horizontalLine(topOf(row, *frame.layout, frame.scroll) - 2, palette.groupLine);
+                painter.horizontalLine(lineOf(topOf(row, *frame.layout, frame.scroll) - 2), palette.groupLine);
             worst = std::min(worst, renderRow(painter, frame, row));
         }
-        if (frame.layout->pinnedHeight > 0) painter.horizontalLine(frame.layout->pinnedHeight, palette.groupLine);
+        if (frame.layout->pinnedHeight > 0) painter.horizontalLine(pinnedEnd, palette.groupLine);
     }
     drawNames(frame, palette);
     return worst;
+}
+
+int TimelineRenderer::lineOf(int y) const
+{
+    return static_cast<int>(std::lround(y * m_image.devicePixelRatio()));
 }
 
 Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row)
@@ -85,7 +95,8 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
 
     const TrackPieces pieces =
         frame.source->tiles().pieces(*row.track, frame.camera->range(), frame.source->level());
-    const TimeToPixel map = mapOf(*frame.camera);
+    const TimeToPixel map = mapOf(m_fine);
+    const double ratio = m_image.devicePixelRatio();
     const int lanes = std::min(row.lanes, static_cast<int>(pieces.lanes.size()));
     for (int lane = 0; lane < lanes; ++lane) {
         const int laneTop = top + row.laneTop(lane);
@@ -93,12 +104,14 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
         if (laneTop >= frame.size.height() || laneTop + height <= 0) continue;
         m_bars.clear();
         m_geometry.build(pieces.lanes[static_cast<std::size_t>(lane)], map, frame.source->styles(), m_bars);
-        painter.lane(laneTop, height, m_bars.rects);
+        painter.lane(lineOf(laneTop), lineOf(laneTop + height) - lineOf(laneTop), m_bars.rects);
         m_barCount += m_bars.rects.size();
         if (height < kLowestNamedLane) continue;
         for (const auto& label : m_bars.labels) {
-            const int room = label.x1 - label.x0 - 2 * kNamePadding;
-            m_names.push_back({label.x0 + kNamePadding, room, laneTop + height / 2, label.slice});
+            const double width = (label.x1 - label.x0) / ratio;
+            if (width < kNarrowestLabel) continue;
+            m_names.push_back({static_cast<float>(label.x0 / ratio + kNamePadding),
+                               static_cast<float>(width - 2 * kNamePadding), laneTop + height / 2, label.slice});
         }
     }
     return pieces.coverage;
@@ -109,7 +122,7 @@ Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFra
     Coverage coverage = Coverage::Exact;
     const auto pieces =
         frame.source->tiles().activity(row.rank, frame.camera->range(), frame.source->level(), coverage);
-    const TimeToPixel map = mapOf(*frame.camera);
+    const TimeToPixel map = mapOf(m_fine);
     m_columns.assign(static_cast<std::size_t>(map.width), {});
     for (const auto& piece : pieces) {
         const double left = map.x(piece.range.begin);
@@ -133,7 +146,8 @@ Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFra
         }
     }
     const int padding = row.height > 12 ? TimelineRow::kPadding : TimelineRow::kPadding / 2;
-    painter.activity(top + padding, row.laneHeight, m_columns);
+    const int from = lineOf(top + padding);
+    painter.activity(from, lineOf(top + padding + row.laneHeight) - from, m_columns);
     return coverage;
 }
 
@@ -157,15 +171,15 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         const auto style = styles[static_cast<std::size_t>(name.slice.op.value)];
         const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
         if (colour != pen) painter.setPen(QColor(pen = colour));
-        const auto x = static_cast<float>(name.x), y = static_cast<float>(name.centreY);
+        const float x = name.x, y = static_cast<float>(name.centreY);
         QString text = barName(opName(*op));
         if (const auto number = stepNumberOf(name.slice, *op, frame.steps)) text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.
-        if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > static_cast<float>(name.width)) continue;
-        const float used = m_texts.draw(painter, x, y, static_cast<float>(name.width), text);
+        if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > name.width) continue;
+        const float used = m_texts.draw(painter, x, y, name.width, text);
         // The duration follows when the whole of both fits.
         if (used <= 0 || used < m_texts.shaped(text).width()) continue;
-        const float room = static_cast<float>(name.width) - used;
+        const float room = name.width - used;
         if (room < 48) continue;
         const QString duration = QStringLiteral(" \u00b7 ") + formatDuration(name.slice.duration);
         if (m_texts.shaped(duration).width() <= room) m_texts.draw(painter, x + used, y, room, duration);

@@ -28,11 +28,12 @@ struct TimelineFrame {
     std::span<const StepSpan> steps;///< to number the slices of steps, by begin
     int scroll = 0;                 ///< lines of the unpinned rows above the view
     QSize size;                     ///< of the drawing area [pixels]
+    double ratio = 1;               ///< of the device: the image is as many times finer
 };
 
 /// A name to draw on a bar; the layout stage orders and limits them, the text stage cuts them.
 struct PlacedName {
-    int x = 0, width = 0;           ///< room for text
+    float x = 0, width = 0; ///< room for text [pixels]
     int centreY = 0;
     SliceView slice;
 };
@@ -62,11 +63,14 @@ public:
     static TimeToPixel mapOf(const TimeCamera& camera);
 
 private:
+    /// The image's line of a line of the drawing area.
+    int lineOf(int y) const;
     Coverage renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row);
     Coverage renderActivity(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row, int top);
     void drawNames(const TimelineFrame& frame, const BarPalette& palette);
 
     QImage m_image;
+    TimeCamera m_fine; ///< the frame's in the image's pixels
     LaneGeometry m_geometry;
     LaneBars m_bars;
     TextCache m_texts;

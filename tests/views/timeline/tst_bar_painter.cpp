@@ -111,6 +111,28 @@ private slots:
         QCOMPARE(image.pixel(4, 3), colours.dimmed[static_cast<std::size_t>(ColourKey::Communication)]);
     }
 
+    void aFinerImageHasLinesGapsAndCornersOfMorePixels()
+    {
+        const BarPalette colours = palette();
+        QImage image(60, 40, QImage::Format_RGB32);
+        image.setDevicePixelRatio(2);
+        BarPainter painter(image, colours);
+        painter.clear({50});
+        painter.horizontalLine(30, colours.groupLine);
+        painter.lane(0, 20, {rect(10, 30), rect(30, 37)});
+        const QRgb fill = colours.fill[static_cast<std::size_t>(ColourKey::Communication)];
+        QCOMPARE(image.pixel(27, 10), fill);
+        QCOMPARE(image.pixel(28, 10), colours.background);
+        QCOMPARE(image.pixel(29, 10), colours.background);
+        QCOMPARE(image.pixel(36, 10), fill); // too narrow for a gap
+        QVERIFY(image.pixel(10, 0) != fill && image.pixel(11, 0) != fill && image.pixel(10, 1) != fill);
+        QCOMPARE(image.pixel(11, 1), fill);
+        for (const int x : {50, 51}) QCOMPARE(image.pixel(x, 5), colours.gridLine);
+        QCOMPARE(image.pixel(52, 5), colours.background);
+        for (const int y : {30, 31}) QCOMPARE(image.pixel(5, y), colours.groupLine);
+        QCOMPARE(image.pixel(5, 32), colours.background);
+    }
+
     void staysInsideItsClip()
     {
         const BarPalette colours = palette();
