@@ -24,13 +24,15 @@ constexpr int kDotsPerInch = 96;   // one device-independent pixel is one unit o
 
 using Paint = std::function<void(QPainter& painter)>;
 
-QByteArray picture(QSize size, PictureFormat format, const QString& title, const Paint& paint)
+/// ratio: of a PNG's pixels to the widget's; as many as the screen shows, since plots keep images of that many.
+QByteArray picture(QSize size, double ratio, PictureFormat format, const QString& title, const Paint& paint)
 {
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     switch (format) {
     case PictureFormat::Png: {
-        QImage image(size, QImage::Format_RGB32);
+        QImage image((QSizeF(size) * ratio).toSize(), QImage::Format_RGB32);
+        image.setDevicePixelRatio(ratio);
         image.fill(views::currentTheme().window);
         {
             QPainter painter(&image);
@@ -79,7 +81,7 @@ std::optional<PictureFormat> pictureFormatOf(const QString& path)
 
 QByteArray pictureOf(QWidget& widget, PictureFormat format)
 {
-    return picture(widget.size(), format, widget.windowTitle(), [&](QPainter& painter) {
+    return picture(widget.size(), widget.devicePixelRatioF(), format, widget.windowTitle(), [&](QPainter& painter) {
         painter.fillRect(widget.rect(), views::currentTheme().window);
         widget.render(&painter, QPoint(), QRegion(), QWidget::DrawChildren);
     });
@@ -87,7 +89,7 @@ QByteArray pictureOf(QWidget& widget, PictureFormat format)
 
 QByteArray pictureOf(views::View& view, PictureFormat format)
 {
-    return picture(view.size(), format, view.title(),
+    return picture(view.size(), view.devicePixelRatioF(), format, view.title(),
                    [&](QPainter& painter) { view.exportTo(painter, QSizeF(view.size())); });
 }
 
