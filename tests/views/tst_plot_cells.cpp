@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of cells: the order of its rows.
+#include "tests/support/test_program.h"
+#include "views/plot_cells.h"
+
+#include <QtTest>
+
+namespace tst_plot_cells {
+
+using namespace fourwalls;
+using namespace fourwalls::views;
+
+class PlotCellsTest : public QObject {
+    Q_OBJECT
+
+    static std::vector<std::vector<CellValue>> rows(const QStringList& names)
+    {
+        std::vector<std::vector<CellValue>> result;
+        for (const QString& name : names) {
+            CellValue value;
+            value.text = name;
+            result.push_back({value});
+        }
+        return result;
+    }
+
+    static std::vector<CellColumn> oneColumn()
+    {
+        CellColumn column;
+        column.title = QStringLiteral("name");
+        return {column};
+    }
+
+    static QString shown(const CellTable& table)
+    {
+        QString text;
+        for (int row = 0; row < table.model()->rowCount(); ++row)
+            text += table.model()->index(row, 0).data().toString();
+        return text;
+    }
+
+private slots:
+    void rowsStayAsGivenUntilSomebodySorts()
+    {
+        CellTable table;
+        table.setContent(oneColumn(), rows({QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("a")}));
+        QCOMPARE(shown(table), QStringLiteral("bca"));
+        table.setContent(oneColumn(), rows({QStringLiteral("z"), QStringLiteral("x"), QStringLiteral("y")}));
+        QCOMPARE(shown(table), QStringLiteral("zxy"));
+        table.sortByColumn(0, Qt::DescendingOrder);
+        QCOMPARE(shown(table), QStringLiteral("zyx"));
+        table.setContent(oneColumn(), rows({QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("a")}));
+        QCOMPARE(shown(table), QStringLiteral("cba"));
+    }
+
+    void theFirstOrderCanBeAsked()
+    {
+        CellTable table;
+        table.setContent(oneColumn(), rows({QStringLiteral("b"), QStringLiteral("c"), QStringLiteral("a")}), 0);
+        QCOMPARE(shown(table), QStringLiteral("cba"));
+    }
+};
+
+FOURWALLS_TEST(PlotCellsTest, QApplication)
+
+} // namespace tst_plot_cells
+
+#include "tst_plot_cells.moc"
