@@ -125,6 +125,7 @@ void paintCard(QPainter& painter, const QRectF& rect, const Theme& theme)
 
 QString styleSheetOf(const Theme& t)
 {
+    // Its pictures are PNG (NAME@2x.png for finer screens): Qt reads SVG with a plugin, which Debian 13 packs by itself.
     QString sheet = QStringLiteral(R"(
 QToolTip { background: @card; color: @text; border: 1px solid @line; padding: 4px 6px; }
 QMenu { background: @card; color: @text; border: 1px solid @line; padding: 4px; }
@@ -146,7 +147,7 @@ QToolButton:disabled { color: @secondary; }
 QToolButton#product { background: transparent; border-color: transparent; padding: 6px 20px 6px 8px; }
 QToolButton#product:hover { border-color: @line; }
 QToolButton#product:focus { border-color: @accent; }
-QToolButton#product::menu-indicator { image: url(:/icons/menu.svg); width: 16px; height: 16px;
+QToolButton#product::menu-indicator { image: url(:/icons/menu.png); width: 16px; height: 16px;
   subcontrol-position: right center; subcontrol-origin: padding; right: 3px; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
   background: @card; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
@@ -154,15 +155,15 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit {
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: @accent; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: @secondary; }
 QComboBox::drop-down { border: none; width: 22px; }
-QComboBox::down-arrow { image: url(:/icons/menu.svg); width: 16px; height: 16px; }
+QComboBox::down-arrow { image: url(:/icons/menu.png); width: 16px; height: 16px; }
 QComboBox QAbstractItemView { background: @card; color: @text; border: 1px solid @line;
   selection-background-color: @raised; selection-color: @text; }
 QTableView, QTreeView, QListView { background: @card; color: @text; border: none; gridline-color: @line;
   alternate-background-color: @window; selection-background-color: @raised; selection-color: @text; }
 QHeaderView::section { background: @card; color: @secondary; border: none; border-bottom: 1px solid @line;
   padding: 4px 8px; }
-QHeaderView::up-arrow { image: url(:/icons/sort_up.svg); width: 10px; height: 10px; subcontrol-position: top center; }
-QHeaderView::down-arrow { image: url(:/icons/sort_down.svg); width: 10px; height: 10px; subcontrol-position: top center; }
+QHeaderView::up-arrow { image: url(:/icons/sort_up.png); width: 10px; height: 10px; subcontrol-position: top center; }
+QHeaderView::down-arrow { image: url(:/icons/sort_down.png); width: 10px; height: 10px; subcontrol-position: top center; }
 QTableCornerButton::section { background: @card; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
@@ -176,7 +177,7 @@ QToolButton#lock { border: none; padding: 0; }
 QToolButton#icon { padding: 0; }
 QToolButton#chip { padding: 3px 6px; }
 QPushButton#menu { padding-right: 24px; }
-QPushButton#menu::menu-indicator { image: url(:/icons/menu.svg); width: 16px; height: 16px;
+QPushButton#menu::menu-indicator { image: url(:/icons/menu.png); width: 16px; height: 16px;
   subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
 QToolButton#lock:hover, QToolButton#lock:focus { border: 1px solid @line; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }

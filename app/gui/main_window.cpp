@@ -9,6 +9,7 @@
 #include "app/gui/samples.h"
 #include "app/gui/trace_document.h"
 #include "views/chrome/header_bar.h"
+#include "views/chrome/icon.h"
 #include "views/chrome/rail.h"
 #include "views/chrome/status_strip.h"
 #include "views/chrome/trace_tabs.h"
@@ -51,7 +52,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     : QMainWindow(parent), m_opener(std::move(opener)), m_settings(settings), m_menu(new QMenu(this))
 {
     setWindowTitle(QStringLiteral("Fourwalls"));
-    setWindowIcon(QIcon(QStringLiteral(":/icons/fourwalls.svg")));
+    setWindowIcon(views::programIcon());
     setAcceptDrops(true);
     setMinimumSize(900, 560);
 

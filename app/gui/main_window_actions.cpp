@@ -13,6 +13,7 @@
 #include "app/gui/shortcut_editor.h"
 #include "app/gui/trace_document.h"
 #include "views/chrome/header_bar.h"
+#include "views/chrome/icon.h"
 #include "views/chrome/rail.h"
 #include "views/chrome/trace_tabs.h"
 #include "views/chrome/welcome_page.h"
@@ -414,7 +415,7 @@ void MainWindow::showAbout()
     auto* box = new QMessageBox(this);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setWindowTitle(tr("About Fourwalls"));
-    box->setIconPixmap(QIcon(QStringLiteral(":/icons/fourwalls.svg")).pixmap(64, 64));
+    box->setIconPixmap(views::programIcon().pixmap(QSize(64, 64), devicePixelRatioF()));
     box->setText(QStringLiteral("<b>Fourwalls %1</b>").arg(QLatin1String(FOURWALLS_VERSION)));
     box->setInformativeText(
         tr("Explorer and profiler for large-model training.") + QStringLiteral("<br><br>") +

@@ -6,6 +6,7 @@
 
 #include <QImage>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QtTest/QtTest>
 
 #include <algorithm>
@@ -198,6 +199,21 @@ private slots:
         paintHatch(painter, QRectF(5, 5, 10, -3), t);
         painter.end();
         QCOMPARE(image.pixelColor(6, 6), QColor(Qt::white));
+    }
+
+    void theStyleSheetsPicturesNeedNoPlugin()
+    {
+        const QString sheet = styleSheetOf(theme(false));
+        static const QRegularExpression url(QStringLiteral("url\\((:[^)]*)\\)"));
+        int pictures = 0;
+        for (auto found = url.globalMatch(sheet); found.hasNext(); ++pictures) {
+            const QString file = found.next().captured(1);
+            QVERIFY2(file.endsWith(QLatin1String(".png")), qPrintable(file));
+            const QImage once(file), twice(QString(file).replace(QLatin1String(".png"), QLatin1String("@2x.png")));
+            QVERIFY2(!once.isNull(), qPrintable(file));
+            QCOMPARE(twice.size(), once.size() * 2);
+        }
+        QVERIFY(pictures > 3);
     }
 
 private:
