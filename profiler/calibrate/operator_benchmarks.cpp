@@ -291,7 +291,7 @@ void Benchmark::elementwise()
     const auto simple = [&](const char* name, double passes, auto call) {
         curve(name, rows, [&, passes, call](std::int64_t n) {
             const Tensor x = own({n, kWidth}, m_type), y = own({n, kWidth}, m_type);
-            return std::pair(passes * e * elements(n), std::function<void()>([=, this] { call(n, x, y); }));
+            return std::pair(passes * e * elements(n), std::function<void()>([=] { call(n, x, y); }));
         });
     };
     simple("mlp.activation", 2, [this](std::int64_t n, const Tensor& x, const Tensor&) {
