@@ -132,10 +132,13 @@ class Desktop:
         return path
 
     def start_x(self):
+        # Xvfb chooses a free display and says which as soon as it can be used; nor does it begin anew whenever the last
+        # program goes, which would turn away one that comes then.
         read, write = os.pipe()
-        self.running.append(subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "3600x2400x24", "-nolisten", "tcp"], pass_fds=[write],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment))
+        with open(os.path.join(self.folder, "Xvfb.log"), "w") as log:
+            self.running.append(subprocess.Popen(
+                ["Xvfb", "-displayfd", str(write), "-screen", "0", "3600x2400x24", "-nolisten", "tcp", "-noreset"],
+                pass_fds=[write], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment))
         os.close(write)
         with os.fdopen(read) as number:
             self.environment["DISPLAY"] = ":" + number.readline().strip()
@@ -284,8 +287,6 @@ def under_wayland(desktop, scale):
     desktop.output("xdotool", "windowmap", "--sync", output)
     desktop.mouse("windowactivate", "--sync", output)
     left, top = desktop.shape(output)[:2]
-    # The pointer, which weston paints, where the window will be.
-    desktop.mouse("mousemove", left + 775 * scale, top + 860 * scale)
     desktop.environment["WAYLAND_DISPLAY"] = name
     wayland = {"QT_QPA_PLATFORM": "wayland", "WAYLAND_DEBUG": "client"}
     shot = f"wayland_ratio{scale}"
@@ -294,8 +295,11 @@ def under_wayland(desktop, scale):
     wait_for("the window's title", lambda: 'set_title("first.fourwalls' in desktop.said(log))
 
     def place_of_window():
-        found = desktop.box(desktop.screen(shot, output))
-        return found if found[2] >= WIDTH and found[3] >= HEIGHT else None
+        # Without the edge: weston may paint its pointer in the corner, and places no window there.
+        edge = 30 * scale
+        found = desktop.box(desktop.screen(shot, output), "-shave", f"{edge}x{edge}", "+repage")
+        found = (found[0] + edge, found[1] + edge, *found[2:])
+        return found if found[2] >= WIDTH * scale and found[3] >= HEIGHT * scale else None
     # Painted: there is something that is not the desktop's one colour.
     box = wait_for("something painted", place_of_window)
     wait_for("more than a frame", lambda: desktop.colours(desktop.screen(shot, output)) > 50)
