@@ -116,7 +116,7 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
             // A heading is never cut, in whatever language.
             if (width > 0) setColumnWidth(i, std::max(width, headingWidth(*this, i)));
         }
-        // As given is ascending: Qt from 6.5 on turns the rows round for a descending order of no column.
+        // As given is ascending: Qt 6.8 turns the rows round for a descending order of no column.
         sortByColumn(sortBy, sortBy < 0 ? Qt::AscendingOrder : order);
         makeRoom();
     }
