@@ -92,7 +92,10 @@ public:
         words.add(record.sequence);
         words.add(record.payloadBytes);
         words.add(record.wireBytes);
-        words.add(static_cast<std::int32_t>(idOf(record.algorithm)), static_cast<std::int32_t>(idOf(record.protocol)));
+        // One after the other: compilers evaluate arguments in orders of their own, and ids go by who comes first.
+        const auto algorithm = static_cast<std::int32_t>(idOf(record.algorithm));
+        const auto protocol = static_cast<std::int32_t>(idOf(record.protocol));
+        words.add(algorithm, protocol);
         push(words);
     }
 
