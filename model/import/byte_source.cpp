@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain files and gzip. ISA-L inflates about three times as fast as zlib and needs no whole-file buffer.
+// Plain files and gzip.
 #include "model/import/byte_source.h"
 
+#include "model/import/gzip_member.h"
 #include "model/import/tar_archive.h"
 #include "model/sqlite/stranger.h"
-
-#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,64 +47,51 @@ private:
 
 class GzipSource final : public ByteSource {
 public:
-    explicit GzipSource(std::unique_ptr<ByteSource> packed) : m_packed(std::move(packed)), m_in(std::size_t{1} << 18)
-    {
-        restart();
-    }
+    explicit GzipSource(std::unique_ptr<ByteSource> packed)
+        : m_packed(std::move(packed))
+        , m_buffer(std::size_t{1} << 18)
+    {}
 
     Result<std::size_t> read(char* to, std::size_t size) override
     {
-        m_state.next_out = reinterpret_cast<std::uint8_t*>(to);
-        m_state.avail_out = static_cast<std::uint32_t>(std::min(size, std::size_t{1} << 30));
-        const std::uint32_t asked = m_state.avail_out;
-        while (m_state.avail_out == asked && !m_ended) {
-            if (m_state.avail_in == 0 && !m_fileEnded) {
-                FOURWALLS_TRY_ASSIGN(const std::size_t got, m_packed->read(m_in.data(), m_in.size()));
+        std::span<char> out(to, size);
+        while (out.size() == size && !m_ended) {
+            if (m_in.empty() && !m_fileEnded) {
+                FOURWALLS_TRY_ASSIGN(const std::size_t got, m_packed->read(m_buffer.data(), m_buffer.size()));
                 m_fileEnded = got == 0;
-                m_state.next_in = reinterpret_cast<std::uint8_t*>(m_in.data());
-                m_state.avail_in = static_cast<std::uint32_t>(got);
+                m_in = std::span(m_buffer).first(got);
             }
-            if (m_state.block_state == ISAL_BLOCK_FINISH) {
+            if (m_last == GzipMember::Outcome::Ended) {
                 // Members may follow one another; anything else after a member (padding) is ignored.
-                if (m_state.avail_in == 0 || m_state.next_in[0] != 0x1f) {
-                    m_ended = m_state.avail_in > 0 || m_fileEnded;
+                if (m_in.empty() || m_in.front() != '\x1f') {
+                    m_ended = !m_in.empty() || m_fileEnded;
                     continue;
                 }
-                restart();
+                m_member.restart();
             }
-            const int code = isal_inflate(&m_state);
-            if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT) {
-                m_damage = code == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not fit" : "the gzip stream is damaged";
-                m_ended = true;
-            } else if (m_state.avail_in == 0 && m_fileEnded && m_state.block_state != ISAL_BLOCK_FINISH &&
-                       m_state.avail_out == asked) {
-                m_damage = "the gzip stream is cut";
-                m_ended = true;
-            }
+            m_last = m_member.unpack(m_in, out);
+            if (m_last == GzipMember::Outcome::ChecksumWrong) stop("the gzip checksum does not fit");
+            if (m_last == GzipMember::Outcome::Damaged) stop("the gzip stream is damaged");
+            if (m_last == GzipMember::Outcome::More && m_in.empty() && m_fileEnded && out.size() == size)
+                stop("the gzip stream is cut");
         }
-        return static_cast<std::size_t>(asked - m_state.avail_out);
+        return size - out.size();
     }
     std::int64_t position() const override { return m_packed->position(); }
     std::string damage() const override { return m_damage; }
 
 private:
-    void restart()
+    void stop(const char* damage)
     {
-        const auto next = m_state.next_in;
-        const auto available = m_state.avail_in;
-        const auto out = m_state.next_out;
-        const auto outAvailable = m_state.avail_out;
-        isal_inflate_init(&m_state);
-        m_state.crc_flag = ISAL_GZIP;
-        m_state.next_in = next;
-        m_state.avail_in = available;
-        m_state.next_out = out;
-        m_state.avail_out = outAvailable;
+        m_damage = damage;
+        m_ended = true;
     }
 
     std::unique_ptr<ByteSource> m_packed;
-    std::vector<char> m_in;
-    inflate_state m_state{};
+    std::vector<char> m_buffer;
+    std::span<char> m_in; ///< what of the buffer is not unpacked yet
+    GzipMember m_member;
+    GzipMember::Outcome m_last = GzipMember::Outcome::More;
     bool m_fileEnded = false, m_ended = false;
     std::string m_damage;
 };

@@ -5,7 +5,7 @@
 
 #include <QTest>
 
-#include <isa-l/igzip_lib.h>
+#include <zlib.h>
 
 #include <string>
 #include <vector>
@@ -56,17 +56,17 @@ Outcome read(const std::string& text, std::size_t piece = 1 << 16)
 
 std::string gzipped(const std::string& text)
 {
-    std::vector<std::uint8_t> packed(text.size() + 1024);
-    isal_zstream stream;
-    isal_deflate_init(&stream);
-    stream.gzip_flag = IGZIP_GZIP;
-    stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
-    stream.avail_in = static_cast<std::uint32_t>(text.size());
-    stream.end_of_stream = 1;
-    stream.next_out = packed.data();
-    stream.avail_out = static_cast<std::uint32_t>(packed.size());
-    isal_deflate(&stream);
-    return {reinterpret_cast<char*>(packed.data()), packed.size() - stream.avail_out};
+    std::string packed(text.size() + 1024, '\0');
+    z_stream stream{};
+    deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY); // 16: gzip
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
+    deflateEnd(&stream);
+    return packed;
 }
 
 const std::string kA = js("{'ph':'X','name':'a','ts':1,'dur':2}");
