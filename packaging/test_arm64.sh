@@ -3,13 +3,20 @@
 # Cross-builds everything without Qt for 64-bit ARM, and runs its fast tests and a recording under qemu's user-mode
 # emulation. It adds a foreign architecture to the system, so it belongs into one that is thrown away:
 #
-#   packaging/in_root.sh trixie packaging/test_arm64.sh
+#   packaging/in_root.sh trixie packaging/test_arm64.sh            the tests that take less than a minute there
+#   packaging/in_root.sh trixie packaging/test_arm64.sh --all      all of them: hours, emulation computes slowly
 #
-# With CUPTI's headers (in_root.sh --with /usr/local/cuda) the collector's module and its tests are part of it.
+# With CUPTI's headers (in_root.sh --with /usr/local/cuda/include) the collector's module and its tests are part of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 fail() { echo "test_arm64.sh: $1" >&2; exit 1; }
+label="fast"
+case ${1:-} in
+"") ;;
+--all) label="fast|slow" ;;
+*) echo "usage: packaging/test_arm64.sh [--all]" >&2 && exit 2 ;;
+esac
 [ "$(id -u)" -eq 0 ] || fail "only root can install packages and tell the kernel how to run ARM programs"
 
 # What packages.txt names, without the desktop application: libraries for ARM, tools for this system.
@@ -40,4 +47,4 @@ for trace in build/arm64/portable/*.fourwalls; do build/arm64/bin/fourwalls-cli 
 build/arm64/bin/fourwalls-cli metrics build/arm64/portable/recorded-gpt-tiny.fourwalls
 
 echo "== arm64: tests"
-ctest --preset arm64 -j "$(nproc)"
+ctest --preset arm64 -j "$(nproc)" -L "$label"
