@@ -28,7 +28,7 @@ RECORDINGS = {
     "gpt-tiny-dp2": ["--model", "gpt-tiny", "--batch", "2", "--plan", "dp=2"],
     "resnet50": ["--model", "resnet50", "--batch", "2"],
 }
-STEPS = 3
+STEPS = 2
 TOLERANCE = 1e-6
 
 
