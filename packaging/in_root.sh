@@ -39,18 +39,19 @@ mkdir -p "$roots" "$roots/$release.archives/partial" "$tree/build/roots/$release
 
 # The archive is reached as this system reaches it: its mirror and what its apt was told about getting files.
 make_base() {
-    local mirror new=$base.new
+    local mirror new=$base.new outer=$base.apt
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null | head -n 1)
+    apt-config dump | grep -E '^Acquire::(http|https|ftp|Check|Retries|IndexTargets)' >"$outer" || true
     rm -rf "$new"
     echo "== Making a bare $release system in $base"
     if command -v mmdebstrap >/dev/null; then
-        mmdebstrap --quiet --mode=root --variant=apt --include=ca-certificates "$release" "$new" ${mirror:+"$mirror"}
+        mmdebstrap --quiet --mode=root --variant=apt --include=ca-certificates --aptopt="$outer" "$release" "$new" ${mirror:+"$mirror"}
     elif command -v debootstrap >/dev/null; then
         debootstrap --variant=minbase --include=ca-certificates "$release" "$new" ${mirror:+"$mirror"} >/dev/null
+        cp "$outer" "$new/etc/apt/apt.conf.d/90outer"
     else
         fail "neither mmdebstrap nor debootstrap is here: apt-get install mmdebstrap"
     fi
-    apt-config dump | grep -E '^Acquire::(http|https|ftp|Check|Retries|IndexTargets)' >"$new/etc/apt/apt.conf.d/90outer" || true
     mkdir -p "$new/fourwalls"
     mv "$new" "$base"
 }
