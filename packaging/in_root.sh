@@ -71,6 +71,7 @@ mkdir -p "$layer/upper" "$layer/work" "$layer/root"
 
 # Every mount lives and dies with the namespace. Loopback, names and terminal are the outer system's.
 export base layer tree release roots shown
+# The first process of a namespace takes no signal to end: who wants this one to end ends the namespace.
 unshare --mount --pid --fork --kill-child bash -c '
 set -euo pipefail
 root=$layer/root
@@ -100,4 +101,7 @@ for file in resolv.conf hosts; do
 done
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
     ${TERM:+TERM=$TERM} ${CI:+CI=$CI} ${CCACHE_DIR:+CCACHE_DIR=/var/cache/ccache} chroot "$root" sh -c '\''cd /fourwalls && exec "$@"'\'' sh "$@"
-' bash "$@"
+' bash "$@" <&0 &
+inside=$!
+trap 'kill -KILL $inside; exec 2>/dev/null' TERM INT HUP
+wait $inside
