@@ -24,7 +24,7 @@ std::uint32_t countOf(std::span<char> bytes)
     return static_cast<std::uint32_t>(std::min(bytes.size(), std::size_t{1} << 30));
 }
 
-std::uint8_t* bytesOf(std::span<char> bytes)
+std::uint8_t* octetsOf(std::span<char> bytes)
 {
     return reinterpret_cast<std::uint8_t*>(bytes.data());
 }
@@ -58,9 +58,9 @@ GzipMember::Outcome GzipMember::unpack(std::span<char>& in, std::span<char>& out
 {
     z_stream& stream = m_state->stream;
     const std::uint32_t given = countOf(in), asked = countOf(out);
-    stream.next_in = bytesOf(in);
+    stream.next_in = octetsOf(in);
     stream.avail_in = given;
-    stream.next_out = bytesOf(out);
+    stream.next_out = octetsOf(out);
     stream.avail_out = asked;
     const int code = inflate(&stream, Z_NO_FLUSH);
     in = in.subspan(given - stream.avail_in);
@@ -95,9 +95,9 @@ GzipMember::Outcome GzipMember::unpack(std::span<char>& in, std::span<char>& out
 {
     inflate_state& stream = m_state->stream;
     const std::uint32_t given = countOf(in), asked = countOf(out);
-    stream.next_in = bytesOf(in);
+    stream.next_in = octetsOf(in);
     stream.avail_in = given;
-    stream.next_out = bytesOf(out);
+    stream.next_out = octetsOf(out);
     stream.avail_out = asked;
     const int code = isal_inflate(&stream);
     in = in.subspan(given - stream.avail_in);
