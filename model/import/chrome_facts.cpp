@@ -111,7 +111,8 @@ bool isNcclName(std::string_view name)
 void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional<FineTime> ts, std::optional<FineTime> dur)
 {
     const char phase = event.phase();
-    if (phase > 0) ++m_phases[static_cast<std::size_t>(phase)];
+    const auto index = static_cast<unsigned char>(phase); // char has a sign on some processors only
+    if (index > 0 && index < m_phases.size()) ++m_phases[index];
     else ++m_oddPhases[std::string(event[EventKey::Ph].text.substr(0, 16))];
 
     const std::string_view name = event[EventKey::Name].text;
