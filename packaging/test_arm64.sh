@@ -24,7 +24,7 @@ arm=(libsqlite3-dev libfmt-dev libdnnl-dev libgloo-dev zlib1g-dev qt6-base-dev) 
 dpkg --add-architecture arm64
 apt-get update -q
 apt-get install -y -q --no-install-recommends crossbuild-essential-arm64 qemu-user-static cmake ninja-build ccache \
-    python3 mount nlohmann-json3-dev libcli11-dev qt6-base-dev-tools "${arm[@]/%/:arm64}"
+    python3 mount binutils nlohmann-json3-dev libcli11-dev qt6-base-dev-tools "${arm[@]/%/:arm64}"
 
 # Programs that start programs need the kernel to know the emulator. The rule goes when this script ends.
 rules=/proc/sys/fs/binfmt_misc
