@@ -31,7 +31,7 @@ JobSteps jobStepsOf(const std::vector<JobStep>& all)
     std::stable_sort(job.steps.begin(), job.steps.end(),
                      [](const JobStep& a, const JobStep& b) { return a.range.begin < b.range.begin; });
     auto spans = std::make_shared<StepSpans>();
-    for (const JobStep& step : job.steps) spans->push_back({step.range, step.step, step.warmup});
+    for (const JobStep& step : job.steps) spans->push_back({step.range, step.step, step.state});
     job.spans = std::move(spans);
     return job;
 }

@@ -10,7 +10,7 @@ std::shared_ptr<const StepSpans> stepSpansOf(std::span<const StepView> steps)
 {
     auto spans = std::make_shared<StepSpans>();
     spans->reserve(steps.size());
-    for (const StepView& step : steps) spans->push_back({step.record.range, step.record.step, step.record.warmup});
+    for (const StepView& step : steps) spans->push_back({step.record.range, step.record.step, step.record.state});
     return spans;
 }
 

@@ -18,7 +18,7 @@ namespace fourwalls::views {
 struct StepSpan {
     TimeRange range;
     StepIndex step;
-    bool warmup = false;
+    StepState state = StepState::Measured;
 };
 
 /// All steps of a rank by time. A long training has thousands: shared, never copied per answer.

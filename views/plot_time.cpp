@@ -265,7 +265,7 @@ void TimePlot::paintSteps(QPainter& painter, double top) const
             const QString name = tr("step %1").arg(step->step.value);
             const QString length = formatDuration(step->range.length(), 3);
             const QString longest =
-                step->warmup ? tr("%1 · %2 · warm-up").arg(name, length) : tr("%1 · %2").arg(name, length);
+                step->state == StepState::Measured ? tr("%1 · %2").arg(name, length) : tr("%1 · %2 · %3").arg(name, length, words(step->state));
             names = QStringList{longest, name, QString::number(step->step.value)};
         }
         paintBar(painter, step->range, top, currentTheme().structure, names);

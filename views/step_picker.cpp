@@ -3,6 +3,7 @@
 #include "views/step_picker.h"
 
 #include "views/format.h"
+#include "views/words.h"
 
 #include <QAbstractListModel>
 #include <QEvent>
@@ -40,8 +41,8 @@ public:
         const StepSpan* shown = step(row);
         if (!shown) return StepPicker::tr("All steps");
         const QString length = formatDuration(shown->range.length(), 3);
-        return shown->warmup ? StepPicker::tr("Step %1 · %2 · warm-up").arg(shown->step.value).arg(length)
-                             : StepPicker::tr("Step %1 · %2").arg(shown->step.value).arg(length);
+        const QString step = StepPicker::tr("Step %1 · %2").arg(shown->step.value).arg(length);
+        return shown->state == StepState::Measured ? step : step + QStringLiteral(" · ") + words(shown->state);
     }
     void retranslate() { emit dataChanged(index(0), index(stepCount())); }
 

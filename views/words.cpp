@@ -157,6 +157,22 @@ QString wordOr(std::string_view name, std::span<const Word> known)
 
 } // namespace
 
+QString words(StepState state)
+{
+    switch (state) {
+    case StepState::Measured: break;
+    case StepState::Warmup: return Vocabulary::tr("warm-up");
+    case StepState::Cut: return Vocabulary::tr("cut");
+    case StepState::Odd: return Vocabulary::tr("odd");
+    }
+    return {};
+}
+
+QString stepStateNote(StepState state)
+{
+    return state == StepState::Measured ? QString() : QStringLiteral(" (%1)").arg(words(state));
+}
+
 QString trackName(const TrackInfo& track)
 {
     static constexpr Word kTracks[] = {

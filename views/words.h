@@ -17,6 +17,10 @@ QString words(Activity activity);
 QString words(MemoryCategory category);
 QString words(CollectiveOp operation);
 QString words(AuditSeverity severity);
+/// Of a step that no figure counts: "warm-up", "cut", "odd"; empty for a measured one.
+QString words(StepState state);
+/// The same behind a step's number: " (warm-up)".
+QString stepStateNote(StepState state);
 
 /// The name of a track as the screen shows it: the names that Fourwalls itself gives are translated, others stay.
 QString trackName(const TrackInfo& track);

@@ -93,8 +93,8 @@ json metricsJson(const TraceMetrics& metrics)
         object["collectives"].push_back({{"operation", name(summary.operation)},
                                          {"group", collective.group},
                                          {"count", summary.count},
-                                         {"payload_bytes", summary.payloadBytes},
-                                         {"wire_bytes", summary.wireBytes},
+                                         {"payload_bytes", summary.payloadBytes ? json(*summary.payloadBytes) : json(nullptr)},
+                                         {"wire_bytes", summary.wireBytes ? json(*summary.wireBytes) : json(nullptr)},
                                          {"time_ms", summary.time.milliseconds()},
                                          {"wait_ms", summary.wait.milliseconds()},
                                          {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
@@ -153,7 +153,7 @@ std::string metricsText(const TraceMetrics& metrics)
         const CollectiveSummary& summary = collective.summary;
         // Without the sizes, which kernels' names do not tell, there is no rate either.
         std::optional<double> payload;
-        if (summary.payloadBytes > 0) payload = static_cast<double>(summary.payloadBytes);
+        if (summary.payloadBytes) payload = static_cast<double>(*summary.payloadBytes);
         text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
                             collective.group, formatCount(summary.count),
                             orDash(payload, [](double bytes) { return formatBytes(bytes); }),

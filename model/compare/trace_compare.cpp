@@ -37,8 +37,10 @@ std::optional<double> wireBytes(const TraceMetrics& metrics)
 {
     if (metrics.collectives.empty()) return std::nullopt;
     double sum = 0;
-    for (const CollectiveMetrics& collective : metrics.collectives)
-        sum += static_cast<double>(collective.summary.wireBytes);
+    for (const CollectiveMetrics& collective : metrics.collectives) {
+        if (!collective.summary.wireBytes) return std::nullopt;
+        sum += static_cast<double>(*collective.summary.wireBytes);
+    }
     return sum;
 }
 
@@ -91,7 +93,7 @@ Result<std::vector<Duration>> stepLengths(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     std::vector<Duration> lengths;
     for (const JobStep& step : steps)
-        if (!step.warmup) lengths.push_back(step.range.length());
+        if (step.state == StepState::Measured) lengths.push_back(step.range.length());
     return lengths;
 }
 
@@ -102,7 +104,7 @@ Result<std::map<LayerKey, Duration>> layerTimes(TraceQuery& trace)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
     std::int64_t rankSteps = 0;
-    for (const StepSummary& summary : summaries) rankSteps += summary.warmup ? 0 : 1;
+    for (const StepSummary& summary : summaries) rankSteps += summary.state == StepState::Measured ? 1 : 0;
     std::map<LayerKey, Duration> times;
     if (rankSteps == 0) return times;
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(std::numeric_limits<std::int32_t>::max()));

@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    static bool isMeasured(const Rank& rank, Instant at) { return !rank.step.warmup && rank.step.range.contains(at); }
+    static bool isMeasured(const Rank& rank, Instant at) { return rank.step.measured() && rank.step.range.contains(at); }
 
     SummarySink& m_sink;
 };

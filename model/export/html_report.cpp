@@ -378,8 +378,8 @@ private:
         }
         for (const std::int64_t number : numbers) times.positionTicks.emplace_back(static_cast<double>(number), std::to_string(number));
         std::string caption = "Time of each step, by its number.";
-        const auto warmup = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) { return step.warmup; });
-        if (warmup > 0) caption += " The first " + (warmup == 1 ? std::string("one is a warm-up step") : std::to_string(warmup) + " are warm-up steps") + " and left out of the other figures.";
+        const auto leftOut = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) { return step.state != StepState::Measured; });
+        if (leftOut > 0) caption += " " + formatCount(leftOut) + " of " + formatCount(static_cast<std::int64_t>(m_steps.size())) + " (warm-up, cut or odd) are left out of the other figures.";
         m_page.figure(svgPoints(times, "time per step"), caption);
 
         for (std::size_t i = 0; i < m_metrics.loss.size() && i < m_steps.size(); i += every)
@@ -453,8 +453,9 @@ private:
             if (rows.size() == kMostRows) break;
             const CollectiveSummary& summary = collective.summary;
             const auto rate = [](const std::optional<double>& value) { return value ? formatRate(*value, "B/s") : std::string(kDash); };
-            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count), formatBytes(static_cast<double>(summary.payloadBytes)),
-                            formatBytes(static_cast<double>(summary.wireBytes)), formatTime(summary.time), formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
+            const auto bytes = [](const std::optional<std::int64_t>& value) { return value ? formatBytes(static_cast<double>(*value)) : std::string(kDash); };
+            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count), bytes(summary.payloadBytes),
+                            bytes(summary.wireBytes), formatTime(summary.time), formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
                             rate(collective.busBytesPerSecond)});
         }
         if (rows.empty()) return m_page.paragraph(m_header.ranks.size() > 1 ? "No collective was recorded." : "One rank: it has nobody to talk to.");

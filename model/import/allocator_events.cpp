@@ -76,11 +76,16 @@ void AllocatorEvents::replay()
         }
         if (entry.reserved >= 0) count(m_reserved, "reserved_bytes", entry.at, entry.reserved);
         if (entry.address == kNoAddress) {
-            // The form of 2021 has no addresses: only the sum since the window began is known.
+            if (entry.allocated >= 0) {
+                count(m_absolute, "device_allocated_bytes", entry.at, entry.allocated);
+                continue;
+            }
+            // The form of 2021 has neither addresses nor totals: only the sum since the window began is known.
             m_sum = std::clamp(m_sum + entry.bytes, -kMostTotal, kMostTotal);
             count(m_allocated, "allocated_bytes_since_start", entry.at, m_sum);
             continue;
         }
+        (entry.allocated >= 0 ? m_withTotal : m_withoutTotal) += 1;
         if (entry.allocated >= 0 && m_unknownAtStart.count(entry.device) == 0)
             m_unknownAtStart[entry.device] = std::max<std::int64_t>(0, entry.allocated - entry.bytes);
         auto& live = m_live[entry.device];
@@ -112,6 +117,8 @@ void AllocatorEvents::finish()
     replay();
     for (const auto& [device, bytes] : m_unknownAtStart)
         if (bytes > 0) allocate({*m_first, bytes, kNoAddress, -1, -1, device, true}, *m_first, bytes);
+    if (m_withoutTotal > 0 && m_withTotal == 0)
+        m_sink.audit({"memory_relative_to_start", AuditSeverity::Info, m_withoutTotal, "the profiler did not say how much was allocated before: the curve counts from its start"});
     m_entries = {};
     m_live.clear();
 }

@@ -51,8 +51,9 @@ private:
     std::map<std::int32_t, std::unordered_map<std::int64_t, Live>> m_live;   ///< by device, then address
     std::map<std::int32_t, std::int64_t> m_unknownAtStart;                   ///< bytes alive before the first entry
     std::optional<std::int64_t> m_first;
-    std::optional<CounterId> m_reserved, m_cpuAllocated, m_allocated;
+    std::optional<CounterId> m_reserved, m_cpuAllocated, m_allocated, m_absolute;
     std::int64_t m_sum = 0;
+    std::int64_t m_withTotal = 0, m_withoutTotal = 0;                        ///< events with an address
     std::int64_t m_nextId = 1;
     std::int64_t m_allocations = 0, m_freesBeforeWindow = 0, m_reusedWithoutFree = 0;
 };

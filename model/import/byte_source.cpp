@@ -62,9 +62,10 @@ public:
                 m_in = std::span(m_buffer).first(got);
             }
             if (m_last == GzipMember::Outcome::Ended) {
-                // Members may follow one another; anything else after a member (padding) is ignored.
+                // Members may follow one another, and padding; anything else is counted.
                 if (m_in.empty() || m_in.front() != '\x1f') {
-                    m_ended = !m_in.empty() || m_fileEnded;
+                    m_ended = m_fileEnded;
+                    if (!m_in.empty()) FOURWALLS_TRY(countBehind());
                     continue;
                 }
                 m_member.restart();
@@ -79,8 +80,25 @@ public:
     }
     std::int64_t position() const override { return m_packed->position(); }
     std::string damage() const override { return m_damage; }
+    std::int64_t bytesBehind() const override { return m_behind + m_packed->bytesBehind(); }
 
 private:
+    /// Reads the rest, which is no gzip.
+    Status countBehind()
+    {
+        std::int64_t bytes = 0;
+        bool padding = true;
+        while (!m_in.empty()) {
+            bytes += static_cast<std::int64_t>(m_in.size());
+            padding = padding && std::all_of(m_in.begin(), m_in.end(), [](char c) { return c == '\0'; });
+            FOURWALLS_TRY_ASSIGN(const std::size_t got, m_packed->read(m_buffer.data(), m_buffer.size()));
+            m_in = std::span(m_buffer).first(got);
+        }
+        m_behind = padding ? 0 : bytes;
+        m_fileEnded = m_ended = true;
+        return {};
+    }
+
     void stop(const char* damage)
     {
         m_damage = damage;
@@ -93,6 +111,7 @@ private:
     GzipMember m_member;
     GzipMember::Outcome m_last = GzipMember::Outcome::More;
     bool m_fileEnded = false, m_ended = false;
+    std::int64_t m_behind = 0;
     std::string m_damage;
 };
 
@@ -128,6 +147,7 @@ public:
     }
     std::int64_t position() const override { return m_rest->position(); }
     std::string damage() const override { return m_rest->damage(); }
+    std::int64_t bytesBehind() const override { return m_rest->bytesBehind(); }
 
 private:
     std::string m_first;

@@ -21,6 +21,8 @@ public:
     virtual std::int64_t position() const = 0;
     /// After the end: why the stream ended before the file said so ("the gzip stream is cut"), or empty.
     virtual std::string damage() const { return {}; }
+    /// After the end: bytes behind the last packed member that are neither packed nor padding; they were not read.
+    virtual std::int64_t bytesBehind() const { return 0; }
 };
 
 /// Opens a regular file, or a file in a tar archive (see tar_archive.h). Errors: NotFound, Io (directory, device, no permission).

@@ -39,7 +39,8 @@ std::optional<CollectiveDetail> collectiveDetail(const ChromeEvent& event)
     detail.ranks = rankList(event[ArgKey::GroupRanks]);
     detail.groupSize = rank(event[ArgKey::GroupSize]).value_or(0);
     const std::int64_t elements = std::max(count(event[ArgKey::InElements]), count(event[ArgKey::OutElements]));
-    detail.payloadBytes = elements * elementBytes(event[ArgKey::DataType].text).value_or(0);
+    if (const auto each = elementBytes(event[ArgKey::DataType].text); each && (event[ArgKey::InElements] || event[ArgKey::OutElements]))
+        detail.payloadBytes = elements * *each;
     if (event[ArgKey::Sequence]) detail.sequence = integerFromText(event[ArgKey::Sequence].text);
     detail.peer = detail.operation == CollectiveOp::Receive ? rank(event[ArgKey::SourceRank]) : rank(event[ArgKey::TargetRank]);
     return detail;

@@ -18,7 +18,7 @@ struct CollectiveDetail {
     std::string groupDescription;
     std::vector<int> ranks;            ///< empty: not said, or cut short by the writer
     int groupSize = 0;                 ///< 0: not said
-    std::int64_t payloadBytes = 0;     ///< the larger of input and output; 0: not said
+    std::optional<std::int64_t> payloadBytes; ///< the larger of input and output; absent: not said
     std::optional<std::int64_t> sequence;
     std::optional<int> peer;           ///< of sends and receives
 };

@@ -155,7 +155,7 @@ private:
             const std::int64_t begin = each.integerOr("begin_ns", 0), end = each.integerOr("end_ns", 0);
             if (begin < -kLargestTimeNs || end > kLargestTimeNs || end < begin) return;
             StepRecord step{StepIndex{each.small("step", 0)}, {Instant{begin}, Instant{end}}, each.real("loss"), each.real("learning_rate"),
-                            each.real("gradient_norm"), each.integerOr("samples", 0), each.integerOr("tokens", 0), each.integerOr("warmup", 0) != 0};
+                            each.real("gradient_norm"), each.integerOr("samples", 0), each.integerOr("tokens", 0), each.named<StepState>("state", kStepStateCount)};
             m_result.steps.emplace_back(RankId{each.small("rank", 0)}, step);
         });
         if (data["closing"].kind == JsonToken::Kind::Object) {
@@ -276,8 +276,8 @@ private:
         record.operation = args.named<CollectiveOp>("operation", 12);
         record.group = m_groups[static_cast<std::size_t>(group)];
         record.sequence = args.integerOr("sequence", 0);
-        record.payloadBytes = args.integerOr("payload_bytes", 0);
-        record.wireBytes = args.integerOr("wire_bytes", 0);
+        record.payloadBytes = args.integer("payload_bytes");
+        record.wireBytes = args.integer("wire_bytes");
         if (args.integer("peer")) record.peer = RankId{args.small("peer", 0)};
         record.algorithm = args.text("algorithm");
         record.protocol = args.text("protocol");

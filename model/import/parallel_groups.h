@@ -3,20 +3,16 @@
 #pragma once
 
 #include "model/import/chrome_header.h"
+#include "model/trace/group_label.h"
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace fourwalls::importers {
 
-enum class GroupPurpose { Other, Tensor, Pipeline, Data, Context, Expert };
+using fourwalls::purposeOfGroup;
 
-/// Of names like "TENSOR_MODEL_PARALLEL_GROUP" (Megatron), "mesh_tp" (DTensor), "dp". Groups of several dimensions
-/// ("TENSOR_AND_DATA_PARALLEL_GROUP") and helpers ("EMBEDDING_GROUP") are Other.
-GroupPurpose purposeOfGroup(std::string_view name);
-
-/// Likewise, by description and else name.
+/// By description and else name.
 GroupPurpose purposeOfGroup(const HostGroup& group);
 
 /// The pipeline stage of a rank: its place in its pipeline group. Absent if no group says so.

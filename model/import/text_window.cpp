@@ -76,6 +76,7 @@ struct TextWindow::ReadAhead {
                 ended = true;
                 error = failure;
                 damage = source->damage();
+                behind = source->bytesBehind();
             }
             changed.notify_all();
             if (atEnd) return;
@@ -110,6 +111,7 @@ struct TextWindow::ReadAhead {
     bool stopped = false, ended = false;
     std::optional<Error> error;
     std::string damage;
+    std::int64_t behind = 0;
     std::thread thread;
 };
 
@@ -137,6 +139,7 @@ bool TextWindow::more(const char* keepFrom)
         const std::lock_guard lock(m_ahead->mutex);
         m_error = m_ahead->error;
         m_damage = m_ahead->damage;
+        m_behind = m_ahead->behind;
         return false;
     }
     m_offset += keepFrom - m_begin;

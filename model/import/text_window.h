@@ -39,6 +39,7 @@ public:
     /// What reading met; absent if nothing. damage: the unpacked stream ended too early, see ByteSource.
     const std::optional<Error>& error() const { return m_error; }
     const std::string& damage() const { return m_damage; }
+    std::int64_t bytesBehind() const { return m_behind; }   ///< of the source, see ByteSource
 
 private:
     struct Piece;
@@ -48,7 +49,7 @@ private:
     std::unique_ptr<char[]> m_large;      ///< instead, when the kept part outgrew a piece's headroom
     const char* m_begin = nullptr;
     const char* m_end = nullptr;
-    std::int64_t m_offset = 0;
+    std::int64_t m_offset = 0, m_behind = 0;
     bool m_tooLarge = false, m_last = false;
     std::optional<Error> m_error;
     std::string m_damage;

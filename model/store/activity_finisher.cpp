@@ -111,7 +111,7 @@ void putSummary(RowOutput& out, std::int64_t seq, const StepSummary& s)
 {
     std::vector<Value> row{s.rank.value,        seq,
                            s.step.value,        s.range.begin.ns,
-                           s.range.end.ns,      s.warmup,
+                           s.range.end.ns,      static_cast<int>(s.state),
                            s.compute.ns,        s.exposedComm.ns,
                            s.exposedCopy.ns,    s.bubble.ns,
                            s.idleDataLoading.ns, s.idleLaunch.ns,
@@ -165,8 +165,8 @@ ActivityFinisher::ActivityFinisher(FinishContext& context, std::int32_t rank)
     const std::int64_t length = std::max<std::int64_t>(1, context.definitions().windowEnd - m_begin);
     m_windowWidth = length / kWindows + 1;
     m_windows.resize(kWindows);
-    const auto lookup = context.lookups.find(rank);
-    if (lookup != context.lookups.end()) m_lookup = &lookup->second;
+    const auto lookup = context.shared.find(rank);
+    if (lookup != context.shared.end()) m_lookup = &lookup->second;
 }
 
 std::int64_t ActivityFinisher::windowOf(std::int64_t at) const

@@ -139,6 +139,7 @@ Meta metaOf(const TraceHeader& header, const std::string& specJson)
     meta["compute_label"] = header.computeLabel;
     meta["communication_label"] = header.communicationLabel;
     meta["origin_unix_ns"] = header.originUnixNs;
+    if (header.worldSize) meta["world_size"] = std::int64_t{*header.worldSize};
     if (!specJson.empty()) meta["spec"] = specJson;
     return meta;
 }
@@ -153,6 +154,7 @@ void addClosing(Meta& meta, const TraceClosing& closing)
     add("recorder_overhead_fraction", closing.recorderOverheadFraction);
     add("recorder_overhead_measured", closing.recorderOverheadMeasured);
     if (!closing.peakSource.empty()) meta["peak_source"] = closing.peakSource;
+    if (!closing.stepsBy.empty()) meta["steps_by"] = closing.stepsBy;
     if (!closing.traffic.empty()) meta["traffic"] = trafficText(closing.traffic);
 }
 
@@ -297,6 +299,8 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     all.header.computeLabel = textOf(meta, "compute_label");
     all.header.communicationLabel = textOf(meta, "communication_label");
     all.header.originUnixNs = integerOf(meta, "origin_unix_ns", 0);
+    if (const std::int64_t size = integerOf(meta, "world_size", 0); size > 0 && size <= std::numeric_limits<std::int32_t>::max())
+        all.header.worldSize = static_cast<int>(size);
     all.specJson = textOf(meta, "spec");
     if (!all.specJson.empty()) {
         Result<RunSpec> spec = runSpecFromJson(all.specJson);
@@ -307,7 +311,7 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     }
     all.closing = {realOf(meta, "peak_flops_per_device"), textOf(meta, "peak_source"),
                    realOf(meta, "memory_bytes_per_second"), realOf(meta, "recorder_overhead_fraction"),
-                   realOf(meta, "recorder_overhead_measured"), {}};
+                   realOf(meta, "recorder_overhead_measured"), textOf(meta, "steps_by"), {}};
     if (const std::string text = textOf(meta, "traffic"); !text.empty()) {
         if (auto traffic = trafficOf(text)) all.closing.traffic = std::move(*traffic);
         else ++damaged;

@@ -164,7 +164,7 @@ Result<std::vector<StepView>> FileQuery::steps(RankId rank)
         view.record.gradientNorm = rows->asReal(7);
         view.record.samples = *samples;
         view.record.tokens = *tokens;
-        view.record.warmup = *warmup != 0;
+        view.record.state = stepStateOf(*warmup);
         steps.push_back(view);
         return true;
     }));
@@ -204,7 +204,7 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
                                    *arrival <= *end && operation && *operation >= 0 &&
                                    *operation <= static_cast<int>(CollectiveOp::Other) && isId(group) &&
                                    *group < static_cast<std::int64_t>(m_data->info.groups.size()) && sequence &&
-                                   payload && wire && algorithm && protocol &&
+                                   (payload || rows->isNull(10)) && (wire || rows->isNull(11)) && algorithm && protocol &&
                                    (rows->isNull(12) || isId(rows->asInteger(12)));
                 if (!sound || *end <= range.begin.ns) return true;
                 CollectiveView view;
@@ -217,8 +217,8 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
                 record.operation = static_cast<CollectiveOp>(*operation);
                 record.group = GroupId(static_cast<std::int32_t>(*group));
                 record.sequence = *sequence;
-                record.payloadBytes = *payload;
-                record.wireBytes = *wire;
+                record.payloadBytes = payload;
+                record.wireBytes = wire;
                 if (!rows->isNull(12)) record.peer = RankId(static_cast<std::int32_t>(rows->integer(12)));
                 record.algorithm = string(*algorithm);
                 record.protocol = string(*protocol);
@@ -307,7 +307,7 @@ Result<std::vector<StepSummary>> readStepSummaries(sqlite::Statement& rows)
         s.rank = RankId(static_cast<std::int32_t>(value[0]));
         s.step = StepIndex(static_cast<std::int32_t>(value[2]));
         s.range = {Instant{value[3]}, Instant{value[4]}};
-        s.warmup = value[5] != 0;
+        s.state = stepStateOf(value[5]);
         std::size_t column = 6;
         const auto duration = [&](std::size_t at) { return Duration{value[at]}; };
         for (Duration* field : {&s.compute, &s.exposedComm, &s.exposedCopy, &s.bubble, &s.idleDataLoading,
@@ -341,7 +341,7 @@ Result<std::vector<JobStep>> FileQuery::jobSteps()
         if (number < std::numeric_limits<std::int32_t>::min() || number > kLargestInt32 || !isTime(start) ||
             !isTime(end) || *end < *start || !warmup || !complete || !samples || !tokens)
             return true;
-        steps.push_back({StepIndex(static_cast<std::int32_t>(number)), {Instant{*start}, Instant{*end}}, *warmup != 0,
+        steps.push_back({StepIndex(static_cast<std::int32_t>(number)), {Instant{*start}, Instant{*end}}, stepStateOf(*warmup),
                          *complete != 0, rows->asReal(5), rows->asReal(6), rows->asReal(7), *samples, *tokens});
         return true;
     }));
@@ -418,13 +418,13 @@ Result<std::vector<CollectiveSummary>> FileQuery::collectiveSummaries()
     std::vector<CollectiveSummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
         for (int column = 0; column < rows->columns(); ++column)
-            if (!rows->asInteger(column)) return true;
+            if (!rows->asInteger(column) && !(column == 3 || column == 4)) return true;
         const std::int64_t operation = rows->integer(0);
         if (operation < 0 || operation > static_cast<int>(CollectiveOp::Other) || !isId(rows->asInteger(1)) ||
             rows->integer(1) >= static_cast<std::int64_t>(m_data->info.groups.size()))
             return true;
         summaries.push_back({static_cast<CollectiveOp>(operation), GroupId(static_cast<std::int32_t>(rows->integer(1))),
-                             rows->integer(2), rows->integer(3), rows->integer(4), Duration{rows->integer(5)},
+                             rows->integer(2), rows->asInteger(3), rows->asInteger(4), Duration{rows->integer(5)},
                              Duration{rows->integer(6)}});
         return true;
     }));

@@ -251,7 +251,7 @@ public:
                           record.gradientNorm = row.asReal(5);
                           record.samples = *samples;
                           record.tokens = *tokens;
-                          record.warmup = *warmup == 1;
+                          record.state = stepStateOf(*warmup);
                           rows.push_back(record);
                           return true;
                       });
@@ -314,8 +314,8 @@ private:
                           record.operation = static_cast<std::uint8_t>(row.integer(4));
                           record.group = static_cast<std::int32_t>(row.integer(5));
                           record.sequence = row.integer(6);
-                          record.payloadBytes = row.integer(7);
-                          record.wireBytes = row.integer(8);
+                          record.payloadBytes = row.isNull(7) ? kAbsent : row.integer(7);
+                          record.wireBytes = row.isNull(8) ? kAbsent : row.integer(8);
                           record.algorithm = row.integer(10);
                           record.protocol = row.integer(11);
                           m_collectives[record.track].push_back(record);

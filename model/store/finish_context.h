@@ -32,6 +32,7 @@ struct FinishContext {
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
     std::map<RankId, std::vector<StepRecord>> steps; ///< by time
     std::map<std::int32_t, StepLookup> lookups;
+    std::map<std::int32_t, StepLookup> shared; ///< the ranges over which a rank's time is shared out, see sharedSteps
     std::map<std::int32_t, std::vector<CounterRow>> reserved; ///< "reserved_bytes" by rank
 
     bool isOp(std::int64_t op) const
@@ -60,7 +61,7 @@ struct FinishContext {
         const auto lookup = lookups.find(rank);
         if (lookup == lookups.end()) return false;
         const StepRecord* step = lookup->second.find(Instant{at});
-        return step && !step->warmup;
+        return step && step->measured();
     }
 
     /// Reports how far the work is; the error is a failure of the output, the chunks or a wish to stop.

@@ -122,7 +122,7 @@ Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, c
             if (fraction >= 0) options.progress(fraction);
         };
     }
-    FinishContext context{source, out, chunks, forward, {}, 0, 0, 0, kLargestTimeNs, -kLargestTimeNs, {}, {}, {}};
+    FinishContext context{source, out, chunks, forward, {}, 0, 0, 0, kLargestTimeNs, -kLargestTimeNs, {}, {}, {}, {}};
     FOURWALLS_TRY(finishSteps(context));
     FOURWALLS_TRY(finishCounters(context));
     FOURWALLS_TRY(finishTracks(context));

@@ -94,7 +94,7 @@ void encode(BatchEncoder& out, const StepRecord& row)
     putOptional(out.bytes, row.gradientNorm);
     putSigned(out.bytes, row.samples);
     putSigned(out.bytes, row.tokens);
-    putVarint(out.bytes, row.warmup ? 1 : 0);
+    putVarint(out.bytes, static_cast<std::uint64_t>(row.state));
     ++out.count;
 }
 
@@ -196,7 +196,7 @@ bool BatchDecoder::next(StepRecord& row)
     row.gradientNorm = optionalReal(m_in);
     row.samples = m_in.signedVarint();
     row.tokens = m_in.signedVarint();
-    row.warmup = m_in.bounded(1) == 1;
+    row.state = static_cast<StepState>(m_in.bounded(kStepStateCount - 1));
     return m_in.ok();
 }
 

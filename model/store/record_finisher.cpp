@@ -153,14 +153,17 @@ Status finishSteps(FinishContext& context)
             context.cover(row.range.begin.ns, row.range.end.ns);
             context.out.put(Table::Step, {rank, static_cast<std::int64_t>(i), row.step.value, row.range.begin.ns,
                                           row.range.end.ns, row.loss, row.learningRate, row.gradientNorm, row.samples,
-                                          row.tokens, row.warmup});
+                                          row.tokens, static_cast<int>(row.state)});
         }
         context.lookups.emplace(rank, StepLookup(rows));
         context.steps[RankId(rank)] = std::move(rows);
     }
-    for (const JobStep& step : jobSteps(context.steps))
+    const std::vector<JobStep> job = jobSteps(context.steps);
+    for (const auto& [rank, rows] : context.steps)
+        context.shared.emplace(rank.value, StepLookup(sharedSteps(rows, job)));
+    for (const JobStep& step : job)
         context.out.put(Table::JobStep,
-                        {step.step.value, step.range.begin.ns, step.range.end.ns, step.warmup, step.complete, step.loss,
+                        {step.step.value, step.range.begin.ns, step.range.end.ns, static_cast<int>(step.state), step.complete, step.loss,
                          step.learningRate, step.gradientNorm, step.samples, step.tokens});
     return context.checkpoint(-1);
 }
@@ -217,7 +220,7 @@ Status finishCollectives(FinishContext& context)
             context.cover(row.start, row.end);
             context.out.put(Table::Collective,
                             {nextId++, rank, durationClass(row.end - row.start), row.track, row.start, row.lastArrival,
-                             row.end, row.operation, row.group, row.sequence, row.payloadBytes, row.wireBytes,
+                             row.end, row.operation, row.group, row.sequence, Value::orNull(row.payloadBytes), Value::orNull(row.wireBytes),
                              Value::orNull(row.peer), row.algorithm, row.protocol});
             if (!context.isMeasured(rank, row.start)) continue;
             CollectiveRecord record;
@@ -227,8 +230,8 @@ Status finishCollectives(FinishContext& context)
             record.operation = static_cast<CollectiveOp>(row.operation);
             record.group = GroupId(row.group);
             record.sequence = row.sequence;
-            record.payloadBytes = row.payloadBytes;
-            record.wireBytes = row.wireBytes;
+            if (row.payloadBytes != kAbsent) record.payloadBytes = row.payloadBytes;
+            if (row.wireBytes != kAbsent) record.wireBytes = row.wireBytes;
             summaries.add(record);
         }
         context.counts.collectives += static_cast<std::int64_t>(rows.size());
@@ -240,7 +243,8 @@ Status finishCollectives(FinishContext& context)
     });
     for (const CollectiveSummary& s : totals)
         context.out.put(Table::CollectiveSummary, {static_cast<int>(s.operation), s.group.value, s.count,
-                                                   s.payloadBytes, s.wireBytes, s.time.ns, s.wait.ns});
+                                                   Value::orNull(s.payloadBytes.value_or(kAbsent)),
+                                                   Value::orNull(s.wireBytes.value_or(kAbsent)), s.time.ns, s.wait.ns});
     return {};
 }
 

@@ -90,8 +90,8 @@ public:
         words.add(record.end.ns);
         words.add(record.group.value, record.peer ? record.peer->value : 0);
         words.add(record.sequence);
-        words.add(record.payloadBytes);
-        words.add(record.wireBytes);
+        words.add(record.payloadBytes.value_or(kAbsent));
+        words.add(record.wireBytes.value_or(kAbsent));
         // One after the other: compilers evaluate arguments in orders of their own, and ids go by who comes first.
         const auto algorithm = static_cast<std::int32_t>(idOf(record.algorithm));
         const auto protocol = static_cast<std::int32_t>(idOf(record.protocol));
@@ -111,7 +111,7 @@ public:
     void step(RankId rank, const StepRecord& record) override
     {
         const auto flags = static_cast<std::uint8_t>((record.loss ? 1 : 0) | (record.learningRate ? 2 : 0) |
-                                                     (record.gradientNorm ? 4 : 0) | (record.warmup ? 8 : 0));
+                                                     (record.gradientNorm ? 4 : 0) | static_cast<int>(record.state) << 3);
         WordRecord words(WordKind::Step, static_cast<std::uint32_t>(rank.value), flags);
         words.add(std::int64_t{record.step.value});
         words.add(record.range.begin.ns);

@@ -10,7 +10,7 @@ namespace fourwalls::store {
 
 bool SliceFinisher::isMeasured(std::int32_t rank, std::int64_t at)
 {
-    if (m_lastStep && m_lastStep->range.contains(Instant{at})) return !m_lastStep->warmup;
+    if (m_lastStep && m_lastStep->range.contains(Instant{at})) return m_lastStep->measured();
     m_lastStep = nullptr;
     if (m_context.lookups.empty()) return true;
     const auto lookup = m_context.lookups.find(rank);
@@ -20,7 +20,7 @@ bool SliceFinisher::isMeasured(std::int32_t rank, std::int64_t at)
     // Remembered only when no other step can claim the same instants.
     const auto [first, last] = lookup->second.overlapping(step->range);
     if (last - first == 1) m_lastStep = step;
-    return !step->warmup;
+    return step->measured();
 }
 
 void SliceFinisher::sort(const SliceRow& slice, std::int32_t rank, ActivityFinisher& activity)

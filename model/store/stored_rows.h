@@ -17,6 +17,12 @@
 namespace fourwalls::store {
 
 /// An absent integer inside a row; never a legal value of any field that uses it.
+/// A step's state as a file has it; what no version wrote counts as a warm-up: it is left out of figures.
+inline StepState stepStateOf(std::int64_t stored)
+{
+    return stored >= 0 && stored < kStepStateCount ? static_cast<StepState>(stored) : StepState::Warmup;
+}
+
 inline constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
 /// Operators, tracks, groups and texts are counted in 32 bits.
@@ -73,7 +79,8 @@ struct CollectiveRow {
     std::int64_t start = 0, lastArrival = 0, end = 0;
     std::uint8_t operation = 0;
     std::int32_t group = 0;
-    std::int64_t sequence = 0, payloadBytes = 0, wireBytes = 0;
+    std::int64_t sequence = 0;
+    std::int64_t payloadBytes = kAbsent, wireBytes = kAbsent; ///< absent: unknown
     std::int64_t peer = kAbsent;
     std::int64_t algorithm = 0, protocol = 0; ///< string ids
 

@@ -124,7 +124,7 @@ public:
         record.gradientNorm = 1.0;
         record.samples = 64;
         record.tokens = 64 * 2048;
-        record.warmup = index == 0;
+        if (index == 0) record.state = StepState::Warmup;
         m_producer.step(m_rank, record);
         m_producer.counter({m_reserved, Instant{m_now}, 30e9 + static_cast<double>(m_random.between(0, 1 << 20))});
     }

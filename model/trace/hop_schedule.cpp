@@ -115,7 +115,7 @@ Result<HopSchedule> hopSchedule(TraceQuery& trace, const JoinedOperation& operat
 {
     HopSchedule schedule;
     schedule.operation = operation.operation;
-    schedule.payloadBytes = static_cast<double>(operation.payloadBytes);
+    schedule.payloadBytes = static_cast<double>(operation.payloadBytes.value_or(0));
     const TraceInfo& info = trace.info();
     const auto index = static_cast<std::size_t>(std::max(0, operation.group.value));
     if (index < info.groups.size()) schedule.members = info.groups[index].ranks;

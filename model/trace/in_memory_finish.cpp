@@ -331,7 +331,7 @@ private:
     {
         if (m_data.steps.empty()) return true;
         const StepRecord* step = lookup ? lookup->find(at) : nullptr;
-        return step && !step->warmup;
+        return step && step->measured();
     }
     static const StepLookup* lookupOf(const std::map<RankId, StepLookup>& lookups, RankId rank)
     {
@@ -341,9 +341,12 @@ private:
 
     void summariseSlices(const std::map<RankId, StepLookup>& lookups)
     {
+        std::map<RankId, std::vector<StepRecord>> steps;
+        for (const auto& [rank, views] : m_data.steps) steps.emplace(rank, records(rank));
+        m_data.jobSteps = jobSteps(steps);
         std::map<RankId, RankStepSummarizer> ranks;
-        for (const auto& [rank, steps] : m_data.steps)
-            ranks.emplace(rank, RankStepSummarizer(rank, records(rank), m_data.info.header, m_data.info.closing));
+        for (const auto& [rank, own] : steps)
+            ranks.emplace(rank, RankStepSummarizer(rank, sharedSteps(own, m_data.jobSteps), m_data.info.header, m_data.info.closing));
         OpSummarizer ops;
         for (const TrackView& track : m_data.tracks) {
             const auto found = ranks.find(track.info.rank);
@@ -359,9 +362,6 @@ private:
             }
         }
         m_data.opSummaries = ops.finish();
-        std::map<RankId, std::vector<StepRecord>> steps;
-        for (const auto& [rank, views] : m_data.steps) steps.emplace(rank, records(rank));
-        m_data.jobSteps = jobSteps(steps);
         std::map<int, std::map<StepIndex, TimeRange>> pipelines;
         for (const auto& [rank, summarizer] : ranks)
             mergePipelineWindows(pipelines[pipelineOf(m_data.info.header, rank)], summarizer.pipelineWindows());

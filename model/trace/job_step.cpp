@@ -8,22 +8,34 @@ namespace fourwalls {
 
 namespace {
 
-/// The step of median length among those that `keep` names, or the two in the middle of an even number; of steps of equal
-/// length the earlier in `steps` comes first. Linear: nothing is sorted.
+/// The step of median length among those that `keep` names, the lower one in the middle of an even number; of steps of
+/// equal length the earlier in `steps` comes first. Linear: nothing is sorted.
 template <typename Keep>
-std::vector<JobStep> middleOf(const std::vector<JobStep>& steps, Keep keep)
+std::optional<JobStep> middleOf(const std::vector<JobStep>& steps, Keep keep)
 {
     std::vector<const JobStep*> kept;
     for (const JobStep& step : steps)
         if (keep(step)) kept.push_back(&step);
-    if (kept.empty()) return {};
+    if (kept.empty()) return std::nullopt;
     const auto shorter = [](const JobStep* a, const JobStep* b) {
         return a->range.length() != b->range.length() ? a->range.length() < b->range.length() : a < b;
     };
-    const auto upper = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
-    std::nth_element(kept.begin(), upper, kept.end(), shorter);
-    if (kept.size() % 2 == 1) return {**upper};
-    return {**std::max_element(kept.begin(), upper, shorter), **upper};
+    const auto middle = kept.begin() + static_cast<std::ptrdiff_t>((kept.size() - 1) / 2);
+    std::nth_element(kept.begin(), middle, kept.end(), shorter);
+    return **middle;
+}
+
+/// See jobSteps. steps: by number, each from the first begin to the last end; latest: each one's latest begin of a rank.
+void separate(std::vector<JobStep>& steps, const std::vector<Instant>& latest)
+{
+    std::optional<Instant> previous;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        TimeRange& range = steps[i].range;
+        const Instant begin = previous ? std::max(*previous, range.begin) : latest[i];
+        previous = range.end;
+        // Ranks that drift apart by more than a step (a parameter server's) leave nothing between: the hull stays.
+        if (begin < range.end) range.begin = begin;
+    }
 }
 
 } // namespace
@@ -34,6 +46,7 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
         JobStep step;
         std::size_t records = 0, ranks = 0;
         RankId last; ///< of the ranks
+        Instant latestBegin;
     };
     std::map<StepIndex, Counted> byNumber;
     std::size_t members = 0;
@@ -47,47 +60,59 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
                 step.range = record.range;
                 step.samples = record.samples;
                 step.tokens = record.tokens;
+                counted.latestBegin = record.range.begin;
             }
             if (counted.ranks == 0 || counted.last != rank) ++counted.ranks;
             counted.last = rank;
             step.range.begin = std::min(step.range.begin, record.range.begin);
             step.range.end = std::max(step.range.end, record.range.end);
-            step.warmup = step.warmup || record.warmup;
+            counted.latestBegin = std::max(counted.latestBegin, record.range.begin);
+            if (step.state == StepState::Measured) step.state = record.state;
             if (!step.loss) step.loss = record.loss;
             if (!step.learningRate) step.learningRate = record.learningRate;
             if (!step.gradientNorm) step.gradientNorm = record.gradientNorm;
         }
     }
     std::vector<JobStep> steps;
+    std::vector<Instant> latestBegins;
     steps.reserve(byNumber.size());
     for (auto& [number, counted] : byNumber) {
         counted.step.complete = counted.records == members && counted.ranks == members;
         steps.push_back(counted.step);
+        latestBegins.push_back(counted.latestBegin);
     }
+    if (members > 1) separate(steps, latestBegins);
     return steps;
 }
 
-std::vector<JobStep> medianSteps(const std::vector<JobStep>& steps)
+std::vector<StepRecord> sharedSteps(std::vector<StepRecord> ofRank, const std::vector<JobStep>& job)
 {
-    return middleOf(steps, [](const JobStep& step) { return step.complete && !step.warmup; });
+    for (StepRecord& record : ofRank) {
+        const auto found = std::lower_bound(job.begin(), job.end(), record.step,
+                                            [](const JobStep& step, StepIndex number) { return step.step < number; });
+        if (found != job.end() && found->step == record.step && found->complete) record.range = found->range;
+    }
+    return ofRank;
+}
+
+std::optional<JobStep> medianStep(const std::vector<JobStep>& steps)
+{
+    return middleOf(steps, [](const JobStep& step) { return step.complete && step.state == StepState::Measured; });
 }
 
 std::optional<Duration> medianStepTime(const std::vector<JobStep>& steps)
 {
-    const std::vector<JobStep> median = medianSteps(steps);
-    if (median.empty()) return std::nullopt;
-    double sum = 0;
-    for (const JobStep& step : median) sum += static_cast<double>(step.range.length().ns);
-    return Duration{static_cast<std::int64_t>(sum / static_cast<double>(median.size()))};
+    const std::optional<JobStep> median = medianStep(steps);
+    if (!median) return std::nullopt;
+    return median->range.length();
 }
 
 std::optional<JobStep> typicalStep(const std::vector<JobStep>& steps)
 {
-    std::vector<JobStep> middle = medianSteps(steps);
-    if (middle.empty()) middle = middleOf(steps, [](const JobStep& step) { return step.complete; });
-    if (middle.empty()) middle = middleOf(steps, [](const JobStep&) { return true; });
-    if (middle.empty()) return std::nullopt;
-    return middle.back();
+    std::optional<JobStep> middle = medianStep(steps);
+    if (!middle) middle = middleOf(steps, [](const JobStep& step) { return step.complete; });
+    if (!middle) middle = middleOf(steps, [](const JobStep&) { return true; });
+    return middle;
 }
 
 } // namespace fourwalls

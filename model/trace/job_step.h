@@ -14,8 +14,8 @@ namespace fourwalls {
 /// One training step over all ranks.
 struct JobStep {
     StepIndex step;
-    TimeRange range;       ///< first rank's begin to last rank's end
-    bool warmup = false;   ///< of any rank
+    TimeRange range;       ///< see jobSteps
+    StepState state = StepState::Measured; ///< the first of its ranks' that is not measured
     bool complete = true;  ///< every rank that has steps took it once; only such steps count in metrics
     std::optional<double> loss, learningRate, gradientNorm; ///< of the lowest rank that knows them
     std::int64_t samples = 0; ///< sequences or images, global; of the lowest rank
@@ -24,17 +24,24 @@ struct JobStep {
 };
 
 /// The steps of the job, by number. ranks: each rank's steps by time; ranks without steps do not count.
+/// A step of the job ends when its last rank ends it. It begins when the job's step before it ended, or later where no rank
+/// has begun it by then; the first one begins when the last of its ranks does: how far apart the ranks' profilers were
+/// started is no part of a step.
 std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks);
 
-/// The measured complete step of median length, or the two in the middle of an even number, shorter first. Of steps of
-/// equal length the earlier number comes first.
-std::vector<JobStep> medianSteps(const std::vector<JobStep>& steps);
+/// One rank's steps with the range over which its time is shared out: the job's where every rank took the step. So the
+/// ranks' shares are of the same time, and what a rank does before its own mark begins is not taken for idle.
+std::vector<StepRecord> sharedSteps(std::vector<StepRecord> ofRank, const std::vector<JobStep>& job);
 
-/// The job's step time: the mean of medianSteps; absent without measured complete steps.
+/// The measured complete step of median length, of an even number the lower of the two in the middle, so that it is one
+/// that was taken. Of steps of equal length the earlier number comes first. Absent: no measured complete steps.
+std::optional<JobStep> medianStep(const std::vector<JobStep>& steps);
+
+/// The job's step time, that of medianStep.
 std::optional<Duration> medianStepTime(const std::vector<JobStep>& steps);
 
-/// The step that stands for the job where one has to: the (longer) median one; without measured complete steps that of
-/// the complete ones, else of all. Absent: no steps.
+/// The step that stands for the job where one has to: the median one; without measured complete steps that of the
+/// complete ones, else of all. Absent: no steps.
 std::optional<JobStep> typicalStep(const std::vector<JobStep>& steps);
 
 } // namespace fourwalls

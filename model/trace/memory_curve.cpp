@@ -70,7 +70,7 @@ MemorySummarizer::MemorySummarizer(RankId rank, std::span<const StepRecord> step
     whole.range = {Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
     bool measured = false;
     for (const StepRecord& step : sorted) {
-        if (step.warmup) continue;
+        if (!step.measured()) continue;
         if (!measured) whole.range = step.range;
         whole.range.end = std::max(whole.range.end, step.range.end);
         measured = true;

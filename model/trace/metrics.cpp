@@ -208,7 +208,7 @@ Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
         TraceMetrics figures;
         const Shares sums = sumShares(ranked, trace.info().header);
         if (sums.total > 0) addFlops(figures, trace.info(), sums, ranked);
-        utilisation.push_back({step.step, step.warmup, step.range, figures.mfu, figures.hfu});
+        utilisation.push_back({step.step, step.state, step.range, figures.mfu, figures.hfu});
     }
     return utilisation;
 }
@@ -226,9 +226,9 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
 
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> all, trace.jobSteps());
     std::vector<RankedStep> steps;
-    for (const JobStep& step : medianSteps(all)) {
-        FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> ranks, trace.stepSummaries(step.step));
-        steps.push_back({step, std::move(ranks)});
+    if (const std::optional<JobStep> step = medianStep(all)) {
+        FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> ranks, trace.stepSummaries(step->step));
+        steps.push_back({*step, std::move(ranks)});
     }
     addSteps(metrics, all, steps);
 
@@ -266,8 +266,8 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
         if (group < info.groups.size()) entry.group = info.groups[group].name;
         const bool isRepeat = repeated && summary.operation == CollectiveOp::Receive;
-        if (summary.time.ns > 0 && !isRepeat) {
-            entry.algorithmBytesPerSecond = static_cast<double>(summary.payloadBytes) / summary.time.seconds();
+        if (summary.time.ns > 0 && summary.payloadBytes && !isRepeat) {
+            entry.algorithmBytesPerSecond = static_cast<double>(*summary.payloadBytes) / summary.time.seconds();
             entry.busBytesPerSecond = *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
         }
         metrics.collectives.push_back(entry);

@@ -51,7 +51,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace);
 /// Utilisation of one step over all ranks, by the definitions of mfu and hfu.
 struct StepUtilisation {
     StepIndex step;
-    bool warmup = false;
+    StepState state = StepState::Measured;
     TimeRange range;                              ///< first rank's start to last rank's end
     std::optional<double> mfu, hfu;
 };

@@ -83,8 +83,8 @@ struct CollectiveRecord {
     CollectiveOp operation = CollectiveOp::AllReduce;
     GroupId group;
     std::int64_t sequence = 0;              ///< the n-th operation of this group; equal on all members
-    std::int64_t payloadBytes = 0;          ///< the buffer handed to the operation
-    std::int64_t wireBytes = 0;             ///< what this rank really sends
+    std::optional<std::int64_t> payloadBytes; ///< the buffer handed to the operation; absent: unknown
+    std::optional<std::int64_t> wireBytes;  ///< what this rank really sends; absent: unknown
     std::optional<RankId> peer;             ///< of a send or receive
     std::string algorithm;                  ///< ring, tree, direct, hierarchical, …
     std::string protocol;
@@ -114,7 +114,9 @@ struct StepRecord {
     std::optional<double> loss, learningRate, gradientNorm;
     std::int64_t samples = 0;               ///< sequences or images, global
     std::int64_t tokens = 0;                ///< 0 for images
-    bool warmup = false;
+    StepState state = StepState::Measured;  ///< only measured ones count in figures
+
+    bool measured() const { return state == StepState::Measured; }
 };
 
 /// An arrow between two points of the timeline (launch to kernel, send to receive, forward to backward).
@@ -152,6 +154,7 @@ struct TraceHeader {
     std::string computeLabel;               ///< "measured", "modelled"
     std::string communicationLabel;         ///< "measured", "modelled", "none"
     std::int64_t originUnixNs = 0;          ///< Unix time of Instant 0 [ns]; 0 unknown
+    std::optional<int> worldSize{};         ///< ranks of the job, where it says so; a trace may hold fewer
     std::vector<RankInfo> ranks;
 };
 
@@ -173,6 +176,7 @@ struct TraceClosing {
     std::optional<double> memoryBytesPerSecond;     ///< per device
     std::optional<double> recorderOverheadFraction; ///< accounted: calibrated event cost x events + writer, / step
     std::optional<double> recorderOverheadMeasured; ///< paired against untraced runs, where taken
+    std::string stepsBy{};                          ///< what the steps were found by: "ProfilerStep", "range train_step", "whole trace"; empty: the recorder's own
     std::vector<TrafficRecord> traffic{};           ///< who sent how much to whom; empty: unknown, or one rank
 };
 

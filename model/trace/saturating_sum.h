@@ -6,6 +6,7 @@
 #include "model/base/time.h"
 
 #include <limits>
+#include <optional>
 
 namespace fourwalls {
 
@@ -16,5 +17,11 @@ inline void addTo(std::int64_t& sum, std::int64_t part)
         sum = part < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 inline void addTo(Duration& sum, Duration part) { addTo(sum.ns, part.ns); }
+/// A sum that is only known while every part of it is. Begins at 0.
+inline void addKnown(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& part)
+{
+    if (sum && part) addTo(*sum, *part);
+    else sum.reset();
+}
 
 } // namespace fourwalls

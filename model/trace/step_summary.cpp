@@ -80,7 +80,7 @@ StepAccumulator::StepAccumulator(RankId rank, const StepRecord& step, std::optio
     m_state->summary.rank = rank;
     m_state->summary.step = step.step;
     m_state->summary.range = step.range;
-    m_state->summary.warmup = step.warmup;
+    m_state->summary.state = step.state;
     m_state->peakFlops = peakFlops && *peakFlops > 0 ? peakFlops : std::nullopt;
     m_state->bytesPerSecond = bytesPerSecond && *bytesPerSecond > 0 ? bytesPerSecond : std::nullopt;
     m_state->pipelined = pipelined;

@@ -25,7 +25,7 @@ struct StepSummary {
     RankId rank;
     StepIndex step;
     TimeRange range;
-    bool warmup = false;
+    StepState state = StepState::Measured;
 
     Duration compute;                 ///< union of compute slices over all streams
     Duration exposedComm;             ///< transfers (and non-pipeline waits) minus compute
@@ -68,7 +68,7 @@ struct CollectiveSummary {
     CollectiveOp operation = CollectiveOp::AllReduce;
     GroupId group;
     std::int64_t count = 0;           ///< operations, not members
-    std::int64_t payloadBytes = 0, wireBytes = 0;
+    std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< absent: unknown of at least one operation
     Duration time;                    ///< transfer: last arrival to end, added up over operations
     Duration wait;                    ///< own arrival to last arrival, added up over members
     friend bool operator==(const CollectiveSummary&, const CollectiveSummary&) = default;

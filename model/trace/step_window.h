@@ -17,6 +17,7 @@ namespace fourwalls {
 struct StepWindow {
     std::optional<StepIndex> step; ///< absent: the trace has no steps
     TimeRange range;               ///< first rank's start to last rank's end
+    int steps = 1;                 ///< more: all measured ones together, and `step` is absent
     std::map<RankId, TimeRange> ranks;
 };
 

@@ -166,8 +166,7 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
     // 0: nobody knows who is in the group.
     const std::size_t expected = pointToPoint ? 1 : group < m_groupSizes.size() ? m_groupSizes[group] : 0;
     if (expected == 1) {
-        fold(total, {1, member.lastArrival, member.end, std::max<std::int64_t>(0, member.payloadBytes),
-                     std::max<std::int64_t>(0, member.wireBytes)});
+        fold(total, {1, member.lastArrival, member.end, member.payloadBytes, member.wireBytes});
         return;
     }
     const auto [open, isNew] = m_open.try_emplace({kind, member.sequence});
@@ -189,8 +188,8 @@ void CollectiveSummarizer::add(const CollectiveRecord& member)
 void CollectiveSummarizer::fold(CollectiveSummary& total, const Operation& operation)
 {
     ++total.count;
-    addTo(total.payloadBytes, operation.payloadBytes);
-    addTo(total.wireBytes, operation.wireBytes);
+    addKnown(total.payloadBytes, operation.payloadBytes);
+    addKnown(total.wireBytes, operation.wireBytes);
     addTo(total.time, operation.end - operation.lastArrival);
 }
 

@@ -84,7 +84,7 @@ private:
     struct Operation {
         std::size_t members = 0;
         Instant lastArrival, end;
-        std::int64_t payloadBytes = 0, wireBytes = 0;
+        std::optional<std::int64_t> payloadBytes, wireBytes; ///< of the member with most
     };
     static void fold(CollectiveSummary& total, const Operation& operation);
 

@@ -60,14 +60,14 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
         GroupTraffic& row = rows[name];
         row.group = name;
         row.members = std::max(row.members, n);
-        const double payload = static_cast<double>(operation.payloadBytes);
+        const double payload = static_cast<double>(operation.payloadBytes.value_or(0));
         if (operation.isMessage()) {
             const double times = predicted ? multiplicity(info, operation.members.front().rank) : 1;
             row.operations += times;
             row.payload += times * payload;
             for (double* sum : {&row.naive, &row.ring, &row.tree, &row.direct}) *sum += times * payload;
             row.measured +=
-                times * static_cast<double>(operation.wireBytes > 0 ? operation.wireBytes : operation.payloadBytes);
+                times * static_cast<double>(operation.wireBytes.value_or(0) > 0 ? *operation.wireBytes : operation.payloadBytes.value_or(0));
             if (row.hierarchical) *row.hierarchical += times * payload;
             continue;
         }
@@ -86,7 +86,7 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
         if (perNode > 1 && perNode < n && n % perNode == 0)
             row.hierarchical = row.hierarchical.value_or(0) + all(CollectiveAlgorithm::Hierarchical, perNode);
         double wire = 0;
-        for (const CollectiveView& member : operation.members) wire += static_cast<double>(member.record.wireBytes);
+        for (const CollectiveView& member : operation.members) wire += static_cast<double>(member.record.wireBytes.value_or(0));
         // Members that the trace does not have send what the others do.
         row.measured += groups * wire * n / static_cast<double>(operation.members.size());
     }

@@ -68,12 +68,12 @@ std::set<RankId> ranksOf(const TraceInfo& info)
 /// Bytes that a member sends where the record does not say: what a bandwidth-optimal algorithm would.
 double wireOf(const CollectiveRecord& record, std::size_t members)
 {
-    if (record.wireBytes > 0) return static_cast<double>(record.wireBytes);
+    if (record.wireBytes.value_or(0) > 0) return static_cast<double>(*record.wireBytes);
     const double n = static_cast<double>(members);
     const double factor = record.operation == CollectiveOp::AllToAll && n > 1
                               ? (n - 1) / n
                               : busBandwidthFactor(record.operation, members);
-    return factor * static_cast<double>(record.payloadBytes);
+    return factor * static_cast<double>(record.payloadBytes.value_or(0));
 }
 
 /// Operations as rows of the matrix.
@@ -123,7 +123,7 @@ public:
                 if (operation.operation != CollectiveOp::Send || !view.record.peer) continue;
                 const int peerStage = layout.coordinates(*view.record.peer).stage;
                 m_builder.add(name, rank, layout.onStage(rank, peerStage),
-                              static_cast<double>(view.record.payloadBytes), wireOf(view.record, 2));
+                              static_cast<double>(view.record.payloadBytes.value_or(0)), wireOf(view.record, 2));
                 continue;
             }
             addRow(name, view.record, layout.groupMembers(*kind, rank), layout.indexInGroup(*kind, rank));
@@ -135,7 +135,7 @@ private:
     {
         // Sends say it all; receives count only where they come from.
         if (view.record.operation == CollectiveOp::Send && view.record.peer)
-            m_builder.add(name, view.rank, *view.record.peer, static_cast<double>(view.record.payloadBytes),
+            m_builder.add(name, view.rank, *view.record.peer, static_cast<double>(view.record.payloadBytes.value_or(0)),
                           wireOf(view.record, 2));
     }
 
@@ -158,7 +158,7 @@ private:
         const double wire = wireOf(record, members.size());
         for (const auto& [to, share] : found->second)
             m_builder.add(name, members[static_cast<std::size_t>(place)], members[static_cast<std::size_t>(to)],
-                          static_cast<double>(record.payloadBytes) * share / sum, wire * share / sum);
+                          static_cast<double>(record.payloadBytes.value_or(0)) * share / sum, wire * share / sum);
     }
 
     const TraceInfo& m_info;

@@ -97,4 +97,15 @@ std::string_view name(AuditSeverity value)
     return at(kNames, value);
 }
 
+std::string_view name(StepState state)
+{
+    switch (state) {
+    case StepState::Measured: return "measured";
+    case StepState::Warmup: return "warmup";
+    case StepState::Cut: return "cut";
+    case StepState::Odd: return "odd";
+    }
+    return "";
+}
+
 } // namespace fourwalls

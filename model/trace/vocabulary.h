@@ -50,6 +50,13 @@ constexpr bool isStatic(MemoryCategory category)
            category == MemoryCategory::OptimizerState;
 }
 
+/// Whether a step counts in the figures. Warmup: a first one. Cut: a part of it is not in the recording. Odd: its length is
+/// far from that of the others.
+enum class StepState : std::uint8_t { Measured = 0, Warmup = 1, Cut = 2, Odd = 3 };
+inline constexpr int kStepStateCount = 4;
+/// "measured", "warmup", "cut", "odd".
+std::string_view name(StepState state);
+
 /// What one row of the timeline shows.
 enum class TrackKind : std::uint8_t {
     Steps = 0, Phases = 1, Operators = 2, ComputeStream = 3, CommStream = 4, CopyStream = 5, CpuThread = 6,

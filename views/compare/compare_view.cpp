@@ -194,7 +194,7 @@ void CompareView::readPeaks(std::size_t which)
 TimeRange CompareView::firstStep(std::size_t which) const
 {
     const StepSpans& steps = *m_sides[which].steps;
-    const auto measured = std::find_if(steps.begin(), steps.end(), [](const StepSpan& step) { return !step.warmup; });
+    const auto measured = std::find_if(steps.begin(), steps.end(), [](const StepSpan& step) { return step.state == StepState::Measured; });
     if (measured != steps.end()) return measured->range;
     return steps.empty() ? sessionOf(which)->info().range : steps.front().range;
 }

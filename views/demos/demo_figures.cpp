@@ -102,8 +102,8 @@ void putCollectives(Collector& to, const TraceMetrics& metrics)
                                    QStringLiteral("all"), QStringLiteral("group.") + QString::fromStdString(each.group)}) {
             Sum& sum = byName[key];
             sum.count += static_cast<double>(summary.count);
-            sum.payload += static_cast<double>(summary.payloadBytes);
-            sum.wire += static_cast<double>(summary.wireBytes);
+            sum.payload += static_cast<double>(summary.payloadBytes.value_or(0));
+            sum.wire += static_cast<double>(summary.wireBytes.value_or(0));
             sum.time += summary.time.seconds();
             sum.wait += summary.wait.seconds();
         }
@@ -132,7 +132,7 @@ Status putParts(Collector& to, TraceQuery& trace)
     };
     std::map<std::int32_t, Parts> ranks;
     for (const StepSummary& step : steps) {
-        if (step.warmup) continue;
+        if (step.state != StepState::Measured) continue;
         Parts& parts = ranks[step.rank.value];
         ++parts.steps;
         parts.length += step.range.length().seconds();

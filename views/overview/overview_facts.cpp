@@ -33,10 +33,10 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
         const CollectiveRecord& record = view.record;
         if (repeated && record.operation == CollectiveOp::Receive) continue;
         const double seconds = (record.end - record.lastArrival).seconds();
-        if (seconds <= 0 || record.payloadBytes <= 0) continue;
+        if (seconds <= 0 || record.payloadBytes.value_or(0) <= 0) continue;
         const auto group = static_cast<std::size_t>(record.group.value);
         const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
-        const double payload = static_cast<double>(record.payloadBytes);
+        const double payload = static_cast<double>(*record.payloadBytes);
         dots.push_back({payload, payload / seconds * busBandwidthFactor(record.operation, members), record.operation});
     }
     const std::size_t stride = dots.size() / kMostLinkDots + 1;

@@ -247,7 +247,7 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             point.y = *step.mfu;
             point.size = 7;
             point.colour = t.text;
-            point.mark = step.warmup ? XyMark::Ring : XyMark::Disc;
+            point.mark = step.state != StepState::Measured ? XyMark::Ring : XyMark::Disc;
             point.id = step.step.value;
             if (m_facts->steps.size() <= 400) content.points.push_back(std::move(point));
             if (step.hfu) {
@@ -287,7 +287,7 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
                 if (step.step.value == id)
                     return tr("step %1%2: %3\nMFU %4, HFU %5")
                         .arg(id)
-                        .arg(step.warmup ? tr(" (warm-up)") : QString())
+                        .arg(stepStateNote(step.state))
                         .arg(formatDuration(step.range.length(), 4),
                              step.mfu ? formatPercent(*step.mfu, 2) : QString(kDash),
                              step.hfu ? formatPercent(*step.hfu, 2) : QString(kDash));

@@ -5,6 +5,7 @@
 #include "views/format.h"
 #include "views/plot_table.h"
 #include "views/theme.h"
+#include "views/words.h"
 
 #include <QCoreApplication>
 #include <QPainter>
@@ -119,7 +120,7 @@ QString StepsModel::shown(const StepRow& row, int column) const
     if (column == Where) return {};
     if (!value.isValid()) return QString(kDash);
     switch (column) {
-    case Step: return row.warmup ? tr("%1 (warm-up)").arg(row.step.value) : QString::number(row.step.value);
+    case Step: return QString::number(row.step.value) + stepStateNote(row.state);
     case Time: return formatDuration(row.range.length());
     case Throughput: return formatRate(value.toDouble(), QString());
     case Loss:
@@ -138,7 +139,7 @@ QVariant StepsModel::data(const QModelIndex& index, int role) const
     case kExactRole: return exact(step, index.column());
     case Qt::ToolTipRole: return index.column() == Where ? QVariant(partsText(step)) : QVariant();
     case Qt::AccessibleTextRole: return index.column() == Where ? partsText(step) : shown(step, index.column());
-    case Qt::ForegroundRole: return step.warmup ? QVariant(currentTheme().secondaryText) : QVariant();
+    case Qt::ForegroundRole: return step.state != StepState::Measured ? QVariant(currentTheme().secondaryText) : QVariant();
     case Qt::TextAlignmentRole:
         return index.column() == Step ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
     case kPartsRole: {

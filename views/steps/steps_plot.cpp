@@ -257,7 +257,7 @@ void StepsPlot::addData(Series& series)
         const bool isPoint = std::isfinite(value);
         steps << row.step.value;
         values << (isPoint ? value : std::nan(""));
-        if (isPoint && row.warmup) {
+        if (isPoint && row.state != StepState::Measured) {
             warmSteps << row.step.value;
             warmValues << value;
         }
@@ -290,9 +290,9 @@ void StepsPlot::addWarmupBands(const Series& series)
 {
     const auto& rows = m_table->rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (!rows[i].warmup) continue;
+        if (rows[i].state == StepState::Measured) continue;
         std::size_t last = i;
-        while (last + 1 < rows.size() && rows[last + 1].warmup) ++last;
+        while (last + 1 < rows.size() && rows[last + 1].state != StepState::Measured) ++last;
         auto* band = new QCPItemRect(m_plot);
         const auto place = [&](QCPItemPosition* position, double step, double ratio) {
             position->setAxes(series.rect->axis(QCPAxis::atBottom), series.rect->axis(QCPAxis::atLeft));

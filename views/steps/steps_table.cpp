@@ -58,7 +58,7 @@ std::optional<Duration> StepTable::medianTime() const
 {
     std::vector<std::int64_t> times;
     for (const StepRow& row : rows) {
-        if (!row.warmup && row.complete) times.push_back(row.range.length().ns);
+        if (row.state == StepState::Measured && row.complete) times.push_back(row.range.length().ns);
     }
     if (times.empty()) return std::nullopt;
     std::sort(times.begin(), times.end());
@@ -73,7 +73,7 @@ std::optional<double> StepTable::throughput() const
     const bool inTokens = hasTokens();
     for (const StepRow& row : rows) {
         const std::int64_t count = inTokens ? row.tokens : row.samples;
-        if (time && time->ns > 0 && !row.warmup && count > 0) return static_cast<double>(count) / time->seconds();
+        if (time && time->ns > 0 && row.state == StepState::Measured && count > 0) return static_cast<double>(count) / time->seconds();
     }
     return std::nullopt;
 }
@@ -99,7 +99,7 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         StepRow row;
         row.step = record.step;
         const auto job = jobs.find(record.step);
-        row.warmup = job == jobs.end() ? record.warmup : job->second.warmup;
+        row.state = job == jobs.end() ? record.state : job->second.state;
         row.range = job == jobs.end() ? record.range : job->second.range;
         row.complete = job == jobs.end() || job->second.complete;
         row.loss = record.loss;

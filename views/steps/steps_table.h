@@ -16,7 +16,7 @@ inline constexpr int kStepPartCount = 5;
 
 struct StepRow {
     StepIndex step;
-    bool warmup = false;
+    StepState state = StepState::Measured;
     bool complete = true; ///< every rank took it; only such steps count in medians
     TimeRange range; ///< first rank's start to last rank's end
     std::optional<double> loss, learningRate, gradientNorm;

@@ -227,7 +227,7 @@ void StepsView::showFigures()
     if (!m_data || m_data->rows.empty()) return m_figures->setFigures({});
 
     const auto& rows = m_data->rows;
-    const auto warm = std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return row.warmup; });
+    const auto warm = std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return row.state != StepState::Measured; });
     const auto last = [&](auto member) {
         for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
             if (const std::optional<double> value = (*row).*member) return value;
@@ -275,7 +275,7 @@ QString StepsView::sentence() const
     }
     std::optional<Duration> shortest, longest;
     for (const StepRow& row : rows) {
-        if (row.warmup) continue;
+        if (row.state != StepState::Measured) continue;
         const Duration time = row.range.length();
         if (!shortest || time < *shortest) shortest = time;
         if (!longest || time > *longest) longest = time;

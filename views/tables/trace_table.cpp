@@ -27,9 +27,9 @@ QVariant textCell(std::string_view value)
 {
     return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
 }
-QVariant figure(std::int64_t value)
+QVariant figure(std::optional<std::int64_t> value)
 {
-    return QVariant::fromValue<qlonglong>(value);
+    return value ? QVariant::fromValue<qlonglong>(*value) : QVariant();
 }
 /// As the screen calls it; empty for none.
 QVariant phaseText(Phase phase) { return phase == Phase::None ? QString() : words(phase); }
@@ -56,7 +56,7 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
 
 Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},          {QT_TRANSLATE_NOOP("TraceTables", "warm-up"), CellKind::Text},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},          {QT_TRANSLATE_NOOP("TraceTables", "left out as"), CellKind::Text},
                      {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},         {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "loss"), CellKind::Number},           {QT_TRANSLATE_NOOP("TraceTables", "learning rate"), CellKind::Number},
                      {QT_TRANSLATE_NOOP("TraceTables", "gradient norm"), CellKind::Number},  {QT_TRANSLATE_NOOP("TraceTables", "samples"), CellKind::Count},
@@ -66,7 +66,7 @@ Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& t
     for (const StepView& step : steps) {
         if (table.rows.size() == question.limit) break;
         const StepRecord& r = step.record;
-        table.rows.push_back({figure(r.step.value), r.warmup ? TraceTables::tr("yes") : QString(),
+        table.rows.push_back({figure(r.step.value), words(r.state),
                               figure(r.range.begin.ns), figure(r.range.length().ns), known(r.loss),
                               known(r.learningRate), known(r.gradientNorm), figure(r.samples), figure(r.tokens)});
     }
@@ -86,7 +86,7 @@ Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
         StepSummary sum;
         std::int64_t count = 0;
         for (const StepSummary& step : steps) {
-            if (step.rank != rank.rank || step.warmup) continue;
+            if (step.rank != rank.rank || step.state != StepState::Measured) continue;
             ++count;
             sum.compute += step.compute;
             sum.exposedComm += step.exposedComm;

@@ -20,10 +20,10 @@ void addCollective(std::vector<SliceFact>& facts, const CollectiveRecord& record
     facts.push_back({Facts::tr("operation"), words(record.operation)});
     facts.push_back({Facts::tr("waited"), formatDuration(record.lastArrival - record.start)});
     facts.push_back({Facts::tr("transfer"), formatDuration(transfer)});
-    facts.push_back({Facts::tr("payload"), formatBytes(static_cast<double>(record.payloadBytes), unit)});
-    facts.push_back({Facts::tr("wire"), formatBytes(static_cast<double>(record.wireBytes), unit)});
-    if (transfer.ns > 0)    // docs/metrics: algbw = payload / (last arrival to end)
-        facts.push_back({Facts::tr("algbw"), formatRate(static_cast<double>(record.payloadBytes) / transfer.seconds(), QStringLiteral("B/s"))});
+    if (record.payloadBytes) facts.push_back({Facts::tr("payload"), formatBytes(static_cast<double>(*record.payloadBytes), unit)});
+    if (record.wireBytes) facts.push_back({Facts::tr("wire"), formatBytes(static_cast<double>(*record.wireBytes), unit)});
+    if (transfer.ns > 0 && record.payloadBytes) // docs/metrics: algbw = payload / (last arrival to end)
+        facts.push_back({Facts::tr("algbw"), formatRate(static_cast<double>(*record.payloadBytes) / transfer.seconds(), QStringLiteral("B/s"))});
     const auto index = static_cast<std::size_t>(record.group.value);
     if (trace && record.group.value >= 0 && index < trace->groups.size()) {
         const auto& group = trace->groups[index];

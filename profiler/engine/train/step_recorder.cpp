@@ -43,7 +43,7 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
     if (std::isfinite(progress.gradientNorm)) record.gradientNorm = progress.gradientNorm;
     record.samples = m_samples;
     record.tokens = m_tokens;
-    record.warmup = progress.warmup;
+    if (progress.warmup) record.state = StepState::Warmup;
     r.step(record);
 }
 

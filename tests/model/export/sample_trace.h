@@ -108,7 +108,7 @@ private:
         step.loss = 5.5 - index;
         step.samples = 8;
         step.tokens = 1024;
-        step.warmup = index == 0;
+        if (index == 0) step.state = StepState::Warmup;
         m_producer->step(RankId{rank}, step);
     }
 

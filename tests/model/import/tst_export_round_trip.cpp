@@ -106,7 +106,7 @@ std::vector<std::string> linesOf(TraceQuery& trace)
         const CollectiveRecord& c = view.record;
         const ProcessGroupInfo& group = info.groups[static_cast<std::size_t>(c.group.value)];
         out << "collective " << track(c.track) << ' ' << c.start.ns << ' ' << c.lastArrival.ns << ' ' << c.end.ns << ' ' << name(c.operation) << ' ' << group.name << ' ' << group.transport << ' '
-            << group.ranks.size() << ' ' << c.sequence << ' ' << c.payloadBytes << ' ' << c.wireBytes << ' ' << (c.peer ? c.peer->value : -1) << ' ' << c.algorithm << ' ' << c.protocol;
+            << group.ranks.size() << ' ' << c.sequence << ' ' << c.payloadBytes.value_or(-1) << ' ' << c.wireBytes.value_or(-1) << ' ' << (c.peer ? c.peer->value : -1) << ' ' << c.algorithm << ' ' << c.protocol;
         line();
     }
     const auto events = trace.events(kEverything, SIZE_MAX);
@@ -118,7 +118,7 @@ std::vector<std::string> linesOf(TraceQuery& trace)
         const auto steps = trace.steps(rank);
         for (const StepView& view : *steps) {
             const StepRecord& s = view.record;
-            out << "step " << rank.value << ' ' << s.step.value << ' ' << s.range.begin.ns << ' ' << s.range.end.ns << ' ' << s.samples << ' ' << s.tokens << ' ' << s.warmup;
+            out << "step " << rank.value << ' ' << s.step.value << ' ' << s.range.begin.ns << ' ' << s.range.end.ns << ' ' << s.samples << ' ' << s.tokens << ' ' << name(s.state);
             for (const auto& value : {s.loss, s.learningRate, s.gradientNorm}) optional(value);
             line();
         }

@@ -149,7 +149,7 @@ private:
             step.learningRate = 1e-3;
             step.samples = 8;
             step.tokens = 8 * 128;
-            step.warmup = s == 0;
+            if (s == 0) step.state = StepState::Warmup;
             out.step(rank, step);
         }
     }

@@ -412,7 +412,7 @@ private slots:
                 QCOMPARE(a.gradientNorm, b.gradientNorm);
                 QCOMPARE(a.samples, b.samples);
                 QCOMPARE(a.tokens, b.tokens);
-                QCOMPARE(a.warmup, b.warmup);
+                QCOMPARE(a.state, b.state);
             }
         }
     }

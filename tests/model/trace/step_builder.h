@@ -48,7 +48,7 @@ struct Builder {
         StepRecord record;
         record.step = StepIndex{index};
         record.range = {Instant{begin}, Instant{end}};
-        record.warmup = warmup;
+        if (warmup) record.state = StepState::Warmup;
         producer->step(RankId{rank}, record);
     }
 

@@ -18,7 +18,7 @@ StepRecord record(int step, std::int64_t begin, std::int64_t end, std::optional<
     record.range = {Instant{begin}, Instant{end}};
     record.loss = loss;
     record.samples = 8;
-    record.warmup = warmup;
+    if (warmup) record.state = StepState::Warmup;
     return record;
 }
 
@@ -27,7 +27,7 @@ JobStep lasting(int step, std::int64_t length, bool warmup = false, bool complet
     JobStep each;
     each.step = StepIndex(step);
     each.range = {Instant{100 * step}, Instant{100 * step + length}};
-    each.warmup = warmup;
+    if (warmup) each.state = StepState::Warmup;
     each.complete = complete;
     return each;
 }
@@ -44,12 +44,12 @@ private slots:
                                                      {RankId(1), {record(0, 8, 19, 3.5), record(1, 21, 33, 3.25)}},
                                                      {RankId(2), {}}});
         QCOMPARE(steps.size(), std::size_t{2});
-        QCOMPARE(steps[0].range, (TimeRange{Instant{8}, Instant{20}}));
+        QCOMPARE(steps[0].range, (TimeRange{Instant{10}, Instant{20}})); // the last rank to begin, the last one to end
         QCOMPARE(steps[0].loss, std::optional(3.5)); // the lowest rank that knows it
-        QVERIFY(steps[0].warmup && steps[0].complete);
-        QCOMPARE(steps[1].range, (TimeRange{Instant{21}, Instant{33}}));
+        QVERIFY(steps[0].state == StepState::Warmup && steps[0].complete);
+        QCOMPARE(steps[1].range, (TimeRange{Instant{21}, Instant{33}})); // nobody is in a step from 20 to 21
         QCOMPARE(steps[1].samples, std::int64_t{8}); // global already: not added up
-        QVERIFY(!steps[1].warmup && steps[1].complete);
+        QVERIFY(steps[1].state == StepState::Measured && steps[1].complete);
     }
 
     void knowsWhatIsMissingOrRepeated()
@@ -66,15 +66,34 @@ private slots:
         QVERIFY(jobSteps({}).empty());
     }
 
+    void aStepBeginsWhereTheOneBeforeEnded()
+    {
+        // Rank 1 is ahead: it begins its second step at 18, while rank 0 is in its first one until 20.
+        const std::map<RankId, std::vector<StepRecord>> ranks{{RankId(0), {record(0, 2, 20), record(1, 20, 41)}},
+                                                              {RankId(1), {record(0, 9, 18), record(1, 18, 40)}}};
+        const std::vector<JobStep> steps = jobSteps(ranks);
+        QCOMPARE(steps[0].range, (TimeRange{Instant{9}, Instant{20}}));
+        QCOMPARE(steps[1].range, (TimeRange{Instant{20}, Instant{41}}));
+        // What its time is shared out over is the job's, so that the ranks' shares are of one length.
+        const std::vector<StepRecord> shared = sharedSteps(ranks.at(RankId(1)), steps);
+        QCOMPARE(shared[0].range, steps[0].range);
+        QCOMPARE(shared[1].range, steps[1].range);
+        // Ranks further apart than a step (asynchronous training) keep the hull.
+        const std::vector<JobStep> apart = jobSteps({{RankId(0), {record(0, 0, 10)}}, {RankId(1), {record(0, 30, 40)}}});
+        QCOMPARE(apart[0].range, (TimeRange{Instant{30}, Instant{40}}));
+    }
+
     void findsTheMedian()
     {
         using List = std::vector<JobStep>;
-        QVERIFY(medianSteps({}).empty() && !typicalStep({}));
+        QVERIFY(!medianStep({}) && !typicalStep({}) && !medianStepTime({}));
         const List odd{lasting(0, 90, true), lasting(1, 30), lasting(2, 10), lasting(3, 20), lasting(4, 1, false, false)};
-        QCOMPARE(medianSteps(odd), List{lasting(3, 20)});
-        const List even{lasting(1, 30), lasting(2, 10), lasting(3, 20), lasting(4, 20)};
-        QCOMPARE(medianSteps(even), (List{lasting(3, 20), lasting(4, 20)}));
-        QCOMPARE(*typicalStep(even), lasting(4, 20));
+        QCOMPARE(medianStep(odd), lasting(3, 20));
+        // The lower one of the two in the middle: a figure that a step had, never a mean of two.
+        const List even{lasting(1, 30), lasting(2, 10), lasting(3, 20), lasting(4, 22)};
+        QCOMPARE(medianStep(even), lasting(3, 20));
+        QCOMPARE(medianStepTime(even), Duration{20});
+        QCOMPARE(*typicalStep(even), lasting(3, 20));
         // Without measured steps a warm-up one stands for them, and one that not all ranks took only as a last resort.
         QCOMPARE(*typicalStep({lasting(0, 5, true), lasting(1, 9, false, false)}), lasting(0, 5, true));
         QCOMPARE(*typicalStep({lasting(1, 9, false, false)}), lasting(1, 9, false, false));
@@ -91,13 +110,12 @@ private slots:
                     lasting(i, static_cast<std::int64_t>(random() % 8), random() % 5 == 0, random() % 7 != 0));
             std::vector<JobStep> sorted;
             for (const JobStep& step : steps)
-                if (step.complete && !step.warmup) sorted.push_back(step);
+                if (step.complete && step.state == StepState::Measured) sorted.push_back(step);
             std::stable_sort(sorted.begin(), sorted.end(),
                              [](const JobStep& a, const JobStep& b) { return a.range.length() < b.range.length(); });
-            std::vector<JobStep> middle;
-            if (!sorted.empty() && sorted.size() % 2 == 0) middle.push_back(sorted[sorted.size() / 2 - 1]);
-            if (!sorted.empty()) middle.push_back(sorted[sorted.size() / 2]);
-            QCOMPARE(medianSteps(steps), middle);
+            std::optional<JobStep> middle;
+            if (!sorted.empty()) middle = sorted[(sorted.size() - 1) / 2];
+            QCOMPARE(medianStep(steps), middle);
         }
     }
 };

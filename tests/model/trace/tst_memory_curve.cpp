@@ -29,7 +29,7 @@ StepRecord step(int index, std::int64_t begin, std::int64_t end, bool warmup = f
     StepRecord record;
     record.step = StepIndex{index};
     record.range = {Instant{begin}, Instant{end}};
-    record.warmup = warmup;
+    if (warmup) record.state = StepState::Warmup;
     return record;
 }
 

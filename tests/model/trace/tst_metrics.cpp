@@ -46,7 +46,7 @@ struct Builder {
         StepRecord record;
         record.step = StepIndex{index};
         record.range = {Instant{begin}, Instant{end}};
-        record.warmup = warmup;
+        if (warmup) record.state = StepState::Warmup;
         record.loss = loss;
         record.samples = 4;
         record.tokens = 400;

@@ -138,7 +138,7 @@ private:
         record.gradientNorm = 1.5 + 0.25 * step;
         record.samples = 32;
         record.tokens = 32 * 256;
-        record.warmup = step == 0;
+        if (step == 0) record.state = StepState::Warmup;
         m_producer->step(m_rank, record);
         m_now = m_now + m_shape.operatorTime;
     }

@@ -33,7 +33,7 @@ class StepsTableTest : public QObject {
         StepRow r;
         r.step = StepIndex(step);
         r.range = {Instant{0}, Instant{ms * 1'000'000}};
-        r.warmup = warmup;
+        if (warmup) r.state = StepState::Warmup;
         return r;
     }
 
@@ -42,7 +42,7 @@ private slots:
     {
         const StepTable t = table({});
         QCOMPARE(t.rows.size(), std::size_t(3));
-        QVERIFY(t.rows[0].warmup && !t.rows[1].warmup);
+        QVERIFY(t.rows[0].state == StepState::Warmup && t.rows[1].state == StepState::Measured);
         // 16 forward, 16 backward and 4 optimizer operators of 1 ms.
         QCOMPARE(t.rows[1].range.length(), Duration{36'000'000});
         QCOMPARE(*t.rows[2].loss, 2.2);
