@@ -106,7 +106,7 @@ private:
                 const StepRecord& step = view.record;
                 data["steps"].push_back({{"rank", rank.value}, {"step", step.step.value}, {"begin_ns", step.range.begin.ns}, {"end_ns", step.range.end.ns},
                                          {"loss", orNull(step.loss)}, {"learning_rate", orNull(step.learningRate)}, {"gradient_norm", orNull(step.gradientNorm)},
-                                         {"samples", step.samples}, {"tokens", step.tokens}, {"warmup", step.warmup ? 1 : 0}});
+                                         {"samples", step.samples}, {"tokens", step.tokens}, {"state", name(step.state)}});
             }
         }
         const TraceClosing& closing = info.closing;
@@ -199,8 +199,8 @@ private:
         const auto group = static_cast<std::size_t>(record.group.value);
         const auto& groups = m_trace.info().groups;
         m_out << ",\"operation\":\"" << name(record.operation) << "\",\"group_id\":" << record.group.value
-              << ",\"payload_bytes\":" << record.payloadBytes
-              << ",\"wire_bytes\":" << record.wireBytes << ",\"sequence\":" << record.sequence
+              << (record.payloadBytes ? ",\"payload_bytes\":" + std::to_string(*record.payloadBytes) : std::string())
+              << (record.wireBytes ? ",\"wire_bytes\":" + std::to_string(*record.wireBytes) : std::string()) << ",\"sequence\":" << record.sequence
               << ",\"wait_us\":" << microseconds((record.lastArrival - record.start).ns);
         if (record.group.value >= 0 && group < groups.size())
             m_out << ",\"group\":" << jsonText(groups[group].name)

@@ -77,7 +77,7 @@ inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true)
             StepRecord record;
             record.step = StepIndex(step);
             record.range = {Instant{at}, Instant{at + 22 * kMs}};
-            record.warmup = step == 0;
+            if (step == 0) record.state = StepState::Warmup;
             record.samples = 4;
             producer->step(RankId(rank), record);
         }
