@@ -5,9 +5,11 @@
 
 #include "model/import/decimal_time.h"
 #include "model/import/memory_categories.h"
+#include "model/trace/memory_facts.h"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace fourwalls::importers {
 
@@ -121,6 +123,20 @@ void AllocatorEvents::finish()
         m_sink.audit({"memory_relative_to_start", AuditSeverity::Info, m_withoutTotal, "the profiler did not say how much was allocated before: the curve counts from its start"});
     m_entries = {};
     m_live.clear();
+}
+
+void describeOutOfMemory(const ChromeEvent& event, EventRecord& record)
+{
+    const auto bytes = [&](ArgKey key) {
+        const std::int64_t value = numberOr(event[key], -1);
+        return value >= 0 ? std::optional(value) : std::nullopt;
+    };
+    OutOfMemory moment;
+    moment.askedBytes = bytes(ArgKey::Bytes);
+    moment.allocatedBytes = bytes(ArgKey::TotalAllocated);
+    moment.reservedBytes = bytes(ArgKey::TotalReserved);
+    record.kind = EventKind::OutOfMemory;
+    record.text = textOf(moment);
 }
 
 } // namespace fourwalls::importers

@@ -58,4 +58,7 @@ private:
     std::int64_t m_allocations = 0, m_freesBeforeWindow = 0, m_reusedWithoutFree = 0;
 };
 
+/// Makes `record` what the profiler's [OutOfMemory] instant says: what was asked for, and what was taken already.
+void describeOutOfMemory(const ChromeEvent& event, EventRecord& record);
+
 } // namespace fourwalls::importers

@@ -222,7 +222,7 @@ void ChromeWriter::collective(const CollectiveDetail& detail, const NamedWork& w
     record.lastArrival = record.start;
     record.operation = detail.operation ? *detail.operation : work.collective.value_or(CollectiveOp::Other);
     record.payloadBytes = detail.payloadBytes;
-    record.wireBytes = wireBytes(record.operation, record.payloadBytes, detail.groupSize);
+    if (detail.payloadBytes) record.wireBytes = wireBytes(record.operation, *detail.payloadBytes, detail.groupSize);
     if (detail.peer) record.peer = RankId{*detail.peer};
     record.algorithm = std::string(algorithmOf(work.info.name));
     record.protocol = std::string(protocolOf(work.info.name));
@@ -243,7 +243,8 @@ void ChromeWriter::instant(const ChromeEvent& event, std::int64_t ts)
     EventRecord record;
     record.rank = m_placement.rank;
     record.at = at(ts);
-    record.text = decoded(event[EventKey::Name]).substr(0, 1000);
+    if (event[EventKey::Name].text == "[OutOfMemory]") describeOutOfMemory(event, record);
+    else record.text = decoded(event[EventKey::Name]).substr(0, 1000);
     m_producer->event(record);
     ++m_instants;
 }

@@ -9,7 +9,6 @@
 #include <array>
 #include <iterator>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace fourwalls::importers {
@@ -47,6 +46,7 @@ public:
         if (action.kind == Kind::Text) return entry(pickle, item, action);
         if (pickle.get(item, "total_size").kind == Kind::Int) return segment(pickle, item);
         if (pickle.get(item, "state").kind == Kind::Text) return block(pickle, item);
+        call(pickle, item);
     }
 
 private:
@@ -117,43 +117,43 @@ private:
         item = by;
     }
 
-    /// The caller nearest to the user: the first Python frame outside of PyTorch, else the first Python frame. The list
-    /// is replaced by the answer, for the records that share it.
+    /// A frame, or one that the same list named before.
+    void call(Pickle& pickle, PickleValue& item)
+    {
+        const PickleValue known = pickle.resolve(item);
+        if (known.kind == Kind::Int && known.index == kCallMark) {
+            item = known;
+            return;
+        }
+        const PickleValue file = pickle.get(item, "filename");
+        if (file.kind != Kind::Text) return;
+        const std::int32_t id = m_snapshot.stacks.call(pickle.text(pickle.get(item, "name")).substr(0, kLongestFrameText),
+                                                       pickle.text(file).substr(0, kLongestFrameText), integerOr(pickle.get(item, "line"), 0));
+        replace(pickle, item, {Kind::Int, kCallMark, id});
+    }
+
+    /// A list of frames is replaced by its stack, for the records that share it.
     std::int32_t frame(Pickle& pickle, const PickleValue& given)
     {
         const PickleValue frames = pickle.resolve(given);
         if (frames.kind == Kind::Int && frames.index == kFrameMark) return static_cast<std::int32_t>(frames.integer);
-        std::int32_t best = -1;
-        for (const PickleValue& value : pickle.list(frames)) {
-            if (value.kind != Kind::Dict) continue;
-            const std::string_view file = pickle.text(pickle.get(value, "filename"));
-            if (file.empty() || file == "??") continue;
-            const bool library = file.find("/torch/") != std::string_view::npos || file.find("site-packages") != std::string_view::npos;
-            if (library && best >= 0) continue;
-            best = frameId(std::string(pickle.text(pickle.get(value, "name")).substr(0, 200)) + " (" +
-                           std::string(file.substr(file.find_last_of('/') + 1).substr(0, 200)) + ":" +
-                           std::to_string(integerOr(pickle.get(value, "line"), 0)) + ")");
-            if (!library) break;
-        }
-        pickle.release(frames, {Kind::Int, kFrameMark, best});
-        return best;
-    }
-
-    std::int32_t frameId(std::string text)
-    {
-        const auto [found, isNew] = m_frameIds.try_emplace(std::move(text), static_cast<std::int32_t>(m_snapshot.frames.size()));
-        if (isNew) m_snapshot.frames.push_back(found->first);
-        return found->second;
+        m_calls.clear();
+        for (const PickleValue& value : pickle.list(frames))
+            if (value.kind == Kind::Int && value.index == kCallMark && m_calls.size() < kDeepestStack) m_calls.push_back(static_cast<std::int32_t>(value.integer));
+        const std::int32_t stack = m_snapshot.stacks.stack(m_calls);
+        pickle.release(frames, {Kind::Int, kFrameMark, stack});
+        return stack;
     }
 
 public:
     /// Marks of integers that stand for a record; those of the file have 0 there.
-    static constexpr std::uint32_t kBlockMark = 1, kFrameMark = 2;
+    static constexpr std::uint32_t kBlockMark = 1, kFrameMark = 2, kCallMark = 3;
+    static constexpr std::size_t kLongestFrameText = 4000, kDeepestStack = 1000;
 
 private:
     MemorySnapshot& m_snapshot;
     std::vector<SnapshotBlock> m_blocks;
-    std::unordered_map<std::string, std::int32_t> m_frameIds;
+    std::vector<std::int32_t> m_calls;
 };
 
 } // namespace

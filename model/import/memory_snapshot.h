@@ -5,6 +5,7 @@
 #include "model/base/paged_array.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
+#include "model/import/snapshot_stacks.h"
 #include "model/import/trace_facts.h"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct SnapshotEntry {
     std::int64_t address = 0;          ///< of an out-of-memory entry: bytes free on the device, -1 if not said
     std::int64_t size = 0, stream = 0;
     std::int64_t timeUs = -1;          ///< since 1970; -1: the file has no times
-    std::int32_t frame = -1;           ///< index into frames; -1: none
+    std::int32_t frame = -1;           ///< its stack; -1: none
     SnapshotAction action = SnapshotAction::Other;
 };
 
@@ -81,7 +82,7 @@ struct MemorySnapshot {
     std::unique_ptr<SnapshotEntries> entries;
     std::vector<SnapshotHistory> history;              ///< by device
     std::vector<SnapshotAnnotation> annotations;
-    std::vector<std::string> frames;                   ///< "function (file:line)" of the caller nearest to the user
+    SnapshotStacks stacks;
     std::map<std::string, std::int64_t> actions;
     std::int64_t unreadable = 0;                       ///< records without the fields they need
 };

@@ -5,10 +5,15 @@
 #include "model/import/duration_pairs.h"
 #include "model/import/import_format.h"
 #include "model/import/memory_snapshot.h"
+#include "model/import/snapshot_lives.h"
+#include "model/trace/memory_facts.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 
 namespace fourwalls::importers {
@@ -21,12 +26,56 @@ struct SnapshotFile {
     RankId rank;                            ///< of device 0, or of the only device with anything in it
 };
 
+/// The operators of a file's stacks, each defined when a buffer needs it.
+class StackOperators {
+public:
+    StackOperators(const SnapshotStacks& stacks, TraceSink& sink) : m_stacks(stacks), m_sink(sink), m_ops(stacks.size()) {}
+
+    OpId of(std::int32_t stack)
+    {
+        auto& op = m_ops[static_cast<std::size_t>(stack)];
+        if (op) return *op;
+        OpInfo info;
+        info.name = m_stacks.name(stack);
+        switch (m_stacks.role(stack)) {
+        case StackRole::Optimizer: info.phase = Phase::Optimizer; break;
+        case StackRole::Backward: info.phase = Phase::BackwardInput; break;
+        case StackRole::Module: info.phase = m_stacks.inBackward(stack) ? Phase::Recompute : Phase::Forward; break;
+        default: break;
+        }
+        if (m_written < kMostText) info.detail = m_stacks.text(stack, m_written < kMostText / 2 ? SnapshotStacks::Frames::All : SnapshotStacks::Frames::Python);
+        else ++m_withoutFrames;
+        m_written += info.detail.size();
+        op = m_sink.defineOp(info);
+        return *op;
+    }
+    OpId without(std::string_view name)
+    {
+        OpInfo info;
+        info.name = std::string(name);
+        return m_sink.defineOp(info);
+    }
+    void close()
+    {
+        if (m_withoutFrames > 0)
+            m_sink.audit({"stacks_without_frames", AuditSeverity::Skipped, m_withoutFrames, "stacks of which only the name is kept, for the file's size"});
+    }
+
+private:
+    static constexpr std::size_t kMostText = std::size_t{32} << 20;
+    const SnapshotStacks& m_stacks;
+    TraceSink& m_sink;
+    std::vector<std::optional<OpId>> m_ops;
+    std::size_t m_written = 0;
+    std::int64_t m_withoutFrames = 0;
+};
+
 /// One device of one file, written as one rank.
 class DeviceWriter {
 public:
-    DeviceWriter(const MemorySnapshot& snapshot, std::size_t device, RankId rank, std::int64_t originNs, TraceSink& sink)
-        : m_snapshot(snapshot), m_device(device), m_rank(rank), m_originNs(originNs), m_sink(sink),
-          m_producer(sink.openProducer()), m_reserved(sink.defineCounter({rank, "reserved_bytes", CounterUnit::Bytes}))
+    DeviceWriter(const MemorySnapshot& snapshot, std::size_t device, RankId rank, std::int64_t originNs, TraceSink& sink, StackOperators& ops)
+        : m_snapshot(snapshot), m_device(device), m_rank(rank), m_originNs(originNs), m_sink(sink), m_ops(ops),
+          m_purposes(purposesOf(snapshot, device)), m_producer(sink.openProducer()), m_reserved(sink.defineCounter({rank, "reserved_bytes", CounterUnit::Bytes}))
     {
         if (device < snapshot.history.size()) m_history = &snapshot.history[device];
     }
@@ -39,7 +88,7 @@ public:
         aliveAtStart();
         for (std::size_t i = 0; i < entries(); ++i) {
             const SnapshotEntry each = (*m_history)[i];
-            entry(each, at(each, i));
+            entry(each, at(each, i), i);
         }
         m_producer.reset();
         if (m_unmatched > 0)
@@ -65,18 +114,15 @@ private:
         return Instant{entry.timeUs >= 0 ? entry.timeUs * 1000 - m_originNs : static_cast<std::int64_t>(i) * 1000};
     }
 
-    void allocate(std::int64_t address, std::int64_t bytes, std::int32_t frame, Instant when)
+    void allocate(std::int64_t address, std::int64_t bytes, std::int32_t stack, std::string_view unknown, MemoryCategory category, Instant when)
     {
         AllocationRecord record;
         record.id = AllocationId{m_nextId++};
         record.at = when;
         record.bytes = bytes;
         record.address = std::max<std::int64_t>(0, address);
-        if (frame >= 0) {
-            OpInfo info;
-            info.name = m_snapshot.frames[static_cast<std::size_t>(frame)];
-            record.op = m_sink.defineOp(info);
-        }
+        record.category = category;
+        record.op = stack >= 0 ? m_ops.of(stack) : m_ops.without(unknown);
         m_producer->allocated(m_rank, record);
         m_live[address] = {record.id, bytes};
     }
@@ -106,16 +152,22 @@ private:
             const auto found = last.find(each.address);
             if (found != last.end() && found->second == SnapshotAction::Other) found->second = each.action;
         }
-        for (const auto& [address, freed] : before) allocate(address, freed.size, freed.frame, at(0));
+        for (const auto& [address, freed] : before) {
+            const auto purpose = m_purposes.before.find(address);
+            const MemoryCategory category = purpose == m_purposes.before.end() ? MemoryCategory::Other : purpose->second;
+            // Who frees a buffer is not who made it.
+            allocate(address, freed.size, m_purposes.freesSayWho ? -1 : freed.frame, kBeforeHistory, category, at(0));
+        }
         blocks([&](const SnapshotBlock& block) {
             const SnapshotAction action = last[block.address];
             if (action == SnapshotAction::Alloc) return;      // the history brings it
             if (action == SnapshotAction::FreeCompleted) ++m_unmatched;
-            if (m_live.count(block.address) == 0) allocate(block.address, block.requested, block.frame, at(0));
+            if (m_live.count(block.address) == 0)
+                allocate(block.address, block.requested, block.frame, kBeforeHistory, purposeOfStack(m_snapshot.stacks, block.frame), at(0));
         });
     }
 
-    void entry(const SnapshotEntry& each, Instant when)
+    void entry(const SnapshotEntry& each, Instant when, std::size_t i)
     {
         const auto reserve = [&](std::int64_t change) {
             m_reservedNow += change;
@@ -124,7 +176,7 @@ private:
         switch (each.action) {
         case SnapshotAction::Alloc:
             release(each.address, when);
-            allocate(each.address, each.size, each.frame, when);
+            allocate(each.address, each.size, each.frame, kNoStack, m_purposes.of(i), when);
             break;
         case SnapshotAction::FreeCompleted: release(each.address, when); break;
         case SnapshotAction::SegmentAlloc:
@@ -136,8 +188,10 @@ private:
             event.kind = EventKind::OutOfMemory;
             event.rank = m_rank;
             event.at = when;
-            event.text = "out of memory: " + std::to_string(each.size) + " bytes wanted";
-            if (each.address >= 0) event.text += ", " + std::to_string(each.address) + " bytes free on the device";
+            OutOfMemory told;
+            told.askedBytes = each.size;
+            if (each.address >= 0) told.freeBytes = each.address;
+            event.text = textOf(told);
             m_producer->event(event);
             break;
         }
@@ -184,6 +238,8 @@ private:
     RankId m_rank;
     std::int64_t m_originNs;
     TraceSink& m_sink;
+    StackOperators& m_ops;
+    SnapshotPurposes m_purposes;
     std::unique_ptr<TraceProducer> m_producer;
     CounterId m_reserved;
     const SnapshotHistory* m_history = nullptr;
@@ -216,10 +272,12 @@ public:
             if (options.stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", file.path, ""};
             MemorySnapshot& snapshot = file.snapshot;
             const auto devices = devicesOf(snapshot);
+            StackOperators ops(snapshot.stacks, sink);
             for (const std::size_t device : devices) {
-                DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink).write();
+                DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink, ops).write();
                 annotations(snapshot, device, devices, rankOf(file, device, devices), sink);
             }
+            ops.close();
             if (!rankFromFileName(file.path)) sink.audit({"rank_unknown", AuditSeverity::Info, 1, "the file's name does not say which rank it is"});
             const TraceFacts facts = snapshotFacts(snapshot);
             sink.audit({"import_entries", AuditSeverity::Info, *facts.memTraceEntries, "entries of the history"});
