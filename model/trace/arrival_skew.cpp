@@ -7,6 +7,7 @@
 #include "model/base/median.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -70,12 +71,37 @@ std::vector<JoinedOperation> joinOperations(std::span<const CollectiveView> reco
     return operations;
 }
 
-const RankLateness* ArrivalSkew::worst() const
+double binomialTail(std::int64_t n, std::int64_t k, double chance)
 {
-    const RankLateness* worst = nullptr;
-    for (const RankLateness& rank : ranks)
-        if (rank.caused.ns > 0 && (!worst || rank.caused > worst->caused)) worst = &rank;
-    return worst;
+    if (k <= 0) return 1;
+    if (k > n || chance <= 0) return 0;
+    if (chance >= 1) return 1;
+    double sum = 0;
+    const double logs = std::log(chance), logf = std::log1p(-chance), whole = std::lgamma(static_cast<double>(n) + 1);
+    for (std::int64_t i = k; i <= n; ++i) {
+        const double hits = static_cast<double>(i), misses = static_cast<double>(n - i);
+        const double term =
+            std::exp(whole - std::lgamma(hits + 1) - std::lgamma(misses + 1) + hits * logs + misses * logf);
+        sum += term;
+        if (hits > static_cast<double>(n) * chance && term < sum * 1e-12) break; // the terms only fall from here
+    }
+    return std::min(1.0, sum);
+}
+
+const RankLateness* ArrivalSkew::late(Duration length) const
+{
+    constexpr double kChance = 0.01, kCost = 0.01;
+    const RankLateness* latest = nullptr;
+    for (const RankLateness& rank : ranks) {
+        if (rank.operations <= 0) continue;
+        if (static_cast<double>(rank.delayed.ns) <= kCost * static_cast<double>(length.ns)) continue;
+        if (latest && rank.delayed <= latest->delayed) continue;
+        const double chance = rank.lastByChance / static_cast<double>(rank.operations);
+        // Whoever looks at all ranks finds one of them last by chance more easily.
+        const double tries = static_cast<double>(ranks.size());
+        if (tries * binomialTail(rank.operations, rank.last, chance) < kChance) latest = &rank;
+    }
+    return latest;
 }
 
 ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
@@ -91,6 +117,7 @@ ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
         for (const CollectiveView& member : operation.members) {
             RankLateness& rank = ranks[member.rank];
             ++rank.operations;
+            rank.lastByChance += 1.0 / static_cast<double>(operation.members.size());
             addTo(rank.behind, member.record.start - first);
             addTo(rank.waited, last - member.record.start);
             addTo(waited, last - member.record.start);
@@ -99,6 +126,7 @@ ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
             RankLateness& late = ranks[operation.late()];
             ++late.last;
             addTo(late.caused, waited);
+            addTo(late.delayed, last - operation.members[operation.members.size() - 2].record.start);
         }
         addTo(result.totalWait, waited);
         skews.push_back(last - first);

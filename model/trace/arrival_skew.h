@@ -5,6 +5,8 @@
 
 #include "model/trace/trace_query.h"
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,7 +19,7 @@ struct JoinedOperation {
     std::int64_t sequence = 0;
     std::vector<CollectiveView> members;          ///< by arrival; never empty
     Instant lastArrival, end;                     ///< of all members
-    std::int64_t payloadBytes = 0, wireBytes = 0; ///< of the member with most
+    std::optional<std::int64_t> payloadBytes, wireBytes; ///< of the member with most; absent: unknown
 
     Instant firstArrival() const { return members.front().record.start; }
     TimeRange range() const { return {firstArrival(), end}; }
@@ -42,6 +44,8 @@ struct RankLateness {
     Duration behind;             ///< own arrival minus first arrival, added up
     Duration waited;             ///< own arrival to last arrival, added up
     Duration caused;             ///< what the others waited where this rank came last, added up over them
+    Duration delayed;            ///< where it came last: its arrival minus that of the one before it, added up
+    double lastByChance = 0;     ///< how often it would come last if all members were alike
 
     double lastShare() const { return operations > 0 ? double(last) / double(operations) : 0; }
 };
@@ -51,9 +55,15 @@ struct ArrivalSkew {
     std::int64_t operations = 0;     ///< collectives with at least two members in the trace
     Duration medianSkew, longestSkew, totalWait;
 
-    /// The rank that caused most waiting; null if nobody waited.
-    const RankLateness* worst() const;
+    /// The rank that is late, if one is: it comes last more often than chance has it (binomial test over its operations,
+    /// p < 0.01 for all ranks together), and what it delays the others is more than 1 % of `length`, the time that was
+    /// looked at. Of several the one that delays most. Null: nobody is late.
+    const RankLateness* late(Duration length) const;
 };
+
+/// The probability that of n tries, each a success with `chance`, k or more succeed. Source: the binomial distribution,
+/// summed from its largest term on.
+double binomialTail(std::int64_t n, std::int64_t k, double chance);
 
 /// Errors cannot happen. Cost: the operations given.
 ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations);

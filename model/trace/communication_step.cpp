@@ -4,10 +4,14 @@
 
 #include "model/trace/saturating_sum.h"
 
+#include "model/trace/group_label.h"
 #include "model/trace/interval_union.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <tuple>
+#include <utility>
 
 namespace fourwalls {
 
@@ -55,9 +59,7 @@ Result<IntervalUnion> computeOf(TraceQuery& trace, RankId rank, TimeRange range,
 
 std::string groupName(const TraceInfo& info, GroupId group)
 {
-    const auto index = static_cast<std::size_t>(group.value);
-    if (group.value < 0 || index >= info.groups.size()) return std::to_string(group.value);
-    return info.groups[index].name;
+    return groupLabel(info, group);
 }
 
 Duration KindOfStep::time() const
@@ -93,22 +95,59 @@ std::optional<double> KindOfStep::hiddenShare() const
     return hiddenShareOf(transfer, exposedTransfer);
 }
 
+bool CommunicationStep::holdsWaiting() const
+{
+    return std::any_of(kinds.begin(), kinds.end(),
+                       [](const KindOfStep& kind) { return kind.timing == CollectiveTiming::WaitAndTransfer; });
+}
+
 std::optional<double> CommunicationStep::hiddenShare() const
 {
     return hiddenShareOf(transfer(), exposedTransfer());
 }
 
-Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop)
+namespace {
+
+/// Operations of the whole trace, as long as counting them reads no more than an analysis does.
+Result<std::optional<std::int64_t>> countOperations(TraceQuery& trace)
+{
+    const TraceInfo& info = trace.info();
+    if (info.counts.collectives <= 0) return std::optional<std::int64_t>(0);
+    if (info.counts.collectives > static_cast<std::int64_t>(kMostOperationsAnalysed)) return std::optional<std::int64_t>();
+    const TimeRange all{info.range.begin, info.range.end + Duration{1}};
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> records,
+                         trace.collectives(std::nullopt, all, kMostOperationsAnalysed));
+    return std::optional(static_cast<std::int64_t>(joinOperations(records).size()));
+}
+
+/// What is known of who comes late: where every member is there, and on one clock.
+void addSkew(CommunicationStep& step, const TraceInfo& info)
+{
+    std::vector<JoinedOperation> comparable;
+    for (const JoinedOperation& operation : step.operations)
+        if (groupCoverage(info, operation.group).timing == CollectiveTiming::Separated) comparable.push_back(operation);
+    step.skew = arrivalSkew(comparable);
+    if (const RankLateness* late = step.skew.late(step.window.range.length())) step.late = *late;
+}
+
+/// The operations of a window that begin in one of `parts`, by time and disjoint.
+Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, const std::vector<TimeRange>& parts,
+                                          std::stop_token stop)
 {
     CommunicationStep result;
-    FOURWALLS_TRY_ASSIGN(result.window, stepWindow(trace, wanted));
+    result.window = std::move(window);
+    FOURWALLS_TRY_ASSIGN(result.operationsInTrace, countOperations(trace));
     if (result.window.range.empty()) return result;
     FOURWALLS_TRY_ASSIGN(std::vector<CollectiveView> records,
                          trace.collectives(std::nullopt, result.window.range, kMostOperationsAnalysed + 1));
     result.limited = records.size() > kMostOperationsAnalysed;
     if (result.limited) records.pop_back();
     // What only reaches into the step belongs to the one before.
-    std::erase_if(records, [&](const CollectiveView& view) { return view.record.start < result.window.range.begin; });
+    std::erase_if(records, [&](const CollectiveView& view) {
+        const auto part = std::upper_bound(parts.begin(), parts.end(), view.record.start,
+                                           [](Instant at, const TimeRange& each) { return at < each.end; });
+        return part == parts.end() || view.record.start < part->begin;
+    });
     result.operations = joinOperations(records);
 
     const auto shown = std::min(result.window.ranks.size(), kMostRanksAnalysed);
@@ -121,16 +160,21 @@ Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<Ste
         computing.emplace(rank, std::move(own));
     }
 
+    const TraceInfo& info = trace.info();
     std::map<std::pair<CollectiveOp, std::string>, KindOfStep> kinds;
     for (const JoinedOperation& operation : result.operations) {
-        KindOfStep& kind = kinds[{operation.operation, groupName(trace.info(), operation.group)}];
+        KindOfStep& kind = kinds[{operation.operation, groupName(info, operation.group)}];
         ++kind.operations;
-        addTo(kind.payloadBytes, operation.payloadBytes);
+        kind.anyGroup = operation.group;
+        const CollectiveTiming timing = collectiveTiming(info, operation.group, operation.operation);
+        kind.timing = std::max(kind.timing, timing);
+        addKnown(kind.payloadBytes, operation.payloadBytes);
         for (const CollectiveView& member : operation.members) {
             const CollectiveRecord& record = member.record;
             ++kind.members;
-            addTo(kind.wireBytes, record.wireBytes);
-            const TimeRange waiting{record.start, record.lastArrival}, moving{record.lastArrival, record.end};
+            addKnown(kind.wireBytes, record.wireBytes);
+            const Instant moved = timing == CollectiveTiming::Separated ? record.lastArrival : record.start;
+            const TimeRange waiting{record.start, moved}, moving{moved, record.end};
             const auto found = computing.find(member.rank);
             const std::span<const TimeRange> busy =
                 found == computing.end() ? std::span<const TimeRange>() : found->second.ranges();
@@ -146,7 +190,36 @@ Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<Ste
     }
     std::stable_sort(result.kinds.begin(), result.kinds.end(),
                      [](const KindOfStep& a, const KindOfStep& b) { return a.time() > b.time(); });
+    addSkew(result, info);
     return result;
+}
+
+} // namespace
+
+Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop)
+{
+    FOURWALLS_TRY_ASSIGN(StepWindow window, stepWindow(trace, wanted));
+    const std::vector<TimeRange> parts{window.range};
+    return communicationIn(trace, std::move(window), parts, stop);
+}
+
+Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop)
+{
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    StepWindow window;
+    std::vector<TimeRange> parts;
+    for (const JobStep& step : steps) {
+        if (!step.complete || step.state != StepState::Measured) continue;
+        window.range = parts.empty() ? step.range
+                                     : TimeRange{std::min(window.range.begin, step.range.begin),
+                                                 std::max(window.range.end, step.range.end)};
+        parts.push_back(step.range);
+    }
+    if (parts.size() < 2) return communicationStep(trace, std::nullopt, stop);
+    std::sort(parts.begin(), parts.end(), [](const TimeRange& a, const TimeRange& b) { return a.end < b.end; });
+    window.steps = static_cast<int>(parts.size());
+    for (const RankInfo& rank : trace.info().header.ranks) window.ranks[rank.rank] = window.range;
+    return communicationIn(trace, std::move(window), parts, stop);
 }
 
 } // namespace fourwalls

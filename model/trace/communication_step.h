@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/trace/arrival_skew.h"
+#include "model/trace/collective_timing.h"
 #include "model/trace/step_window.h"
 
 #include <optional>
@@ -17,7 +18,9 @@ struct KindOfStep {
     CollectiveOp operation = CollectiveOp::AllReduce;
     std::string group;
     std::int64_t operations = 0, members = 0;
-    std::int64_t payloadBytes = 0, wireBytes = 0; ///< added up over operations and over members
+    std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< added up over operations and over members; absent: not all known
+    GroupId anyGroup;                             ///< one of that name
+    CollectiveTiming timing = CollectiveTiming::Separated; ///< else the transfer holds the waiting too, and wait is empty
     Duration transfer, exposedTransfer;           ///< exposed: while the rank computed nothing
     Duration wait, exposedWait;
 
@@ -33,12 +36,17 @@ struct CommunicationStep {
     std::vector<JoinedOperation> operations; ///< by first arrival
     std::vector<KindOfStep> kinds;           ///< most time first
     bool limited = false;                    ///< the step has more operations than were read
+    std::optional<std::int64_t> operationsInTrace; ///< absent: too many to count
+    ArrivalSkew skew;                        ///< of operations with all members in the trace, on one clock
+    std::optional<RankLateness> late;        ///< see ArrivalSkew::late; absent: nobody is late, or it cannot be told
     Duration shortest;                       ///< see BoundedSlices
 
     Duration transfer() const;
     Duration exposedTransfer() const;
-    /// Of the time of all transfers (last arrival to end, every kind, all ranks), the share during which the rank
-    /// computed; absent where no transfer took time.
+    /// Whether what transfer() adds up holds waiting too, of some kind.
+    bool holdsWaiting() const;
+    /// Of the time of all transfers (last arrival to end, every kind, all ranks; with the waiting where it cannot be
+    /// told apart), the share during which the rank computed; absent where no transfer took time.
     std::optional<double> hiddenShare() const;
 };
 
@@ -50,7 +58,10 @@ inline constexpr std::size_t kMostOperationsAnalysed = 60'000;
 Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted,
                                             std::stop_token stop = {});
 
-/// The name of a group, or of its number where the trace does not name it.
+/// The same over all measured steps together; `window` says how many. Without several of them: as communicationStep.
+Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop = {});
+
+/// What a group is called: see groupLabel.
 std::string groupName(const TraceInfo& info, GroupId group);
 
 } // namespace fourwalls

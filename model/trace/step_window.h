@@ -9,9 +9,13 @@
 #include <map>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace fourwalls {
+
+/// What TraceClosing::stepsBy says of a trace without steps of its own: its one step is all of it.
+inline constexpr std::string_view kWholeTrace = "whole trace";
 
 /// A training step over all ranks; of a trace without steps, all of it.
 struct StepWindow {

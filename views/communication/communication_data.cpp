@@ -59,9 +59,9 @@ void addCurves(CommunicationData& data, const TraceInfo& info, const ClusterSpec
     const cost::CollectiveTimes times(cluster, *calibration);
     double least = 1e300, most = 0;
     for (const JoinedOperation& operation : data.step.operations)
-        if (operation.payloadBytes > 0) {
-            least = std::min(least, static_cast<double>(operation.payloadBytes));
-            most = std::max(most, static_cast<double>(operation.payloadBytes));
+        if (operation.payloadBytes.value_or(0) > 0) {
+            least = std::min(least, static_cast<double>(*operation.payloadBytes));
+            most = std::max(most, static_cast<double>(*operation.payloadBytes));
         }
     if (most <= 0) return;
     least /= 4;
@@ -105,8 +105,8 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
         ++row.groups;
         if (index < info.groups.size()) row.members = std::max(row.members, info.groups[index].ranks.size());
         addTo(row.count, entry.summary.count);
-        addTo(row.payloadBytes, entry.summary.payloadBytes);
-        addTo(row.wireBytes, entry.summary.wireBytes);
+        addKnown(row.payloadBytes, entry.summary.payloadBytes);
+        addKnown(row.wireBytes, entry.summary.wireBytes);
         addTo(row.time, entry.summary.time);
         addTo(row.wait, entry.summary.wait);
     }
@@ -114,8 +114,8 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
     std::vector<CollectiveRow> sorted;
     for (auto& [key, row] : rows) {
         const bool isRepeat = repeated && row.operation == CollectiveOp::Receive;
-        if (!isRepeat && row.time.ns > 0 && row.payloadBytes > 0) {
-            row.algorithmBytesPerSecond = static_cast<double>(row.payloadBytes) / row.time.seconds();
+        if (!isRepeat && row.time.ns > 0 && row.payloadBytes.value_or(0) > 0) {
+            row.algorithmBytesPerSecond = static_cast<double>(*row.payloadBytes) / row.time.seconds();
             row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
         }
         for (const KindOfStep& kind : step.kinds)
@@ -131,8 +131,8 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
 std::optional<double> busRate(const JoinedOperation& operation, std::size_t members)
 {
     const double seconds = operation.transfer().seconds();
-    if (seconds <= 0 || operation.payloadBytes <= 0) return std::nullopt;
-    return static_cast<double>(operation.payloadBytes) / seconds *
+    if (seconds <= 0 || operation.payloadBytes.value_or(0) <= 0) return std::nullopt;
+    return static_cast<double>(*operation.payloadBytes) / seconds *
            busBandwidthFactor(operation.operation, std::max(members, operation.members.size()));
 }
 
@@ -142,7 +142,6 @@ Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<Step
     FOURWALLS_TRY_ASSIGN(data.metrics, computeMetrics(trace));
     FOURWALLS_TRY_ASSIGN(data.step, communicationStep(trace, step, stop));
     const TraceInfo& info = trace.info();
-    data.skew = arrivalSkew(data.step.operations);
     data.traffic = trafficMatrix(info, data.step);
     data.formulas = groupTraffic(info, data.step);
     data.rows = collectiveRows(data.metrics, info, data.step);
@@ -202,7 +201,7 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token stop)
                 group < info.groups.size() && leavesNode(info.groups[group], spec.cluster.devicesPerNode);
             if (outside != leaves) continue;
             for (const CollectiveView& member : operation.members)
-                sent[member.rank] += static_cast<double>(member.record.wireBytes);
+                sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0));
         }
         double most = 0;
         for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);

@@ -24,7 +24,8 @@ struct CollectiveRow {
     std::string group;
     std::int64_t groups = 0; ///< how many of that name
     std::size_t members = 0; ///< of one group
-    std::int64_t count = 0, payloadBytes = 0, wireBytes = 0;
+    std::int64_t count = 0;
+    std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< absent: not all known
     Duration time, wait;
     std::optional<double> algorithmBytesPerSecond, busBytesPerSecond;
     std::optional<KindOfStep> inStep; ///< the same in the step that is looked at
@@ -40,7 +41,6 @@ struct ModelCurve {
 
 struct CommunicationData {
     CommunicationStep step;
-    ArrivalSkew skew;
     TrafficMatrix traffic;
     std::vector<GroupTraffic> formulas;
     TraceMetrics metrics;

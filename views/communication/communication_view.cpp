@@ -134,7 +134,7 @@ int CommunicationView::firstWorthwhile() const
         if (operations[i].isMessage() || operations[i].operation == CollectiveOp::AllToAll ||
             operations[i].operation == CollectiveOp::Barrier)
             continue;
-        const std::int64_t weight = operations[i].payloadBytes *
+        const std::int64_t weight = operations[i].payloadBytes.value_or(0) *
                                     static_cast<std::int64_t>(std::min<std::size_t>(operations[i].members.size(), 64));
         if (weight > most) {
             most = weight;
@@ -247,7 +247,7 @@ void CommunicationView::showFigures()
     std::map<RankId, double> sent;
     for (const JoinedOperation& operation : d.step.operations)
         for (const CollectiveView& member : operation.members)
-            sent[member.rank] += static_cast<double>(member.record.wireBytes);
+            sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0));
     const auto most =
         std::max_element(sent.begin(), sent.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     all.push_back({tr("Sent per rank and step"),
@@ -257,12 +257,14 @@ void CommunicationView::showFigures()
                    false});
     all.push_back({tr("Operations"), formatCount(static_cast<qint64>(d.step.operations.size())),
                    tr("in %1").arg(stepName(d.step.window)), false});
-    const RankLateness* worst = d.skew.worst();
-    all.push_back({tr("Latest rank"), worst ? tr("rank %1").arg(worst->rank.value) : QString(kDash),
-                   worst ? tr("last in %1 of its operations").arg(formatPercent(worst->lastShare(), 0))
-                   : d.skew.operations == 0 ? tr("no operation has two of the trace's ranks")
-                                            : tr("all arrive together"),
-                   false});
+    const std::optional<RankLateness>& late = d.step.late;
+    all.push_back({tr("Late rank"), late ? tr("rank %1").arg(late->rank.value)
+                                    : d.step.skew.operations > 0 ? tr("none") : QString(kDash),
+                   late ? tr("last in %1 of %2 operations, %3")
+                              .arg(formatCount(late->last), formatCount(late->operations), stepName(d.step.window))
+                   : d.step.skew.operations == 0 ? tr("no operation has all its ranks in the trace")
+                                                 : tr("nobody is last more often than by chance, or it costs under 1 %"),
+                   late.has_value()});
     figures().setFigures(std::move(all));
 }
 

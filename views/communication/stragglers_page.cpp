@@ -31,8 +31,8 @@ StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
     connect(m_plot, &XyPlot::pointChosen, this, &StragglersPage::operationChosen);
     connect(m_plot, &XyPlot::pointActivated, this, &StragglersPage::operationActivated);
     connect(m_table, &CellTable::rowChosen, this, [this](int row) {
-        if (m_data && row >= 0 && row < static_cast<int>(m_data->skew.ranks.size()))
-            emit rankChosen(m_data->skew.ranks[static_cast<std::size_t>(row)].rank);
+        if (m_data && row >= 0 && row < static_cast<int>(m_data->step.skew.ranks.size()))
+            emit rankChosen(m_data->step.skew.ranks[static_cast<std::size_t>(row)].rank);
     });
     retranslate();
 }
@@ -55,17 +55,19 @@ void StragglersPage::present(std::shared_ptr<const CommunicationData> facts, con
     m_data = std::move(facts);
     m_unit = unit;
     m_finding.clear();
-    if (m_data && m_data->skew.operations > 0) {
-        const RankLateness* worst = m_data->skew.worst();
-        const double all = static_cast<double>(m_data->skew.totalWait.ns);
-        m_finding = worst && all > 0 ? tr("rank %1 comes last in %2 of its operations and causes %3 of all waiting")
-                                           .arg(worst->rank.value)
-                                           .arg(formatPercent(worst->lastShare(), 0),
-                                                formatPercent(static_cast<double>(worst->caused.ns) / all, 0))
-                                     : tr("all ranks arrive together");
+    if (m_data && m_data->step.skew.operations > 0) {
+        const std::optional<RankLateness>& late = m_data->step.late;
+        const double all = static_cast<double>(m_data->step.skew.totalWait.ns);
+        const QString scope = stepName(m_data->step.window);
+        m_finding = late && all > 0
+                        ? tr("rank %1 comes last in %2 of %3 operations and causes %4 of all waiting, %5")
+                              .arg(late->rank.value)
+                              .arg(formatCount(late->last), formatCount(late->operations),
+                                   formatPercent(static_cast<double>(late->caused.ns) / all, 0), scope)
+                        : tr("nobody is late: no rank is last more often than by chance, or it costs under 1 %, %1").arg(scope);
     } else if (m_data) {
         m_finding =
-            tr("no operation of %1 has members on several ranks of this trace").arg(stepName(m_data->step.window));
+            tr("no operation of %1 has all its ranks in this trace").arg(stepName(m_data->step.window));
     }
     fillPlot(info);
     fillTable();
@@ -77,8 +79,8 @@ void StragglersPage::fillPlot(const TraceInfo& info)
     const Theme& t = currentTheme();
     XyContent content;
     Duration longest;
-    if (m_data) longest = m_data->skew.longestSkew;
-    const RankLateness* worst = m_data ? m_data->skew.worst() : nullptr;
+    if (m_data) longest = m_data->step.skew.longestSkew;
+    const RankLateness* worst = m_data && m_data->step.late ? &*m_data->step.late : nullptr;
     if (m_data) {
         const auto& operations = m_data->step.operations;
         for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -108,7 +110,7 @@ void StragglersPage::fillPlot(const TraceInfo& info)
         }
         return tr("%1, %2\narrivals: %3")
             .arg(kindName(operation.operation, groupName(info, operation.group)),
-                 formatBytes(static_cast<double>(operation.payloadBytes), m_unit), arrivals.join(QStringLiteral(", ")));
+                 formatBytes(static_cast<double>(operation.payloadBytes.value_or(0)), m_unit), arrivals.join(QStringLiteral(", ")));
     });
     XyAxis x{tr("since the step's begin [ms]"), false, {}, {}};
     if (m_data && !content.points.empty())
@@ -118,16 +120,16 @@ void StragglersPage::fillPlot(const TraceInfo& info)
              [](double ns) { return formatDuration(Duration{static_cast<std::int64_t>(ns)}, 3); },
              {}};
     m_plotCard->finding().setText(
-        m_data && m_data->skew.operations > 0
+        m_data && m_data->step.skew.operations > 0
             ? (worst ? tr("median %1, longest %2; ◆ rank %3 came last")
-                           .arg(formatDuration(m_data->skew.medianSkew, 3), formatDuration(longest, 3))
+                           .arg(formatDuration(m_data->step.skew.medianSkew, 3), formatDuration(longest, 3))
                            .arg(worst->rank.value)
-                     : tr("no skew"))
+                     : tr("median %1, longest %2").arg(formatDuration(m_data->step.skew.medianSkew, 3), formatDuration(longest, 3)))
             : QString());
     if (content.points.empty())
         return m_plot->setNothing(
             !m_data ? QString()
-            : m_data->skew.operations > 0
+            : m_data->step.skew.operations > 0
                 ? tr("All members of every operation arrive at the same instant.")
                 : tr("No operation has members on several ranks of this trace: there is nobody to wait for."));
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
@@ -147,9 +149,9 @@ void StragglersPage::fillTable()
     std::vector<std::vector<CellValue>> rows;
     if (m_data) {
         Duration most;
-        for (const RankLateness& rank : m_data->skew.ranks) most = std::max(most, rank.caused);
-        const RankLateness* worst = m_data->skew.worst();
-        for (const RankLateness& rank : m_data->skew.ranks) {
+        for (const RankLateness& rank : m_data->step.skew.ranks) most = std::max(most, rank.caused);
+        const RankLateness* worst = m_data->step.late ? &*m_data->step.late : nullptr;
+        for (const RankLateness& rank : m_data->step.skew.ranks) {
             const QColor ink = worst && worst->rank == rank.rank ? t.wallEdge : QColor();
             const QColor bar = worst && worst->rank == rank.rank ? t.wallEdge : t.communication;
             const Duration behind{rank.operations > 0 ? rank.behind.ns / rank.operations : 0};

@@ -4,9 +4,11 @@
 
 #include "model/trace/communication_step.h"
 #include "model/trace/critical_path.h"
+#include "model/trace/group_label.h"
 #include "model/trace/launch_gaps.h"
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"
+#include "model/trace/transfer_rates.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -22,6 +24,9 @@ private slots:
     void theStepOfMedianLengthIsLookedAt();
     void aStepIsReadWholeOrInBins();
     void lateness();
+    void lateAboveChance();
+    void timingOfGroups();
+    void whyNoRates();
     void exposedAndHidden();
     void pathThroughTheSlowRank();
     void pathAlongMessages();
@@ -103,8 +108,113 @@ void StepAnalysisTest::lateness()
     QCOMPARE(skew.ranks[1].waited, Duration{6});
     QCOMPARE(skew.ranks[1].caused, Duration{14});
     QCOMPARE(skew.ranks[2].caused, Duration{16});
-    QCOMPARE(skew.worst()->rank, RankId{2});
-    QCOMPARE(arrivalSkew({}).worst(), nullptr);
+    QCOMPARE(skew.ranks[1].delayed, Duration{4});
+    QCOMPARE(skew.ranks[2].delayed, Duration{6});
+    QCOMPARE(skew.ranks[2].lastByChance, 2.0 / 3);
+    // Last once of two among three: chance.
+    QCOMPARE(skew.late(Duration{100}), nullptr);
+    QCOMPARE(arrivalSkew({}).late(Duration{100}), nullptr);
+}
+
+void StepAnalysisTest::lateAboveChance()
+{
+    // 5 or more of 8 with 1/8 each: sum of C(8,k) 7^(8-k) / 8^8 = (56 343 + 28 49 + 8 7 + 1) / 16777216.
+    QCOMPARE(binomialTail(8, 5, 0.125), (56.0 * 343 + 28 * 49 + 8 * 7 + 1) / 16777216);
+    QCOMPARE(binomialTail(13, 13, 0.5), 1.0 / 8192);
+    QCOMPARE(binomialTail(4, 0, 0.5), 1.0);
+    QCOMPARE(binomialTail(4, 5, 0.5), 0.0);
+    const auto recorded = [](int times, int late, int ranks = 2) {
+        Builder b(ranks);
+        for (int rank = 0; rank < ranks; ++rank) b.step(rank, 0, 0, 10'000);
+        for (int i = 0; i < times; ++i)
+            for (int rank = 0; rank < ranks; ++rank)
+                b.collective(rank, i * 100 + (rank == 0 ? late : 0), i * 100 + late, i * 100 + 60, i);
+        return b.finish();
+    };
+    // Rank 0 comes 30 later each time: of 10 operations p = 2 / 1024, and 300 of 10 000 is 3 %.
+    InMemoryTraceQuery often = recorded(10, 30);
+    const CommunicationStep step = *communicationStep(often, {});
+    QVERIFY(step.late);
+    QCOMPARE(step.late->rank, RankId{0});
+    QCOMPARE(step.late->delayed, Duration{300});
+    // As often, but 5 each: 0.5 % of the step.
+    InMemoryTraceQuery cheap = recorded(10, 5);
+    QVERIFY(!communicationStep(cheap, {})->late);
+    // 7 of 7 between two: p = 2 / 128.
+    InMemoryTraceQuery seldom = recorded(7, 50);
+    QVERIFY(!communicationStep(seldom, {})->late);
+}
+
+void StepAnalysisTest::timingOfGroups()
+{
+    TraceInfo info;
+    info.header.source = TraceSource::Imported;
+    info.header.ranks.resize(2);
+    info.header.ranks[0].rank = RankId{0};
+    info.header.ranks[1].rank = RankId{1};
+    const auto group = [&](const char* name, std::vector<int> ranks, const char* transport = "nccl") {
+        ProcessGroupInfo one{name, {}, transport};
+        for (const int rank : ranks) one.ranks.push_back(RankId{rank});
+        info.groups.push_back(one);
+        return GroupId{static_cast<int>(info.groups.size()) - 1};
+    };
+    const GroupId both = group("13", {0, 1}), four = group("TENSOR_MODEL_PARALLEL_GROUP (7)", {0, 1, 2, 3}),
+                  unknown = group("unknown group", {}), asked = group("mesh_dp", {0, 1}, "requests only"), one = group("4", {0});
+    QCOMPARE(groupCoverage(info, both).timing, CollectiveTiming::Separated);
+    QCOMPARE(groupCoverage(info, four).timing, CollectiveTiming::WaitAndTransfer);
+    QCOMPARE(groupCoverage(info, four).present, std::size_t(2));
+    QCOMPARE(groupCoverage(info, four).members, std::optional<std::size_t>(4));
+    QCOMPARE(groupCoverage(info, unknown).timing, CollectiveTiming::WaitAndTransfer);
+    QVERIFY(!groupCoverage(info, unknown).members);
+    QCOMPARE(groupCoverage(info, asked).timing, CollectiveTiming::RequestsOnly);
+    QCOMPARE(groupCoverage(info, one).timing, CollectiveTiming::Separated);
+    QCOMPARE(collectiveTiming(info, both, CollectiveOp::Send), CollectiveTiming::WaitAndTransfer);
+    info.audit.push_back({"clock_not_aligned", AuditSeverity::Info, 1, ""});
+    QCOMPARE(groupCoverage(info, both).timing, CollectiveTiming::WaitAndTransfer);
+    QCOMPARE(groupCoverage(info, one).timing, CollectiveTiming::Separated);
+    QCOMPARE(jobRanks(info), std::optional<std::size_t>(4));
+    info.header.worldSize = 8;
+    QCOMPARE(jobRanks(info), std::optional<std::size_t>(8));
+
+    QCOMPARE(groupLabel(info, both), std::string("ranks 0, 1"));
+    QCOMPARE(groupLabel(info, four), std::string("tp"));
+    QCOMPARE(groupLabel(info, unknown), std::string("unknown group"));
+    QCOMPARE(groupLabel(info, asked), std::string("dp"));
+    QCOMPARE(groupLabel(info, one), std::string("rank 0"));
+    QCOMPARE(groupLabel(info, group("default_pg (0)", {0, 1, 2, 3})), std::string("world"));
+    QCOMPARE(groupLabel(info, group("21", {0, 1, 2, 3})), std::string("ranks 0-3"));
+    QCOMPARE(groupLabel(info, group("22", {0, 8, 16, 24, 32})), std::string("ranks 0, 8, ... 32"));
+    QCOMPARE(groupLabel(info, GroupId{99}), std::string("99"));
+}
+
+void StepAnalysisTest::whyNoRates()
+{
+    Builder b(2);
+    for (const int rank : {0, 1}) b.step(rank, 0, 0, 100);
+    for (const int rank : {0, 1}) b.collective(rank, 10, 20, 40);
+    InMemoryTraceQuery trace = b.finish();
+    const CommunicationStep step = *communicationStep(trace, {});
+    TraceInfo info = trace.info();
+    TransferRates rates = transferRates(info, step);
+    QCOMPARE(rates.why, NoRates::None);
+    QCOMPARE(rates.inStep, std::int64_t(1));
+    QCOMPARE(rates.inTrace, std::optional<std::int64_t>(1));
+    // One of eight ranks.
+    info.header.source = TraceSource::Imported;
+    for (int rank = 2; rank < 8; ++rank) info.groups[0].ranks.push_back(RankId{rank});
+    rates = transferRates(info, step);
+    QCOMPARE(rates.why, NoRates::SomeRanks);
+    QCOMPARE(rates.present, std::size_t(2));
+    QCOMPARE(rates.members, std::optional<std::size_t>(8));
+    info.groups[0].transport = "requests only";
+    QCOMPARE(transferRates(info, step).why, NoRates::RequestsOnly);
+    CommunicationStep silent = step;
+    silent.operations[0].payloadBytes.reset();
+    QCOMPARE(transferRates(trace.info(), silent).why, NoRates::UnknownBytes);
+    silent.operations.clear();
+    QCOMPARE(transferRates(trace.info(), silent).why, NoRates::NotInStep);
+    info.counts.collectives = 0;
+    QCOMPARE(transferRates(info, silent).why, NoRates::NoCollectives);
 }
 
 void StepAnalysisTest::exposedAndHidden()
