@@ -95,8 +95,9 @@ json metricsJson(const TraceMetrics& metrics)
                                          {"count", summary.count},
                                          {"payload_bytes", summary.payloadBytes ? json(*summary.payloadBytes) : json(nullptr)},
                                          {"wire_bytes", summary.wireBytes ? json(*summary.wireBytes) : json(nullptr)},
-                                         {"time_ms", summary.time.milliseconds()},
-                                         {"wait_ms", summary.wait.milliseconds()},
+                                         {"timing", name(collective.timing)},
+                                         {"time_ms", collective.transfer ? json(collective.transfer->milliseconds()) : json(nullptr)},
+                                         {"wait_ms", collective.wait ? json(collective.wait->milliseconds()) : json(nullptr)},
                                          {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
                                          {"busbw_gbps", gigabytes(collective.busBytesPerSecond)}});
     }
@@ -151,15 +152,16 @@ std::string metricsText(const TraceMetrics& metrics)
     if (!metrics.collectives.empty()) text += "\ncollectives\n";
     for (const CollectiveMetrics& collective : metrics.collectives) {
         const CollectiveSummary& summary = collective.summary;
-        // Without the sizes, which kernels' names do not tell, there is no rate either.
         std::optional<double> payload;
         if (summary.payloadBytes) payload = static_cast<double>(*summary.payloadBytes);
-        text += fmt::format("  {} in {}: {} x, payload {}, {}, waiting {}, busbw {}\n", name(summary.operation),
-                            collective.group, formatCount(summary.count),
-                            orDash(payload, [](double bytes) { return formatBytes(bytes); }),
-                            formatTime(summary.time), formatTime(summary.wait),
-                            orDash(payload ? collective.busBytesPerSecond : std::nullopt,
-                                   [](double rate) { return formatRate(rate, "B/s"); }));
+        std::string time = "requests only, the transfers are not in the trace";
+        if (collective.wait)
+            time = fmt::format("{}, waiting {}, busbw {}", formatTime(*collective.transfer), formatTime(*collective.wait),
+                               orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
+        else if (collective.transfer)
+            time = fmt::format("{} (wait and transfer)", formatTime(*collective.transfer));
+        text += fmt::format("  {} in {}: {} x, payload {}, {}\n", name(summary.operation), collective.group,
+                            formatCount(summary.count), orDash(payload, [](double bytes) { return formatBytes(bytes); }), time);
     }
     if (!text.empty()) text.pop_back(); // the console ends the last line
     return text;

@@ -19,6 +19,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeDiagnoseVerb());
     verbs.push_back(makeCompareVerb());
     verbs.push_back(makeCheckVerb());
+    verbs.push_back(makeStepsVerb());
     verbs.push_back(makeTrimVerb());
     verbs.push_back(makeExportVerb());
     verbs.push_back(makeReportVerb());

@@ -28,14 +28,18 @@ public:
     Arguments arguments() override
     {
         return {Argument("FILES", &m_files, "profiles of one run").required(),
+                {"--steps-by", &m_stepsBy, "what a step is: marks, \"range NAME\", \"kernel NAME\", \"period MS\" or whole (default: found by rules)"},
                 Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
     int run(Console& console) override
     {
+        const auto steps = importers::readStepChoice(m_stepsBy);
+        if (!steps) return console.wrongUsage(steps.error());
         const StopSignals signals;
         Progress progress("importing");
         importers::ImportOptions options;
+        options.steps = *steps;
         options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
         options.stop = signals.token();
         options.scratchFolder = std::filesystem::absolute(m_output).parent_path().string();
@@ -97,7 +101,7 @@ private:
     }
 
     std::vector<std::string> m_files;
-    std::string m_output;
+    std::string m_output, m_stepsBy;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 // `info`: what a trace says about itself.
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
+#include "app/cli/step_states_report.h"
 #include "app/cli/trace_clocks_report.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
@@ -9,6 +10,7 @@
 #include "model/spec/run_spec.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/spec_guess.h"
+#include "model/trace/trace_completeness.h"
 
 #include <fmt/format.h>
 
@@ -44,13 +46,26 @@ std::string joined(const std::set<std::string>& words)
     return text.empty() ? std::string("\xe2\x80\x93") : text;
 }
 
-json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks)
+/// Whether all that was recorded is here, and what is missing. events_read: of the source; null if not counted.
+json completenessJson(const TraceInfo& info)
+{
+    const TraceCompleteness completeness = completenessOf(info);
+    json reasons = json::array();
+    for (const AuditRecord& record : completeness.reasons)
+        reasons.push_back({{"name", record.name}, {"severity", name(record.severity)}, {"count", record.count}, {"detail", record.detail}});
+    return {{"state", name(completeness.state)},
+            {"events_read", completeness.entriesRead > 0 ? json(completeness.entriesRead) : json(nullptr)},
+            {"reasons", std::move(reasons)}};
+}
+
+json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks, const std::vector<JobStep>& steps)
 {
     const TraceHeader& header = info.header;
     json object{{"file", file},
                 {"source", name(header.source)},
                 {"clock", name(header.clock)},
                 {"complete", info.complete},
+                {"completeness", completenessJson(info)},
                 {"format_version", info.formatVersion},
                 {"producer", header.producer},
                 {"compute", header.computeLabel},
@@ -58,9 +73,11 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
                 {"device", joined(devicesOf(info))},
                 {"transports", transportsOf(info)},
                 {"origin_unix_ns", header.originUnixNs},
+                {"world_size", header.worldSize ? json(*header.worldSize) : json(nullptr)},
                 {"duration_ms", info.range.length().milliseconds()},
                 {"range_ns", {info.range.begin.ns, info.range.end.ns}},
                 {"steps", info.stepCount}};
+    object["step_states"] = stepStatesJson(steps, info.closing.stepsBy);
     object["spec"] = header.spec ? json::parse(toJson(*header.spec), nullptr, false) : json(nullptr);
     object["spec_hash"] = header.spec ? json(specHash(*header.spec)) : json(nullptr);
     object["ranks"] = json::array();
@@ -109,7 +126,7 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
     return object;
 }
 
-std::string infoText(const std::string& file, const TraceInfo& info, std::size_t tracks)
+std::string infoText(const std::string& file, const TraceInfo& info, std::size_t tracks, const std::vector<JobStep>& steps)
 {
     const TraceHeader& header = info.header;
     std::string text;
@@ -119,15 +136,17 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("file", file);
     line("source", fmt::format("{} by {}{}", name(header.source), header.producer,
                                info.complete ? "" : " (incomplete: the recording was interrupted)"));
+    line("completeness", sentenceOf(completenessOf(info)));
     line("clock", std::string(name(header.clock)));
     line("compute", header.computeLabel);
     line("communication",
          header.communicationLabel + (info.groups.empty() ? "" : ", transport " + joined(transportsOf(info))));
     line("device", joined(devicesOf(info)));
-    line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())));
+    line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())) +
+                      (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()) ? " of " + formatCount(*header.worldSize) : ""));
     for (const std::string& clock : clocksText(info)) line("clock of", clock);
     line("duration", formatTime(info.range.length()));
-    line("steps", formatCount(info.stepCount));
+    line("steps", stepStatesText(steps, info.closing.stepsBy));
     if (header.spec) {
         const RunSpec& spec = *header.spec;
         const std::string plan = formatPlan(spec.plan);
@@ -176,8 +195,10 @@ public:
         if (!trace) return console.fail(trace.error());
         const TraceInfo& info = (*trace)->info();
         const std::size_t tracks = (*trace)->tracks().size();
-        return console.json() ? console.answerJson(infoJson(m_file, info, tracks))
-                              : console.answerText(infoText(m_file, info, tracks));
+        const auto steps = (*trace)->jobSteps();
+        if (!steps) return console.fail(steps.error());
+        return console.json() ? console.answerJson(infoJson(m_file, info, tracks, *steps))
+                              : console.answerText(infoText(m_file, info, tracks, *steps));
     }
 
 private:

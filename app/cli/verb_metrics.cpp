@@ -2,11 +2,14 @@
 // `metrics`: the figures of a trace.
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
+#include "app/cli/step_states_report.h"
 #include "app/cli/verbs.h"
 
 namespace fourwalls::cli {
 
 namespace {
+
+using nlohmann::json;
 
 class MetricsVerb : public Verb {
 public:
@@ -25,7 +28,13 @@ public:
         if (!trace) return console.fail(trace.error());
         const auto metrics = computeMetrics(**trace);
         if (!metrics) return console.fail(metrics.error());
-        return console.json() ? console.answerJson(metricsJson(*metrics)) : console.answerText(metricsText(*metrics));
+        const auto steps = (*trace)->jobSteps();
+        if (!steps) return console.fail(steps.error());
+        const std::string& by = (*trace)->info().closing.stepsBy;
+        if (!console.json()) return console.answerText(stepStatesText(*steps, by) + "\n" + metricsText(*metrics));
+        json object = metricsJson(*metrics);
+        object["step_states"] = stepStatesJson(*steps, by);
+        return console.answerJson(object);
     }
 
 private:

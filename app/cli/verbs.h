@@ -19,6 +19,7 @@ std::unique_ptr<Verb> makeClaimsVerb();
 std::unique_ptr<Verb> makeDiagnoseVerb();
 std::unique_ptr<Verb> makeCompareVerb();
 std::unique_ptr<Verb> makeCheckVerb();
+std::unique_ptr<Verb> makeStepsVerb();
 std::unique_ptr<Verb> makeTrimVerb();
 std::unique_ptr<Verb> makeExportVerb();
 std::unique_ptr<Verb> makeImportVerb();

@@ -110,7 +110,7 @@ private:
             }
         }
         const TraceClosing& closing = info.closing;
-        data["closing"] = {{"peak_flops_per_device", orNull(closing.peakFlopsPerDevice)}, {"peak_source", closing.peakSource},
+        data["closing"] = {{"peak_flops_per_device", orNull(closing.peakFlopsPerDevice)}, {"peak_source", closing.peakSource}, {"steps_by", closing.stepsBy},
                            {"memory_bytes_per_second", orNull(closing.memoryBytesPerSecond)},
                            {"recorder_overhead_fraction", orNull(closing.recorderOverheadFraction)},
                            {"recorder_overhead_measured", orNull(closing.recorderOverheadMeasured)}};

@@ -90,6 +90,7 @@ private:
         table.row("end_ns", m_info.range.end.ns);
         table.row("peak_flops_per_device", closing.peakFlopsPerDevice);
         table.row("peak_source", closing.peakSource);
+        if (!closing.stepsBy.empty()) table.row("steps_by", closing.stepsBy);
         table.row("memory_bytes_per_second", closing.memoryBytesPerSecond);
         table.row("recorder_overhead_fraction", closing.recorderOverheadFraction);
         if (header.spec) table.row("spec", toJson(*header.spec));

@@ -5,6 +5,7 @@
 #include "model/import/clock_alignment.h"
 #include "model/import/device_rates.h"
 #include "model/import/import_format.h"
+#include "model/import/one_run.h"
 #include "model/import/parallel_groups.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ struct RunFile {
     std::int64_t shiftNs = 0;
     bool rankAssumed = false;
     std::optional<ClockOffset> clock;
+    std::optional<int> saidRank;        ///< by the file or its name
 };
 
 class ChromeImport final : public TraceImport {
@@ -50,6 +52,7 @@ public:
         }
         import->settleRanks();
         import->settleClocks();
+        FOURWALLS_TRY(import->checkFiles());
         import->describe();
         import->settlePeak();
         return std::unique_ptr<TraceImport>(std::move(import));
@@ -63,27 +66,31 @@ public:
         std::vector<RankId> world;
         for (const RunFile& file : m_files) world.push_back(file.rank);
         std::string backend;
+        bool worldKnown = false;
         for (const RunFile& file : m_files) {
             const ChromeHeader& header = file.survey.header;
             if (backend.empty()) backend = header.backend;
+            worldKnown = worldKnown || header.worldSize;
             // The whole world is known only from a file that says how large it is.
             if (header.worldSize && *header.worldSize > static_cast<int>(world.size()) && *header.worldSize <= (1 << 20)) {
                 world.clear();
                 for (int rank = 0; rank < *header.worldSize; ++rank) world.push_back(RankId{rank});
             }
         }
-        RunCollectives collectives(backend, world);
+        RunCollectives collectives(backend, world, worldKnown);
         SpecEvidence evidence;
         describeRun(evidence);
         double total = 1, done = 0;
         for (const RunFile& file : m_files) total += static_cast<double>(file.bytes);
         std::vector<TraceFacts> facts;
+        RunSteps steps;
         for (RunFile& file : m_files) {
             FilePlacement placement;
             placement.rank = file.rank;
             placement.shiftNs = file.shiftNs;
             placement.pipelined = m_pipelined;
             placement.scratchFolder = options.scratchFolder;
+            placement.steps = options.steps;
             if (&file == m_files.data()) placement.evidence = &evidence;
             placement.progress = [&](double fraction) {
                 if (options.progress)
@@ -94,9 +101,11 @@ public:
             ChromeWriter writer(file.survey, sink, collectives, placement, file.bytes);
             FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, writer, file.path, options.stop));
             facts.push_back(writer.finish(report));
+            steps.add(file.rank, file.shiftNs, writer.steps());
             file.survey = {}; // the tables of one file at a time
             done += static_cast<double>(file.bytes);
         }
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.emit(sink));
         collectives.finish(sink);
         auditRun(sink, collectives);
         for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
@@ -126,6 +135,7 @@ private:
         for (RunFile& file : m_files) {
             std::optional<int> rank = file.survey.header.rank;
             if (!rank) rank = rankFromFileName(file.path);
+            file.saidRank = rank;
             if (rank && taken.insert(*rank).second) file.rank = RankId{*rank};
             else without.push_back(&file);
         }
@@ -167,6 +177,26 @@ private:
         }
     }
 
+    Status checkFiles() const
+    {
+        std::vector<RunMember> members;
+        for (const RunFile& file : m_files) {
+            RunMember member;
+            member.path = file.path;
+            member.rank = file.saidRank;
+            member.worldSize = file.survey.header.worldSize;
+            member.wallClock = file.survey.wallClock();
+            member.empty = !file.survey.firstNs;
+            member.firstNs = std::clamp(file.survey.firstNs.value_or(0) + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
+            member.lastNs = std::clamp(file.survey.lastNs + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
+            member.aligned = file.clock.has_value();
+            members.push_back(std::move(member));
+        }
+        // The others were aligned with the first file.
+        if (!members.empty()) members.front().aligned = std::any_of(members.begin(), members.end(), [](const RunMember& member) { return member.aligned; });
+        return checkOneRun(members);
+    }
+
     static std::vector<CommunicationMark> marks(const RunFile& file)
     {
         std::vector<CommunicationMark> moved = file.survey.communication;
@@ -191,6 +221,7 @@ private:
         for (const RunFile& file : m_files) {
             const ChromeHeader& header = file.survey.header;
             kineto = kineto || file.survey.kineto;
+            if (const auto size = worldSizeOf(header); size && (!m_header.worldSize || *m_header.worldSize < *size)) m_header.worldSize = size;
             if (runtime.empty()) runtime = header.runtime;
             RankInfo info;
             info.rank = file.rank;
@@ -200,12 +231,13 @@ private:
                 info.device = header.devices[index].name;
                 info.memoryBytes = header.devices[index].memoryBytes;
             }
+            if (info.device.empty() && file.survey.ascend.found()) info.device = "Ascend NPU";
             if (info.device.empty()) info.device = file.survey.deviceWork ? "accelerator" : "CPU";
             if (const auto stage = pipelineStage(header.groups, file.rank.value)) info.pipelineStage = *stage;
             m_pipelined = m_pipelined || info.pipelineStage > 0;
             m_header.ranks.push_back(std::move(info));
         }
-        m_header.producer = kineto ? "PyTorch Kineto" : "Chrome trace";
+        m_header.producer = m_files.front().survey.ascend.found() ? "Ascend PyTorch Profiler" : kineto ? "PyTorch Kineto" : "Chrome trace";
         if (!runtime.empty()) m_header.producer += ", " + runtime;
     }
 

@@ -3,7 +3,6 @@
 #include "model/import/chrome_writer.h"
 
 #include "model/import/decimal_time.h"
-#include "model/import/import_steps.h"
 #include "model/import/kernel_class.h"
 #include "model/import/op_names.h"
 
@@ -49,7 +48,8 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
           if (sound) emit(s.lane, s.op, s.begin, s.end - s.begin);
           else ++m_outOfRange;
       }),
-      m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); })
+      m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); }),
+      m_steps(m_placement.steps, m_placement.scratchFolder)
 {
 }
 
@@ -88,7 +88,7 @@ void ChromeWriter::emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, st
 
 void ChromeWriter::event(const ChromeEvent& event)
 {
-    const Category category = categoryOf(event[EventKey::Cat].text);
+    const Category category = m_survey.ascend.categoryOf(event, categoryOf(event[EventKey::Cat].text));
     const std::optional<FineTime> fine = timeOf(event, EventKey::Ts), dur = timeOf(event, EventKey::Dur);
     m_facts.add(event, category, fine, dur);
     if (event.hasDuplicateKeys()) ++m_duplicateKeys;
@@ -160,12 +160,35 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
     if (category == Category::CpuOp && event[ArgKey::InputDims].kind == JsonToken::Kind::Array)
         detail = event[ArgKey::InputDims].text.substr(0, kLongestDetail);
     std::optional<CorrelationId> correlation;
+    if (isRuntimeCall(category)) m_launchCalls += isLaunchCall(event[EventKey::Name].text);
     if (isRuntimeCall(category) && event[ArgKey::Correlation]) {
         if (const auto id = integerFromText(event[ArgKey::Correlation].text)) correlation = CorrelationId{*id};
     }
     NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
     emit(lane, m_names.id(work), ts, length, correlation);
-    if (work.communication) collective(detailOf(event, std::nullopt).value_or(CollectiveDetail{}), work, lane, ts, length);
+    if (category == Category::GpuUserAnnotation) {
+        if (work.stepNumber >= 0) m_steps.addProjected(work.stepNumber, ts, ts + length);
+    } else if (category != Category::Span) {
+        m_steps.addHost(ts, ts + length);
+        if (work.info.activity == Activity::Launch) m_steps.addLaunch(ts);
+        if (!work.marksSteps) work.marksSteps = m_steps.interesting(decoded(event[EventKey::Name]));
+        if (*work.marksSteps) m_steps.addRange(decoded(event[EventKey::Name]), lane, ts, ts + length);
+    }
+    request(event, work, lane, ts, length);
+}
+
+/// Without a kernel of any, requests are all that is known of collectives: those that the host carries out while they
+/// last with their time, others without.
+void ChromeWriter::request(const ChromeEvent& event, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur)
+{
+    if (requestKind(event[EventKey::Name].text) == RequestKind::None) return;
+    if (m_nextRequest >= m_survey.requests.size()) return;
+    const CollectiveRequest& request = m_survey.requests[m_nextRequest];
+    if (request.begin != ts || request.end != ts + dur || request.lane != lane) return; // one that says nothing
+    ++m_nextRequest;
+    if (!request.counts || !m_survey.onlyRequests()) return;
+    const CollectiveDetail& detail = m_survey.details[static_cast<std::size_t>(request.detail)];
+    collective(detail, work, lane, ts, dur, !isHostCollective(work.info.name));
 }
 
 void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
@@ -174,25 +197,27 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     if (event[ArgKey::Correlation]) id = integerFromText(event[ArgKey::Correlation].text);
     std::optional<CorrelationId> correlation;
     if (id) correlation = CorrelationId{*id};
-    const std::optional<Launch> launch = m_survey.links.find(id);
+    const std::optional<Launch> launch = m_survey.links.find(m_survey.ascend.found() ? std::optional(ts) : id);
     m_text.clear();
     if (event[ArgKey::Grid].kind == JsonToken::Kind::Array && event[ArgKey::Block].kind == JsonToken::Kind::Array) {
         m_text.append("grid ").append(event[ArgKey::Grid].text).append(" block ").append(event[ArgKey::Block].text);
         if (m_text.size() > kLongestDetail) m_text.clear();
     }
-    NamedWork& work = m_names.find(category, event[EventKey::Name], m_text);
+    const bool copies = category == Category::Memcpy || category == Category::Memset;
+    const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
+    NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, event[EventKey::Name], *bytes) : m_names.find(category, event[EventKey::Name], m_text);
     const Phase phase = launch ? launch->phase : Phase::None;
     const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
     std::optional<CollectiveDetail> detail;
     Activity activity = work.info.activity;
     if (work.communication) {
-        detail = detailOf(event, launch);
-        if (!detail) detail.emplace();
+        detail = detailOf(event, launch, work);
         if (m_placement.pipelined && isMessage(*detail, work)) activity = Activity::PipelineTransfer;
         if (m_placement.evidence && phase == Phase::Forward && m_survey.training && detail->operation == CollectiveOp::AllReduce)
             m_placement.evidence->addForwardReduction(detail->groupSize);
     }
     emit(lane, m_names.id(work, phase, flops, activity), ts, dur, correlation);
+    m_steps.addWork(work.info.name, lane, ts, ts + dur, launch ? std::optional(launch->at) : std::nullopt, work.info.activity == Activity::Compute);
     if (launch && inRange(launch->at, 0)) {
         m_producer->flow({"launch", track(launch->lane), at(launch->at), track(lane), at(ts)});
         ++m_launchFlows;
@@ -202,27 +227,34 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     if (detail) collective(*detail, work, lane, ts, dur);
 }
 
-std::optional<CollectiveDetail> ChromeWriter::detailOf(const ChromeEvent& event, const std::optional<Launch>& launch) const
+CollectiveDetail ChromeWriter::detailOf(const ChromeEvent& event, const std::optional<Launch>& launch, const NamedWork& work) const
 {
-    std::optional<CollectiveDetail> detail = collectiveDetail(event);
-    if (!detail && launch && launch->collective >= 0)
-        detail = m_survey.details[static_cast<std::size_t>(launch->collective)];
+    CollectiveDetail detail = collectiveDetail(event).value_or(ascendCollective(event).value_or(CollectiveDetail{}));
+    if (const CollectiveDetail* asked = m_survey.detailOf(launch)) completeDetail(detail, *asked);
+    // A kernel's name is exact, but for those that do whatever sends and receives. A batch ("coalesced") is what its
+    // kernels are.
+    const bool named = work.collective && *work.collective != CollectiveOp::Other;
+    const bool vague = !detail.operation || *detail.operation == CollectiveOp::Other;
+    if (vague && named) detail.operation = work.collective;
+    else if (vague && work.info.name.find("SendRecv") != std::string::npos && !launch && m_survey.sendsAreAllToAll())
+        detail.operation = CollectiveOp::AllToAll;
     return detail;
 }
 
-void ChromeWriter::collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur)
+void ChromeWriter::collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur,
+                              bool requestOnly)
 {
     CollectiveMember member;
     member.rank = m_placement.rank;
-    member.groupKey = m_collectives.group(detail, work.info.name);
+    member.groupKey = m_collectives.group(detail, work.info.name, requestOnly);
     CollectiveRecord& record = member.record;
     record.track = track(lane);
     record.start = at(ts);
-    record.end = at(ts + dur);
+    record.end = requestOnly ? record.start : at(ts + dur);
     record.lastArrival = record.start;
     record.operation = detail.operation ? *detail.operation : work.collective.value_or(CollectiveOp::Other);
-    record.payloadBytes = detail.payloadBytes;
-    if (detail.payloadBytes) record.wireBytes = wireBytes(record.operation, *detail.payloadBytes, detail.groupSize);
+    record.payloadBytes = payloadOf(detail, record.operation);
+    if (record.payloadBytes) record.wireBytes = wireBytes(record.operation, *record.payloadBytes, detail.groupSize);
     if (detail.peer) record.peer = RankId{*detail.peer};
     record.algorithm = std::string(algorithmOf(work.info.name));
     record.protocol = std::string(protocolOf(work.info.name));
@@ -329,9 +361,6 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     m_pairs.finish(m_survey.lastNs);
     m_flows.finish(*m_producer);
     m_allocator.finish();
-    std::erase_if(m_survey.steps, [this](const StepMark& mark) { return !inRange(mark.begin, mark.end - mark.begin); });
-    for (const StepRecord& step : stepsFromMarks(m_survey.steps, m_placement.shiftNs))
-        m_producer->step(m_placement.rank, step);
     m_producer.reset();
 
     using enum AuditSeverity;
@@ -369,6 +398,11 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("unsupported_phase", Skipped, m_unsupported, "objects, contexts and unknown kinds of event");
     audit("memory_event_unread", Skipped, m_unreadMemory, "allocator events without a size");
     audit("counter_event_unread", Skipped, m_unreadCounters, "counter events without a number");
+
+    audit("text_behind_the_trace", Skipped, report.bytesBehind, "bytes behind the end of the trace: none of it");
+    audit("bytes_behind_gzip", Skipped, report.unpackedBehind, "bytes behind the packed data that are not packed");
+    if (!m_survey.deviceWork)
+        audit("launches_without_work", Dropped, m_launchCalls, "calls that launch work, but the file has none of it: record with ProfilerActivity.CUDA");
 
     audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
     audit("file_cut", Dropped, report.bytesLeft, "bytes of an unfinished entry at the end of the file");

@@ -10,6 +10,7 @@
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
 #include "model/import/spec_inference.h"
+#include "model/import/step_finder.h"
 #include "model/trace/trace_sink.h"
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct FilePlacement {
     SpecEvidence* evidence = nullptr;   ///< collects what tells of the network; may be null
     std::function<void(double)> progress;
     std::string scratchFolder;       ///< see ImportOptions
+    StepChoice steps;
 };
 
 class ChromeWriter final : public ChromeVisitor {
@@ -42,14 +44,18 @@ public:
     void event(const ChromeEvent& event) override;
     void progress(std::int64_t read) override;
 
-    /// Hands over what was held back, the steps and the audit. Call once, after the walk.
+    /// Hands over what was held back and the audit. Call once, after the walk.
     TraceFacts finish(const ChromeReadReport& report);
+    /// What tells of steps, in the file's times; complete after the walk.
+    StepFinder& steps() { return m_steps; }
 
 private:
     void slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur);
     void streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur);
-    std::optional<CollectiveDetail> detailOf(const ChromeEvent& event, const std::optional<Launch>& launch) const;
-    void collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur);
+    CollectiveDetail detailOf(const ChromeEvent& event, const std::optional<Launch>& launch, const NamedWork& work) const;
+    void collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur,
+                    bool requestOnly = false);
+    void request(const ChromeEvent& event, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur);
     void instant(const ChromeEvent& event, std::int64_t ts);
     void counters(const ChromeEvent& event, std::int64_t ts);
     void flow(const ChromeEvent& event, Category category, std::int64_t ts);
@@ -74,11 +80,13 @@ private:
     DurationPairs m_pairs;
     FlowPairs m_flows;
     AllocatorEvents m_allocator;
+    StepFinder m_steps;
     std::map<std::string, CounterId, std::less<>> m_counterIds;
     std::string m_text;
+    std::size_t m_nextRequest = 0;                    ///< of the survey's, met next
     std::int64_t m_slices = 0, m_instants = 0, m_samples = 0, m_launchFlows = 0, m_metadata = 0, m_memory = 0;
     std::int64_t m_noTime = 0, m_negative = 0, m_outOfRange = 0, m_noDuration = 0, m_unsupported = 0,
-                 m_duplicateKeys = 0, m_withoutLaunch = 0, m_unreadMemory = 0, m_unreadCounters = 0, m_flowEvents = 0;
+                 m_duplicateKeys = 0, m_withoutLaunch = 0, m_launchCalls = 0, m_unreadMemory = 0, m_unreadCounters = 0, m_flowEvents = 0;
 };
 
 } // namespace fourwalls::importers

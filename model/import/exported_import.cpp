@@ -161,7 +161,7 @@ private:
         if (data["closing"].kind == JsonToken::Kind::Object) {
             const Fields closing(data["closing"]);
             m_result.closing = {closing.real("peak_flops_per_device"), closing.text("peak_source"), closing.real("memory_bytes_per_second"),
-                                closing.real("recorder_overhead_fraction"), closing.real("recorder_overhead_measured")};
+                                closing.real("recorder_overhead_fraction"), closing.real("recorder_overhead_measured"), closing.text("steps_by")};
         }
         data.each("audit", [&](const Fields& each) {
             m_result.audit.push_back({each.text("name"), each.named<AuditSeverity>("severity", 4), each.integerOr("count", 0), each.text("detail")});

@@ -91,6 +91,7 @@ public:
                 closing.peakFlopsPerDevice = own.peakFlopsPerDevice;
                 closing.peakSource = own.peakSource;
             }
+            if (closing.stepsBy.empty()) closing.stepsBy = own.stepsBy;
             if (!closing.memoryBytesPerSecond) closing.memoryBytesPerSecond = own.memoryBytesPerSecond;
             for (TrafficRecord record : own.traffic) {
                 record.from = part.placement.rank(record.from);

@@ -3,7 +3,6 @@
 #include "model/import/chrome_facts.h"
 #include "model/import/clock_alignment.h"
 #include "model/import/import_format.h"
-#include "model/import/import_steps.h"
 #include "model/import/kernel_class.h"
 #include "model/import/lane_index.h"
 #include "model/import/launch_links.h"
@@ -11,6 +10,7 @@
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
 #include "model/import/spec_inference.h"
+#include "model/import/step_finder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -148,25 +148,12 @@ RangeText rangeText(std::string_view text)
     return parts;
 }
 
-/// N of "step 12", "iteration_3", "ProfilerStep#7"; -1 for other texts.
-int stepNumber(std::string_view text)
-{
-    const std::size_t digits = text.find_last_not_of("0123456789");
-    if (digits == std::string_view::npos || digits + 1 >= text.size() || text.size() - digits > 9) return -1;
-    std::string word;
-    for (const char c : text.substr(0, digits + 1))
-        if (c != ' ' && c != '_' && c != '#' && c != ':' && c != '=') word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    for (const char* known : {"step", "iteration", "iter", "profilerstep", "trainstep", "trainingstep"})
-        if (word == known) return std::stoi(std::string(text.substr(digits + 1)));
-    return -1;
-}
-
 /// What one process becomes.
 struct ProcessRank {
     RankId rank;
     LaneIndex lanes;
     LaunchLinks links;
-    std::vector<StepMark> steps;
+    std::unique_ptr<StepFinder> steps;              ///< while it is written
     std::vector<CommunicationMark> communication;   ///< for aligning clocks of several files
     std::vector<TrackId> tracks;
     std::int64_t device = 0;
@@ -182,6 +169,7 @@ public:
             FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
             File file{path, std::move(tables), {}, 0, 0, {}};
             FOURWALLS_TRY(import->survey(file, options));
+            FOURWALLS_TRY(file.tables.refuseEmpty());
             import->m_files.push_back(std::move(file));
         }
         import->describe();
@@ -190,22 +178,24 @@ public:
     }
 
     const TraceHeader& header() const override { return m_header; }
+    TraceClosing closing() const override { return m_closing; }
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {
         std::vector<RankId> world;
         for (const RankInfo& rank : m_header.ranks) world.push_back(rank.rank);
-        RunCollectives collectives("", world);
+        RunCollectives collectives("", world, false); // nothing says how many there were
         double done = 0;
         for (File& file : m_files) {
             FOURWALLS_TRY(write(file, sink, collectives, options));
             done += 1;
             if (options.progress) options.progress(done / static_cast<double>(m_files.size()));
         }
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, m_steps.emit(sink));
         collectives.finish(sink);
         auditClocks(sink, collectives);
         SpecEvidence evidence;
-        evidence.setDevice(m_header.ranks.front().device.compare(0, 7, "device ") == 0 ? "" : m_header.ranks.front().device);
+        evidence.setDevice(m_header.ranks.front().device);
         evidence.setWorld(std::nullopt, static_cast<int>(m_header.ranks.size()));
         for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
         sink.audit({"rank_unknown", AuditSeverity::Info, static_cast<std::int64_t>(m_header.ranks.size()), "processes in the order of their devices"});
@@ -286,8 +276,6 @@ private:
             context.phase = phaseOfOperator(range.text);
             rank.training = rank.training || context.phase == Phase::BackwardInput;
             if (range.end && context.phase != Phase::None) rank.links.addOperator(lane, range.start, *range.end, context);
-            if (const int step = stepNumber(range.text); step >= 0 && range.end)
-                rank.steps.push_back({step, range.start, *range.end, false});
         }, stop));
         FOURWALLS_TRY(file.tables.eachThreadName([&](std::int64_t thread, const std::string& name) {
             rankOf(file, processOf(thread)).lanes.nameThread(std::to_string(pidOf(thread)), std::to_string(tidOf(thread)), name.substr(0, 200));
@@ -316,12 +304,8 @@ private:
             for (const auto& [process, rank] : file.ranks) {
                 RankInfo info;
                 info.rank = rank.rank;
-                info.device = "device " + std::to_string(rank.device);
-                for (const NsightGpu& gpu : file.tables.gpus()) {
-                    if (gpu.device != rank.device) continue;
-                    info.device = gpu.name;
-                    info.memoryBytes = gpu.memoryBytes;
-                }
+                info.device = file.tables.deviceName(rank.device, process);   // empty: the file does not tell
+                info.memoryBytes = file.tables.deviceMemory(rank.device, process);
                 m_header.ranks.push_back(std::move(info));
             }
         }
@@ -378,10 +362,15 @@ private:
     {
         file.tables.restartCounts();
         const std::int64_t shift = file.shiftNs;
-        for (auto& [process, rank] : file.ranks) rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
+        for (auto& [process, rank] : file.ranks) {
+            rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
+            rank.steps = std::make_unique<StepFinder>(options.steps, options.scratchFolder);
+        }
         OpNames names(sink, false);
         NsightFacts facts(options.scratchFolder);
-        std::int64_t slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0, numbered = 0;
+        bool deviceWork = false;
+        std::map<RankId, std::set<std::int64_t>> devicesOf;
+        std::int64_t launchCalls = 0, slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0, numbered = 0;
         std::unique_ptr<TraceProducer> producer = sink.openProducer();
         const auto nameOf = [](const std::string& text) { return JsonToken{text, JsonToken::Kind::String}; };
         const auto emit = [&](const ProcessRank& rank, int lane, OpId op, std::int64_t start, std::int64_t end,
@@ -405,6 +394,8 @@ private:
             using WorkKind = NsightWork::Kind;
             facts.add(file.tables, work);
             ProcessRank& rank = rankOf(file, work.process);
+            deviceWork = deviceWork || work.kind != WorkKind::Wait;
+            if (work.kind != WorkKind::Wait) devicesOf[rank.rank].insert(work.device);
             const int lane = streamLane(rank, work);
             std::string name, detail;
             Category category = Category::Kernel;
@@ -420,9 +411,10 @@ private:
                                                     : nsightWaitName(work.code);
             }
             const std::optional<Launch> launch = rank.links.find(work.correlation);
-            NamedWork& named = names.find(category, nameOf(name), detail);
+            NamedWork& named = work.bytes ? names.findCopy(category, nameOf(name), *work.bytes) : names.find(category, nameOf(name), detail);
             const Phase phase = launch && work.kind != WorkKind::Wait ? launch->phase : Phase::None;
             if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) || work.kind == WorkKind::Wait) return;
+            rank.steps->addWork(name, lane, work.start, work.end, launch ? std::optional(launch->at) : std::nullopt, named.info.activity == Activity::Compute);
             const TrackId track = rank.tracks[static_cast<std::size_t>(lane)];
             if (launch && launch->at + shift >= -kLargestTimeNs && launch->at + shift <= kLargestTimeNs)
                 producer->flow({"launch", rank.tracks[static_cast<std::size_t>(launch->lane)], Instant{launch->at + shift}, track, Instant{work.start + shift}});
@@ -443,7 +435,11 @@ private:
             facts.add(call);
             ProcessRank& rank = rankOf(file, processOf(call.thread));
             const std::string name = callName(file.tables.string(call.name));
-            emit(rank, threadLane(rank, call.thread), names.id(names.find(Category::Runtime, nameOf(name), {})), call.start, call.end, call.correlation);
+            launchCalls += isLaunchCall(name);
+            NamedWork& named = names.find(Category::Runtime, nameOf(name), {});
+            if (!emit(rank, threadLane(rank, call.thread), names.id(named), call.start, call.end, call.correlation)) return;
+            rank.steps->addHost(call.start, call.end);
+            if (named.info.activity == Activity::Launch) rank.steps->addLaunch(call.start);
         }, options.stop));
         FOURWALLS_TRY(file.tables.eachRange([&](const NsightRange& range) {
             facts.add(range);
@@ -460,12 +456,17 @@ private:
             const RangeText parts = rangeText(range.text);
             numbered += parts.numbered;
             const std::string name(parts.name);
-            emit(rank, rangeLane(rank, range), names.id(names.find(Category::UserAnnotation, nameOf(name), parts.detail)), range.start,
-                 range.end.value_or(std::max(range.start, file.lastNs)), {});
+            NamedWork& named = names.find(Category::UserAnnotation, nameOf(name), parts.detail);
+            const int lane = rangeLane(rank, range);
+            const bool kept = emit(rank, lane, names.id(named), range.start, range.end.value_or(std::max(range.start, file.lastNs)), {});
+            if (!kept || !range.end) return;
+            rank.steps->addHost(range.start, *range.end);
+            if (!named.marksSteps) named.marksSteps = rank.steps->interesting(name);
+            if (*named.marksSteps) rank.steps->addRange(name, lane, range.start, *range.end);
         }, options.stop));
         for (auto& [process, rank] : file.ranks) {
-            std::erase_if(rank.steps, [shift](const StepMark& mark) { return mark.begin + shift < -kLargestTimeNs || mark.end + shift > kLargestTimeNs; });
-            for (const StepRecord& step : stepsFromMarks(rank.steps, shift)) producer->step(rank.rank, step);
+            m_steps.add(rank.rank, shift, *rank.steps);
+            rank.steps.reset();
         }
         producer.reset();
         audit(sink, "import_rows", AuditSeverity::Info, file.tables.rows(), "rows read");
@@ -477,6 +478,17 @@ private:
         audit(sink, "names_without_numbers", AuditSeverity::Info, names.shortenedNames(),
               "too many different names: later ones have # for their numbers");
         audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges, "NVTX ranges still open: ended with the capture");
+        for (const NsightTables::Unread& unread : file.tables.unreadTables()) {
+            std::string counter = "unread_" + unread.table;
+            std::transform(counter.begin(), counter.end(), counter.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+            sink.audit({counter, AuditSeverity::Skipped, unread.rows, unread.what.empty() ? "rows of a table that is not read" : unread.what + ": a table that is not read"});
+        }
+        if (!deviceWork)
+            audit(sink, "launches_without_work", AuditSeverity::Dropped, launchCalls,
+                  "calls that launch work, but the file has none of it: record with nsys profile --trace=cuda");
+        for (const auto& [process, rank] : file.ranks)
+            if (devicesOf[rank.rank].size() > 1)
+                audit(sink, "devices_of_one_process", AuditSeverity::Info, static_cast<std::int64_t>(devicesOf[rank.rank].size()), "devices that one process used: one rank");
         audit(sink, "unreadable_rows", AuditSeverity::Skipped, file.tables.badRows(), "rows of wrong types, times or on damaged pages");
         audit(sink, "time_out_of_range", AuditSeverity::Skipped, lost, "");
         if (m_files.size() == 1) sink.audit(toAudit(facts.finish()));
@@ -499,6 +511,8 @@ private:
 
     std::vector<File> m_files;
     TraceHeader m_header;
+    TraceClosing m_closing;
+    RunSteps m_steps;
     int m_nextRank = 0;
 };
 

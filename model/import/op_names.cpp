@@ -2,6 +2,7 @@
 // How each category counts in a trace.
 #include "model/import/op_names.h"
 
+#include "model/import/collective_detail.h"
 #include "model/import/decimal_time.h"
 #include "model/import/kernel_class.h"
 
@@ -44,6 +45,14 @@ std::string withoutNumbers(std::string_view name)
 
 } // namespace
 
+bool isLaunchCall(std::string_view name)
+{
+    for (const std::string_view begin : {"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch", "hipLaunch", "hipModuleLaunch", "hipExtModuleLaunch",
+                                         "hipExtLaunch", "hipGraphLaunch"})
+        if (name.substr(0, begin.size()) == begin) return true;
+    return false;
+}
+
 NamedWork OpNames::make(Category category, const JsonToken& name, std::string_view detail) const
 {
     NamedWork work;
@@ -81,7 +90,7 @@ NamedWork OpNames::make(Category category, const JsonToken& name, std::string_vi
     case Category::UserAnnotation:
     case Category::GpuUserAnnotation:
         info.kind = SliceKind::Marker;
-        if (m_cpuOnly && info.name.compare(0, 5, "gloo:") == 0) communication();
+        if (m_cpuOnly && isHostCollective(info.name)) communication();
         break;
     case Category::PythonFunction:
         info.kind = info.name.compare(0, 10, "nn.Module:") == 0 ? SliceKind::Layer : SliceKind::Marker;
@@ -92,7 +101,10 @@ NamedWork OpNames::make(Category category, const JsonToken& name, std::string_vi
     case Category::Span: info.kind = SliceKind::Marker; break;
     default:
         info.kind = SliceKind::Operator;
-        if (m_cpuOnly && category == Category::CpuOp) info.activity = Activity::Compute;
+        if (!m_cpuOnly || category != Category::CpuOp) break;
+        // What asks for communication computes nothing.
+        if (isHostCollective(info.name)) communication();
+        else info.activity = requestKind(info.name) == RequestKind::None ? Activity::Compute : Activity::Launch;
         break;
     }
     constexpr std::string_view kStep = "ProfilerStep#";
@@ -128,6 +140,15 @@ NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_v
     }
     NamedWork& work = m_works[index];
     ++work.count;
+    return work;
+}
+
+NamedWork& OpNames::findCopy(Category category, const JsonToken& name, std::int64_t bytes)
+{
+    const std::string detail = std::to_string(bytes) + " bytes";
+    NamedWork& work = find(category, name, detail);
+    // An entry without the detail (too many different ones) stands for copies of any size.
+    if (work.info.detail == detail && bytes < (std::int64_t{1} << 50)) work.info.bytes = bytes;
     return work;
 }
 

@@ -21,6 +21,9 @@ namespace fourwalls::importers {
 /// Of the detail of an operator, such as the shapes of its inputs, this much is kept [bytes].
 inline constexpr std::size_t kLongestDetail = 300;
 
+/// Whether a call of a runtime or driver launches work on a device: a kernel, a cooperative one, a graph.
+bool isLaunchCall(std::string_view name);
+
 /// A name once met.
 struct NamedWork {
     OpInfo info;                            ///< without phase and FLOPs
@@ -28,6 +31,7 @@ struct NamedWork {
     bool matrix = false;                    ///< a kernel that can carry the FLOPs of its operator
     std::optional<CollectiveOp> collective; ///< what the name says
     int stepNumber = -1;                    ///< of ProfilerStep#N; -1: none
+    std::optional<bool> marksSteps;         ///< StepFinder::interesting; absent: not asked
     std::int64_t count = 0;                 ///< how often it was asked for
     struct Variant {
         Phase phase;
@@ -52,6 +56,8 @@ public:
 
     /// The entry of an event's name; valid while this lives.
     NamedWork& find(Category category, const JsonToken& name, std::string_view detail);
+    /// The entry of a copy or set of so many bytes, which its detail says, too.
+    NamedWork& findCopy(Category category, const JsonToken& name, std::int64_t bytes);
     OpId id(NamedWork& work, Phase phase = Phase::None, double flops = 0);
     /// The same where the occurrence counts otherwise than its name tells.
     OpId id(NamedWork& work, Phase phase, double flops, Activity activity);

@@ -6,6 +6,7 @@
 #include "model/import/spool_beside.h"
 #include "model/import/spool_groups.h"
 #include "model/import/spool_steps.h"
+#include "model/import/step_finder.h"
 #include "model/import/spool_tables.h"
 #include "model/import/spool_writer.h"
 
@@ -245,6 +246,7 @@ private:
             if (!found.numbered) numberLike(reference, found.steps);
             for (const StepRecord& step : found.steps) producer->step(rank, step);
             if (reference.empty()) reference = found.steps;
+            if (m_closing.stepsBy.empty()) m_closing.stepsBy = found.source == "repeating kernels" ? "period of kernels" : found.source;
             if (found.source.empty()) {
                 sink.audit({"steps_unknown", AuditSeverity::Info, 1, "no step marks, no NVTX ranges, no optimizer, and the kernels do not repeat"});
                 continue;
@@ -252,6 +254,24 @@ private:
             std::string name = "steps_from_" + found.source;
             std::replace(name.begin(), name.end(), ' ', '_');
             sink.audit({name, AuditSeverity::Info, static_cast<std::int64_t>(found.steps.size()), found.detail});
+        }
+        if (reference.empty()) writeWholeTrace(*producer);
+    }
+
+    /// One step for each rank: the work of its device, as far as it was kept for finding steps.
+    void writeWholeTrace(TraceProducer& producer)
+    {
+        for (const auto& [rank, process] : m_mainProcess) {
+            StepFinder finder(StepChoice{StepChoice::Kind::Whole, {}, 0});
+            for (const SpoolKernel& kernel : process->tables.kernels) finder.addWork({}, 0, kernel.start, kernel.end, {}, false);
+            const auto found = finder.find();
+            if (!found || found->steps.empty()) continue;
+            StepRecord step = found->steps.front();
+            const std::int64_t shift = shiftOf(*process);
+            if (step.range.begin.ns + shift < -kLargestTimeNs || step.range.end.ns + shift > kLargestTimeNs) continue;
+            step.range = {step.range.begin + Duration{shift}, step.range.end + Duration{shift}};
+            producer.step(rank, step);
+            m_closing.stepsBy = found->by;
         }
     }
 

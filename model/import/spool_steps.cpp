@@ -27,6 +27,15 @@ int stepOfText(std::string_view text)
     return fits ? static_cast<int>(*step->number) : -1;
 }
 
+MarkedStep hostMark(int number, std::int64_t begin, std::int64_t end)
+{
+    MarkedStep mark;
+    mark.number = number;
+    mark.begin = begin;
+    mark.end = end;
+    return mark;
+}
+
 /// Kernels by the time at which they were launched.
 class Launched {
 public:
@@ -41,17 +50,21 @@ public:
     }
 
     /// The mark as it appears on the device; as it is if nothing was launched within it. kernels: how many were.
-    StepMark onDevice(const StepMark& mark, std::size_t& kernels) const
+    MarkedStep onDevice(const MarkedStep& mark, std::size_t& kernels) const
     {
         const auto before = [](const Work& work, std::int64_t at) { return work.at < at; };
         const auto from = std::lower_bound(m_work.begin(), m_work.end(), mark.begin, before);
         const auto to = std::lower_bound(from, m_work.end(), mark.end, before);
         kernels = static_cast<std::size_t>(to - from);
         if (from == to) return mark;
-        StepMark moved{mark.number, from->start, from->end, true};
+        MarkedStep moved = mark;
+        moved.begin = from->start;
+        moved.end = from->end;
+        moved.projected = true;
         for (auto work = from; work != to; ++work) {
             moved.begin = std::min(moved.begin, work->start);
             moved.end = std::max(moved.end, work->end);
+            moved.substance += static_cast<double>(work->end - work->start);
         }
         return moved;
     }
@@ -63,45 +76,45 @@ private:
     std::vector<Work> m_work;
 };
 
-std::vector<StepMark> marksOfJob(const SpoolTables& tables)
+std::vector<MarkedStep> marksOfJob(const SpoolTables& tables)
 {
     std::vector<collect::StepMark> sorted = tables.stepMarks;
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
-    std::vector<StepMark> marks;
+    std::vector<MarkedStep> marks;
     bool open = false;
     for (const collect::StepMark& each : sorted) {
         const auto at = spoolTime(each.time);
         if (!at || each.step < 0 || each.step > 1'000'000'000) continue;
         if (open) marks.back().end = std::max(marks.back().begin, *at);
         open = each.ends == 0 && tables.recordedAt(each.time);  // the job marks its steps outside windows, too
-        if (open) marks.push_back({static_cast<int>(each.step), *at, tables.lastNs, false});
+        if (open) marks.push_back(hostMark(static_cast<int>(each.step), *at, tables.lastNs));
         if (marks.size() > kMostSteps) break;
     }
     return marks;
 }
 
-std::vector<StepMark> marksOfRanges(const SpoolTables& tables, bool& numbered)
+std::vector<MarkedStep> marksOfRanges(const SpoolTables& tables, bool& numbered)
 {
     std::unordered_map<std::uint32_t, int> known;
-    std::vector<StepMark> withNumber, without;
+    std::vector<MarkedStep> withNumber, without;
     for (const SpoolRange& range : tables.ranges) {
         auto found = known.find(range.name);
         if (found == known.end()) found = known.emplace(range.name, stepOfText(tables.string(range.name))).first;
         if (found->second == -2) continue;
-        (found->second >= 0 ? withNumber : without).push_back({found->second, range.begin, range.end, false});
+        (found->second >= 0 ? withNumber : without).push_back(hostMark(found->second, range.begin, range.end));
     }
     numbered = !withNumber.empty();
     if (numbered) return withNumber;
-    std::sort(without.begin(), without.end(), [](const StepMark& a, const StepMark& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
-    std::vector<StepMark> outermost;
-    for (const StepMark& mark : without)
+    std::sort(without.begin(), without.end(), [](const MarkedStep& a, const MarkedStep& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    std::vector<MarkedStep> outermost;
+    for (const MarkedStep& mark : without)
         if (outermost.empty() || mark.begin >= outermost.back().end) outermost.push_back(mark);
     for (std::size_t i = 0; i < outermost.size(); ++i) outermost[i].number = static_cast<int>(i);
     return outermost;
 }
 
 /// Steps end with their optimizer. Where a step has several, the one that comes last counts.
-std::vector<StepMark> marksOfOptimizer(const SpoolTables& tables)
+std::vector<MarkedStep> marksOfOptimizer(const SpoolTables& tables)
 {
     const SpoolRange* last = nullptr;
     std::vector<const SpoolRange*> ranges;
@@ -112,20 +125,20 @@ std::vector<StepMark> marksOfOptimizer(const SpoolTables& tables)
     }
     std::erase_if(ranges, [last](const SpoolRange* range) { return range->name != last->name; });
     std::sort(ranges.begin(), ranges.end(), [](const SpoolRange* a, const SpoolRange* b) { return a->begin < b->begin; });
-    std::vector<StepMark> marks;
+    std::vector<MarkedStep> marks;
     std::int64_t from = tables.firstNs;
     for (const SpoolRange* range : ranges) {
         if (range->end <= from) continue;
-        marks.push_back({static_cast<int>(marks.size()), from, range->end, false});
+        marks.push_back(hostMark(static_cast<int>(marks.size()), from, range->end));
         from = range->end;
     }
     return marks;
 }
 
 /// All marks on the device if most of them have work there.
-std::vector<StepMark> projected(const std::vector<StepMark>& marks, const Launched& launched, std::vector<std::size_t>& kernels)
+std::vector<MarkedStep> projected(const std::vector<MarkedStep>& marks, const Launched& launched, std::vector<std::size_t>& kernels)
 {
-    std::vector<StepMark> moved;
+    std::vector<MarkedStep> moved;
     kernels.assign(marks.size(), 0);
     std::size_t withWork = 0;
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -136,11 +149,11 @@ std::vector<StepMark> projected(const std::vector<StepMark>& marks, const Launch
     return moved;
 }
 
-SpoolSteps fromMarks(std::vector<StepMark> marks, const Launched& launched, const char* source, bool numbered)
+SpoolSteps fromMarks(std::vector<MarkedStep> marks, const Launched& launched, const char* source, bool numbered)
 {
     std::vector<std::size_t> kernels;
     SpoolSteps result;
-    result.steps = stepsFromMarks(projected(marks, launched, kernels), 0);
+    result.steps = recogniseSteps(projected(marks, launched, kernels));
     result.source = source;
     result.numbered = numbered;
     const bool onDevice = std::any_of(kernels.begin(), kernels.end(), [](std::size_t count) { return count > 0; });
@@ -173,12 +186,14 @@ SpoolSteps fromKernels(const SpoolTables& tables)
     std::stable_sort(stream.begin(), stream.end(), [](const StreamKernel& a, const StreamKernel& b) { return a.start < b.start; });
     const auto period = findPeriod(stream, isOptimizer);
     if (!period) return result;
-    std::vector<StepMark> marks;
+    std::vector<MarkedStep> marks;
     for (std::size_t i = 0; i + 1 < period->boundaries.size(); ++i) {
         const std::size_t from = period->boundaries[i], to = period->boundaries[i + 1];
-        marks.push_back({static_cast<int>(i), stream[from].start, std::max(stream[from].start, stream[to - 1].end), true});
+        MarkedStep mark = hostMark(static_cast<int>(i), stream[from].start, std::max(stream[from].start, stream[to - 1].end));
+        mark.projected = true;
+        marks.push_back(mark);
     }
-    result.steps = stepsFromMarks(marks, 0);
+    result.steps = recogniseSteps(std::move(marks));
     result.source = "repeating kernels";
     result.detail = std::to_string(period->kernels) + " kernels repeat, alike to " + std::to_string(static_cast<int>(period->likeness * 100 + 0.5)) +
                     " %; a step begins " + (period->byOptimizer ? "behind the optimizer's kernels" : "behind the longest gap");

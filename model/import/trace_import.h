@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/import/step_choice.h"
 #include "model/import/trace_facts.h"
 #include "model/trace/trace_sink.h"
 
@@ -19,6 +20,7 @@ struct ImportOptions {
     std::function<void(double)> progress;   ///< 0..1, from the calling thread; may be empty
     std::stop_token stop;                   ///< Cancelled soon after it is requested
     std::string scratchFolder;              ///< for what does not fit into memory; empty: the system's for temporary files
+    StepChoice steps;                       ///< what a step shall be, where a format leaves that open
 };
 
 class TraceImport {
