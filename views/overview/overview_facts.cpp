@@ -6,7 +6,6 @@
 #include "model/spec/framework_preset.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/communication_step.h"
-#include "model/trace/ranks_out_of_memory.h"
 #include "model/trace/summary_builder.h"
 
 #include <algorithm>
@@ -19,6 +18,7 @@ constexpr std::size_t kMostCollectives = 4000, kMostLinkDots = 300;
 constexpr std::size_t kMostOperators = 1000;
 constexpr std::int64_t kMostPlans = 20'000;
 constexpr std::size_t kMostPlanDots = 900;
+constexpr std::size_t kMostRanksCompared = 64;
 
 Status addLinks(OverviewFacts& facts, TraceQuery& trace)
 {
@@ -36,6 +36,7 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
         if (seconds <= 0 || record.payloadBytes.value_or(0) <= 0) continue;
         const auto group = static_cast<std::size_t>(record.group.value);
         const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
+        if (collectiveTiming(info, record.group, record.operation) != CollectiveTiming::Separated) continue;
         const double payload = static_cast<double>(*record.payloadBytes);
         dots.push_back({payload, payload / seconds * busBandwidthFactor(record.operation, members), record.operation});
     }
@@ -75,6 +76,66 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
     return {};
 }
 
+Status addScope(OverviewFacts& facts, TraceQuery& trace, const std::vector<JobStep>& steps)
+{
+    const TraceInfo& info = trace.info();
+    OverviewScope& scope = facts.scope;
+    for (const JobStep& step : steps) {
+        if (!step.complete) continue;
+        switch (step.state) {
+        case StepState::Measured: ++scope.measured; break;
+        case StepState::Warmup: ++scope.warmup; break;
+        case StepState::Cut: ++scope.cut; break;
+        case StepState::Odd: ++scope.odd; break;
+        }
+    }
+    scope.stepsBy = info.closing.stepsBy;
+    scope.wholeTrace = scope.stepsBy == kWholeTrace;
+    scope.ranks = facts.ranks;
+    scope.jobRanks = jobRanks(info);
+    const std::size_t ranks = info.header.ranks.size();
+    if (!facts.step || ranks < 2 || ranks > kMostRanksCompared) return {};
+    for (const RankInfo& rank : info.header.ranks) {
+        FOURWALLS_TRY_ASSIGN(const std::vector<StepView> own, trace.steps(rank.rank));
+        for (const StepView& step : own) {
+            if (step.record.step != facts.step->step) continue;
+            const Duration length = step.record.range.length();
+            if (!scope.ownLengths) scope.ownLengths = {length, length};
+            scope.ownLengths->first = std::min(scope.ownLengths->first, length);
+            scope.ownLengths->second = std::max(scope.ownLengths->second, length);
+        }
+    }
+    return {};
+}
+
+/// The fullest rank's curve, or what the profiler's allocator counted where no buffers were recorded.
+Status addMemory(OverviewFacts& facts, TraceQuery& trace, int columns)
+{
+    const TraceInfo& info = trace.info();
+    facts.fullest = compare::fullestRank(facts.metrics, info.header);
+    facts.memoryOnly = isMemoryOnly(info);
+    facts.memoryRelative = isMemoryRelative(info);
+    FOURWALLS_TRY_ASSIGN(facts.outOfMemory, outOfMemoryMoments(trace));
+    const TimeRange range = facts.step && !facts.memoryOnly ? facts.step->range : info.range;
+    if (facts.fullest) {
+        FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));
+        for (const MemorySummary& summary : facts.metrics.memory) {
+            if (summary.rank != facts.fullest->rank) continue;
+            FOURWALLS_TRY_ASSIGN(const std::int64_t standing, standingMemory(trace, summary.rank, info.range));
+            facts.memoryStanding = isStanding(summary, standing);
+        }
+        return {};
+    }
+    if (!hasAllocatorCurve(info)) return {};
+    for (const RankInfo& rank : info.header.ranks) {
+        FOURWALLS_TRY_ASSIGN(facts.allocator, allocatorCurve(trace, rank.rank, range, std::max(1, columns)));
+        if (!facts.allocator) continue;
+        facts.allocatorRank = rank.rank;
+        break;
+    }
+    return {};
+}
+
 } // namespace
 
 Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
@@ -86,24 +147,34 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     facts.inferred = inferredFields(info.audit);
     for (const RankInfo& rank : info.header.ranks) facts.ranks += std::max(1, rank.multiplicity);
     FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
-    facts.fullest = compare::fullestRank(facts.metrics, info.header);
-    FOURWALLS_TRY_ASSIGN(const std::vector<RankId> outOfMemory, ranksOutOfMemory(trace));
-    if (!outOfMemory.empty()) facts.outOfMemory = outOfMemory.front();
+    facts.producer = info.header.producer;
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     facts.step = typicalStep(steps);
-    if (facts.fullest) {
-        const TimeRange range = facts.step ? facts.step->range : info.range;
-        FOURWALLS_TRY_ASSIGN(facts.memory, trace.memory(facts.fullest->rank, range, std::max(1, columns)));
-    }
+    FOURWALLS_TRY(addScope(facts, trace, steps));
+    FOURWALLS_TRY(addMemory(facts, trace, columns));
     FOURWALLS_TRY(addLinks(facts, trace));
     FOURWALLS_TRY(addRoofline(facts, trace));
     return facts;
 }
 
-Result<HiddenCommunication> askHidden(TraceQuery& trace, std::stop_token stop)
+Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop)
 {
+    StepInsight insight;
     FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt, stop));
-    return HiddenCommunication{step.hiddenShare()};
+    insight.rates = transferRates(trace.info(), step);
+    insight.hiddenShare = step.hiddenShare();
+    insight.holdsWaiting = step.holdsWaiting();
+    insight.late = step.late;
+    if (!insight.holdsWaiting) {
+        Duration waiting, all;
+        for (const KindOfStep& kind : step.kinds) {
+            waiting += kind.wait;
+            all += kind.wait + kind.transfer;
+        }
+        if (all.ns > 0) insight.waitingShare = waiting.seconds() / all.seconds();
+    }
+    FOURWALLS_TRY_ASSIGN(insight.findings, traceFindings(trace, stop));
+    return insight;
 }
 
 double PlanOutlook::gain() const
@@ -170,7 +241,7 @@ compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* pl
         walls.peakBytes = facts.fullest->peakBytes;
         walls.capacityBytes = facts.fullest->capacityBytes;
         // What did not fit was never alive: the peak alone would say that there is room.
-        if (facts.outOfMemory) walls.capacityBytes = walls.peakBytes;
+        if (!facts.outOfMemory.empty()) walls.capacityBytes = walls.peakBytes;
     }
     if (plans) walls.planGain = plans->gain();
     return walls;

@@ -8,7 +8,10 @@
 #include "model/cost/plan_search.h"
 #include "model/spec/calibration.h"
 #include "model/trace/inferred_spec.h"
+#include "model/trace/memory_facts.h"
 #include "model/trace/metrics.h"
+#include "model/trace/trace_findings.h"
+#include "model/trace/transfer_rates.h"
 #include "views/job_steps.h"
 
 #include <memory>
@@ -31,6 +34,28 @@ struct RooflineDot {
     bool memoryBound = false;
 };
 
+/// What the figures of the page are of.
+struct OverviewScope {
+    int measured = 0, warmup = 0, cut = 0, odd = 0; ///< steps of the job, as the trace has them
+    bool wholeTrace = false;                        ///< it has no steps: its one step is all of it
+    std::string stepsBy;                            ///< see TraceClosing::stepsBy
+    /// The shortest and the longest of the ranks' own steps of that number; absent for one rank, or for more than a few.
+    std::optional<std::pair<Duration, Duration>> ownLengths;
+    int ranks = 0;                                  ///< of the trace
+    std::optional<std::size_t> jobRanks;            ///< of the job, where it is known
+    bool isPart() const { return jobRanks && *jobRanks > static_cast<std::size_t>(ranks); }
+};
+
+/// What the slices and collectives of the step tell; asked apart, because it costs more than stored summaries.
+struct StepInsight {
+    TransferRates rates;
+    std::optional<double> hiddenShare;   ///< of the transfers: CommunicationStep::hiddenShare
+    bool holdsWaiting = false;           ///< transfers cannot be told from waiting
+    std::optional<double> waitingShare;  ///< of the time in collectives, where it can be told
+    std::optional<RankLateness> late;    ///< who keeps the others waiting
+    TraceFindings findings;
+};
+
 /// What is asked once per trace.
 struct OverviewFacts {
     TraceSource source = TraceSource::Recorded;
@@ -39,13 +64,20 @@ struct OverviewFacts {
     int ranks = 0; ///< with the ranks that others stand for
     TraceMetrics metrics;
     std::optional<compare::FullestRank> fullest;
-    std::optional<RankId> outOfMemory;         ///< the first rank whose memory was not enough, as the trace says
+    std::vector<OutOfMemory> outOfMemory;      ///< when memory was not enough, as the trace says
+    bool memoryOnly = false;                   ///< a snapshot: no steps, no kernels, no communication
+    bool memoryRelative = false;               ///< bytes since the start of the profile
+    bool memoryStanding = false;               ///< what is in use hardly changes: a reservation or resident data
+    std::optional<AllocatorCurve> allocator;   ///< where no buffers were recorded
+    std::optional<RankId> allocatorRank;
+    OverviewScope scope;
+    std::string producer;
     std::optional<JobStep> step;               ///< the median one
     MemoryWindow memory;                       ///< of the fullest rank over that step
     std::vector<LinkDot> links;                ///< in that step; at most some hundreds
     bool communicates = false;                 ///< collectives were recorded, with or without a duration
     std::optional<double> linkBytesPerSecond;  ///< the fastest link of a device
-    std::optional<double> hiddenCommunication; ///< of the transfers; asked apart, see askHidden
+    std::optional<StepInsight> insight;        ///< absent: not known yet
     std::vector<RooflineDot> roofline; ///< all with known bytes, or none
     std::optional<double> peakFlops, bytesPerSecond;
 };
@@ -53,14 +85,8 @@ struct OverviewFacts {
 /// columns: of the small memory plot. Errors: those of the queries.
 Result<OverviewFacts> askOverview(TraceQuery& trace, int columns);
 
-/// What computation hides of the median step's transfers: CommunicationStep::hiddenShare, as the communication view
-/// says it.
-struct HiddenCommunication {
-    std::optional<double> share;
-};
-
-/// Cost: that of communicationStep, bounded. Errors: those of the queries; Cancelled.
-Result<HiddenCommunication> askHidden(TraceQuery& trace, std::stop_token stop = {});
+/// Cost: that of communicationStep and traceFindings, bounded. Errors: those of the queries; Cancelled.
+Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop = {});
 
 /// Changes that are suggested at most.
 inline constexpr std::size_t kSuggestions = 3;

@@ -101,8 +101,9 @@ MiniPicture OverviewView::memoryPicture() const
     const Theme& t = currentTheme();
     MiniPicture picture;
     if (!m_facts->fullest || m_facts->memory.samples.empty()) {
-        picture.empty = tr("No allocations were recorded. Fourwalls records them; in PyTorch, take a memory snapshot "
-                           "beside the trace.");
+        if (m_facts->allocator) return allocatorPicture();
+        picture.empty = tr("No allocations are in this trace. In PyTorch, profile with profile_memory=True, or take a "
+                           "snapshot: torch.cuda.memory._record_memory_history(), then _dump_snapshot(\"snapshot.pickle\").");
         return picture;
     }
     const TimeRange range = m_facts->memory.range;
@@ -158,16 +159,49 @@ MiniPicture OverviewView::memoryPicture() const
     return picture;
 }
 
+/// The profiler's own count of bytes, where it recorded no buffers: a line, from the start of the profile on.
+MiniPicture OverviewView::allocatorPicture() const
+{
+    const Theme& t = currentTheme();
+    const AllocatorCurve& curve = *m_facts->allocator;
+    MiniPicture picture;
+    const TimeRange range = m_facts->step ? m_facts->step->range : session()->info().range;
+    const ByteScale scale = byteScale(std::max(std::abs(curve.lowest), std::abs(curve.highest)), selection()->byteUnit());
+    const TimeScale time = timeScale(static_cast<double>(range.length().ns));
+    picture.x.high = std::max(1e-9, static_cast<double>(range.length().ns) / time.ns);
+    picture.x.unit = time.name;
+    picture.x.label = plainFigure;
+    const double span = std::max(1e-9, (curve.highest - std::min(0.0, curve.lowest)) / scale.bytes);
+    picture.y.low = curve.lowest < 0 ? curve.lowest / scale.bytes - 0.05 * span : 0;
+    picture.y.high = std::max(curve.highest / scale.bytes, picture.y.low) + 0.15 * span;
+    picture.y.unit = curve.relative ? tr("%1 since the start").arg(scale.name) : scale.name;
+    picture.y.label = plainFigure;
+    MiniLine line{{}, colourOf(t, MemoryCategory::Other), 1.6, false, false};
+    const CounterSample* top = nullptr;
+    for (const CounterSample& sample : curve.samples) {
+        const double x = static_cast<double>((sample.at - range.begin).ns) / time.ns;
+        if (!line.points.empty()) line.points.emplace_back(x, line.points.back().y());
+        line.points.emplace_back(x, sample.max / scale.bytes);
+        if (!top || sample.max > top->max) top = &sample;
+    }
+    if (!line.points.empty()) line.points.emplace_back(picture.x.high, line.points.back().y());
+    picture.lines.push_back(std::move(line));
+    if (top)
+        picture.marks.push_back({{static_cast<double>((top->at - range.begin).ns) / time.ns, top->max / scale.bytes},
+                                 curve.relative ? signedBytes(top->max, selection()->byteUnit())
+                                                : formatBytes(top->max, selection()->byteUnit()),
+                                 t.text,
+                                 false});
+    picture.spoken = tr("Allocated memory by the profiler's count");
+    return picture;
+}
+
 MiniPicture OverviewView::linkPicture() const
 {
     const Theme& t = currentTheme();
     MiniPicture picture;
     if (m_facts->links.empty()) {
-        picture.empty = m_facts->communicates ? tr("In this step the transfers themselves took no time: what was "
-                                                   "waited for is a wait, not a transfer.")
-                        : m_facts->ranks > 1 || m_facts->source == TraceSource::Imported
-                            ? tr("No collectives were recorded in this step.")
-                            : tr("One rank: nothing is sent.");
+        picture.empty = whyNoRates(*m_facts);
         return picture;
     }
     double largest = 0, least = 1e300, most = 0;

@@ -2,6 +2,7 @@
 // The overview's questions, layout and texts; overview_pictures.cpp has its four small plots.
 #include "views/overview/overview_view.h"
 
+#include "views/overview/finding_words.h"
 #include "views/overview/mini_plot.h"
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
@@ -176,8 +177,6 @@ void OverviewView::buildActions()
 
 void OverviewView::retranslate()
 {
-    m_waterfallCard->title().setText(tr("Where the peak FLOP/s go"));
-    m_helpCard->title().setText(tr("What would help most"));
     const QString names[] = {tr("Memory wall"), tr("Communication wall"), tr("Performance wall"), tr("Tuning wall")};
     const QString tips[] = {
         tr("Live memory of the fullest rank over one step, below what its device holds. Opens the memory view."),
@@ -205,7 +204,8 @@ void OverviewView::traceChanged()
     m_plans.reset();
     m_error.clear();
     m_planError.clear();
-    m_pending = m_plansPending = m_hiddenPending = m_painted = false;
+    m_pending = m_plansPending = m_insightPending = m_painted = false;
+    m_insightError.clear();
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::byteUnitChanged, this, &OverviewView::showAll);
@@ -230,27 +230,34 @@ void OverviewView::askFacts()
             showAll();
             if (!m_facts) return;
             if (whatIf() && m_facts->source != TraceSource::Predicted) whatIf()->predictBaseline();
-            if (m_facts->communicates) askHiddenShare();
+            askStepInsight();
             askOutlook();
         });
 }
 
-void OverviewView::askHiddenShare()
+void OverviewView::askStepInsight()
 {
     // Reads the slices of a step: what summaries say is on the screen before.
-    m_hiddenPending = true;
-    session()->ask<HiddenCommunication>(
-        this, "hidden", [](TraceQuery& trace, std::stop_token stop) { return askHidden(trace, stop); },
-        [this, asked = session()](const Answer<HiddenCommunication>& answer) {
+    m_insightPending = true;
+    session()->ask<StepInsight>(
+        this, "insight", [](TraceQuery& trace, std::stop_token stop) { return askInsight(trace, stop); },
+        [this, asked = session()](const Answer<StepInsight>& answer) {
             if (session() != asked) return;
-            m_hiddenPending = false;
+            m_insightPending = false;
+            m_insightError = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
             if (answer.ok() && m_facts) {
                 auto facts = std::make_shared<OverviewFacts>(*m_facts);
-                facts->hiddenCommunication = answer->share;
+                facts->insight = *answer.value;
                 m_facts = std::move(facts);
             }
             showAll();
         });
+}
+
+/// Why no prediction stands beside the figures; empty where one does, or where nothing was guessed.
+QString OverviewView::whyNoGuess() const
+{
+    return missingForModel(*m_facts);
 }
 
 std::optional<RunSpec> OverviewView::knownSpec() const
@@ -325,23 +332,24 @@ void OverviewView::showFigures()
     };
     std::vector<PlotFigure> figures;
     const bool modelled = m_facts->source == TraceSource::Predicted;
-    QString note = modelled           ? words(TraceSource::Predicted)
-                   : metrics.stepTime ? tr("median measured step")
-                                      : tr("no measured step");
+    QString note = modelled ? words(TraceSource::Predicted) : scopeOfStep(*m_facts);
     if (prediction && prediction->metrics.stepTime && metrics.stepTime)
         note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
                         formatDuration(*prediction->metrics.stepTime, 3));
     figures.push_back(
-        {tr("Step time"), metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
+        {m_facts->scope.wholeTrace ? tr("Time") : tr("Step time"), metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
 
     const bool tokens = metrics.tokensPerSecond.has_value();
     const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
     const QString rateUnit = tokens ? tr("tok/s") : tr("samples/s");
-    figures.push_back({tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
-                       !rate                ? tr("samples per step unknown")
-                       : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
-                                            : QString(),
-                       false});
+    if (rate || m_facts->source != TraceSource::Imported)
+        figures.push_back({tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
+                           !rate                ? tr("samples per step unknown")
+                           : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
+                                                : QString(),
+                           false});
+    else
+        figures.push_back(busyFigure());
     QString mfuNote = tr("FLOPs or peak unknown");
     if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu) {
@@ -351,6 +359,12 @@ void OverviewView::showFigures()
     figures.push_back({tr("MFU"), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote, false});
 
     PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
+    if (!m_facts->fullest && m_facts->allocator) {
+        const AllocatorCurve& curve = *m_facts->allocator;
+        memory.value = curve.relative ? signedBytes(curve.highest, unit) : formatBytes(curve.highest, unit);
+        memory.note = curve.relative ? tr("since the start of the profile") : tr("by the profiler's count");
+        if (m_facts->allocatorRank) memory.note += QStringLiteral(" · ") + tr("rank %1").arg(m_facts->allocatorRank->value);
+    }
     if (m_facts->fullest) {
         const auto& fullest = *m_facts->fullest;
         memory.value = formatBytes(fullest.peakBytes, unit);
@@ -360,15 +374,18 @@ void OverviewView::showFigures()
                                                            formatBytes(*fullest.capacityBytes, unit)) +
                                                   QStringLiteral(" · ") + rank
                                             : rank;
-        if (prediction)
+        if (m_facts->memoryRelative) {
+            memory.value = signedBytes(fullest.peakBytes, unit);
+            memory.note = tr("since the start of the profile") + QStringLiteral(" · ") + rank;
+        } else if (prediction)
             memory.note =
                 compared(fullest.peakBytes, prediction->step.peakBytes, formatBytes(prediction->step.peakBytes, unit));
-        memory.alarm = m_facts->outOfMemory ||
-                       (fullest.capacityBytes && fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
+        memory.alarm = !m_facts->outOfMemory.empty() ||
+                       (fullest.capacityBytes && !m_facts->memoryStanding && fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
-    if (metrics.waterfall.empty()) binds.note = tr("no measured step");
+    if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
     if (m_verdict.binding) {
         binds.value = words(*m_verdict.binding);
         binds.note = m_verdict.next ? tr("then %1").arg(words(*m_verdict.next).toLower()) : QString();
@@ -376,6 +393,22 @@ void OverviewView::showFigures()
     }
     figures.push_back(binds);
     m_figures->setFigures(std::move(figures));
+}
+
+/// How much of the step the devices do anything at all: what is known of every trace with kernels.
+PlotFigure OverviewView::busyFigure() const
+{
+    const TraceMetrics& metrics = m_facts->metrics;
+    PlotFigure busy{tr("Device busy"), QString(kDash), tr("no measured step"), false};
+    if (!metrics.idleFraction) return busy;
+    double waiting = *metrics.idleFraction;
+    for (const auto& [key, share] : metrics.waterfall)
+        if (key == "bubble") waiting += share;
+    busy.value = formatPercent(1 - waiting);
+    busy.note = m_facts->ranks > 1 ? tr("mean of %1 ranks").arg(m_facts->ranks)
+                : m_facts->scope.isPart() ? tr("rank of %1, the only one here").arg(static_cast<qulonglong>(*m_facts->scope.jobRanks))
+                                          : tr("computing, communicating or copying");
+    return busy;
 }
 
 void OverviewView::showWaterfall()
@@ -391,13 +424,19 @@ void OverviewView::showWaterfall()
                            formatRate(*m_facts->peakFlops * *metrics.mfu, QStringLiteral("FLOP/s")),
                            formatDuration(*metrics.stepTime, 3));
     else if (metrics.stepTime)
-        finding = tr("FLOPs or peak unknown: compute is not taken apart · adds up to the %1 step")
-                      .arg(formatDuration(*metrics.stepTime, 3));
+        finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
+                      .arg(formatDuration(*metrics.stepTime, 3)) +
+                  (m_facts->ranks > 1 ? QStringLiteral(" · ") + tr("mean of %1 ranks").arg(m_facts->ranks) : QString());
     else
         finding = tr("this trace has no measured step that all ranks took");
+    m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
+                                     : m_facts->scope.wholeTrace ? tr("Where the time goes")
+                                                                 : tr("Where the step's time goes"));
     m_waterfall->setNothing(
-        tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
-           "them; in PyTorch, call the profiler's step() after every iteration."));
+        m_facts->memoryOnly
+            ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its time goes.")
+            : tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
+                 "them; in PyTorch, call the profiler's step() after every iteration."));
     m_waterfallCard->finding().setText(finding);
 }
 
@@ -416,8 +455,55 @@ void OverviewView::showWalls()
     }
 }
 
+bool OverviewView::showsFindings() const
+{
+    return m_facts && !m_facts->spec && !m_plans && m_facts->source != TraceSource::Predicted;
+}
+
+/// What the trace itself tells, where no model describes it.
+void OverviewView::showFindings()
+{
+    std::vector<SuggestionRow> rows;
+    QStringList notes;
+    QString finding;
+    if (m_facts->memoryOnly) {
+        notes << tr("This is a memory snapshot: the memory view shows every buffer with the code that asked for it.");
+    } else if (!m_facts->insight) {
+        notes << (m_insightError.isEmpty() ? tr("Reading the step…") : tr("The step could not be read. %1").arg(m_insightError));
+    } else {
+        const TraceFindings& found = m_facts->insight->findings;
+        for (const TraceFinding& each : found.findings) {
+            if (rows.size() == kSuggestions) break;
+            rows.push_back({findingTitle(each), findingFigures(each), {}});
+        }
+        if (rows.empty()) notes << nothingFound(found);
+        else notes << findingAdvice(found.findings.front());
+        finding = found.findings.size() > rows.size() ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
+                                                      : tr("from the trace itself");
+    }
+    if (const QString gate = whyNoGuess(); !gate.isEmpty()) notes << gate;
+    if (const QString record = howToRecord(*m_facts); !record.isEmpty()) notes << record;
+    notes.removeAll(QString());
+    m_helpCard->title().setText(tr("What stands out"));
+    m_helpCard->finding().setText(finding);
+    m_suggestions->setRows(rows, notes.join(QLatin1Char('\n')), tr("Show"));
+    for (QPushButton* button : m_suggestions->buttons()) button->setToolTip(tr("Opens the view that shows it, at that place"));
+}
+
+void OverviewView::showFinding(int index)
+{
+    if (!m_facts->insight || index < 0 || index >= static_cast<int>(m_facts->insight->findings.findings.size())) return;
+    const TraceFinding& finding = m_facts->insight->findings.findings[static_cast<std::size_t>(index)];
+    if (finding.show.rank) selection()->setRank(*finding.show.rank);
+    if (finding.show.range) selection()->setRange(*finding.show.range);
+    const QString id = findingView(finding);
+    emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
+}
+
 void OverviewView::showSuggestions()
 {
+    if (showsFindings()) return showFindings();
+    m_helpCard->title().setText(tr("What would help most"));
     std::vector<SuggestionRow> rows;
     QString note, finding;
     const ByteUnit unit = selection()->byteUnit();
@@ -467,6 +553,7 @@ void OverviewView::showSuggestions()
 
 void OverviewView::choose(int suggestion)
 {
+    if (showsFindings()) return showFinding(suggestion);
     if (!m_plans || !whatIf() || suggestion < 0 || suggestion >= static_cast<int>(m_plans->suggestions.best.size()))
         return;
     const compare::PlanSuggestion& chosen = m_plans->suggestions.best[static_cast<std::size_t>(suggestion)];

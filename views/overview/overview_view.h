@@ -77,12 +77,17 @@ private:
     void arrangeWalls();
     void askFacts();
     void askOutlook();
-    void askHiddenShare();
+    void askStepInsight();
     void showAll();
     void showFigures();
+    PlotFigure busyFigure() const;
     void showWaterfall();
     void showWalls();
     void showSuggestions();
+    bool showsFindings() const;
+    void showFindings();
+    void showFinding(int index);
+    QString whyNoGuess() const;
     void choose(int suggestion);
     void openWall(compare::Wall wall);
     void openPart(const QString& key);
@@ -90,6 +95,7 @@ private:
     std::shared_ptr<const Prediction> shownPrediction() const;
 
     MiniPicture memoryPicture() const;
+    MiniPicture allocatorPicture() const;
     MiniPicture linkPicture() const;
     MiniPicture rooflinePicture() const;
     MiniPicture ratesPicture() const;
@@ -107,8 +113,8 @@ private:
     std::shared_ptr<const OverviewFacts> m_facts;
     std::shared_ptr<const PlanOutlook> m_plans;
     compare::WallVerdict m_verdict;
-    QString m_error, m_planError;
-    bool m_pending = false, m_plansPending = false, m_hiddenPending = false;
+    QString m_error, m_planError, m_insightError;
+    bool m_pending = false, m_plansPending = false, m_insightPending = false;
     bool m_painted = false; ///< the plots show m_facts
 };
 

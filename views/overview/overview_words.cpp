@@ -5,6 +5,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::views {
@@ -48,49 +49,105 @@ QString recomputeName(Recompute recompute)
     return {};
 }
 
+/// "rank 3", "ranks 0, 1, 2": those whose memory was not enough.
+QString ranksOf(const std::vector<OutOfMemory>& moments)
+{
+    std::vector<int> ranks;
+    for (const OutOfMemory& moment : moments)
+        if (moment.rank && std::find(ranks.begin(), ranks.end(), moment.rank->value) == ranks.end())
+            ranks.push_back(moment.rank->value);
+    std::sort(ranks.begin(), ranks.end());
+    QStringList names;
+    for (const int rank : ranks) names << QString::number(rank);
+    if (names.isEmpty()) return Overview::tr("a rank");
+    return names.size() == 1 ? Overview::tr("rank %1").arg(names.front())
+                             : Overview::tr("ranks %1").arg(names.join(QStringLiteral(", ")));
+}
+
+QString outOfMemoryVerdict(const OverviewFacts& facts, ByteUnit unit)
+{
+    const OutOfMemory& first = facts.outOfMemory.front();
+    QString text = Overview::tr("%1 ran out of memory").arg(ranksOf(facts.outOfMemory));
+    const auto bytes = [unit](std::int64_t value) { return formatBytes(static_cast<double>(value), unit); };
+    if (first.askedBytes && first.freeBytes)
+        text += dot() + Overview::tr("%1 wanted, %2 free").arg(bytes(*first.askedBytes), bytes(*first.freeBytes));
+    else if (first.askedBytes)
+        text += dot() + Overview::tr("%1 wanted").arg(bytes(*first.askedBytes));
+    const std::optional<double> used = first.allocatedBytes ? std::optional(static_cast<double>(*first.allocatedBytes))
+                                       : facts.fullest      ? std::optional(facts.fullest->peakBytes)
+                                                            : std::nullopt;
+    if (!used) return text;
+    if (facts.fullest && facts.fullest->capacityBytes)
+        return text + dot() +
+               Overview::tr("%1 of %2 in use").arg(formatBytes(*used, unit), formatBytes(*facts.fullest->capacityBytes, unit));
+    return text + dot() + Overview::tr("%1 in use").arg(formatBytes(*used, unit));
+}
+
 QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 {
+    if (!facts.outOfMemory.empty()) return outOfMemoryVerdict(facts, unit);
+    if (!facts.fullest && facts.allocator) {
+        const AllocatorCurve& curve = *facts.allocator;
+        const QString rank = QString::number(facts.allocatorRank ? facts.allocatorRank->value : 0);
+        if (curve.relative)
+            return Overview::tr("rank %1: at most %2 relative to the start of the profile; what was in use then is unknown")
+                .arg(rank, signedBytes(curve.highest, unit));
+        return Overview::tr("rank %1: at most %2 in use, by the profiler's count").arg(rank, formatBytes(curve.highest, unit));
+    }
     if (!facts.fullest) return Overview::tr("no allocations in this trace: its memory is unknown");
     const QString peak = formatBytes(facts.fullest->peakBytes, unit);
-    if (facts.outOfMemory) {
-        const QString rank = QString::number(facts.outOfMemory->value);
-        if (!facts.fullest->capacityBytes)
-            return Overview::tr("rank %1 ran out of memory with %2 in use").arg(rank, peak);
-        return Overview::tr("rank %1 ran out of memory with %2 of %3 in use")
-            .arg(rank, peak, formatBytes(*facts.fullest->capacityBytes, unit));
-    }
+    const QString rank = QString::number(facts.fullest->rank.value);
+    if (facts.memoryRelative)
+        return Overview::tr("rank %1: up to %2 more than at the start of the profile; what was in use then is unknown")
+            .arg(rank, peak);
     if (!facts.fullest->capacityBytes)
-        return Overview::tr("peaks at %1 on rank %2; the capacity of its device is not known")
-            .arg(peak)
-            .arg(facts.fullest->rank.value);
+        return Overview::tr("peaks at %1 on rank %2; the capacity of its device is not known").arg(peak, rank);
     const QString capacity = formatBytes(*facts.fullest->capacityBytes, unit);
     const double share = facts.fullest->peakBytes / *facts.fullest->capacityBytes;
+    const QString part = share < 0.01 ? Overview::tr("under 1 %") : formatPercent(share, 0);
     if (share > 1)
-        return Overview::tr("%1 on rank %2, the device has %3: it does not fit")
-            .arg(peak)
-            .arg(facts.fullest->rank.value)
-            .arg(capacity);
+        return Overview::tr("%1 on rank %2, the device has %3: it does not fit").arg(peak, rank, capacity);
+    if (facts.memoryStanding && facts.source == TraceSource::Imported)
+        return Overview::tr("%1 of %2 on rank %3, hardly changing: a reservation, or data that stays").arg(part, capacity, rank);
     if (share >= compare::kFullMemory)
-        return Overview::tr("%1 of %2 on rank %3: nothing larger fits")
-            .arg(formatPercent(share, 0), capacity)
-            .arg(facts.fullest->rank.value);
-    return Overview::tr("%1 of %2 on rank %3: there is room")
-        .arg(share < 0.01 ? Overview::tr("under 1 %") : formatPercent(share, 0), capacity)
-        .arg(facts.fullest->rank.value);
+        return Overview::tr("%1 of %2 on rank %3: nothing larger fits").arg(part, capacity, rank);
+    return Overview::tr("%1 of %2 on rank %3: there is room").arg(part, capacity, rank);
 }
 
 QString communicationVerdict(const OverviewFacts& facts)
 {
-    // Somebody else's job may have more ranks than were traced.
-    if (facts.ranks < 2 && !facts.communicates)
-        return facts.source == TraceSource::Imported ? Overview::tr("one rank was traced, and no collectives of it")
-                                                     : Overview::tr("one rank: there is nobody to talk to");
-    if (!facts.metrics.exposedCommFraction) return Overview::tr("no measured step: what is exposed is unknown");
-    const QString exposed =
-        Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));
-    if (!facts.hiddenCommunication) return exposed;
-    return exposed + dot() +
-           Overview::tr("%1 of the transfers hidden").arg(formatPercent(*facts.hiddenCommunication));
+    const QString part = facts.scope.isPart() ? Overview::tr("%1 of %2 ranks are in the trace")
+                                                    .arg(facts.scope.ranks)
+                                                    .arg(static_cast<qulonglong>(*facts.scope.jobRanks))
+                                              : QString();
+    const auto with = [&part](const QString& text) { return part.isEmpty() ? text : text + dot() + part; };
+    if (facts.memoryOnly) return Overview::tr("a memory snapshot records no communication");
+    const NoRates why = facts.insight ? facts.insight->rates.why : NoRates::None;
+    const bool none = facts.insight ? why == NoRates::NoCollectives : !facts.communicates;
+    if (none) {
+        if (facts.ranks < 2 && !facts.scope.isPart() && facts.source != TraceSource::Imported)
+            return Overview::tr("one rank: there is nobody to talk to");
+        return with(Overview::tr("no collectives in this trace"));
+    }
+    if (why == NoRates::NotInStep && facts.insight->rates.inTrace)
+        return with(Overview::tr("none in this step, %1 in the trace")
+                        .arg(formatCount(static_cast<qint64>(*facts.insight->rates.inTrace))));
+    if (why == NoRates::RequestsOnly)
+        return with(Overview::tr("%1 requests in the step; how long the transfers took is not in the trace")
+                        .arg(formatCount(static_cast<qint64>(facts.insight->rates.inStep))));
+    if (!facts.metrics.exposedCommFraction) return with(Overview::tr("no measured step: what is exposed is unknown"));
+    QString text = facts.insight && facts.insight->holdsWaiting
+                       ? Overview::tr("%1 of the step exposed, waiting and transfer")
+                             .arg(formatPercent(*facts.metrics.exposedCommFraction))
+                       : Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));
+    if (!facts.insight) return with(text);
+    if (facts.insight->waitingShare && *facts.insight->waitingShare >= 0.005)
+        text += dot() + Overview::tr("%1 of its time is waiting for others").arg(formatPercent(*facts.insight->waitingShare));
+    if (facts.insight->hiddenShare && facts.insight->holdsWaiting)
+        text += dot() + Overview::tr("%1 of its time hidden").arg(formatPercent(*facts.insight->hiddenShare));
+    else if (facts.insight->hiddenShare)
+        text += dot() + Overview::tr("%1 of the transfers hidden").arg(formatPercent(*facts.insight->hiddenShare));
+    return with(text);
 }
 
 QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict)
@@ -237,6 +294,81 @@ QString shortPlan(const ParallelPlan& plan)
     if (plan.zero > 0) parts << QStringLiteral("ZeRO ") + QString::number(plan.zero);
     if (plan.recompute != Recompute::None) parts << recomputeName(plan.recompute);
     return parts.isEmpty() ? Overview::tr("one device") : parts.join(dot());
+}
+
+QString scopeOfStep(const OverviewFacts& facts)
+{
+    const OverviewScope& scope = facts.scope;
+    if (!facts.metrics.stepTime) return Overview::tr("no measured step");
+    if (scope.wholeTrace) return Overview::tr("the whole trace: it marks no steps");
+    QStringList parts;
+    const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
+    if (scope.measured == 1 && all == 1)
+        parts << Overview::tr("the only step");
+    else if (scope.measured == 1)
+        parts << Overview::tr("the only measured step of %1").arg(all);
+    else
+        parts << Overview::tr("median of %1 steps").arg(scope.measured);
+    if (scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second)
+        parts << Overview::tr("ranks %1 to %2").arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
+    return parts.join(dot());
+}
+
+QString stepsLeftOut(const OverviewScope& scope)
+{
+    QStringList parts;
+    if (scope.warmup > 0) parts << Overview::tr("%1 warm-up").arg(scope.warmup);
+    if (scope.cut > 0) parts << Overview::tr("%1 cut").arg(scope.cut);
+    if (scope.odd > 0) parts << Overview::tr("%1 odd").arg(scope.odd);
+    return parts.isEmpty() ? QString() : Overview::tr("left out: %1").arg(parts.join(QStringLiteral(", ")));
+}
+
+QString whyNoRates(const OverviewFacts& facts)
+{
+    if (facts.memoryOnly) return Overview::tr("A memory snapshot records no communication. Open the run's profile beside it.");
+    if (!facts.insight) return Overview::tr("Reading the step…");
+    const TransferRates& rates = facts.insight->rates;
+    const QString count = formatCount(static_cast<qint64>(rates.inStep));
+    switch (rates.why) {
+    case NoRates::NoCollectives:
+        if (facts.ranks > 1 || facts.scope.isPart() || facts.source == TraceSource::Imported)
+            return Overview::tr("No collectives are in this trace.");
+        return Overview::tr("One rank: nothing is sent.");
+    case NoRates::NotInStep: return Overview::tr("This step has no collectives; others of the trace have.");
+    case NoRates::OneRankGroups: return Overview::tr("All %1 collectives are of groups of one rank: nothing is sent.").arg(count);
+    case NoRates::RequestsOnly:
+        return Overview::tr("Only the requests of %1 collectives were recorded, not the transfers. Record the device's activity, too.").arg(count);
+    case NoRates::SomeRanks:
+        return Overview::tr("%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot be told apart, so there "
+                            "is no rate. Open the files of all ranks together.").arg(count);
+    case NoRates::UnknownBytes:
+        return Overview::tr("%1 collectives, but the file does not say how many bytes they move: there is no rate.").arg(count);
+    case NoRates::NoTime: return Overview::tr("The transfers of this step took no time on the trace's clock.");
+    case NoRates::None: break;
+    }
+    return Overview::tr("The rates of %1 collectives cannot be drawn.").arg(count);
+}
+
+QString howToRecord(const OverviewFacts& facts)
+{
+    if (facts.source != TraceSource::Imported) return {};
+    const QString producer = QString::fromStdString(facts.producer);
+    const bool nsight = producer.contains(QLatin1String("Nsight"), Qt::CaseInsensitive);
+    const bool torch = producer.contains(QLatin1String("PyTorch"), Qt::CaseInsensitive) || producer.contains(QLatin1String("Kineto"), Qt::CaseInsensitive);
+    QStringList lines;
+    if (facts.memoryOnly)
+        return Overview::tr("For steps and kernels, profile the same run: %1")
+            .arg(QStringLiteral("with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
+    const bool noSteps = facts.scope.wholeTrace || !facts.metrics.stepTime;
+    if (nsight) {
+        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …"));
+        if (!facts.fullest) lines << Overview::tr("memory: %1").arg(QStringLiteral("nsys profile --cuda-memory-usage=true"));
+    } else if (torch) {
+        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("prof.step()"));
+        if (facts.roofline.empty()) lines << Overview::tr("FLOPs: %1").arg(QStringLiteral("record_shapes=True, with_flops=True"));
+        if (!facts.fullest && !facts.allocator) lines << Overview::tr("memory: %1").arg(QStringLiteral("profile_memory=True"));
+    }
+    return lines.isEmpty() ? QString() : Overview::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
 }
 
 QString missingForModel(const OverviewFacts& facts)

@@ -25,6 +25,14 @@ QString shortPlan(const ParallelPlan& plan);
 QString signedPercent(double fraction, int decimals = 0);
 /// "−3.1 GB", "+1 GB", "±0".
 QString signedBytes(double bytes, ByteUnit unit);
+/// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "the whole trace: it marks no steps".
+QString scopeOfStep(const OverviewFacts& facts);
+/// "left out: 1 warm-up, 1 cut"; empty where none is.
+QString stepsLeftOut(const OverviewScope& scope);
+/// Why the communication wall has no rates to draw, in a sentence.
+QString whyNoRates(const OverviewFacts& facts);
+/// The lines to write so that the next recording has what this one lacks; empty where nothing is, or for own recordings.
+QString howToRecord(const OverviewFacts& facts);
 /// What is missing for the cost model to have a say, for a trace without a specification.
 QString missingForModel(const OverviewFacts& facts);
 

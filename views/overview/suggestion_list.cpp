@@ -51,8 +51,12 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     for (const SuggestionRow& row : rows) {
         auto* change = new ElidedText(ElidedText::Tone::Plain, Qt::AlignLeft, m_rows);
         change->setText(row.change);
-        auto* figures = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, m_rows);
-        figures->setText(row.time + QStringLiteral(" · ") + row.memory);
+        auto* figures = new QLabel(row.memory.isEmpty() ? row.time : row.time + QStringLiteral(" · ") + row.memory, m_rows);
+        figures->setWordWrap(true); // figures are never cut
+        figures->setFont(fontOf(TextRole::Small));
+        QPalette quiet = figures->palette();
+        quiet.setColor(QPalette::WindowText, currentTheme().secondaryText);
+        figures->setPalette(quiet);
         auto* button = new QPushButton(action, m_rows);
         button->setAccessibleName(action + QStringLiteral(": ") + row.change);
         const int index = static_cast<int>(m_buttons.size());
