@@ -121,7 +121,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
     const std::map<QString, Take> withValue{
         {QStringLiteral("--render"),
          [&](const QString& value) -> Status {
-             if (!views.contains(value))
+             if (!views.contains(value) && value != kFirstView)
                  return wrong(QStringLiteral("there is no view \"%1\"").arg(value), QStringLiteral("--render"),
                               views.join(QStringLiteral(", ")));
              line.view = value;
@@ -236,7 +236,8 @@ QString usage(const QStringList& views)
                "  --theme light|dark   colours\n"
                "  --lang en|zh_CN      language\n"
                "  --render VIEW        draw a view into a file, without a display; VIEW is one of\n"
-               "                       %1\n"
+               "                       %1;\n"
+               "                       first: the one that the trace opens on (memory, of a memory snapshot)\n"
                "    -o FILE            the picture: .png, .svg or .pdf\n"
                "    --size WxH         of the window in pixels (1600x900)\n"
                "    --range FROM:TO    what to show, as 10ms:25ms (units ns, us, ms, s; ms without one)\n"

@@ -12,6 +12,9 @@
 
 namespace fourwalls::gui {
 
+/// --render of it draws the view that the trace opens on.
+inline const QString kFirstView = QStringLiteral("first");
+
 struct CommandLine {
     enum class Mode { Window, Render, Bench, Help, Version };
 

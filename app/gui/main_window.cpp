@@ -35,7 +35,7 @@ namespace fourwalls::gui {
 
 namespace {
 
-const QString kWelcome = QStringLiteral("welcome");
+const QString kWelcome = QStringLiteral("welcome"), kOverview = QStringLiteral("overview");
 
 /// The local files of a drag, in order.
 QStringList filesOf(const QMimeData* mime)
@@ -169,6 +169,7 @@ void MainWindow::watch(int key, TraceDocument* document)
         document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
         if (!document->isCarried()) m_settings.addRecentFile(document->source());
         showRecentFiles();
+        if (document == currentDocument()) showFirstView(*document);
         updateChrome();
     });
     watchWhatIf(document);
@@ -198,7 +199,18 @@ void MainWindow::showDocument(int key)
     m_header->tabs()->setCurrent(key);
     m_documents->setCurrentWidget(found->second);
     m_frameMs.reset();
-    showView(pageOf(m_viewId) ? m_lastTraceView : m_viewId);
+    // What another trace chose by itself is no choice for this one.
+    showView(m_viewIsTraces ? kOverview : pageOf(m_viewId) ? m_lastTraceView : m_viewId);
+    if (found->second->isOpen()) showFirstView(*found->second);
+}
+
+void MainWindow::showFirstView(const TraceDocument& document)
+{
+    const QString view = firstViewOf(document.session()->info());
+    if (m_viewId != kOverview || view == kOverview) return;
+    showView(view);
+    m_lastTraceView = kOverview;
+    m_viewIsTraces = true;
 }
 
 void MainWindow::closeDocument(int key)
@@ -230,6 +242,7 @@ void MainWindow::showView(const QString& id)
                                                   [&](const views::ViewEntry& entry) { return entry.id == id; })))
         return;
     m_viewId = id;
+    m_viewIsTraces = false;
     if (isTraceView) {
         m_lastTraceView = id;
         views::View* view = document->showView(id);

@@ -135,6 +135,8 @@ private:
     void switchDocument(int offset);
 
     void showDocument(int key);
+    /// Shows what the trace opens on, unless another view was chosen.
+    void showFirstView(const TraceDocument& document);
     void watch(int key, TraceDocument* document);
     void updateChrome();
     void say(const QString& text);
@@ -168,6 +170,7 @@ private:
     QPointer<QMenu> m_recent; ///< of m_menu
     QString m_viewId = QStringLiteral("welcome");
     QString m_lastTraceView = QStringLiteral("overview");
+    bool m_viewIsTraces = false; ///< the trace chose the view by what it has, not a person
     QTimer m_figuresTimer, m_messageTimer;
     std::optional<double> m_frameMs;
     bool m_viewOnly = false;

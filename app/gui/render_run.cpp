@@ -127,7 +127,10 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     }
     FOURWALLS_TRY(applyWhatIf(line, window, *document));
     // The sliders are beside a view: the memory, where a plan shows most.
-    window.showView(line.view == kWhatIf ? QStringLiteral("memory") : line.view);
+    QString shown = line.view;
+    if (shown == kWhatIf) shown = QStringLiteral("memory");
+    if (shown == kFirstView) shown = firstViewOf(document->session()->info());
+    window.showView(shown);
     views::View* view = document->currentView();
     view->update();
     const QDeadlineTimer deadline(kPatience);

@@ -4,6 +4,7 @@
 
 #include "app/gui/demo_library.h"
 #include "app/gui/trace_notes.h"
+#include "model/trace/memory_facts.h"
 #include "model/trace/ranks_out_of_memory.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
@@ -13,6 +14,11 @@
 #include <QPushButton>
 
 namespace fourwalls::gui {
+
+QString firstViewOf(const TraceInfo& info)
+{
+    return isMemoryOnly(info) ? QStringLiteral("memory") : QStringLiteral("overview");
+}
 
 TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWidget* parent)
     : QStackedWidget(parent), m_path(path)

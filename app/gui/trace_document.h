@@ -20,6 +20,9 @@ class WhatIf;
 
 namespace fourwalls::gui {
 
+/// The view that a trace opens on where nobody chose one: the overview, or of a memory snapshot the memory.
+QString firstViewOf(const TraceInfo& info);
+
 class TraceNotes;
 
 /// The widget that fills the window's middle for one trace: a page while opening, the views, or an error.

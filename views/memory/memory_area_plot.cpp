@@ -2,6 +2,7 @@
 // See memory_area_plot.h.
 #include "views/memory/memory_area_plot.h"
 
+#include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
 #include "views/paper.h"
 #include "views/plot_ticks.h"
@@ -74,6 +75,12 @@ void MemoryAreaPlot::setMarked(std::optional<Instant> at)
     invalidate();
 }
 
+void MemoryAreaPlot::setMoments(std::vector<OutOfMemory> moments)
+{
+    m_moments = std::move(moments);
+    invalidate();
+}
+
 void MemoryAreaPlot::setByteUnit(ByteUnit unit)
 {
     m_unit = unit;
@@ -129,6 +136,7 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     paintMark(painter);
     painter.restore();
     m_plates.clear();
+    paintMoments(painter, inside, m_moments, m_unit, [this](Instant at) { return xOf(at); });
     paintPeak(painter);
     paintGhostFigure(painter);
     paintStaticFigure(painter);

@@ -2,10 +2,12 @@
 // The memory curve: live bytes stacked by category over time under the device's capacity, with the peak named.
 #pragma once
 
+#include "model/trace/memory_facts.h"
 #include "views/memory/memory_columns.h"
 #include "views/plot_time.h"
 
 #include <memory>
+#include <vector>
 
 namespace fourwalls::views {
 
@@ -36,6 +38,8 @@ public:
     void setBuffers(std::shared_ptr<const AllocationList> buffers);
     /// The instant whose buffers are listed beside the plot, when it is not the peak.
     void setMarked(std::optional<Instant> at);
+    /// Where memory ran out.
+    void setMoments(std::vector<OutOfMemory> moments);
     void setByteUnit(ByteUnit unit);
 
     const std::vector<MemorySample>& ghost() const { return m_ghost; }
@@ -75,6 +79,7 @@ private:
     std::vector<MemorySample> m_ghost;
     std::shared_ptr<const AllocationList> m_buffers;
     std::optional<Instant> m_marked;
+    std::vector<OutOfMemory> m_moments;
     ByteUnit m_unit = ByteUnit::GB;
     MemoryScale m_scale;
     std::vector<QRectF> m_plates; ///< of the labels in the plot, the most important first

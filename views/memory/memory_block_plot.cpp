@@ -2,6 +2,7 @@
 // See memory_block_plot.h.
 #include "views/memory/memory_block_plot.h"
 
+#include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
 #include "views/paper.h"
 #include "views/plot_blocks.h"
@@ -38,6 +39,12 @@ void MemoryBlockPlot::setByteUnit(ByteUnit unit)
 void MemoryBlockPlot::setMarked(std::optional<Instant> at)
 {
     m_marked = at;
+    invalidate();
+}
+
+void MemoryBlockPlot::setMoments(std::vector<OutOfMemory> moments)
+{
+    m_moments = std::move(moments);
     invalidate();
 }
 
@@ -89,7 +96,7 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
         const MemoryBlock& block = *at;
         const QRectF box = boxOf(block).translated(-inside.topLeft());
         const AllocationView& item = m_data->list->items[block.index];
-        blocks.fill(QRectF(box.topLeft() * ratio, box.size() * ratio), colourOf(currentTheme(), item.category).rgb());
+        blocks.fill(QRectF(box.topLeft() * ratio, box.size() * ratio), colourOfBlock(item, m_data->list->ops).rgb());
     }
     painter.drawImage(inside.topLeft(), image);
 
@@ -109,7 +116,7 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
         const QString name = originOf(item, m_data->list->ops);
         const QString bytes = formatBytes(static_cast<double>(item.bytes), m_unit);
         box.adjust(5, 0, -5, 0);
-        painter.setPen(textOn(colourOf(currentTheme(), item.category)));
+        painter.setPen(textOn(colourOfBlock(item, m_data->list->ops)));
         for (const QString& text : {name + QStringLiteral("  ") + bytes, name, bytes}) {
             if (metrics.horizontalAdvance(text) > box.width()) continue;
             painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, text);
@@ -121,6 +128,7 @@ void MemoryBlockPlot::paintPlot(QPainter& painter)
         painter.drawLine(QPointF(xOf(*m_marked), inside.top()), QPointF(xOf(*m_marked), inside.bottom()));
     }
     painter.restore();
+    paintMoments(painter, inside, m_moments, m_unit, [this](Instant at) { return xOf(at); });
 
     const std::int64_t rest =
         m_data->list->totalCount - static_cast<std::int64_t>(m_data->list->items.size()) + m_data->list->leftOut;
@@ -175,7 +183,7 @@ void MemoryBlockPlot::paintHover(QPainter& painter)
     const AllocationView& item = m_data->list->items[block->index];
     std::vector<ReadoutLine> lines;
     lines.push_back({{}, originOf(item, m_data->list->ops), formatBytes(static_cast<double>(item.bytes), m_unit)});
-    lines.push_back({colourOf(currentTheme(), item.category), words(item.category), {}});
+    lines.push_back({colourOfBlock(item, m_data->list->ops), words(item.category), {}});
     if (item.microbatch) lines.push_back({{}, tr("micro-batch"), QString::number(item.microbatch->value)});
     lines.push_back({{}, tr("made at"), formatDuration(item.start - camera().bounds().begin)});
     lines.push_back({{}, tr("lives for"), item.end ? formatDuration(*item.end - item.start) : tr("never freed")});

@@ -2,6 +2,7 @@
 // Every buffer as a block over its life: wide blocks live long, high blocks are large.
 #pragma once
 
+#include "model/trace/memory_facts.h"
 #include "views/memory/memory_blocks.h"
 #include "views/plot_time.h"
 
@@ -26,6 +27,8 @@ public:
     void setPicture(std::shared_ptr<const BlockPicture> picture);
     void setByteUnit(ByteUnit unit);
     void setMarked(std::optional<Instant> at);
+    /// Where memory ran out.
+    void setMoments(std::vector<OutOfMemory> moments);
     /// The buffer that is outlined, by its id.
     void setSelected(std::optional<AllocationId> id);
 
@@ -49,6 +52,7 @@ private:
     std::shared_ptr<const BlockPicture> m_data;
     std::optional<AllocationId> m_selected;
     std::optional<Instant> m_marked;
+    std::vector<OutOfMemory> m_moments;
     ByteUnit m_unit = ByteUnit::GB;
 };
 

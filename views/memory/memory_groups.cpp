@@ -2,14 +2,18 @@
 // See memory_groups.h.
 #include "views/memory/memory_groups.h"
 
+#include "model/trace/memory_facts.h"
 #include "views/format.h"
+#include "views/theme.h"
 #include "views/words.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <string_view>
 
 namespace fourwalls::views {
 
@@ -72,7 +76,7 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
             group.category = item.category;
             if (op && (by == MemoryGrouping::Layer || by == MemoryGrouping::Buffer)) group.layer = op->layer;
             if (op && (by == MemoryGrouping::Operator || by == MemoryGrouping::Buffer)) {
-                group.op = QString::fromStdString(op->name);
+                group.op = nameOfMaker(*op);
             }
             if (op && (by == MemoryGrouping::Phase || by == MemoryGrouping::Buffer)) group.phase = op->phase;
             groups.push_back(group);
@@ -117,13 +121,40 @@ QString labelOf(const MemoryGroup& group, MemoryGrouping by)
     return {};
 }
 
+QString nameOfMaker(const OpInfo& op)
+{
+    if (op.name == kBeforeHistory) return MemoryGroups::tr("from before the history");
+    if (op.name == kNoStack) return MemoryGroups::tr("no stack recorded");
+    return QString::fromStdString(op.name);
+}
+
+QString atenOf(const OpInfo& op)
+{
+    constexpr std::string_view kAten = "aten::";
+    if (!std::string_view(op.detail).starts_with(kAten)) return {};
+    return QString::fromStdString(op.detail.substr(0, op.detail.find('\n')));
+}
+
+QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops)
+{
+    const QColor category = colourOf(currentTheme(), item.category);
+    const OpInfo* op = infoOf(item, ops);
+    if (item.category != MemoryCategory::Other || !op || op->name == kBeforeHistory || op->name == kNoStack)
+        return category;
+    std::uint32_t hash = 2166136261u; // the same for every run and machine
+    for (const char c : op->name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    // Muted, so that they are not taken for the categories.
+    return QColor::fromHsl(static_cast<int>(hash % 360), 70, currentTheme().dark ? 105 : 165);
+}
+
 QString originOf(const AllocationView& item, const OpDictionary& ops)
 {
     const OpInfo* op = infoOf(item, ops);
     if (!op) return MemoryGroups::tr("unknown operator");
     QStringList parts;
     if (op->layer) parts << MemoryGroups::tr("layer %1").arg(op->layer->value);
-    if (!op->name.empty()) parts << QString::fromStdString(op->name);
+    if (!op->name.empty()) parts << nameOfMaker(*op);
+    if (const QString aten = atenOf(*op); !aten.isEmpty() && !parts.contains(aten)) parts << aten;
     if (op->phase != Phase::None) parts << words(op->phase);
     return parts.isEmpty() ? MemoryGroups::tr("unknown operator") : parts.join(QStringLiteral(" · "));
 }

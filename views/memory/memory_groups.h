@@ -7,6 +7,7 @@
 #include "views/format.h"
 #include "views/plot_context.h"
 
+#include <QColor>
 #include <QString>
 
 #include <optional>
@@ -34,6 +35,14 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
 
 /// The row's name for a person ("activations", "layer 12", "attention.scores").
 QString labelOf(const MemoryGroup& group, MemoryGrouping by);
+
+/// The operator's name, or in the user's language that nobody knows it.
+QString nameOfMaker(const OpInfo& op);
+/// "aten::mul", which a snapshot's stack begins with; empty: not said.
+QString atenOf(const OpInfo& op);
+/// The colour of a buffer's block: its category's; of a buffer of no category one by its maker's name, so that what one
+/// line of code made stands out from what others made.
+QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops);
 
 /// "layer 12 · attention.scores · forward": what asked for the buffer, with the parts that are known.
 QString originOf(const AllocationView& item, const OpDictionary& ops);

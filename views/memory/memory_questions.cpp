@@ -2,11 +2,11 @@
 // See memory_questions.h.
 #include "views/memory/memory_questions.h"
 
-#include "model/trace/ranks_out_of_memory.h"
 #include "views/rank_tracks.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -29,6 +29,43 @@ Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<Tra
     std::sort(phases.begin(), phases.end(),
               [](const PhaseSpan& a, const PhaseSpan& b) { return a.range.begin < b.range.begin; });
     return phases;
+}
+
+/// What only imports have: where a snapshot begins, what an allocator counted.
+Status askImportedFacts(TraceQuery& trace, MemoryFacts& facts)
+{
+    const TraceInfo& info = trace.info();
+    const RankId rank = facts.rank.rank;
+    const TimeRange whole{info.range.begin, info.range.end + Duration{1}};
+    if (facts.summaries.empty()) {
+        FOURWALLS_TRY_ASSIGN(facts.counted, allocatorCurve(trace, rank, whole, kMemoryPhasePixels));
+        return {};
+    }
+    facts.relative = isMemoryRelative(info);
+    FOURWALLS_TRY_ASSIGN(const std::int64_t standing, standingMemory(trace, rank, whole));
+    facts.standing = info.header.source == TraceSource::Imported && isStanding(facts.summaries.front(), standing);
+    facts.fromSnapshot = hasMemorySnapshot(info);
+    if (!facts.fromSnapshot) return {};
+    // Of a rank's snapshot the history may begin later than the trace.
+    std::optional<Instant> begin;
+    for (std::size_t i = 0; i < info.counters.size(); ++i) {
+        if (info.counters[i].rank != rank) continue;
+        const CounterId id(static_cast<std::int32_t>(i));
+        if (info.counters[i].name == "reserved_bytes") {
+            FOURWALLS_TRY_ASSIGN(const std::vector<CounterSample> samples, trace.counter(id, whole, kMemoryPhasePixels));
+            if (!samples.empty()) begin = samples.front().at;
+        } else if (info.counters[i].name == "allocated_bytes") {
+            FOURWALLS_TRY_ASSIGN(const std::vector<CounterSample> samples, trace.counter(id, whole, 1));
+            if (!samples.empty()) facts.roundedAtEnd = static_cast<std::int64_t>(samples.back().last);
+        }
+    }
+    if (!begin) return {};
+    FOURWALLS_TRY_ASSIGN(const AllocationList alive, trace.aliveAt(rank, *begin, kAliveLimit));
+    for (const AllocationView& item : alive.items) {
+        const auto op = item.op ? alive.ops.find(*item.op) : alive.ops.end();
+        if (item.start == *begin && op != alive.ops.end() && op->second->name != kNoStack) facts.atBegin += item.bytes;
+    }
+    return {};
 }
 
 } // namespace
@@ -64,13 +101,30 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
         }
     }
     facts.phaseTracks = tracksOf(trace, rank, {TrackKind::Phases});
-    FOURWALLS_TRY_ASSIGN(const std::vector<RankId> outOfMemory, ranksOutOfMemory(trace));
-    facts.outOfMemory = std::find(outOfMemory.begin(), outOfMemory.end(), rank) != outOfMemory.end();
+    FOURWALLS_TRY_ASSIGN(const std::vector<OutOfMemory> moments, outOfMemoryMoments(trace));
+    for (const OutOfMemory& moment : moments) {
+        if (!moment.rank || *moment.rank == rank)
+            facts.outOfMemory.push_back(moment);
+        else if (std::ranges::find(facts.othersOutOfMemory, *moment.rank) == facts.othersOutOfMemory.end())
+            facts.othersOutOfMemory.push_back(*moment.rank);
+    }
+    FOURWALLS_TRY(askImportedFacts(trace, facts));
     return facts;
 }
 
 Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts& facts, TimeRange range, int pixels)
 {
+    if (facts.counted) {
+        MemoryWindowAnswer answer;
+        CounterPicture counted;
+        counted.range = range;
+        counted.pixels = pixels;
+        FOURWALLS_TRY_ASSIGN(std::optional<AllocatorCurve> curve, allocatorCurve(trace, facts.rank.rank, range, pixels));
+        if (curve) counted.curve = std::move(*curve);
+        answer.counted = std::make_shared<const CounterPicture>(std::move(counted));
+        FOURWALLS_TRY_ASSIGN(answer.phases, phasesIn(trace, facts.phaseTracks, range));
+        return answer;
+    }
     MemoryPicture picture;
     picture.pixels = pixels;
     FOURWALLS_TRY_ASSIGN(picture.window, trace.memory(facts.rank.rank, range, pixels));

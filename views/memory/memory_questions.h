@@ -2,13 +2,17 @@
 // What the memory view asks of a trace: jobs for a worker thread that return everything one part of the view shows.
 #pragma once
 
+#include "model/trace/memory_facts.h"
 #include "model/trace/trace_query.h"
 #include "views/memory/memory_area_plot.h"
 #include "views/memory/memory_block_plot.h"
+#include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
 #include "views/plot_context.h"
 
+#include <optional>
 #include <stop_token>
+#include <vector>
 
 namespace fourwalls::views {
 
@@ -21,7 +25,14 @@ struct MemoryFacts {
     CategoryBytes categoryPeaks{};        ///< of any step
     std::optional<CounterId> reserved;    ///< counter of reserved bytes
     std::vector<TrackId> phaseTracks;
-    bool outOfMemory = false;             ///< the rank's memory was not enough, as the trace says
+    std::vector<OutOfMemory> outOfMemory; ///< when the rank's memory was not enough, as the trace says
+    std::vector<RankId> othersOutOfMemory; ///< other ranks whose memory was not enough, each once
+    bool standing = false;                ///< see isStanding
+    bool relative = false;                ///< the curve counts from the start of the profile
+    bool fromSnapshot = false;            ///< sizes are what tensors asked for, and the history begins somewhere
+    std::int64_t atBegin = 0;             ///< of a snapshot: alive where its history begins [bytes]
+    std::optional<std::int64_t> roundedAtEnd; ///< of a snapshot: with what the allocator rounds up [bytes]
+    std::optional<AllocatorCurve> counted; ///< of a rank without buffers, over the whole trace
 
     /// The summary of a step, or of the whole trace; null if there is none.
     const MemorySummary* summary(std::optional<StepIndex> step) const;
@@ -31,6 +42,7 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank);
 /// The curve over a range with the phases under it.
 struct MemoryWindowAnswer {
     std::shared_ptr<const MemoryPicture> picture;
+    std::shared_ptr<const CounterPicture> counted; ///< null unless the rank has that in place of buffers
     std::vector<PhaseSpan> phases;
 };
 Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts& facts, TimeRange range, int pixels);

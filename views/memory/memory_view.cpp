@@ -4,8 +4,10 @@
 #include "views/memory/memory_view.h"
 
 #include "views/memory/memory_compare_panel.h"
+#include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_panels.h"
+#include "views/memory/memory_stack_panel.h"
 #include "views/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -27,8 +29,6 @@ namespace {
 constexpr double kMargin = 0.5;
 /// How much wider than asked for the columns of a picture may be to stand in for it until its own answer is there.
 constexpr double kCoarsest = 4;
-/// Above this share of the capacity the peak is an alarm.
-constexpr double kNearWall = 0.9;
 
 TimeRange widened(const TimeRange& range, double share, const TimeRange& limits)
 {
@@ -100,6 +100,8 @@ void MemoryView::forgetAnswers()
     m_area->setPicture(nullptr);
     m_area->setBuffers(nullptr);
     m_blocks->setPicture(nullptr);
+    m_counted->setPicture(nullptr);
+    m_stackPanel->hide();
     m_bufferPanel->setList(nullptr, {});
     m_alivePanel->setAlive(nullptr, {}, true);
     m_area->setGhost({});
@@ -115,6 +117,7 @@ void MemoryView::traceChanged()
     m_error.clear();
     m_area->setSelection(selection());
     m_blocks->setSelection(selection());
+    m_counted->setSelection(selection());
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::rankChanged, this, &MemoryView::onRank);
@@ -132,7 +135,7 @@ void MemoryView::onRank()
     forgetAnswers();
     m_content->setVisible(emptyReason().isEmpty());
     update();
-    if (session()->info().counts.allocations > 0) askFacts();
+    if (session()->info().counts.allocations > 0 || hasAllocatorCurve(session()->info())) askFacts();
 }
 
 void MemoryView::askFacts()
@@ -144,6 +147,7 @@ void MemoryView::askFacts()
             m_facts = std::move(facts);
             m_content->setVisible(emptyReason().isEmpty());
             fillPickers();
+            showWhatIsKnown();
             showSummary();
             showGhost();
             askInstant();
@@ -169,6 +173,7 @@ void MemoryView::onShownRange()
                             static_cast<double>(m_askedWindow.length().ns) / m_askedPixels <= kCoarsest * wanted;
         if (!serves) askWindow();
     }
+    if (m_facts->counted) return;
     refreshGhost(shown.intersected(whole));
     const bool all = m_buffers && isComplete(*m_buffers->list);
     const bool coarse = !all && m_askedBuffers.length().ns > 4 * shown.length().ns;
@@ -191,6 +196,9 @@ void MemoryView::askWindow()
         [this, asked = shown](std::shared_ptr<const MemoryWindowAnswer> answer) {
             m_picture = answer->picture;
             m_area->setAwaiting(false);
+            m_counted->setAwaiting(false);
+            m_counted->setContext(m_facts->steps, answer->phases);
+            m_counted->setPicture(answer->counted);
             m_area->setContext(m_facts->steps, answer->phases);
             m_blocks->setContext(m_facts->steps, answer->phases);
             m_area->setPicture(m_picture);
@@ -198,6 +206,7 @@ void MemoryView::askWindow()
             if (shownPlot().camera().range() != asked) onShownRange();
         });
     m_area->setAwaiting(true);
+    m_counted->setAwaiting(true);
 }
 
 void MemoryView::askBuffers()
@@ -289,6 +298,20 @@ void MemoryView::selectBuffer(AllocationId id)
 {
     m_blocks->setSelected(id);
     m_bufferPanel->select(id);
+    showStack(id);
+}
+
+void MemoryView::showStack(AllocationId id)
+{
+    if (!m_buffers) return;
+    const AllocationList& list = *m_buffers->list;
+    const auto item = std::ranges::find(list.items, id, &AllocationView::id);
+    if (item == list.items.end()) return;
+    const auto op = item->op ? list.ops.find(*item->op) : list.ops.end();
+    const OpInfo* info = op == list.ops.end() ? nullptr : op->second.get();
+    // What Fourwalls records itself has no stacks.
+    m_stackPanel->setVisible(info && !info->detail.empty() && session()->info().header.source == TraceSource::Imported);
+    m_stackPanel->setBuffer(*item, info, selection()->byteUnit());
 }
 
 void MemoryView::zoomToBuffer(AllocationId id)
@@ -323,6 +346,7 @@ void MemoryView::jumpToTimeline()
 
 TimePlot& MemoryView::shownPlot() const
 {
+    if (m_plots->currentWidget() == m_counted) return *m_counted;
     if (showsBlocks()) return *m_blocks;
     return *m_area;
 }
@@ -360,26 +384,10 @@ bool MemoryView::showsFinalData() const
 {
     if (!session() || !selection() || !session()->isOpen()) return false;
     if (!emptyReason().isEmpty()) return true;
+    if (m_facts && m_facts->counted) return m_pending.isEmpty() && m_counted->quality() == FrameQuality::Full;
     const FrameQuality quality = showsBlocks() ? m_blocks->quality() : m_area->quality();
     return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers &&
            !m_listing->isActive();
-}
-
-QString MemoryView::emptyReason() const
-{
-    if (!m_error.isEmpty()) return tr("The memory of this trace could not be read. %1").arg(m_error);
-    if (!session() || !selection()) return tr("Open or record a trace to see its memory.");
-    if (!session()->isOpen()) return {};
-    if (session()->info().counts.allocations == 0) {
-        return tr(
-            "This trace has no allocations, so there is no memory curve.\nTraces recorded by Fourwalls have them; "
-            "when recording with PyTorch, switch on profile_memory.");
-    }
-    if (m_facts && m_facts->summaries.empty()) {
-        return tr("Rank %1 has no allocations in this trace.\nChoose another rank on the timeline.")
-            .arg(m_facts->rank.rank.value);
-    }
-    return {};
 }
 
 QString MemoryView::tableAsCsv() const
@@ -396,50 +404,6 @@ void MemoryView::exportTo(QPainter& painter, QSizeF size)
         return;
     }
     View::exportTo(painter, size);
-}
-
-void MemoryView::showSummary()
-{
-    if (!m_facts) return;
-    const ByteUnit unit = selection()->byteUnit();
-    m_gb->setChecked(unit == ByteUnit::GB);
-    m_gib->setChecked(unit == ByteUnit::GiB);
-    m_area->setByteUnit(unit);
-    m_blocks->setByteUnit(unit);
-    m_alivePanel->setByteUnit(unit);
-    m_bufferPanel->setByteUnit(unit);
-    m_fitCard->setByteUnit(unit);
-
-    const MemorySummary* peak = summary();
-    const bool known = peak && m_peakKnown == peak->peakAt;
-    m_area->setCapacity(m_facts->rank.memoryBytes, QString::fromStdString(m_facts->rank.device));
-    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(),
-                    m_facts->highestPeak);
-    m_area->setMarked(m_marked);
-    m_blocks->setMarked(m_marked);
-    m_finding.clear();
-    bool alarm = false;
-    if (peak && known) {
-        m_finding = peakSentence(formatBytes(static_cast<double>(peak->peakBytes), unit), peak->atPeak, m_peakPlace);
-        const double capacity = static_cast<double>(m_facts->rank.memoryBytes);
-        alarm = capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * capacity;
-    }
-    if (m_facts->outOfMemory) {
-        m_finding = m_finding.isEmpty() ? tr("ran out of memory") : tr("ran out of memory · %1").arg(m_finding);
-        alarm = true;
-    }
-    m_card->finding().setText(m_finding);
-    m_card->finding().setTone(alarm ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
-
-    const std::optional<Instant> at = instant();
-    if (m_alive && at && m_alive->at == *at) {
-        const QString title = m_marked ? tr("Alive at %1").arg(formatDuration(*at - selection()->whole().begin))
-                                       : tr("Alive at the peak");
-        m_alivePanel->setAlive(std::shared_ptr<const AllocationList>(m_alive, &m_alive->list), title, !m_marked);
-    }
-    showFigures();
-    showLegend();
-    showComparison();
 }
 
 void MemoryView::themeChanged()
@@ -465,67 +429,6 @@ void MemoryView::showEvent(QShowEvent* event)
 void MemoryView::paintEvent(QPaintEvent*)
 {
     if (!m_content->isVisibleTo(this)) paintWithoutContent(); // else the plot reports the frames
-}
-
-void MemoryView::showFigures()
-{
-    const MemorySummary* peak = summary();
-    if (!peak) return m_figures->setFigures({});
-    const ByteUnit unit = selection()->byteUnit();
-    const auto text = [unit](std::int64_t bytes) { return formatBytes(static_cast<double>(bytes), unit); };
-    const auto share = [](std::int64_t part, std::int64_t whole) {
-        const double fraction = static_cast<double>(part) / static_cast<double>(whole);
-        return formatPercent(fraction, fraction < 0.1 ? 1 : 0);
-    };
-    const std::int64_t capacity = m_facts->rank.memoryBytes;
-    const std::int64_t still = staticBytes(peak->atPeak);
-    std::vector<PlotFigure> figures;
-    figures.push_back(
-        {tr("Peak"), text(peak->peakBytes),
-         capacity > 0 ? tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity))
-                      : tr("capacity of the device unknown"),
-         capacity > 0 && static_cast<double>(peak->peakBytes) > kNearWall * static_cast<double>(capacity)});
-    // A snapshot of an allocator knows bytes, not what they are for.
-    const bool isSorted = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)] < peak->peakBytes;
-    const QString unsorted = tr("the trace does not say what for");
-    figures.push_back({tr("Static at the peak"), isSorted ? text(still) : QString(kDash),
-                       isSorted ? tr("weights, gradients, optimizer state") : unsorted, false});
-    figures.push_back({tr("Dynamic at the peak"), isSorted ? text(peak->peakBytes - still) : QString(kDash),
-                       !isSorted             ? unsorted
-                       : peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes))
-                                             : QString(),
-                       false});
-    QString after = tr("stays at the end");
-    if (peak->step)
-        after = tr("stays after step %1").arg(peak->step->value);
-    else if (!m_facts->steps->empty())
-        after = tr("stays after step %1").arg(m_facts->steps->back().step.value);
-    figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
-    if (peak->peakReservedBytes) {
-        figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
-                           tr("%1 more than allocated").arg(text(*peak->peakReservedBytes - peak->peakBytes)), false});
-    }
-    m_figures->setFigures(std::move(figures));
-}
-
-void MemoryView::showLegend()
-{
-    const Theme& t = currentTheme();
-    std::vector<PlotLegend::Entry> entries;
-    if (!showsBlocks() && m_area->hasGhost())
-        entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted") + guessedNote(whatIf())});
-    const CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
-    for (std::size_t i = 0; i < most.size(); ++i) {
-        const auto category = static_cast<MemoryCategory>(i);
-        if (most[i] > 0) entries.push_back({PlotLegend::Mark::Area, colourOf(t, category), words(category)});
-    }
-    if (!showsBlocks()) {
-        QColor line = t.text;
-        line.setAlpha(150);
-        entries.push_back({PlotLegend::Mark::Line, line, tr("static below")});
-        if (m_facts && m_facts->reserved) entries.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("reserved")});
-    }
-    m_legend->setEntries(std::move(entries));
 }
 
 } // namespace fourwalls::views

@@ -28,7 +28,9 @@ class FigureStrip;
 class MemoryAlivePanel;
 class MemoryBufferPanel;
 class MemoryComparePanel;
+class MemoryCounterPlot;
 class MemoryFitCard;
+class MemoryStackPanel;
 class PlotCard;
 class PlotLegend;
 class StepPicker;
@@ -56,6 +58,9 @@ public:
     MemoryAreaPlot& areaPlot() { return *m_area; }
     MemoryBlockPlot& blockPlot() { return *m_blocks; }
     MemoryComparePanel& comparePanel() { return *m_comparePanel; }
+    /// What is shown of a rank whose allocator was counted and whose buffers were not recorded.
+    MemoryCounterPlot& counterPlot() { return *m_counted; }
+    MemoryStackPanel& stackPanel() { return *m_stackPanel; }
     MemoryFitCard& fitCard() { return *m_fitCard; }
     /// What fits, in place of the tables.
     void setShowsFit(bool fit);
@@ -94,11 +99,16 @@ private:
     void jumpToTimeline();
     void zoomToBuffer(AllocationId id);
     void selectBuffer(AllocationId id);
+    void showStack(AllocationId id);
 
     void fit(); ///< the measured range, else the chosen step, else everything
     void fillPickers();
     void listBuffers();
+    void showWhatIsKnown(); ///< the curve of buffers with the tables, or what was counted
     void showSummary();
+    void showCounted();
+    QString finding(const MemorySummary* peak, bool known, bool& alarm) const;
+    bool isAtWall(const MemorySummary& peak) const;
     void showFigures();
     void showLegend();
     void showGhost();
@@ -122,11 +132,13 @@ private:
     QStackedWidget* m_plots = nullptr;
     MemoryAreaPlot* m_area = nullptr;
     MemoryBlockPlot* m_blocks = nullptr;
+    MemoryCounterPlot* m_counted = nullptr;
     QSplitter* m_splitter = nullptr;
     MemoryAlivePanel* m_alivePanel = nullptr;
     MemoryBufferPanel* m_bufferPanel = nullptr;
     MemoryComparePanel* m_comparePanel = nullptr;
     MemoryFitCard* m_fitCard = nullptr;
+    MemoryStackPanel* m_stackPanel = nullptr;
     QSplitter* m_tables = nullptr;
     std::string m_fitKey; ///< the spec that was asked for or is shown
     std::shared_ptr<const Calibration> m_fitCalibration; ///< and the rates that it was asked for with

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory view's widgets, pickers and actions.
 #include "views/memory/memory_compare_panel.h"
+#include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_panels.h"
+#include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
 #include "views/plot_card.h"
 #include "views/step_picker.h"
@@ -59,16 +61,22 @@ void MemoryView::build()
     m_blocks = new MemoryBlockPlot(m_plots);
     m_plots->addWidget(m_area);
     m_plots->addWidget(m_blocks);
+    m_counted = new MemoryCounterPlot(m_plots);
+    m_plots->addWidget(m_counted);
 
     auto* tables = cardSplitter(Qt::Horizontal, m_splitter);
     m_comparePanel = new MemoryComparePanel(tables);
     m_comparePanel->hide();
     m_alivePanel = new MemoryAlivePanel(tables);
     m_bufferPanel = new MemoryBufferPanel(tables);
+    m_stackPanel = new MemoryStackPanel(tables);
+    m_stackPanel->hide();
+    connect(m_stackPanel, &MemoryStackPanel::closed, m_stackPanel, &QWidget::hide);
     tables->setStretchFactor(0, 2);
     tables->setStretchFactor(1, 2);
     tables->setStretchFactor(2, 3);
-    tables->setSizes({2000, 2000, 3000}); // two to three, whatever the widgets would like: the buffers have more columns
+    tables->setStretchFactor(3, 2);
+    tables->setSizes({2000, 2000, 3000, 2500}); // two to three, whatever the widgets would like: the buffers have more columns
     m_tables = tables;
     m_fitCard = new MemoryFitCard(m_splitter);
     m_fitCard->hide();
@@ -82,7 +90,8 @@ void MemoryView::build()
     m_splitter->setStretchFactor(2, 2);
     m_splitter->setSizes({600, 360, 360});
 
-    for (TimePlot* plot : {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks)}) {
+    for (TimePlot* plot :
+         {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks), static_cast<TimePlot*>(m_counted)}) {
         connect(plot, &TimePlot::shownRangeChanged, this, [this, plot] {
             if (plot == &shownPlot()) onShownRange();
         });
@@ -96,7 +105,10 @@ void MemoryView::build()
     });
     connect(m_area, &MemoryAreaPlot::peakClicked, m_alivePanel, &MemoryAlivePanel::backToPeak);
     connect(m_blocks, &MemoryBlockPlot::blockClicked, this, &MemoryView::selectBuffer);
-    connect(m_bufferPanel, &MemoryBufferPanel::bufferSelected, m_blocks, &MemoryBlockPlot::setSelected);
+    connect(m_bufferPanel, &MemoryBufferPanel::bufferSelected, this, [this](AllocationId id) {
+        m_blocks->setSelected(id);
+        showStack(id);
+    });
     connect(m_bufferPanel, &MemoryBufferPanel::bufferActivated, this, &MemoryView::zoomToBuffer);
     connect(m_alivePanel, &MemoryAlivePanel::showOnTimeline, this, &MemoryView::jumpToTimeline);
     connect(m_alivePanel, &MemoryAlivePanel::backToPeak, this, [this] {
@@ -188,6 +200,7 @@ void MemoryView::buildActions()
     connect(measure, &QAction::toggled, this, [this](bool on) {
         m_area->setMeasuring(on);
         m_blocks->setMeasuring(on);
+        m_counted->setMeasuring(on);
     });
     add("memory.clear", {Qt::Key_Escape}, [this, measure] {
         measure->setChecked(false);
@@ -230,6 +243,7 @@ void MemoryView::retranslate()
     m_comparePanel->retranslate();
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
+    m_stackPanel->retranslate();
     const std::pair<const char*, QString> names[] = {
         {"memory.zoomIn", tr("Memory: zoom in")},
         {"memory.zoomOut", tr("Memory: zoom out")},
@@ -262,6 +276,7 @@ void MemoryView::fit()
 
 void MemoryView::setShowsBlocks(bool blocks)
 {
+    if (m_facts && m_facts->counted) return; // there are none
     m_areas->setChecked(!blocks);
     m_blocksButton->setChecked(blocks);
     m_wall->setVisible(!blocks);
