@@ -3,6 +3,7 @@
 // event, since header, names and launches may stand anywhere in the file. Reading twice is cheap beside writing once.
 #pragma once
 
+#include "model/import/ascend_processes.h"
 #include "model/import/chrome_header.h"
 #include "model/import/chrome_reader.h"
 #include "model/import/collective_detail.h"
@@ -36,23 +37,42 @@ struct CommunicationMark {
     int kind = -1;                        ///< of CollectiveOp; -1: the name does not tell
 };
 
+/// A call or annotation of the host that asks for communication; see RequestKind.
+struct CollectiveRequest {
+    std::int64_t begin = 0, end = 0;      ///< as in the file [ns]
+    std::int32_t lane = 0;
+    std::int32_t detail = -1;             ///< in ChromeSurvey::details
+    RequestKind kind = RequestKind::None;
+    bool counts = false;                  ///< stands for one operation; what is around or inside it is the same one
+};
+
 struct ChromeSurvey {
     ChromeHeader header;
     ChromeReadReport report;
+    AscendProcesses ascend;
     LaneIndex lanes;
     LaunchLinks links;
-    std::vector<CollectiveDetail> details;        ///< of operators, by Launch::collective
+    std::vector<CollectiveRequest> requests;      ///< as the events come; by Launch::collective
+    std::vector<CollectiveDetail> details;        ///< what they say; equal ones may be one
+    std::vector<CollectiveOp> requested;          ///< the kinds of operation asked for, each once
     std::vector<StepMark> steps;
     std::vector<CommunicationMark> communication;
     std::optional<std::int64_t> firstNs;          ///< smallest time of a slice or instant, without the base
     std::int64_t lastNs = 0;
     std::map<Precision, double> flopsByPrecision; ///< of the operators whose shapes are known
+    std::int64_t usable = 0;                      ///< events that can be shown
     bool deviceWork = false;                      ///< an accelerator did something
     bool training = false;                        ///< there is a backward pass
     bool kineto = false;
 
     /// Whether times are Unix times once the base is added.
     bool wallClock() const;
+    /// What the request of a launch says; null: it has none.
+    const CollectiveDetail* detailOf(const std::optional<Launch>& launch) const;
+    /// Whether collectives are known by their requests only.
+    bool onlyRequests() const { return communication.empty() && !requests.empty(); }
+    /// Whether a kernel that sends and receives can only be an all-to-all: nothing else of that kind was asked for.
+    bool sendsAreAllToAll() const;
     std::int64_t baseNs() const { return header.baseNs.value_or(0); }
 };
 

@@ -5,6 +5,7 @@
 #include "model/import/decimal_time.h"
 #include "model/import/kernel_class.h"
 #include "model/import/op_names.h"
+#include "model/import/operator_flops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +36,13 @@ bool isMessage(const CollectiveDetail& detail, const NamedWork& work)
 {
     if (detail.operation) return *detail.operation == CollectiveOp::Send || *detail.operation == CollectiveOp::Receive;
     return work.info.name.find("SendRecv") != std::string::npos;
+}
+
+/// What a matrix kernel's detail says of its operands, where its name does not.
+std::string operandsToAdd(std::string_view name, Arithmetic operands)
+{
+    if (operands == Arithmetic::Unknown || !isMatrixKernel(name) || arithmeticOf(name).type != Arithmetic::Unknown) return {};
+    return operandDetail(operands == Arithmetic::AnyF32 ? "float" : fourwalls::name(operands));
 }
 
 } // namespace
@@ -165,7 +173,11 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
         if (const auto id = integerFromText(event[ArgKey::Correlation].text)) correlation = CorrelationId{*id};
     }
     NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
-    emit(lane, m_names.id(work), ts, length, correlation);
+    // Where nothing else computes, operators do, and their shapes say how much.
+    double flops = 0;
+    if (work.info.activity == Activity::Compute)
+        flops = operatorFlops(event[EventKey::Name].text, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs]).value_or(OperatorFlops{}).flops;
+    emit(lane, m_names.id(work, Phase::None, flops, callActivity(work.info, Duration{length})), ts, length, correlation);
     if (category == Category::GpuUserAnnotation) {
         if (work.stepNumber >= 0) m_steps.addProjected(work.stepNumber, ts, ts + length);
     } else if (category != Category::Span) {
@@ -203,11 +215,13 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
         m_text.append("grid ").append(event[ArgKey::Grid].text).append(" block ").append(event[ArgKey::Block].text);
         if (m_text.size() > kLongestDetail) m_text.clear();
     }
+    if (launch && launch->flopsOperator >= 0) m_text.append(operandsToAdd(event[EventKey::Name].text, m_survey.links.operandsOf(launch->flopsOperator)));
     const bool copies = category == Category::Memcpy || category == Category::Memset;
     const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
     NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, event[EventKey::Name], *bytes) : m_names.find(category, event[EventKey::Name], m_text);
     const Phase phase = launch ? launch->phase : Phase::None;
     const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
+    if (flops > 0) m_flops[static_cast<std::size_t>(arithmeticOf(work.info.name, work.info.detail).type) % kArithmeticCount] += flops;
     std::optional<CollectiveDetail> detail;
     Activity activity = work.info.activity;
     if (work.communication) {

@@ -12,7 +12,9 @@
 #include "model/import/spec_inference.h"
 #include "model/import/step_finder.h"
 #include "model/trace/trace_sink.h"
+#include "model/trace/kernel_arithmetic.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,6 +35,9 @@ struct FilePlacement {
     StepChoice steps;
 };
 
+/// FLOPs by Arithmetic.
+using ArithmeticFlops = std::array<double, kArithmeticCount>;
+
 class ChromeWriter final : public ChromeVisitor {
 public:
     /// collectives: of the run; its finish is the caller's.
@@ -48,6 +53,8 @@ public:
     TraceFacts finish(const ChromeReadReport& report);
     /// What tells of steps, in the file's times; complete after the walk.
     StepFinder& steps() { return m_steps; }
+    /// Known FLOPs by what the kernels multiply.
+    const ArithmeticFlops& flops() const { return m_flops; }
 
 private:
     void slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur);
@@ -83,6 +90,7 @@ private:
     StepFinder m_steps;
     std::map<std::string, CounterId, std::less<>> m_counterIds;
     std::string m_text;
+    ArithmeticFlops m_flops{};
     std::size_t m_nextRequest = 0;                    ///< of the survey's, met next
     std::int64_t m_slices = 0, m_instants = 0, m_samples = 0, m_launchFlows = 0, m_metadata = 0, m_memory = 0;
     std::int64_t m_noTime = 0, m_negative = 0, m_outOfRange = 0, m_noDuration = 0, m_unsupported = 0,

@@ -5,6 +5,7 @@
 #include "model/import/collective_detail.h"
 #include "model/import/decimal_time.h"
 #include "model/import/kernel_class.h"
+#include "model/trace/kernel_arithmetic.h"
 
 namespace fourwalls::importers {
 
@@ -15,11 +16,21 @@ constexpr std::size_t kLongestName = 64 * 1024;
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// Waiting calls and launching calls of CUDA, HIP, XPU and MTIA runtimes.
+bool isCopyCall(std::string_view call)
+{
+    return has(call, "Memcpy") || has(call, "Memset") || has(call, "memcpy") || has(call, "memset");
+}
+
+/// Waiting calls and launching calls of CUDA, HIP, XPU and MTIA runtimes. Copies that are not asynchronous wait, as do
+/// calls that give memory back.
 Activity hostActivity(std::string_view call)
 {
     if (has(call, "Synchronize") || has(call, "synchronize")) return Activity::Synchronisation;
-    if (has(call, "Launch") || has(call, "launch") || has(call, "Async")) return Activity::Launch;
+    const bool async = has(call, "Async") || has(call, "async");
+    if (has(call, "Launch") || has(call, "launch") || async) return Activity::Launch;
+    if (isCopyCall(call) && !has(call, "Memset")) return Activity::Synchronisation;
+    if (call == "cudaFree" || call == "hipFree" || call == "cuMemFree_v2" || call == "cudaFreeHost" || call == "hipHostFree")
+        return Activity::Synchronisation;
     return Activity::None;
 }
 
@@ -44,6 +55,14 @@ std::string withoutNumbers(std::string_view name)
 }
 
 } // namespace
+
+Activity callActivity(const OpInfo& call, Duration length)
+{
+    // Putting a copy into a queue takes some microseconds.
+    constexpr Duration kLongestSubmission{30'000};
+    const bool waits = call.kind == SliceKind::HostCall && call.activity == Activity::Launch && length > kLongestSubmission && isCopyCall(call.name);
+    return waits ? Activity::Synchronisation : call.activity;
+}
 
 bool isLaunchCall(std::string_view name)
 {

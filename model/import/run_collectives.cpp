@@ -4,28 +4,39 @@
 #include "model/import/run_collectives.h"
 
 #include "model/import/chrome_facts.h"
+#include "model/trace/collective_timing.h"
 
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <string_view>
 
 namespace fourwalls::importers {
 
-int RunCollectives::group(const CollectiveDetail& detail, std::string_view kernelName)
+namespace {
+constexpr const char* kUnknownGroup = "unknown group";
+} // namespace
+
+int RunCollectives::group(const CollectiveDetail& detail, std::string_view kernelName, bool requestOnly)
 {
     ProcessGroupInfo info;
     info.name = !detail.groupDescription.empty() && detail.groupDescription != "undefined" ? detail.groupDescription
                                                                                            : detail.groupName;
-    if (info.name.empty()) info.name = "world";
-    else if (info.name != detail.groupName && !detail.groupName.empty()) info.name += " (" + detail.groupName + ")";
+    if (!info.name.empty() && info.name != detail.groupName && !detail.groupName.empty()) info.name += " (" + detail.groupName + ")";
     for (const int rank : detail.ranks) info.ranks.push_back(RankId{rank});
     if (info.ranks.empty()) {
-        // Not said, or cut short: a group of the run's own size is the world; else only its size is known.
-        if (detail.groupSize == 0 || static_cast<std::size_t>(detail.groupSize) == m_world.size()) info.ranks = m_world;
-        else info.name += " of " + std::to_string(detail.groupSize);
+        // Not said, or cut short: a group of the run's own size is the world; else only its size is known, or nothing.
+        const bool isWorld = m_worldKnown && static_cast<std::size_t>(detail.groupSize) == m_world.size();
+        if (isWorld) info.ranks = m_world;
+        else if (detail.groupSize > 0) info.name += (info.name.empty() ? "group of " : " of ") + std::to_string(detail.groupSize);
+        if (info.name.empty()) info.name = isWorld ? "world" : kUnknownGroup;
+    } else if (info.name.empty()) {
+        info.name = info.ranks == m_world && m_worldKnown ? "world" : "group";
     }
-    info.transport = !m_backend.empty() && m_backend != "undefined" ? m_backend : isNcclName(kernelName) ? "nccl" : "";
-    std::string key = detail.groupName + '\0' + info.name;
+    info.transport = requestOnly ? kRequestsOnly
+                     : !m_backend.empty() && m_backend != "undefined" ? std::string_view(m_backend)
+                     : isNcclName(kernelName) ? std::string_view("nccl") : std::string_view();
+    std::string key = detail.groupName + '\0' + info.name + '\0' + info.transport;
     for (const RankId rank : info.ranks) key += ' ' + std::to_string(rank.value);
     const auto [found, isNew] = m_byKey.try_emplace(std::move(key), static_cast<int>(m_groups.size()));
     if (isNew) m_groups.push_back(std::move(info));
@@ -41,67 +52,91 @@ int RunCollectives::group(const ProcessGroupInfo& info)
     return found->second;
 }
 
+struct RunCollectives::Operation {
+    std::vector<CollectiveMember*> members;
+    Instant lastArrival, firstEnd;
+    std::int64_t number = 0;
+};
+
 void RunCollectives::finish(TraceSink& sink)
 {
     const std::unique_ptr<TraceProducer> producer = sink.openProducer();
     std::vector<std::vector<CollectiveMember*>> byGroup(m_groups.size());
     for (CollectiveMember& member : m_members) byGroup[static_cast<std::size_t>(member.groupKey)].push_back(&member);
-    for (std::size_t i = 0; i < byGroup.size(); ++i)
-        if (!byGroup[i].empty()) finishGroup(sink.defineGroup(m_groups[i]), byGroup[i], *producer);
+    for (std::size_t i = 0; i < byGroup.size(); ++i) {
+        if (byGroup[i].empty()) continue;
+        const std::vector<Operation> operations = match(byGroup[i]);
+        settleMembers(m_groups[i], operations);
+        const GroupId id = sink.defineGroup(m_groups[i]);
+        const int size = static_cast<int>(m_groups[i].ranks.size());
+        for (const Operation& operation : operations) {
+            if (operation.members.size() > 1) ++m_matched;
+            for (const CollectiveMember* member : operation.members) {
+                CollectiveRecord record = member->record;
+                record.group = id;
+                record.sequence = operation.number;
+                record.lastArrival = std::clamp(operation.lastArrival, record.start, record.end);
+                if (!record.wireBytes && record.payloadBytes) record.wireBytes = wireBytes(record.operation, *record.payloadBytes, size);
+                producer->collective(record);
+            }
+        }
+    }
     m_members = {};
 }
 
-void RunCollectives::finishGroup(GroupId id, std::vector<CollectiveMember*>& members, TraceProducer& producer)
+/// A group that nobody names is the world where every rank of the run takes part in each of its operations.
+void RunCollectives::settleMembers(ProcessGroupInfo& group, const std::vector<Operation>& operations) const
+{
+    if (!group.ranks.empty() || group.name != kUnknownGroup || !m_worldKnown) return;
+    if (m_world.size() < 2) return;
+    const bool everybody = std::all_of(operations.begin(), operations.end(), [this](const Operation& operation) {
+        const CollectiveOp kind = operation.members.front()->record.operation;
+        return kind == CollectiveOp::Send || kind == CollectiveOp::Receive || operation.members.size() == m_world.size();
+    });
+    if (!everybody) return;
+    group.name = "world";
+    group.ranks = m_world;
+}
+
+std::vector<RunCollectives::Operation> RunCollectives::match(std::vector<CollectiveMember*>& members)
 {
     std::stable_sort(members.begin(), members.end(), [](const CollectiveMember* a, const CollectiveMember* b) {
         return a->record.start < b->record.start;
     });
-    struct Operation {
-        std::vector<CollectiveMember*> members;
-        Instant lastArrival, firstEnd;
-        std::int64_t number = 0;
-    };
     const auto fits = [](const Operation& operation, const CollectiveMember& member) {
         const CollectiveMember& first = *operation.members.front();
         if (member.record.start >= operation.firstEnd || first.record.operation != member.record.operation) return false;
+        // Of a message the other member is a receive: two sends are two messages.
+        if (member.record.operation == CollectiveOp::Send || member.record.operation == CollectiveOp::Receive) return false;
         if (first.hasSequence && member.hasSequence && first.record.sequence != member.record.sequence) return false;
         return std::none_of(operation.members.begin(), operation.members.end(),
                             [&](const CollectiveMember* other) { return other->rank == member.rank; });
     };
-    const auto emit = [&](const Operation& operation) {
-        if (operation.members.size() > 1) ++m_matched;
-        for (CollectiveMember* member : operation.members) {
-            CollectiveRecord record = member->record;
-            record.group = id;
-            record.sequence = operation.number;
-            record.lastArrival = std::clamp(operation.lastArrival, record.start, record.end);
-            producer.collective(record);
-        }
-    };
     constexpr std::size_t kMostOpen = 4096; ///< so that overlapping without end stays quick
-    std::deque<Operation> open;
-    std::int64_t number = 0;
+    std::vector<Operation> found;
+    std::deque<std::size_t> open;
     for (CollectiveMember* member : members) {
         for (auto it = open.begin(); it != open.end();) {
-            const bool over = it->firstEnd <= member->record.start || open.size() > kMostOpen;
-            if (over) emit(*it);
+            const bool over = found[*it].firstEnd <= member->record.start || open.size() > kMostOpen;
             it = over ? open.erase(it) : it + 1;
         }
-        const auto joined = std::find_if(open.begin(), open.end(), [&](const Operation& o) { return fits(o, *member); });
+        const auto joined = std::find_if(open.begin(), open.end(), [&](std::size_t i) { return fits(found[i], *member); });
         if (joined != open.end()) {
-            joined->members.push_back(member);
-            joined->lastArrival = std::max(joined->lastArrival, member->record.start);
-            joined->firstEnd = std::min(joined->firstEnd, member->record.end);
+            Operation& operation = found[*joined];
+            operation.members.push_back(member);
+            operation.lastArrival = std::max(operation.lastArrival, member->record.start);
+            operation.firstEnd = std::min(operation.firstEnd, member->record.end);
             continue;
         }
         Operation operation;
         operation.members = {member};
         operation.lastArrival = member->record.start;
         operation.firstEnd = member->record.end;
-        operation.number = number++;
-        open.push_back(std::move(operation));
+        operation.number = static_cast<std::int64_t>(found.size());
+        open.push_back(found.size());
+        found.push_back(std::move(operation));
     }
-    for (const Operation& operation : open) emit(operation);
+    return found;
 }
 
 } // namespace fourwalls::importers

@@ -24,14 +24,17 @@ struct CollectiveMember {
 
 class RunCollectives {
 public:
-    /// backend: transport of groups ("nccl", "gloo"); worldRanks: ranks of the run.
-    RunCollectives(std::string backend, std::vector<RankId> worldRanks)
-        : m_backend(std::move(backend)), m_world(std::move(worldRanks))
+    /// backend: transport of groups ("nccl", "gloo"); worldRanks: ranks of the run. worldKnown: something says that these
+    /// are all; else a group of unknown size may have members that no file shows.
+    RunCollectives(std::string backend, std::vector<RankId> worldRanks, bool worldKnown = true)
+        : m_backend(std::move(backend)), m_world(std::move(worldRanks)), m_worldKnown(worldKnown)
     {
     }
 
-    /// The group of an operation's metadata (empty metadata: the world), for CollectiveMember::groupKey.
-    int group(const CollectiveDetail& detail, std::string_view kernelName);
+    /// The group of an operation's metadata, for CollectiveMember::groupKey. Empty metadata: a group that nobody names;
+    /// where all ranks of the run turn out to take part in each of its operations it is the world. requestOnly: see
+    /// kRequestsOnly.
+    int group(const CollectiveDetail& detail, std::string_view kernelName, bool requestOnly = false);
     /// A group that is known as a whole.
     int group(const ProcessGroupInfo& info);
     void add(CollectiveMember member) { m_members.push_back(std::move(member)); }
@@ -43,10 +46,13 @@ public:
     void finish(TraceSink& sink);
 
 private:
-    void finishGroup(GroupId id, std::vector<CollectiveMember*>& members, TraceProducer& producer);
+    struct Operation;
+    std::vector<Operation> match(std::vector<CollectiveMember*>& members);
+    void settleMembers(ProcessGroupInfo& group, const std::vector<Operation>& operations) const;
 
     std::string m_backend;
     std::vector<RankId> m_world;
+    bool m_worldKnown;
     std::map<std::string, int> m_byKey;
     std::vector<ProcessGroupInfo> m_groups;
     std::deque<CollectiveMember> m_members;   ///< may be hundreds of thousands: never moved
