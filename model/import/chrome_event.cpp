@@ -41,6 +41,7 @@ ArgKey argKey(std::string_view key)
     case 5:
         if (key == "block") return ArgKey::Block;
         if (key == "bytes" || key == "Bytes") return ArgKey::Bytes;
+        if (key == "count") return ArgKey::ElementCount;
         return key == "dtype" ? ArgKey::DataType : ArgKey::Count;
     case 6:
         if (key == "stream") return ArgKey::Stream;
@@ -49,7 +50,10 @@ ArgKey argKey(std::string_view key)
     case 8:
         if (key == "Src Rank") return ArgKey::SourceRank;
         return key == "Dst Rank" ? ArgKey::TargetRank : ArgKey::Count;
-    case 9: return key == "Device Id" ? ArgKey::DeviceId : ArgKey::Count;
+    case 9:
+        if (key == "Task Type") return ArgKey::TaskType;
+        if (key == "data_type") return ArgKey::DataType;
+        return key == "Device Id" ? ArgKey::DeviceId : ArgKey::Count;
     case 10:
         if (key == "Input Dims" || key == "Input dims") return ArgKey::InputDims;
         if (key == "Input type") return ArgKey::InputTypes;

@@ -18,7 +18,8 @@ enum class EventKey : std::uint8_t { Ph, Cat, Name, Pid, Tid, Ts, Dur, Id, Id2, 
 enum class ArgKey : std::uint8_t {
     Correlation, Stream, Device, Bytes, Name, Labels, SortIndex, DeviceType, DeviceId, Address, TotalAllocated,
     TotalReserved, InputDims, InputTypes, CollectiveName, InElements, OutElements, GroupSize, DataType, GroupName,
-    GroupDescription, GroupRanks, Sequence, Rank, SourceRank, TargetRank, Grid, Block, ConcreteInputs, Count
+    GroupDescription, GroupRanks, Sequence, Rank, SourceRank, TargetRank, Grid, Block, ConcreteInputs, TaskType, ElementCount,
+    Count
 };
 
 class ChromeEvent {

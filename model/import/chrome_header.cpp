@@ -105,10 +105,22 @@ std::vector<int> rankList(const JsonToken& value)
     return ranks;
 }
 
-std::optional<int> rankFromFileName(std::string_view path)
+std::optional<int> worldSizeOf(const ChromeHeader& header)
 {
-    const std::size_t slash = path.find_last_of('/');
-    std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
+    constexpr int kLargestWorld = 1 << 20;
+    if (header.worldSize) return *header.worldSize > 0 && *header.worldSize <= kLargestWorld ? header.worldSize : std::nullopt;
+    int least = 0;
+    for (const HostGroup& group : header.groups) {
+        least = std::max(least, group.size);
+        for (const int rank : group.ranks) least = std::max(least, rank < kLargestWorld ? rank + 1 : 0);
+    }
+    return least > 0 && least <= kLargestWorld ? std::optional(least) : std::nullopt;
+}
+
+namespace {
+
+std::optional<int> rankInName(std::string name)
+{
     for (char& c : name)
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     for (const std::string_view word : {"rank", "worker"}) {
@@ -119,6 +131,21 @@ std::optional<int> rankFromFileName(std::string_view path)
             while (digit < name.size() && name[digit] >= '0' && name[digit] <= '9') ++digit;
             if (digit > begin && digit - begin <= 7) return std::stoi(name.substr(begin, digit - begin));
         }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<int> rankFromFileName(std::string_view path)
+{
+    // Profilers that write several files per rank name a folder for it, one or two levels up.
+    constexpr int kNames = 3;
+    for (int names = 0; names < kNames && !path.empty(); ++names) {
+        const std::size_t slash = path.find_last_of('/');
+        if (const auto rank = rankInName(std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)))) return rank;
+        if (slash == std::string_view::npos) break;
+        path = path.substr(0, slash);
     }
     return std::nullopt;
 }

@@ -45,7 +45,11 @@ struct ChromeHeader {
     void take(std::string_view key, const JsonToken& value);
 };
 
-/// A rank written in a file's name ("rank-70.", "worker3_", "_rank_0."); absent if there is none.
+/// How many ranks the job has: as the file says, or at least as many as its groups name. Absent: not said.
+std::optional<int> worldSizeOf(const ChromeHeader& header);
+
+/// A rank written in a file's name ("rank-70.", "worker3_", "_rank_0."), else in the names of the
+/// folders around it; absent if there is none.
 std::optional<int> rankFromFileName(std::string_view path);
 
 /// The ranks of a group as Kineto writes them: a list, or a string with a list, which may be cut ("[0, 1, ... ]":

@@ -3,7 +3,6 @@
 #include "model/import/chrome_survey.h"
 #include "model/import/chrome_writer.h"
 #include "model/import/clock_alignment.h"
-#include "model/import/device_rates.h"
 #include "model/import/import_format.h"
 #include "model/import/one_run.h"
 #include "model/import/parallel_groups.h"
@@ -54,7 +53,6 @@ public:
         import->settleClocks();
         FOURWALLS_TRY(import->checkFiles());
         import->describe();
-        import->settlePeak();
         return std::unique_ptr<TraceImport>(std::move(import));
     }
 
@@ -84,6 +82,7 @@ public:
         for (const RunFile& file : m_files) total += static_cast<double>(file.bytes);
         std::vector<TraceFacts> facts;
         RunSteps steps;
+        ArithmeticFlops flops{};
         for (RunFile& file : m_files) {
             FilePlacement placement;
             placement.rank = file.rank;
@@ -102,9 +101,11 @@ public:
             FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, writer, file.path, options.stop));
             facts.push_back(writer.finish(report));
             steps.add(file.rank, file.shiftNs, writer.steps());
+            for (std::size_t i = 0; i < flops.size(); ++i) flops[i] += writer.flops()[i];
             file.survey = {}; // the tables of one file at a time
             done += static_cast<double>(file.bytes);
         }
+        settlePeak(flops);
         FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.emit(sink));
         collectives.finish(sink);
         auditRun(sink, collectives);
@@ -261,19 +262,16 @@ private:
             sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(), "operations found on several ranks"});
     }
 
-    /// What MFU refers to: the datasheet's rate in the precision that most of the known FLOPs were computed in.
-    void settlePeak()
+    /// What the waterfall's parts refer to: the data sheet's rate in the arithmetic of most of the known FLOPs.
+    void settlePeak(const ArithmeticFlops& flops)
     {
-        std::map<Precision, double> flops;
-        for (const RunFile& file : m_files)
-            for (const auto& [precision, sum] : file.survey.flopsByPrecision) flops[precision] += sum;
-        const auto most = std::max_element(flops.begin(), flops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-        if (most == flops.end()) return;
-        const auto rates = deviceRates(m_header.ranks.front().device, most->first);
-        if (!rates) return;
-        m_closing.peakFlopsPerDevice = rates->peakFlops;
-        m_closing.peakSource = "datasheet";
-        if (rates->memoryBytesPerSecond > 0) m_closing.memoryBytesPerSecond = rates->memoryBytesPerSecond;
+        const auto sheet = deviceDatasheet(m_header.ranks.front().device);
+        if (!sheet) return;
+        if (sheet->memoryBytesPerSecond > 0) m_closing.memoryBytesPerSecond = sheet->memoryBytesPerSecond;
+        const auto most = std::max_element(flops.begin(), flops.end());
+        if (*most <= 0) return;
+        m_closing.peakFlopsPerDevice = sheet->peak(static_cast<Arithmetic>(most - flops.begin()));
+        if (m_closing.peakFlopsPerDevice) m_closing.peakSource = "datasheet";
     }
 
     std::vector<RunFile> m_files;

@@ -22,16 +22,18 @@ public:
         const char first = peek();
         if (first == '[') {
             ++m_at;
-            m_report.foundEvents = true;
+            m_report.foundEvents = m_report.array = true;
             events();
+            if (m_report.closed) passRest();
         } else if (first == '{') {
             ++m_at;
-            members();
+            if (members()) passRest();
         } else {
             return false;
         }
         m_report.unpackedBytes = m_window.offsetOf(m_window.end());
         m_report.damage = m_window.damage();
+        m_report.unpackedBehind = m_window.bytesBehind();
         m_visitor.progress(m_window.fileBytesRead());
         return true;
     }
@@ -82,18 +84,31 @@ private:
     /// to the end: after every one, entries are believed to be shorter.
     void trustLess() { m_longest = std::max(m_longest / 2, kShortestLimit); }
 
-    /// The members of the top-level object.
-    void members()
+    /// The members of the top-level object. Whether its closing brace was met.
+    bool members()
     {
         for (;;) {
             const char c = peek();
-            if (c == '}' || c == '\0') return; // anything behind the closing brace is none of the trace
+            if (c == '\0') return false;
+            if (c == '}') {
+                ++m_at;
+                return true;
+            }
             if (c == ',') {
                 ++m_at;
                 continue;
             }
-            if (!member()) return;
+            if (!member()) return false;
         }
+    }
+
+    /// Anything behind the end is none of the trace: it is counted. A packed stream is checked to its end on the way.
+    void passRest()
+    {
+        do {
+            m_report.bytesBehind += std::count_if(m_at, m_window.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
+            m_at = m_window.end();
+        } while (more(m_at));
     }
 
     /// One member. False when the walk is over.

@@ -37,7 +37,10 @@ struct ChromeReadReport {
     std::int64_t firstBrokenAt = -1;    ///< unpacked offset of the first broken place; -1: none
     bool closed = false;                ///< the event array was closed
     std::int64_t unpackedBytes = 0;
+    std::int64_t bytesBehind = 0;       ///< that are no white space, behind the end of the trace
+    std::int64_t unpackedBehind = 0;    ///< behind the packed stream, see ByteSource
     std::string damage;                 ///< of a packed stream that ended too early
+    bool array = false;                 ///< the file is the event array itself, which may lack its closing bracket
 };
 
 /// Errors: Io, Cancelled; a file that is not JSON at all (neither array nor object): Format.

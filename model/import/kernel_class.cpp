@@ -35,8 +35,8 @@ bool containsAny(std::string_view name, const std::array<std::string_view, N>& p
 
 bool isCommunicationKernel(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 12> kParts{
-        "nccl", "rccl", "oneccl", "hccl", "deep_ep", "::ep::", "nvshmem", "msccl", "cross_device_reduce",
+    static constexpr std::array<std::string_view, 13> kParts{
+        "nccl", "rccl", "oneccl", "hccl", "hcom_", "deep_ep", "::ep::", "nvshmem", "msccl", "cross_device_reduce",
         "all_reduce", "allreduce", "one_shot_all"};
     return containsAny(name, kParts);
 }
@@ -81,16 +81,6 @@ std::string_view protocolOf(std::string_view name)
     for (const auto& [part, word] : kTable)
         if (contains(name, part)) return word;
     return {};
-}
-
-bool isMatrixKernel(std::string_view name)
-{
-    static constexpr std::array<std::string_view, 24> kParts{
-        "gemm", "gemv", "cutlass", "nvjet", "cublas", "cijk_", "xmma", "s884", "s1688", "s16816", "conv", "winograd",
-        "dgrad", "wgrad", "implicit", "fft2d", "flash", "fmha", "attention", "attn", "mem_eff", "cudnn", "miopen",
-        "ck_tile"};
-    return containsAny(name, kParts) && !contains(name, "splitkreduce") && !contains(name, "elementwise") &&
-           !contains(name, "nchwtonhwc") && !contains(name, "nhwctonchw");
 }
 
 Phase phaseOfOperator(std::string_view name)

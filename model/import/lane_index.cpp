@@ -85,6 +85,10 @@ TrackKind LaneIndex::kindOf(const Lane& lane) const
 std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severalProcesses) const
 {
     const auto stream = [&] {
+        const auto named = m_threadNames.find({lane.pid, lane.tid});
+        const auto process = m_processNames.find(lane.pid);
+        if (m_keepStreamNames && process != m_processNames.end())
+            return process->second + ": " + (named != m_threadNames.end() ? trimmed(named->second) : lane.tid);
         const std::string number = lane.tid.compare(0, 7, "stream ") == 0 ? trimmed(lane.tid.substr(7)) : lane.tid;
         return (severalDevices ? "device " + lane.pid + " " : std::string()) + "stream " + number;
     };

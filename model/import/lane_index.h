@@ -29,6 +29,9 @@ public:
     void nameProcess(std::string_view pid, std::string name) { m_processNames.insert_or_assign(std::string(pid), std::move(name)); }
     void nameThread(std::string_view pid, std::string_view tid, std::string name);
 
+    /// Streams are called what the file calls them, instead of by their numbers.
+    void keepStreamNames() { m_keepStreamNames = true; }
+
     /// Notes what a stream carries, for its kind: compute, communication or copies.
     enum class Work : std::uint8_t { Compute, Communication, Copy };
     void noteWork(int lane, Work work, std::int64_t duration)
@@ -55,6 +58,7 @@ private:
     std::unordered_map<std::string, int> m_byKey;
     std::string m_key;
     int m_last = -1;
+    bool m_keepStreamNames = false;
     std::map<std::string, std::string> m_processNames;
     std::map<std::pair<std::string, std::string>, std::string> m_threadNames;
 };

@@ -5,6 +5,10 @@
 #include "model/base/time.h"
 #include "model/sqlite/stranger.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace fourwalls::importers {
 
 namespace {
@@ -42,10 +46,13 @@ Result<NsightTables> NsightTables::open(const std::string& path)
     if (tables.has("device_traces") && tables.has("segments"))
         return Error{ErrorCode::Unsupported, "a memory snapshot in a database", path,
                      "give the file that torch.cuda.memory._dump_snapshot writes"};
+    if (tables.has("PYTORCH_API") || tables.has("CANN_API") || tables.has("COMMUNICATION_OP") || tables.has("RANK_DEVICE_MAP"))
+        return Error{ErrorCode::Unsupported, "a database of Ascend's profiler", path,
+                     "give the trace_view.json of the same profile; if there is none, export it: torch_npu.profiler with export_type=Text"};
     FOURWALLS_TRY(tables.refuseView("StringIds"));
     if (!tables.has("StringIds"))
         return Error{ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
-                     "export it with: nsys export --type sqlite"};
+                     "give a PyTorch or Chrome trace, or what nsys export --type sqlite makes of an Nsight Systems report"};
     FOURWALLS_TRY(tables.readDescription());
     return tables;
 }
@@ -130,15 +137,91 @@ Status NsightTables::readDescription()
     // The table also lists adapters that are no CUDA devices; those have no memory or another cuDevice.
     FOURWALLS_TRY(eachRow("TARGET_INFO_GPU", {"cuDevice", "id", "name", "totalMemory"}, [this](const sqlite::Statement& row) {
         NsightGpu gpu;
-        gpu.device = row.asInteger(0) ? *row.asInteger(0) : columnOr(row, 1, 0);
+        gpu.id = columnOr(row, 1, 0);
+        gpu.device = row.asInteger(0) ? *row.asInteger(0) : gpu.id;
         gpu.name = std::string(row.asText(2).value_or("")).substr(0, 200);
         gpu.memoryBytes = columnOr(row, 3, 0);
         const bool knownMemory = row.asInteger(3).has_value();
         if ((!knownMemory || gpu.memoryBytes > 0) && m_gpus.size() < 1024) m_gpus.push_back(std::move(gpu));
         return true;
     }, {}));
-    m_rows = 0;
+    // Processes may see fewer devices, under other numbers.
+    FOURWALLS_TRY(eachRow("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [this](const sqlite::Statement& row) {
+        if (row.asInteger(0) && row.asInteger(1) && m_gpuOfDevice.size() < 10'000) m_gpuOfDevice[{columnOr(row, 2, 0), *row.asInteger(1)}] = *row.asInteger(0);
+        return true;
+    }, {}));
+    m_rows = m_badRows = 0;
     return {};
+}
+
+const NsightGpu* NsightTables::gpuOf(std::int64_t device, std::int64_t process) const
+{
+    const auto mapped = m_gpuOfDevice.find({pidOf(process), device});
+    for (const NsightGpu& gpu : m_gpus)
+        if (mapped != m_gpuOfDevice.end() ? gpu.id == mapped->second : gpu.device == device) return &gpu;
+    return nullptr;
+}
+
+std::string NsightTables::deviceName(std::int64_t device, std::int64_t process) const
+{
+    const NsightGpu* gpu = gpuOf(device, process);
+    if (gpu) return gpu->name;
+    // Where all devices of a machine are one model, any of them is.
+    for (const NsightGpu& each : m_gpus)
+        if (each.name != m_gpus.front().name) return {};
+    return m_gpus.empty() ? std::string() : m_gpus.front().name;
+}
+
+std::int64_t NsightTables::deviceMemory(std::int64_t device, std::int64_t process) const
+{
+    const NsightGpu* gpu = gpuOf(device, process);
+    return gpu ? std::max<std::int64_t>(0, gpu->memoryBytes) : 0;
+}
+
+std::vector<NsightTables::Unread> NsightTables::unreadTables()
+{
+    using Row = std::pair<std::string_view, const char*>;
+    static constexpr std::array<Row, 20> kWords{{
+        {"OSRT_API", "OS runtime calls"}, {"SCHED_EVENTS", "thread scheduling"}, {"COMPOSITE_EVENTS", "CPU samples"}, {"GPU_METRICS", "GPU metrics"},
+        {"GENERIC_EVENTS", "other events"}, {"CUDNN_EVENTS", "cuDNN calls"}, {"CUBLAS_EVENTS", "cuBLAS calls"}, {"MPI_P2P_EVENTS", "MPI messages"},
+        {"MPI_COLLECTIVES_EVENTS", "MPI collectives"}, {"MPI_START_WAIT_EVENTS", "MPI waits"}, {"MPI_OTHER_EVENTS", "other MPI calls"}, {"UCP_EVENTS", "UCX calls"},
+        {"NIC_METRICS", "network metrics"}, {"NET_NIC_METRIC", "network metrics"}, {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "page faults of the CPU"},
+        {"CUDA_UM_GPU_PAGE_FAULT_EVENTS", "page faults of the GPU"}, {"CUDA_GPU_MEMORY_USAGE_EVENTS", "memory of the GPU"}, {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events"},
+        {"ETW_EVENTS", "Windows events"}, {"CUPTI_ACTIVITY_KIND_MEMORY2", "memory of the GPU"}}};
+    // Read here, or about the profiler itself.
+    static constexpr std::array<std::string_view, 10> kOthers{
+        "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD", "DIAGNOSTIC_EVENT"};
+    std::vector<Unread> unread;
+    for (const auto& [table, columns] : m_columns) {
+        const bool timed = columns.count("start") > 0 || columns.count("timestamp") > 0 || columns.count("rawTimestamp") > 0;
+        const bool about = table.compare(0, 12, "TARGET_INFO_") == 0 || table.compare(0, 9, "META_DATA") == 0 || table.compare(0, 8, "ANALYSIS") == 0;
+        // Names as Nsight Systems gives them need no quoting.
+        const bool plain = std::all_of(table.begin(), table.end(), [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
+        if (!timed || about || !plain || std::find(kOthers.begin(), kOthers.end(), table) != kOthers.end()) continue;
+        // An export numbers its rows from 1; counting them would read the whole table.
+        auto last = m_database.prepare("SELECT MAX(rowid) FROM \"" + table + "\"");
+        if (!last.ok() || last->stepCode() != SQLITE_ROW || last->asInteger(0).value_or(0) <= 0) continue;
+        Unread entry{table, {}, *last->asInteger(0)};
+        for (const auto& [known, words] : kWords)
+            if (known == table) entry.what = words;
+        if (unread.size() < 64) unread.push_back(std::move(entry));
+    }
+    return unread;
+}
+
+Status NsightTables::refuseEmpty()
+{
+    if (m_timedRows > 0) return {};
+    bool tables = false;
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                              "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"})
+        tables = tables || has(table);
+    std::string what = tables ? "the tables of this Nsight Systems export have no rows that can be read" : "this Nsight Systems export has no CUDA work, no CUDA calls and no NVTX ranges";
+    std::string only;
+    for (const Unread& unread : unreadTables())
+        only += (only.empty() ? "; it has only " : ", ") + (unread.what.empty() ? unread.table : unread.what) + " (" + std::to_string(unread.rows) + " rows)";
+    return Error{ErrorCode::Unsupported, what + only, m_database.path(), "record again with: nsys profile --trace=cuda,nvtx PROGRAM, then nsys export --type sqlite"};
 }
 
 Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char* code,
@@ -146,7 +229,7 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
 {
     return eachRow(table,
                    {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
-                    code, "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"},
+                    code, "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", kind == NsightWork::Kind::Copy || kind == NsightWork::Kind::Set ? "bytes" : "none"},
                    [&](const sqlite::Statement& row) {
                        const auto start = row.asInteger(0), end = row.asInteger(1);
                        if (!start || !end || !soundTimes(*start, *end)) return false;
@@ -165,6 +248,8 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
                            work.grid[i] = columnOr(row, 9 + i, 0);
                            work.block[i] = columnOr(row, 12 + i, 0);
                        }
+                       if (const auto bytes = row.asInteger(15); bytes && *bytes >= 0) work.bytes = bytes;
+                       ++m_timedRows;
                        visit(work);
                        return true;
                    },
@@ -187,6 +272,7 @@ Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visi
                    [&](const sqlite::Statement& row) {
                        const auto start = row.asInteger(0), end = row.asInteger(1);
                        if (!start || !end || !soundTimes(*start, *end)) return false;
+                       ++m_timedRows;
                        visit({*start, *end, columnOr(row, 2, 0), columnOr(row, 3, -1), row.asInteger(4)});
                        return true;
                    },
@@ -207,6 +293,7 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
                        range.thread = columnOr(row, 3, 0);
                        if (const auto text = row.asText(4)) range.text = *text;
                        else if (const auto id = row.asInteger(5)) range.text = string(*id);
+                       ++m_timedRows;
                        visit(range);
                        return true;
                    },

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -28,6 +29,7 @@ struct NsightWork {
     std::int64_t process = 0;            ///< globalPid; 0: not said
     std::int64_t name = -1, shortName = -1;   ///< string ids; -1: none
     std::int64_t code = 0;               ///< copyKind or syncType
+    std::optional<std::int64_t> bytes;   ///< of a copy or set
     std::int64_t grid[3] = {}, block[3] = {};
 };
 
@@ -45,7 +47,7 @@ struct NsightRange {
 };
 
 struct NsightGpu {
-    std::int64_t device = 0;
+    std::int64_t device = 0, id = 0;     ///< CUDA's number, as far as the table tells it; the table's own
     std::string name;
     std::int64_t memoryBytes = 0;
 };
@@ -67,7 +69,6 @@ public:
     bool has(std::string_view table) const { return m_columns.count(std::string(table)) > 0; }
     const std::string& productVersion() const { return m_product; }
     std::int64_t epochNs() const { return m_epochNs; }   ///< Unix time of the file's time 0; 0: not said
-    const std::vector<NsightGpu>& gpus() const { return m_gpus; }
 
     /// Every row in the file's order; those of wrong types or times are left out and counted.
     Status eachWork(const std::function<void(const NsightWork&)>& visit, std::stop_token stop);
@@ -75,8 +76,22 @@ public:
     Status eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop);
     Status eachThreadName(const std::function<void(std::int64_t globalTid, const std::string& name)>& visit);
 
+    /// Tables of timed events that are not read, with rows: CPU samples, OS runtime calls, thread scheduling, metrics, …
+    struct Unread {
+        std::string table, what;         ///< what: in words, where the table is known
+        std::int64_t rows = 0;
+    };
+    std::vector<Unread> unreadTables();
+
+    /// After a pass over work, calls and ranges: Unsupported if there was none, naming what to record.
+    Status refuseEmpty();
+
+    /// The name of a CUDA device as a process sees it; empty if the file does not tell.
+    std::string deviceName(std::int64_t device, std::int64_t process) const;
+    std::int64_t deviceMemory(std::int64_t device, std::int64_t process) const;   ///< [bytes]; 0: not said
+
     /// Counts of one pass over the tables: call before it.
-    void restartCounts() { m_badRows = m_rows = 0; }
+    void restartCounts() { m_badRows = m_rows = m_timedRows = 0; }
     std::int64_t badRows() const { return m_badRows; }
     std::int64_t rows() const { return m_rows; }
 
@@ -99,8 +114,11 @@ private:
     std::map<std::string, std::set<std::string>> m_columns;   ///< by table
     std::set<std::string, std::less<>> m_views;
     std::string m_product;
-    std::int64_t m_epochNs = 0, m_badRows = 0, m_rows = 0;
+    const NsightGpu* gpuOf(std::int64_t device, std::int64_t process) const;
+
+    std::int64_t m_epochNs = 0, m_badRows = 0, m_rows = 0, m_timedRows = 0;
     std::vector<NsightGpu> m_gpus;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> m_gpuOfDevice;   ///< NsightGpu::id by pid and CUDA device
     sqlite::Statement m_stringById;
     std::unordered_map<std::int64_t, std::string> m_strings;
 };

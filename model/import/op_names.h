@@ -24,6 +24,10 @@ inline constexpr std::size_t kLongestDetail = 300;
 /// Whether a call of a runtime or driver launches work on a device: a kernel, a cooperative one, a graph.
 bool isLaunchCall(std::string_view name);
 
+/// What a call of a runtime counts as, given how long it took: an asynchronous copy that keeps its caller waits for the
+/// copy (pageable memory), and for what was launched before it.
+Activity callActivity(const OpInfo& call, Duration length);
+
 /// A name once met.
 struct NamedWork {
     OpInfo info;                            ///< without phase and FLOPs

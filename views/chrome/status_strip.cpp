@@ -2,6 +2,7 @@
 // The status bar.
 #include "views/chrome/status_strip.h"
 
+#include "model/trace/trace_completeness.h"
 #include "views/format.h"
 #include "views/theme.h"
 #include "views/words.h"
@@ -20,6 +21,30 @@ namespace {
 struct StatusWords {
     Q_DECLARE_TR_FUNCTIONS(StatusStrip)
 };
+
+/// The first thing the strip says: is all there?
+StatusItem completenessItem(const TraceCompleteness& completeness)
+{
+    QStringList lines;
+    for (const AuditRecord& record : completeness.reasons) lines.append(QString::fromStdString(describe(record)));
+    const QString warning = QStringLiteral("! ");
+    switch (completeness.state) {
+    case Completeness::Complete:
+        return {QChar(0x2713) + QStringLiteral(" ") + StatusWords::tr("complete"), false, StatusWords::tr("The recording was finished in order, and nothing of it was left out.")};
+    case Completeness::Partial:
+        lines.prepend(StatusWords::tr("Not all that was recorded is here:"));
+        return {warning + StatusWords::tr("not complete"), true, lines.join(QLatin1Char('\n'))};
+    case Completeness::Cut: {
+        lines.prepend(StatusWords::tr("The file ends before it says so: a cut copy, or a job that was killed."));
+        const QString text = completeness.entriesRead > 0 ? StatusWords::tr("the file ends early: %1 events read").arg(formatCount(completeness.entriesRead))
+                                                          : StatusWords::tr("the file ends early");
+        return {warning + text, true, lines.join(QLatin1Char('\n'))};
+    }
+    case Completeness::Interrupted: break;
+    }
+    lines.prepend(StatusWords::tr("The recording was interrupted: what was written until then is shown."));
+    return {warning + StatusWords::tr("recovered"), true, lines.join(QLatin1Char('\n'))};
+}
 
 /// Adds up the audit counters of one severity; the explanation lists them.
 StatusItem auditItem(const TraceInfo& info, AuditSeverity severity, const QString& label)
@@ -46,12 +71,8 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfM
         items.append(
             {QStringLiteral("! ") + StatusWords::tr("rank %1 ran out of memory").arg(outOfMemory.front().value), true,
              StatusWords::tr("The recording was finished in order, the run was not.")});
-    } else if (info.complete) {
-        items.append({QChar(0x2713) + QStringLiteral(" ") + StatusWords::tr("complete"), false,
-                      StatusWords::tr("The recording was finished in order.")});
     } else {
-        items.append({QStringLiteral("! ") + StatusWords::tr("recovered"), true,
-                      StatusWords::tr("The recording was interrupted: what was written until then is shown.")});
+        items.append(completenessItem(completenessOf(info)));
     }
     const QString separator = QStringLiteral(" %1 ").arg(QChar(0x00b7));
     // A prediction has one timeline for ranks that do the same.
@@ -87,6 +108,14 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfM
         items.append(
             {StatusWords::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
     }
+    // One file's ranks, and those of a recording, share a clock.
+    const bool severalClocks = std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) { return record.name == "clock_not_aligned" && record.count > 0; });
+    if (const auto error = clockErrorOf(info))
+        items.append({StatusWords::tr("clocks aligned within %1").arg(formatDuration(Duration{*error}, 2)), *error > 1'000'000,
+                      StatusWords::tr("How far the ends of common operations are apart between ranks, after the clocks were aligned (the median, of the worst rank).")});
+    else if (severalClocks && info.header.ranks.size() > 1)
+        items.append({StatusWords::tr("clocks not aligned"), true,
+                      StatusWords::tr("The ranks have too few operations in common: times of different ranks may be shifted against one another.")});
     if (info.header.source != TraceSource::Synthetic) {
         items.append({words(info.header.clock), false,
                       StatusWords::tr("compute: %1, communication: %2")
