@@ -9,6 +9,7 @@
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
 #include "model/trace/inferred_spec.h"
+#include "model/trace/spec_evidence.h"
 #include "model/trace/spec_guess.h"
 #include "model/trace/trace_completeness.h"
 
@@ -193,7 +194,9 @@ public:
     {
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
-        const TraceInfo& info = (*trace)->info();
+        const auto described = infoWithInferences(**trace);
+        if (!described) return console.fail(described.error());
+        const TraceInfo& info = *described;
         const std::size_t tracks = (*trace)->tracks().size();
         const auto steps = (*trace)->jobSteps();
         if (!steps) return console.fail(steps.error());
