@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a trace from its stored summaries.
 #include "model/trace/collective_rows.h"
+#include "model/trace/group_label.h"
 #include "model/trace/metrics.h"
 
 #include "model/trace/summary_builder.h"
@@ -60,15 +61,18 @@ Shares sumShares(const std::vector<RankedStep>& steps, const TraceHeader& header
     return sums;
 }
 
-/// Named shares of the step time that add up to 1. achieved, recompute: FLOPs over what the peak could have done.
+/// Named shares of the step time that add up to 1. achieved, recompute: FLOPs over what the peak could have done, at most
+/// the compute time. unknown: share of the compute time with neither FLOPs nor bytes.
 std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::optional<double> achieved,
-                                                      double recompute)
+                                                      double recompute, double unknown)
 {
     std::vector<std::pair<std::string, double>> parts;
     const double compute = sums.compute / sums.total;
     if (achieved) {
         // What compute time is left beyond the arithmetic goes to the two kinds in proportion to their excess.
-        const double rest = compute - *achieved - recompute;
+        const double left = compute - *achieved - recompute;
+        const double other = std::min(left, unknown * compute);
+        const double rest = left - other;
         const double memoryExcess = std::max(0.0, sums.memoryBoundExcess);
         const double excess = memoryExcess + std::max(0.0, sums.inefficiencyExcess);
         const double memoryBound = excess > 0 ? rest * memoryExcess / excess : 0.0;
@@ -76,6 +80,7 @@ std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::o
         parts.emplace_back("recompute", recompute);
         parts.emplace_back("memory_bound", memoryBound);
         parts.emplace_back("inefficiency", rest - memoryBound);
+        if (unknown > 0) parts.emplace_back("other_compute", other);
     } else {
         parts.emplace_back("compute", compute);
     }
@@ -140,28 +145,48 @@ double modelFlops(const TraceHeader& header, const std::vector<RankedStep>& step
     return static_cast<double>(steps.size()) * trainingFlops(header.spec->model, training.batch, training.sequence);
 }
 
-/// mfu, hfu and the waterfall of the median step(s).
-void addFlops(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, const std::vector<RankedStep>& steps)
+/// More than this share of the compute time cannot be achieved; what is above it by less is rounding of a measured peak.
+constexpr double kAchievedTolerance = 1.02;
+
+/// mfu, hfu and the waterfall of the median step(s). peak: what FLOPs may be compared with.
+void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& peak, const Shares& sums,
+              const std::vector<RankedStep>& steps)
 {
     const TraceHeader& header = info.header;
     const double flops = modelFlops(header, steps, sums);
-    const std::optional<double> peak = devicePeakFlops(header, info.closing);
     std::optional<double> achieved;
     double recompute = 0;
-    if (peak && *peak > 0 && flops > 0) {
-        const double possible = *peak * sums.total * 1e-9;
+    metrics.mfuAbsent = peak.absent;
+    if (flops > 0) metrics.flopsPerSecond = flops / (sums.total * 1e-9);
+    else metrics.mfuAbsent = NoMfu::NoFlops;
+    if (metrics.mfuAbsent == NoMfu::None && peak.peak && *peak.peak > 0) {
+        const double possible = *peak.peak * sums.total * 1e-9;
         achieved = flops / possible;
         recompute = sums.recomputeFlops / possible;
-        metrics.mfu = achieved;
-        metrics.hfu = *achieved + recompute;
+        const double compute = sums.compute / sums.total;
+        if (*achieved + recompute > kAchievedTolerance * compute) {
+            // Faster than the peak for as long as anything computed: it is another peak.
+            metrics.mfuAbsent = NoMfu::AboveRoof;
+            achieved.reset();
+        }
+    }
+    if (achieved) {
+        metrics.mfu = std::min(1.0, *achieved);
+        metrics.hfu = std::min(1.0, *achieved + recompute);
         if (header.spec) {
             const auto& [model, training] = std::tie(header.spec->model, header.spec->training);
             const double half = trainingFlops(model, training.batch, training.sequence);
             const double whole = trainingFlops(model, training.batch, training.sequence, true);
             if (half > 0) metrics.mfuFullAttention = *achieved * whole / half;
         }
+        // Shares are never negative.
+        const double compute = sums.compute / sums.total;
+        const double scale = std::min(1.0, compute / (*achieved + recompute));
+        achieved = *achieved * scale;
+        recompute *= scale;
     }
-    metrics.waterfall = waterfall(sums, achieved, recompute);
+    const double unknown = header.source == TraceSource::Imported ? peak.nothingKnown : 0;
+    metrics.waterfall = waterfall(sums, achieved, recompute, unknown);
 }
 
 } // namespace
@@ -201,13 +226,14 @@ Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries());
     std::map<StepIndex, std::vector<StepSummary>> ranks;
     for (const StepSummary& summary : summaries) ranks[summary.step].push_back(summary);
+    FOURWALLS_TRY_ASSIGN(const PeakFacts peak, peakFacts(trace));
     std::vector<StepUtilisation> utilisation;
     for (const JobStep& step : steps) {
         if (!step.complete) continue;
         const std::vector<RankedStep> ranked{{step, std::move(ranks[step.step])}};
         TraceMetrics figures;
         const Shares sums = sumShares(ranked, trace.info().header);
-        if (sums.total > 0) addFlops(figures, trace.info(), sums, ranked);
+        if (sums.total > 0) addFlops(figures, trace.info(), peak, sums, ranked);
         utilisation.push_back({step.step, step.state, step.range, figures.mfu, figures.hfu});
     }
     return utilisation;
@@ -232,6 +258,9 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     }
     addSteps(metrics, all, steps);
 
+    FOURWALLS_TRY_ASSIGN(metrics.peak, peakFacts(trace));
+    metrics.hostOnly = isHostOnly(trace);
+    metrics.mfuAbsent = NoMfu::NoStep;
     const Shares sums = sumShares(steps, info.header);
     if (sums.total > 0) {
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
@@ -243,7 +272,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         idle.synchronisation = sums.idleSynchronisation / sums.total;
         idle.other = *metrics.idleFraction - idle.dataLoading - idle.launch - idle.synchronisation;
         metrics.idleParts = idle;
-        addFlops(metrics, info, sums, steps);
+        addFlops(metrics, info, metrics.peak, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);
         } else if (info.header.spec) {
@@ -262,13 +291,17 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
     for (const CollectiveSummary& summary : collectives) {
         CollectiveMetrics entry;
         entry.summary = summary;
-        const auto group = static_cast<std::size_t>(summary.group.value);
-        const std::size_t members = group < info.groups.size() ? info.groups[group].ranks.size() : 0;
-        if (group < info.groups.size()) entry.group = info.groups[group].name;
+        const GroupCoverage coverage = groupCoverage(info, summary.group);
+        entry.group = groupLabel(info, summary.group);
+        entry.timing = collectiveTiming(info, summary.group, summary.operation);
+        if (entry.timing != CollectiveTiming::RequestsOnly) entry.transfer = summary.time;
+        if (entry.timing == CollectiveTiming::Separated) entry.wait = summary.wait;
         const bool isRepeat = repeated && summary.operation == CollectiveOp::Receive;
-        if (summary.time.ns > 0 && summary.payloadBytes && !isRepeat) {
+        const bool alone = coverage.members == std::size_t{1}; // sends nothing
+        if (summary.time.ns > 0 && summary.payloadBytes && entry.wait && !isRepeat && !alone) {
             entry.algorithmBytesPerSecond = static_cast<double>(*summary.payloadBytes) / summary.time.seconds();
-            entry.busBytesPerSecond = *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, members);
+            entry.busBytesPerSecond =
+                *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, coverage.members.value_or(0));
         }
         metrics.collectives.push_back(entry);
     }

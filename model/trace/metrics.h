@@ -4,6 +4,8 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/trace/peak_facts.h"
+#include "model/trace/collective_timing.h"
 #include "model/trace/trace_query.h"
 
 #include <array>
@@ -16,7 +18,10 @@ namespace fourwalls {
 
 struct CollectiveMetrics {
     CollectiveSummary summary;
-    std::string group;
+    std::string group;                    ///< as groupLabel
+    CollectiveTiming timing = CollectiveTiming::Separated;
+    /// Without Separated the transfer holds the waiting too; with RequestsOnly neither is known.
+    std::optional<Duration> transfer, wait;
     std::optional<double> algorithmBytesPerSecond, busBytesPerSecond;
 };
 
@@ -26,7 +31,12 @@ struct TraceMetrics {
     std::optional<Duration> stepTime;             ///< median over measured steps of last end - first start
     std::optional<double> tokensPerSecond;
     std::optional<double> samplesPerSecond;
+    /// MFU is of the peak that `peak` names, at most 1, and absent wherever it cannot be right: mfuAbsent says why.
     std::optional<double> mfu, mfuFullAttention, hfu;
+    NoMfu mfuAbsent = NoMfu::None;
+    PeakFacts peak;                               ///< and the share of the compute time whose FLOPs are known
+    std::optional<double> flopsPerSecond;         ///< model FLOPs of one device by the step's time; absent: none are known
+    bool hostOnly = false;                        ///< nothing ran on an accelerator: idle is time between operators
     std::vector<std::optional<double>> loss;      ///< one per recorded step
     std::vector<MemorySummary> memory;            ///< per rank
     std::optional<double> bubbleFraction;         ///< mean over stages
