@@ -49,6 +49,31 @@ std::string plain(double value)
     return formatFigure(value, 4);
 }
 
+/// MFU with what it is of, and how much of the time it knows.
+std::string mfuText(const TraceMetrics& metrics)
+{
+    std::string text = percent(*metrics.mfu);
+    if (const std::string words = metrics.peak.peakWords(); !words.empty())
+        text += fmt::format(" of {} ({})", formatRate(*metrics.peak.peak, "FLOP/s"), words);
+    constexpr double kAll = 0.95;
+    if (metrics.source == TraceSource::Imported && metrics.peak.flopsKnown && *metrics.peak.flopsKnown < kAll)
+        text += fmt::format("; FLOPs known for {} of the compute time", percent(*metrics.peak.flopsKnown));
+    return text;
+}
+
+std::string noMfuText(const TraceMetrics& metrics)
+{
+    std::string text(name(metrics.mfuAbsent));
+    const PeakFacts& peak = metrics.peak;
+    if (metrics.mfuAbsent == NoMfu::UnknownDevice && !peak.device.empty()) text += ": " + peak.device;
+    if (metrics.mfuAbsent == NoMfu::NoRate) text += fmt::format(": {} of {}", name(peak.arithmetic), peak.device);
+    if (metrics.mfuAbsent == NoMfu::FewFlops && peak.matrixKnown) text += fmt::format(": {} of their time", percent(*peak.matrixKnown));
+    if (metrics.mfuAbsent == NoMfu::AboveRoof && peak.breach)
+        text += fmt::format(": {} of the compute time, {} x in {}", percent(peak.breach->share), plain(peak.breach->times),
+                            peak.breach->op.substr(0, 60));
+    return text;
+}
+
 } // namespace
 
 json orNull(const std::optional<double>& value)
@@ -67,6 +92,16 @@ json metricsJson(const TraceMetrics& metrics)
     object["mfu"] = orNull(metrics.mfu);
     object["mfu_full_attention"] = orNull(metrics.mfuFullAttention);
     object["hfu"] = orNull(metrics.hfu);
+    object["mfu_absent_because"] = metrics.mfuAbsent == NoMfu::None ? json(nullptr) : json(name(metrics.mfuAbsent));
+    object["flops_known_fraction"] = orNull(metrics.peak.flopsKnown);
+    object["matrix_flops_known_fraction"] = orNull(metrics.peak.matrixKnown);
+    object["flops_per_s"] = orNull(metrics.flopsPerSecond);
+    object["peak_flops"] = orNull(metrics.peak.peak);
+    object["peak_of"] = metrics.peak.peak ? json(metrics.peak.peakWords()) : json(nullptr);
+    object["above_roof"] = nullptr;
+    if (const auto& breach = metrics.peak.breach)
+        object["above_roof"] = {{"kernel", breach->op}, {"times", breach->times}, {"share_of_compute", breach->share}};
+    object["host_only"] = metrics.hostOnly;
     object["loss"] = json::array();
     for (const auto& loss : metrics.loss) object["loss"].push_back(orNull(loss));
     object["peak_bytes"] = json::array();
@@ -117,9 +152,10 @@ std::string metricsText(const TraceMetrics& metrics)
     line("step time", metrics.stepTime ? formatTime(*metrics.stepTime) : orDash(std::nullopt, plain));
     line("tokens per second", orDash(metrics.tokensPerSecond, plain));
     line("samples per second", orDash(metrics.samplesPerSecond, plain));
-    line("MFU", orDash(metrics.mfu, percent));
+    line("MFU", metrics.mfu ? mfuText(metrics) : orDash(std::nullopt, percent) + " (" + noMfuText(metrics) + ")");
     line("MFU, full attention", orDash(metrics.mfuFullAttention, percent));
     line("HFU", orDash(metrics.hfu, percent));
+    if (!metrics.mfu && metrics.flopsPerSecond) line("FLOP/s", formatRate(*metrics.flopsPerSecond, "FLOP/s") + ", each device");
     line("bubble", orDash(metrics.bubbleFraction, percent));
     line("exposed communication", orDash(metrics.exposedCommFraction, percent));
     line("exposed copies", orDash(metrics.exposedCopyFraction, percent));

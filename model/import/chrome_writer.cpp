@@ -245,8 +245,8 @@ CollectiveDetail ChromeWriter::detailOf(const ChromeEvent& event, const std::opt
 {
     CollectiveDetail detail = collectiveDetail(event).value_or(ascendCollective(event).value_or(CollectiveDetail{}));
     if (const CollectiveDetail* asked = m_survey.detailOf(launch)) completeDetail(detail, *asked);
-    // A kernel's name is exact, but for those that do whatever sends and receives. A batch ("coalesced") is what its
-    // kernels are.
+    // The request counts before the kernel's name: one kernel of NCCL can do whatever was asked for, under the name of
+    // another operation. A batch ("coalesced") is what its kernels are.
     const bool named = work.collective && *work.collective != CollectiveOp::Other;
     const bool vague = !detail.operation || *detail.operation == CollectiveOp::Other;
     if (vague && named) detail.operation = work.collective;
@@ -397,7 +397,11 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("text_recovered", Repaired, report.recoveries,
           "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +
               std::to_string(report.lostBytes) + " bytes passed over");
-    audit("event_array_not_closed", Repaired, report.closed ? 0 : 1, "the file ends before its events do: a killed job, or a cut file");
+    // A file that is the array itself may lack its bracket: some writers never close it.
+    const bool mayBeWhole = report.array && report.bytesLeft == 0 && report.damage.empty();
+    audit(mayBeWhole ? "event_array_left_open" : "event_array_not_closed", Repaired, report.closed ? 0 : 1,
+          mayBeWhole ? "the list of events has no end: some writers leave it out, else the job was killed or the file is cut"
+                     : "the file ends before its events do: a killed job, or a cut file");
     audit("duplicate_keys", Repaired, m_duplicateKeys, "the last value of a key was taken");
     audit("no_duration", Repaired, m_noDuration, "complete events without a duration: taken as 0");
     audit("begin_without_end", Repaired, m_pairs.beginsWithoutEnd(), "ended with the trace");
@@ -420,7 +424,8 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
 
     audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
     audit("file_cut", Dropped, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
-    if (!report.damage.empty()) audit("packed_stream_ended_early", Dropped, 1, report.damage);
+    const bool packedIsCut = report.damage.find("cut") != std::string::npos;
+    if (!report.damage.empty()) audit(packedIsCut ? "packed_stream_ended_early" : "packed_stream_damaged", Dropped, 1, report.damage);
     return m_facts.finish(m_survey.baseNs(), report.events + report.nonEvents);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel does, told from its name: communication over all generations of NCCL, RCCL and their like, matrix
-// products, and which collective it is where the name says so.
+// What a kernel does, told from its name: communication over all generations of NCCL, RCCL and their like, and which
+// collective it is where the name says so.
 #pragma once
 
 #include "model/trace/vocabulary.h"
@@ -21,9 +21,6 @@ std::optional<CollectiveOp> collectiveOf(std::string_view name);
 /// Algorithm and protocol as NCCL's older names have them ("RING", "LL128"); empty if the name does not tell.
 std::string_view algorithmOf(std::string_view name);
 std::string_view protocolOf(std::string_view name);
-
-/// Whether a kernel is the matrix product, convolution or attention itself (not a copy or reduction beside it).
-bool isMatrixKernel(std::string_view name);
 
 /// The phase that an operator or annotation of PyTorch stands for: autograd's nodes are the backward pass, the
 /// re-run inside a checkpoint's backward is recomputation. None if the name does not tell.

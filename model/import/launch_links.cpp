@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 namespace fourwalls::importers {
 
@@ -52,7 +51,8 @@ void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, co
     std::int32_t flops = -1;
     if (context.flops > 0) {
         flops = static_cast<std::int32_t>(m_flops.size());
-        m_flops.push_back(context.flops);
+        const auto count = static_cast<std::uint8_t>(std::clamp(context.products, 1, 8));
+        m_flops.push_back({context.flops / count, count, count, context.operands});
     }
     m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
 }
@@ -116,12 +116,20 @@ std::optional<Launch> LaunchLinks::find(std::optional<std::int64_t> id) const
 double LaunchLinks::takeFlops(std::int32_t flopsOperator)
 {
     if (flopsOperator < 0) return 0;
-    return std::exchange(m_flops[static_cast<std::size_t>(flopsOperator)], 0.0);
+    Products& products = m_flops[static_cast<std::size_t>(flopsOperator)];
+    if (products.left == 0) return 0;
+    --products.left;
+    return products.flops;
+}
+
+Arithmetic LaunchLinks::operandsOf(std::int32_t flopsOperator) const
+{
+    return flopsOperator < 0 ? Arithmetic::Unknown : m_flops[static_cast<std::size_t>(flopsOperator)].operands;
 }
 
 std::int64_t LaunchLinks::flopsLeft() const
 {
-    return std::count_if(m_flops.begin(), m_flops.end(), [](double flops) { return flops > 0; });
+    return std::count_if(m_flops.begin(), m_flops.end(), [](const Products& products) { return products.left == products.count; });
 }
 
 } // namespace fourwalls::importers

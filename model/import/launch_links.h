@@ -6,6 +6,7 @@
 
 #include "model/base/paged_array.h"
 #include "model/base/sorted_rows.h"
+#include "model/spec/device_datasheet.h"
 #include "model/trace/vocabulary.h"
 
 #include <cstdint>
@@ -20,6 +21,8 @@ namespace fourwalls::importers {
 struct OperatorContext {
     Phase phase = Phase::None;        ///< None: says nothing, what is around it counts
     double flops = 0;                 ///< of the operator's one execution
+    int products = 1;                 ///< kernels that share them: the backward of a convolution has two
+    Arithmetic operands = Arithmetic::Unknown; ///< the type of its inputs
     int collective = -1;              ///< the caller's own index of collective metadata
 };
 
@@ -49,8 +52,10 @@ public:
     /// The call with that correlation id, if there is one. Of several, the earliest.
     std::optional<Launch> find(std::optional<std::int64_t> correlation) const;
 
-    /// The FLOPs of an operator, given out once: to the first matrix kernel that it launched.
+    /// The FLOPs of an operator, given out to as many matrix kernels that it launched as it has products.
     double takeFlops(std::int32_t flopsOperator);
+    /// What that operator's inputs are.
+    Arithmetic operandsOf(std::int32_t flopsOperator) const;
     /// Operators whose FLOPs nobody took.
     std::int64_t flopsLeft() const;
 
@@ -79,7 +84,12 @@ private:
     };
     std::unique_ptr<Tables> m_tables;
     std::vector<std::int64_t> m_firstOfPage;       ///< of m_tables->linked: the page's first correlation
-    std::vector<double> m_flops;
+    struct Products {
+        double flops = 0;              ///< of one product
+        std::uint8_t count = 1, left = 1;
+        Arithmetic operands = Arithmetic::Unknown;
+    };
+    std::vector<Products> m_flops;
 };
 
 } // namespace fourwalls::importers

@@ -6,6 +6,7 @@
 #include "model/import/kernel_class.h"
 #include "model/import/lane_index.h"
 #include "model/import/launch_links.h"
+#include "model/import/nsight_requests.h"
 #include "model/import/nsight_tables.h"
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
@@ -153,6 +154,7 @@ struct ProcessRank {
     RankId rank;
     LaneIndex lanes;
     LaunchLinks links;
+    NsightRequests requests;
     std::unique_ptr<StepFinder> steps;              ///< while it is written
     std::vector<CommunicationMark> communication;   ///< for aligning clocks of several files
     std::vector<TrackId> tracks;
@@ -275,11 +277,13 @@ private:
             OperatorContext context;
             context.phase = phaseOfOperator(range.text);
             rank.training = rank.training || context.phase == Phase::BackwardInput;
-            if (range.end && context.phase != Phase::None) rank.links.addOperator(lane, range.start, *range.end, context);
+            if (range.end) context.collective = rank.requests.add(lane, range.start, *range.end, range.text);
+            if (range.end && (context.phase != Phase::None || context.collective >= 0)) rank.links.addOperator(lane, range.start, *range.end, context);
         }, stop));
         FOURWALLS_TRY(file.tables.eachThreadName([&](std::int64_t thread, const std::string& name) {
             rankOf(file, processOf(thread)).lanes.nameThread(std::to_string(pidOf(thread)), std::to_string(tidOf(thread)), name.substr(0, 200));
         }));
+        for (auto& [process, rank] : file.ranks) rank.requests.settle();
         for (auto& [process, rank] : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.training ? Phase::Forward : Phase::None));
         return {};
     }
@@ -422,11 +426,13 @@ private:
             if (!named.communication) return;
             CollectiveMember member;
             member.rank = rank.rank;
-            member.groupKey = collectives.group({}, name);
+            const CollectiveDetail* asked = rank.requests.find(launch);
+            member.groupKey = collectives.group(asked ? *asked : CollectiveDetail{}, name);
             member.record.track = track;
             member.record.start = member.record.lastArrival = Instant{work.start + shift};
             member.record.end = Instant{work.end + shift};
-            member.record.operation = named.collective.value_or(CollectiveOp::Other);
+            const bool said = asked && asked->operation && *asked->operation != CollectiveOp::Other;
+            member.record.operation = said ? *asked->operation : named.collective.value_or(CollectiveOp::Other);
             member.record.algorithm = std::string(algorithmOf(name));
             member.record.protocol = std::string(protocolOf(name));
             collectives.add(std::move(member));
@@ -437,7 +443,9 @@ private:
             const std::string name = callName(file.tables.string(call.name));
             launchCalls += isLaunchCall(name);
             NamedWork& named = names.find(Category::Runtime, nameOf(name), {});
-            if (!emit(rank, threadLane(rank, call.thread), names.id(named), call.start, call.end, call.correlation)) return;
+            if (!emit(rank, threadLane(rank, call.thread), names.id(named, Phase::None, 0, callActivity(named.info, Duration{call.end - call.start})), call.start, call.end,
+                      call.correlation))
+                return;
             rank.steps->addHost(call.start, call.end);
             if (named.info.activity == Activity::Launch) rank.steps->addLaunch(call.start);
         }, options.stop));

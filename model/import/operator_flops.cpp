@@ -4,6 +4,7 @@
 
 #include "model/import/decimal_time.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -113,24 +114,54 @@ bool saysTrue(const std::vector<std::string>& words, std::size_t index)
     return index < words.size() && words[index] == "True";
 }
 
+/// One product's FLOPs, if there are any.
+std::optional<OperatorFlops> oneProduct(std::optional<double> flops)
+{
+    return flops ? std::optional(OperatorFlops{*flops, 1}) : std::nullopt;
+}
+
+/// The gradients of a convolution's input and weight: each costs what the forward pass did, which follows from
+/// grad_output [N, O, spatial...] and weight [O, C/groups, kernel...]. mask: "[True, True, False]"; empty: both.
+std::optional<OperatorFlops> convolutionBackward(const std::vector<Shape>& dims, std::size_t gradient, std::size_t weight,
+                                                 std::string_view mask)
+{
+    if (dims.size() <= std::max(gradient, weight)) return std::nullopt;
+    const Shape &out = dims[gradient], &kernel = dims[weight];
+    if (out.size() < 3 || !sound(out, out.size()) || !sound(kernel, out.size())) return std::nullopt;
+    int products = 2;
+    if (!mask.empty()) {
+        products = 0;
+        std::size_t entry = 0;
+        for (std::size_t at = 0; at < mask.size() && entry < 2; ++at) {
+            if (mask.substr(at, 4) == "True" || mask.substr(at, 4) == "true") ++products;
+            if (mask[at] == ',') ++entry;
+        }
+    }
+    if (products == 0) return std::nullopt;
+    return OperatorFlops{2.0 * products * product(out) * product(kernel, 1), products};
+}
+
 } // namespace
 
-std::optional<double> operatorFlops(std::string_view name, const JsonToken& inputDims, const JsonToken& concreteInputs)
+std::optional<OperatorFlops> operatorFlops(std::string_view name, const JsonToken& inputDims, const JsonToken& concreteInputs)
 {
     if (name.substr(0, 6) != "aten::" || !inputDims) return std::nullopt;
     name.remove_prefix(6);
     const auto shapes = [&] { return shapesOf(inputDims); };
-    if (name == "mm" || name == "_scaled_mm" || name == "_int_mm") return matrixProduct(shapes(), 0);
-    if (name == "addmm" || name == "addmm_" || name == "_addmm_activation") return matrixProduct(shapes(), 1);
-    if (name == "bmm") return batchedProduct(shapes(), 0);
-    if (name == "baddbmm" || name == "baddbmm_") return batchedProduct(shapes(), 1);
-    if (name == "convolution") return convolution(shapes(), wordsOf(concreteInputs));
+    if (name == "mm" || name == "_scaled_mm" || name == "_int_mm") return oneProduct(matrixProduct(shapes(), 0));
+    if (name == "addmm" || name == "addmm_" || name == "_addmm_activation") return oneProduct(matrixProduct(shapes(), 1));
+    if (name == "bmm") return oneProduct(batchedProduct(shapes(), 0));
+    if (name == "baddbmm" || name == "baddbmm_") return oneProduct(batchedProduct(shapes(), 1));
+    if (name == "convolution") return oneProduct(convolution(shapes(), wordsOf(concreteInputs)));
     if (name == "convolution_backward") {
-        // grad_output [N, O, spatial...], input, weight [O, C/groups, kernel...]: gradients of input and weight.
-        const auto dims = shapes();
-        if (dims.size() < 3 || dims[0].size() < 3 || !sound(dims[0], dims[0].size()) || !sound(dims[2], dims[0].size()))
-            return std::nullopt;
-        return 4 * product(dims[0]) * product(dims[2], 1);
+        const auto words = wordsOf(concreteInputs);
+        return convolutionBackward(shapes(), 0, 2, words.size() > 10 ? std::string_view(words[10]) : std::string_view());
+    }
+    // Until PyTorch 1.11: (input, grad_output, weight, padding, stride, dilation, groups, …, output_mask).
+    if (name == "cudnn_convolution_backward" || name == "miopen_convolution_backward") {
+        const auto words = wordsOf(concreteInputs);
+        const bool masked = !words.empty() && words.back().find('[') == 0 && words.back().find("rue") != std::string::npos;
+        return convolutionBackward(shapes(), 1, 2, masked ? std::string_view(words.back()) : std::string_view());
     }
     const std::string_view kSdpa = "_scaled_dot_product_";
     if (name.substr(0, kSdpa.size()) == kSdpa) {
@@ -140,7 +171,7 @@ std::optional<double> operatorFlops(std::string_view name, const JsonToken& inpu
         bool causal = false;
         for (std::size_t i = 3; i < words.size(); ++i) causal = causal || saysTrue(words, i);
         const auto forward = attention(shapes(), backward ? 1 : 0, causal);
-        return forward && backward ? std::optional(2 * *forward) : forward;
+        return oneProduct(forward && backward ? std::optional(2 * *forward) : forward);
     }
     return std::nullopt;
 }

@@ -9,10 +9,15 @@
 
 namespace fourwalls::importers {
 
+struct OperatorFlops {
+    double flops = 0;
+    int products = 1; ///< kernels that share them: both gradients of a convolution
+};
+
 /// FLOPs of one execution; absent for other operators and where the shapes do not tell. Multiply and add count as
-/// two; causal attention counts half; an operator's backward counts what it computes (convolutions: both gradients).
+/// two; causal attention counts half; an operator's backward counts what it computes (convolutions: the gradients that its mask asks for).
 /// inputDims, concreteInputs: the tokens of those arguments.
 /// Source: 2 m k n for a matrix product; arXiv:2205.05198 appendix A for attention.
-std::optional<double> operatorFlops(std::string_view name, const JsonToken& inputDims, const JsonToken& concreteInputs);
+std::optional<OperatorFlops> operatorFlops(std::string_view name, const JsonToken& inputDims, const JsonToken& concreteInputs);
 
 } // namespace fourwalls::importers

@@ -263,7 +263,9 @@ void SpoolWriter::call(const collect::ApiCall& call)
         NamedWork& work = plain(driver ? Category::Driver : Category::Runtime, text.empty() ? std::string_view(unnamed) : plainCall(text));
         found = m_calls.emplace(key, &work).first;
     }
-    emit(m_tables.threadLane(call.thread), m_names.id(*found->second), call.start, call.end, call.correlation);
+    const Duration length{static_cast<std::int64_t>(std::min<std::uint64_t>(call.end - call.start, kLargestTimeNs))};
+    emit(m_tables.threadLane(call.thread), m_names.id(*found->second, Phase::None, 0, callActivity(found->second->info, length)), call.start, call.end,
+         call.correlation);
 }
 
 void SpoolWriter::range(const SpoolRange& range)
