@@ -33,6 +33,12 @@ QString formatBytes(double bytes, ByteUnit unit, int digits)
     return onScreen(fourwalls::formatBytes(bytes, unit == ByteUnit::GB ? ByteUnits::Decimal : ByteUnits::Binary, digits));
 }
 
+QString signedBytes(double bytes, ByteUnit unit)
+{
+    if (std::abs(bytes) < 1) return QStringLiteral("±0");
+    return (bytes > 0 ? QStringLiteral("+") : QString()) + formatBytes(bytes, unit);
+}
+
 QString formatPercent(double fraction, int decimals)
 {
     return onScreen(fourwalls::formatPercent(fraction, decimals));

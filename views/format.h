@@ -18,6 +18,8 @@ inline constexpr QChar kMinus{0x2212};
 QString formatCount(qint64 value);
 QString formatDuration(Duration duration, int digits = 4);
 QString formatBytes(double bytes, ByteUnit unit, int digits = 3);
+/// "+1.2 GB", "−300 MB", "±0": a change.
+QString signedBytes(double bytes, ByteUnit unit);
 QString formatPercent(double fraction, int decimals = 1);
 /// "+4.1 %" from 0.041; without a sign what rounds to nothing, and the dash of what is not known.
 QString formatChange(double fraction, int decimals = 1);

@@ -24,11 +24,6 @@ struct MemoryMoments {
 
 } // namespace
 
-QString signedBytes(double bytes, ByteUnit unit)
-{
-    return (bytes < 0 ? QStringLiteral("−") : QStringLiteral("+")) + formatBytes(std::abs(bytes), unit);
-}
-
 QString outOfMemoryWords(const OutOfMemory& moment, ByteUnit unit)
 {
     QStringList parts;

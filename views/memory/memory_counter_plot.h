@@ -49,8 +49,6 @@ private:
     ByteUnit m_unit = ByteUnit::GB;
 };
 
-/// "+1.2 GB", "−300 MB": a change.
-QString signedBytes(double bytes, ByteUnit unit);
 /// "ran out of memory: 2 GB asked for, 1.3 GB free", with what is known.
 QString outOfMemoryWords(const OutOfMemory& moment, ByteUnit unit);
 /// Vertical lines where memory ran out, named where there is room. x: of an instant.

@@ -237,12 +237,6 @@ QString signedPercent(double fraction, int decimals)
     return fraction > 0 && text != formatPercent(0, decimals) ? QLatin1Char('+') + text : text;
 }
 
-QString signedBytes(double bytes, ByteUnit unit)
-{
-    if (std::abs(bytes) < 1) return QStringLiteral("±0");
-    return (bytes > 0 ? QStringLiteral("+") : QString()) + formatBytes(bytes, unit);
-}
-
 QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& from)
 {
     const ParallelPlan& to = suggestion.plan;

@@ -23,8 +23,6 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
 QString shortPlan(const ParallelPlan& plan);
 /// "−12 %", "+3 %".
 QString signedPercent(double fraction, int decimals = 0);
-/// "−3.1 GB", "+1 GB", "±0".
-QString signedBytes(double bytes, ByteUnit unit);
 /// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "the whole trace: it marks no steps".
 QString scopeOfStep(const OverviewFacts& facts);
 /// "left out: 1 warm-up, 1 cut"; empty where none is.
