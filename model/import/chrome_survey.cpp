@@ -341,13 +341,7 @@ const CollectiveDetail* ChromeSurvey::detailOf(const std::optional<Launch>& laun
 
 bool ChromeSurvey::sendsAreAllToAll() const
 {
-    const auto asked = [this](CollectiveOp operation) {
-        return std::find(requested.begin(), requested.end(), operation) != requested.end();
-    };
-    if (!asked(CollectiveOp::AllToAll)) return false;
-    for (const CollectiveOp other : {CollectiveOp::Send, CollectiveOp::Receive, CollectiveOp::Gather, CollectiveOp::Scatter, CollectiveOp::Other})
-        if (asked(other)) return false;
-    return true;
+    return requested == std::vector<CollectiveOp>{CollectiveOp::AllToAll};
 }
 
 bool ChromeSurvey::wallClock() const

@@ -71,7 +71,7 @@ struct ChromeSurvey {
     const CollectiveDetail* detailOf(const std::optional<Launch>& launch) const;
     /// Whether collectives are known by their requests only.
     bool onlyRequests() const { return communication.empty() && !requests.empty(); }
-    /// Whether a kernel that sends and receives can only be an all-to-all: nothing else of that kind was asked for.
+    /// Whether a kernel that sends and receives can only be an all-to-all: nothing else was asked for.
     bool sendsAreAllToAll() const;
     std::int64_t baseNs() const { return header.baseNs.value_or(0); }
 };

@@ -466,8 +466,20 @@ private:
             const std::string name(parts.name);
             NamedWork& named = names.find(Category::UserAnnotation, nameOf(name), parts.detail);
             const int lane = rangeLane(rank, range);
-            const bool kept = emit(rank, lane, names.id(named), range.start, range.end.value_or(std::max(range.start, file.lastNs)), {});
+            const std::optional<CollectiveOp> mpi = range.end ? blockingMpi(name) : std::nullopt;
+            const OpId op = mpi ? names.id(named, Phase::None, 0, Activity::Transfer) : names.id(named);
+            const bool kept = emit(rank, lane, op, range.start, range.end.value_or(std::max(range.start, file.lastNs)), {});
             if (!kept || !range.end) return;
+            if (mpi) {
+                CollectiveMember member;
+                member.rank = rank.rank;
+                member.groupKey = collectives.group({}, name);
+                member.record.track = rank.tracks[static_cast<std::size_t>(lane)];
+                member.record.start = member.record.lastArrival = Instant{range.start + shift};
+                member.record.end = Instant{*range.end + shift};
+                member.record.operation = *mpi;
+                collectives.add(std::move(member));
+            }
             rank.steps->addHost(range.start, *range.end);
             if (!named.marksSteps) named.marksSteps = rank.steps->interesting(name);
             if (*named.marksSteps) rank.steps->addRange(name, lane, range.start, *range.end);

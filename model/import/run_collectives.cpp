@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string_view>
 
 namespace fourwalls::importers {
@@ -40,6 +41,7 @@ int RunCollectives::group(const CollectiveDetail& detail, std::string_view kerne
     for (const RankId rank : info.ranks) key += ' ' + std::to_string(rank.value);
     const auto [found, isNew] = m_byKey.try_emplace(std::move(key), static_cast<int>(m_groups.size()));
     if (isNew) m_groups.push_back(std::move(info));
+    if (isNew) m_sizes.push_back(detail.groupSize);
     return found->second;
 }
 
@@ -49,6 +51,7 @@ int RunCollectives::group(const ProcessGroupInfo& info)
     for (const RankId rank : info.ranks) key += ' ' + std::to_string(rank.value);
     const auto [found, isNew] = m_byKey.try_emplace(std::move(key), static_cast<int>(m_groups.size()));
     if (isNew) m_groups.push_back(info);
+    if (isNew) m_sizes.push_back(0);
     return found->second;
 }
 
@@ -66,7 +69,7 @@ void RunCollectives::finish(TraceSink& sink)
     for (std::size_t i = 0; i < byGroup.size(); ++i) {
         if (byGroup[i].empty()) continue;
         const std::vector<Operation> operations = match(byGroup[i]);
-        settleMembers(m_groups[i], operations);
+        settleMembers(i, operations);
         const GroupId id = sink.defineGroup(m_groups[i]);
         const int size = static_cast<int>(m_groups[i].ranks.size());
         for (const Operation& operation : operations) {
@@ -84,18 +87,24 @@ void RunCollectives::finish(TraceSink& sink)
     m_members = {};
 }
 
-/// A group that nobody names is the world where every rank of the run takes part in each of its operations.
-void RunCollectives::settleMembers(ProcessGroupInfo& group, const std::vector<Operation>& operations) const
+/// A group whose ranks nobody lists, from who takes part: where every operation has as many members as the group, or as the
+/// run has ranks, and they are the same ones.
+void RunCollectives::settleMembers(std::size_t index, const std::vector<Operation>& operations)
 {
-    if (!group.ranks.empty() || group.name != kUnknownGroup || !m_worldKnown) return;
-    if (m_world.size() < 2) return;
-    const bool everybody = std::all_of(operations.begin(), operations.end(), [this](const Operation& operation) {
+    ProcessGroupInfo& group = m_groups[index];
+    const bool unnamed = group.name == kUnknownGroup && m_worldKnown;
+    const std::size_t size = m_sizes[index] > 0 ? static_cast<std::size_t>(m_sizes[index]) : unnamed ? m_world.size() : 0;
+    if (!group.ranks.empty() || size < 2) return;
+    std::set<RankId> members;
+    for (const Operation& operation : operations) {
         const CollectiveOp kind = operation.members.front()->record.operation;
-        return kind == CollectiveOp::Send || kind == CollectiveOp::Receive || operation.members.size() == m_world.size();
-    });
-    if (!everybody) return;
-    group.name = "world";
-    group.ranks = m_world;
+        const bool message = kind == CollectiveOp::Send || kind == CollectiveOp::Receive;
+        if (!message && operation.members.size() != size) return;
+        for (const CollectiveMember* member : operation.members) members.insert(member->rank);
+    }
+    if (members.size() != size) return;
+    group.ranks.assign(members.begin(), members.end());
+    if (unnamed && m_sizes[index] == 0) group.name = "world";
 }
 
 std::vector<RunCollectives::Operation> RunCollectives::match(std::vector<CollectiveMember*>& members)

@@ -48,13 +48,14 @@ public:
 private:
     struct Operation;
     std::vector<Operation> match(std::vector<CollectiveMember*>& members);
-    void settleMembers(ProcessGroupInfo& group, const std::vector<Operation>& operations) const;
+    void settleMembers(std::size_t group, const std::vector<Operation>& operations);
 
     std::string m_backend;
     std::vector<RankId> m_world;
     bool m_worldKnown;
     std::map<std::string, int> m_byKey;
     std::vector<ProcessGroupInfo> m_groups;
+    std::vector<int> m_sizes;                 ///< of groups whose ranks nobody lists; 0: unknown
     std::deque<CollectiveMember> m_members;   ///< may be hundreds of thousands: never moved
     std::int64_t m_matched = 0;
 };

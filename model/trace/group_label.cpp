@@ -81,7 +81,9 @@ std::string groupLabel(const TraceInfo& info, GroupId id)
     // A name of words says more than ranks do: "FIRST_AND_LAST_STAGE", "p2p".
     const bool isWords = std::count_if(name.begin(), name.end(), isLetter) >= 3 && name.substr(0, 8) != "unknown_" &&
                          std::none_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (isWords || group.ranks.empty()) return std::string(name);
+    const bool isNumber = std::none_of(name.begin(), name.end(), isLetter);
+    if (group.ranks.empty()) return (isNumber ? "group " : "") + std::string(name);
+    if (isWords) return std::string(name);
     return ranksText(group.ranks);
 }
 
