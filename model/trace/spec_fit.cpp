@@ -157,50 +157,60 @@ void SpecFit::fitOwnNetwork()
         localHeads = (*fused)[1];
         width = (*fused)[3];
     } else if (size > 0) {
-        // Scores are [rows of heads, keys, width, queries], what they weigh is [rows of heads, width, keys, queries].
+        // The engine writes [m, k, n, batch]: scores are [queries, width, keys, heads], what they weigh is [queries, keys, width, heads].
         for (const auto& [shape, count] : m_evidence.batchedProducts) {
-            if (shape.size() != 4 || shape[0] % size != 0) continue;
-            const Shape other{shape[0], shape[2], shape[1], shape[3]};
-            const std::int64_t heads = shape[0] / size;
-            const bool projected = std::any_of(products.begin(), products.end(), [&](const auto& each) { return each.first[1] == heads * shape[2] && each.first[2] == hidden; });
-            if (!projected || (shape != other && !m_evidence.batchedProducts.contains(other))) continue;
-            if (width != 0 && width != shape[2]) { // two widths fit equally
+            // Heads that share keys may be one product: then their number does not show.
+            if (shape.size() != 4 || shape[3] % size != 0 || (shape[0] != shape[2] && shape[1] != shape[0] * m_cp && shape[2] != shape[0] * m_cp)) continue;
+            const std::int64_t heads = shape[3] / size, each = heads * shape[1];
+            const bool projected = std::any_of(products.begin(), products.end(), [&](const auto& product) { return product.first[1] == each && product.first[2] == hidden; });
+            if (!projected || !m_evidence.batchedProducts.contains({shape[0], shape[2], shape[1], shape[3]})) continue;
+            if (width != 0 && width != shape[1]) { // two widths fit equally
                 localHeads = width = 0;
                 break;
             }
             localHeads = heads;
-            width = shape[2];
+            width = shape[1];
         }
     }
     const std::int64_t queries = localHeads * width;
     if (localHeads > 0) state("heads", localHeads * m_tp, Confidence::High, std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
 
     std::set<std::int64_t> outOf, into; ///< widths that products make of the hidden width, and the other way round
+    std::set<std::pair<std::int64_t, std::int64_t>> projections; ///< of the attention's result: rows and how often
     for (const auto& [shape, count] : products) {
         if (shape[1] == hidden) outOf.insert(shape[2]);
         if (shape[2] == hidden) into.insert(shape[1]);
+        if (shape[1] == queries && shape[2] == hidden) projections.insert({shape[0], count});
     }
+    const auto isAsProjection = [&](std::int64_t made) {
+        return std::any_of(products.begin(), products.end(), [&](const auto& each) { return each.first[1] == hidden && each.first[2] == made && projections.contains({each.first[0], each.second}); });
+    };
     std::int64_t vocabulary = 0;
     if (const Shape* loss = prevailing(m_evidence.losses, times); loss && loss->size() == 2 && outOf.contains((*loss)[1])) {
         vocabulary = (*loss)[1];
         state("vocabulary", vocabulary * m_tp, Confidence::High, std::string("classes of the loss, and the product before it") + (m_tp > 1 ? ", times tp" : ""));
     }
+    std::int64_t keysLocal = 0;
     if (queries > 0) {
         std::set<std::int64_t> keys;
         for (const std::int64_t made : outOf)
             if (made > queries && (made - queries) % (2 * width) == 0) {
                 const std::int64_t local = (made - queries) / (2 * width);
-                if (local <= localHeads && localHeads % local == 0 && made != vocabulary) keys.insert(local);
+                if (local <= localHeads && localHeads % local == 0 && made != vocabulary && isAsProjection(made)) keys.insert(local);
             }
         // A feed-forward width may look like keys and values: then nothing is said.
         std::erase_if(keys, [&](std::int64_t local) { const std::int64_t made = queries + 2 * local * width; return into.contains(made) || (made % 2 == 0 && into.contains(made / 2) && made / 2 != queries); });
-        if (keys.size() == 1) state("kv_heads", *keys.begin() * m_tp, Confidence::High, "width of queries, keys and values together");
+        if (keys.size() == 1) keysLocal = *keys.begin();
+        if (keysLocal > 0) state("kv_heads", keysLocal * m_tp, Confidence::High, "width of queries, keys and values together");
     }
-    // The inner width goes back to the hidden one, and is made of it, alone or twice (gated).
+    // The inner width goes back to the hidden one, and is made of it, alone or twice (gated). The attention's result goes
+    // back, too, and may look like it.
+    const std::int64_t made = keysLocal > 0 ? queries + 2 * keysLocal * width : 0;
     std::set<std::int64_t> inner;
-    for (const std::int64_t back : into)
-        if (back != queries && (outOf.contains(back) || outOf.contains(2 * back))) inner.insert(back);
-    if (inner.empty() && into.size() == 1 && queries > 0 && (outOf.contains(queries) || outOf.contains(2 * queries))) inner.insert(queries);
+    for (const std::int64_t back : into) {
+        const auto isInner = [&](std::int64_t up) { return outOf.contains(up) && (back != queries || (up != made && up != vocabulary)); };
+        if (isInner(back) || isInner(2 * back)) inner.insert(back);
+    }
     const bool experts = m_evidence.hasExperts;
     if (inner.size() == 1)
         state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, Confidence::High, std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
