@@ -85,7 +85,12 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Unsupported, "a Git LFS pointer, not the file itself", path, "fetch it with: git lfs pull"};
     } else if (begins("QDSTRM") || begins("NVPROF") || path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
         error = {ErrorCode::Unsupported, "an Nsight Systems report", path, "export it with: nsys export --type sqlite"};
-    } else if (path.ends_with(".xplane.pb") || path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
+    } else if (path.ends_with(".xplane.pb")) {
+        error = {ErrorCode::Unsupported, "an XSpace profile (of JAX, TensorFlow or XLA)", path,
+                 "give the .trace.json.gz beside it, or export one: in XProf or TensorBoard's Profile tab, Trace Viewer, or with jax.profiler.trace(…, create_perfetto_trace=True)"};
+    } else if (path.ends_with(".csv")) {
+        error = {ErrorCode::Unsupported, "a table (CSV), not a trace", path, "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
+    } else if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
         error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
     } else if (begins("PK\x03\x04") || begins("\xfd" "7zXZ") || begins("BZh") || begins("\x28\xb5\x2f\xfd") || begins("7z\xbc\xaf")) {
         error = {ErrorCode::Unsupported, "packed in a way that is not read here (only gzip and tar are)", path, "unpack it first"};
