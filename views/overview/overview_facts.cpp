@@ -53,7 +53,8 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
 
 Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
 {
-    facts.peakFlops = devicePeakFlops(trace.info().header, trace.info().closing);
+    // Where kernels are above it, the peak is not theirs: no wall is drawn.
+    if (facts.metrics.mfuAbsent != NoMfu::AboveRoof) facts.peakFlops = facts.metrics.peak.peak;
     facts.bytesPerSecond = deviceBytesPerSecond(trace.info().header, trace.info().closing);
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> operators, trace.opSummaries(kMostOperators));
     double total = 0;

@@ -350,8 +350,10 @@ void OverviewView::showFigures()
                            false});
     else
         figures.push_back(busyFigure());
-    QString mfuNote = tr("FLOPs or peak unknown");
-    if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
+    QString mfuNote = whyNoMfu(metrics);
+    if (metrics.mfu && !flopsKnownNote(metrics).isEmpty())
+        mfuNote = flopsKnownNote(metrics); // the caveat is worth more than a second figure
+    else if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu) {
         const QString predicted = compared(0, 0, formatUtilisation(*prediction->metrics.mfu));
         mfuNote = whatIfActive ? predicted : mfuNote + QStringLiteral(" · ") + predicted; // the dock leaves less room
@@ -418,10 +420,9 @@ void OverviewView::showWaterfall()
     m_waterfall->setBars(waterfallBars(metrics), metrics.stepTime,
                          prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
     QString finding;
-    if (m_facts->peakFlops && metrics.mfu && metrics.stepTime)
+    if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
         finding = tr("peak %1 per device, achieved %2 · adds up to the %3 step")
-                      .arg(formatRate(*m_facts->peakFlops, QStringLiteral("FLOP/s")),
-                           formatRate(*m_facts->peakFlops * *metrics.mfu, QStringLiteral("FLOP/s")),
+                      .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
                            formatDuration(*metrics.stepTime, 3));
     else if (metrics.stepTime)
         finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))

@@ -2,6 +2,8 @@
 // See overview_words.h.
 #include "views/overview/overview_words.h"
 
+#include "views/utilisation.h"
+
 #include <QCoreApplication>
 #include <QStringList>
 
@@ -150,6 +152,16 @@ QString communicationVerdict(const OverviewFacts& facts)
     return with(text);
 }
 
+/// Of the step's time, whatever it is taken apart into.
+double computeShare(const TraceMetrics& metrics)
+{
+    double share = 0;
+    for (const auto& [key, part] : metrics.waterfall)
+        for (const char* of : {"compute", "achieved", "recompute", "memory_bound", "inefficiency"})
+            if (key == of) share += part;
+    return share;
+}
+
 QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict)
 {
     const compare::WallFacts walls = compare::wallFacts(facts.metrics);
@@ -161,12 +173,21 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
     case WallReason::Inefficiency:
         text = Overview::tr("%1 lost to kernels below peak").arg(formatPercent(walls.inefficiency));
         break;
-    case WallReason::Idle: text = Overview::tr("%1 idle").arg(formatPercent(walls.idle)); break;
-    default: text = Overview::tr("kernels run near what the device can do"); break;
+    case WallReason::Idle:
+        text = facts.metrics.hostOnly ? Overview::tr("%1 between operators").arg(formatPercent(walls.idle))
+                                      : Overview::tr("%1 idle").arg(formatPercent(walls.idle));
+        break;
+    default:
+        text = facts.metrics.mfu ? Overview::tr("kernels run near what the device can do")
+                                 : Overview::tr("%1 of the step is computation").arg(formatPercent(computeShare(facts.metrics)));
+        break;
     }
-    if (facts.metrics.mfu) return text + dot() + Overview::tr("MFU %1").arg(formatPercent(*facts.metrics.mfu));
+    if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
-    return text + dot() + Overview::tr("FLOPs or peak unknown");
+    if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
+    text += dot() + Overview::tr("MFU %1").arg(formatUtilisation(*facts.metrics.mfu));
+    const QString known = flopsKnownNote(facts.metrics);
+    return known.isEmpty() ? text : text + dot() + known;
 }
 
 QString tuningVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict, const PlanOutlook* plans)
