@@ -106,7 +106,7 @@ public:
             done += static_cast<double>(file.bytes);
         }
         settlePeak(flops);
-        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.emit(sink));
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.writeTo(sink));
         collectives.finish(sink);
         auditRun(sink, collectives);
         for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
@@ -125,7 +125,8 @@ private:
             for (const auto& [precision, sum] : file.survey.flopsByPrecision) flops[precision] += sum;
         }
         evidence.setWorld(first.worldSize, static_cast<int>(m_files.size()));
-        evidence.setDevice(m_header.ranks.front().device);
+        const std::string& device = m_header.ranks.front().device;
+        evidence.setDevice(m_files.front().survey.ascend.found() || device == "accelerator" ? std::string() : device);
         evidence.setFlops(std::move(flops));
     }
 

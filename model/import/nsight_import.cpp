@@ -193,7 +193,7 @@ public:
             done += 1;
             if (options.progress) options.progress(done / static_cast<double>(m_files.size()));
         }
-        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, m_steps.emit(sink));
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, m_steps.writeTo(sink));
         collectives.finish(sink);
         auditClocks(sink, collectives);
         SpecEvidence evidence;
@@ -427,6 +427,7 @@ private:
             CollectiveMember member;
             member.rank = rank.rank;
             const CollectiveDetail* asked = rank.requests.find(launch);
+            if (!launch && name.find("SendRecv") != std::string::npos) asked = rank.requests.onlyAllToAll();
             member.groupKey = collectives.group(asked ? *asked : CollectiveDetail{}, name);
             member.record.track = track;
             member.record.start = member.record.lastArrival = Instant{work.start + shift};

@@ -3,8 +3,10 @@
 #include "model/import/recut_steps.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -94,14 +96,16 @@ public:
     std::unique_ptr<TraceProducer> openProducer() override { return std::make_unique<ProducerWithoutSteps>(m_target.openProducer()); }
     void audit(const AuditRecord& record) override
     {
-        // Said again by the steps' own emit, and no part of the trace was left out.
-        if (record.name != "trimmed" && record.name != "ranks_without_steps") m_target.audit(record);
+        // Counted again by the steps themselves and by the finish; and no part of the trace was left out.
+        for (const std::string_view again : {"trimmed", "ranks_without_steps", "overlapping_slices"})
+            if (record.name == again) return;
+        m_target.audit(record);
     }
     SinkStatistics statistics() const override { return m_target.statistics(); }
     Status finish(const TraceClosing& closing) override
     {
         TraceClosing own = closing;
-        FOURWALLS_TRY_ASSIGN(own.stepsBy, m_steps.emit(m_target));
+        FOURWALLS_TRY_ASSIGN(own.stepsBy, m_steps.writeTo(m_target));
         return m_target.finish(own);
     }
 
@@ -149,11 +153,14 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
             if (op->activity == Activity::Compute) kernels[{track.rank, op->name}].add(slice.start.ns, slice.duration.ns);
             return true;
         }
+        const auto begins = [&](std::string_view with) { return op->name.compare(0, with.size(), with) == 0; };
         const bool call = op->activity == Activity::Launch || op->activity == Activity::Synchronisation || track.kind == TrackKind::Markers;
-        if (call || op->name.compare(0, 6, "aten::") == 0) return true;
+        if (call || begins("aten::") || begins("cuda") || begins("hip") || (begins("cu") && op->name.size() > 2 && std::isupper(static_cast<unsigned char>(op->name[2])) != 0))
+            return true;
         const IterationName known = iterationName(op->name);
-        ranges[{track.rank, known.kind == IterationName::Kind::Iteration || known.kind == IterationName::Kind::Serving ? known.key : namePattern(op->name)}]
-            .add(slice.start.ns, slice.duration.ns);
+        using Kind = IterationName::Kind;
+        const bool loop = known.kind == Kind::Profiler || known.kind == Kind::Iteration || known.kind == Kind::Serving;
+        ranges[{track.rank, loop ? known.key : namePattern(op->name)}].add(slice.start.ns, slice.duration.ns);
         return true;
     }, stop));
     FOURWALLS_TRY(ops.failure());
@@ -163,12 +170,13 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
         const bool nested = repeats.sum > (repeats.last - repeats.first) + (repeats.last - repeats.first) / 50;
         if (nested || repeats.count > kMostRepeats || span <= 0) continue;
         StepCandidate candidate;
-        candidate.choice = {StepChoice::Kind::Range, key.second, 0};
+        const bool profiler = key.second == "ProfilerStep";
+        candidate.choice = {profiler ? StepChoice::Kind::Marks : StepChoice::Kind::Range, profiler ? std::string() : key.second, 0};
         candidate.count = repeats.count;
         candidate.median = Duration{repeats.medianLength()};
         candidate.coverage = std::min(1.0, static_cast<double>(repeats.sum) / span);
         const IterationName::Kind kind = iterationName(key.second + " 1").kind;
-        candidate.looksLikeStep = kind == IterationName::Kind::Iteration || key.second.compare(0, 5, "step[") == 0 || key.second.compare(0, 8, "execute_") == 0;
+        candidate.looksLikeStep = profiler || kind == IterationName::Kind::Iteration || key.second.compare(0, 5, "step[") == 0 || key.second.compare(0, 8, "execute_") == 0;
         if (repeats.count < 2 && !candidate.looksLikeStep) continue;
         byName.try_emplace(key.second, candidate);
     }

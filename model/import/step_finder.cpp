@@ -330,6 +330,7 @@ std::optional<FoundSteps> StepFinder::fromPeriod() const
     const auto period = findPeriod(stream, isOptimizer);
     // Nobody marked these steps: the repetition must be clear, and be nearly all that the device did.
     if (!period || period->likeness < kClearPeriod || period->boundaries.size() < kClearSteps + 1 || period->kernels < kClearKernels) return std::nullopt;
+    if (!period->byOptimizer && !hasLayers(stream, period->boundaries[1], period->boundaries[2])) return std::nullopt;
     const std::size_t covered = period->boundaries.back() - period->boundaries.front();
     if (static_cast<double>(covered) < kCovered * static_cast<double>(stream.size())) return std::nullopt;
     std::vector<MarkedStep> marks;
@@ -434,7 +435,7 @@ Status RunSteps::check() const
     return any ? Status{} : m_failure;
 }
 
-Result<std::string> RunSteps::emit(TraceSink& sink)
+Result<std::string> RunSteps::writeTo(TraceSink& sink)
 {
     using Source = FoundSteps::Source;
     FOURWALLS_TRY(check());

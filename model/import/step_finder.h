@@ -104,7 +104,7 @@ public:
     /// Hands all steps to the sink. Ranks that have nothing but the whole trace get none where others have more, and
     /// steps that were only counted are numbered like those of the first rank that they lie in. Returns what
     /// TraceClosing::stepsBy shall say. Errors: as check().
-    Result<std::string> emit(TraceSink& sink);
+    Result<std::string> writeTo(TraceSink& sink);
 
 private:
     struct Rank {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -221,6 +222,24 @@ bool endsOtherwise(const std::vector<StreamKernel>& kernels, std::size_t names, 
 }
 
 } // namespace
+
+bool hasLayers(const std::vector<StreamKernel>& kernels, std::size_t from, std::size_t to)
+{
+    constexpr std::size_t kWindow = 4, kTimes = 4;
+    std::map<std::array<std::int32_t, kWindow>, std::vector<std::size_t>> places;
+    for (std::size_t i = from; i + kWindow <= std::min(to, kernels.size()); ++i)
+        places[{kernels[i].name, kernels[i + 1].name, kernels[i + 2].name, kernels[i + 3].name}].push_back(i);
+    return std::any_of(places.begin(), places.end(), [&](const auto& each) {
+        const std::vector<std::size_t>& at = each.second;
+        if (at.size() < kTimes) return false;
+        std::vector<std::size_t> distances;
+        for (std::size_t i = 1; i < at.size(); ++i) distances.push_back(at[i] - at[i - 1]);
+        const std::size_t usual = upperMedian(distances);
+        const auto regular = std::count_if(distances.begin(), distances.end(), [&](std::size_t d) { return alikeDistance(d, usual); });
+        return usual >= kWindow && static_cast<double>(regular) >= kRegular * static_cast<double>(distances.size()) &&
+               (at.back() - at.front() + usual) * 2 >= to - from;
+    });
+}
 
 bool optimizerKernel(std::string_view name)
 {

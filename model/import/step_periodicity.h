@@ -35,6 +35,11 @@ struct FoundPeriod {
 /// Takes O(n log n) for the first half million kernels and O(n) for the rest.
 std::optional<FoundPeriod> findPeriod(const std::vector<StreamKernel>& kernels, const std::vector<bool>& isOptimizer);
 
+/// Whether kernels [from, to) repeat themselves within: some four of them come again at least four times at regular
+/// distances over half of the stretch, as the layers of a network do. A layer by itself has none of that, so that this
+/// tells the passes of a network from the layers of a single pass.
+bool hasLayers(const std::vector<StreamKernel>& kernels, std::size_t from, std::size_t to);
+
 /// Whether a kernel updates weights, by its name: those of PyTorch's fused and foreach optimizers, Apex and DeepSpeed.
 bool optimizerKernel(std::string_view name);
 

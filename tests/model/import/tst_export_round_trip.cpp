@@ -251,7 +251,7 @@ private slots:
         producer->allocated(RankId{7}, {AllocationId{6}, Instant{2}, 2048, 0, MemoryCategory::Other, {}, {}});
         producer->event({EventKind::LossSpike, std::nullopt, Instant{4}, "spike"});
         producer->event({EventKind::OutOfMemory, RankId{7}, Instant{4}, "{\"ph\":\"X\"}"});
-        producer->step(RankId{7}, {StepIndex{3}, {Instant{-5}, Instant{500}}, 2.5, {}, 0.25, 4, 8, true});
+        producer->step(RankId{7}, {StepIndex{3}, {Instant{-5}, Instant{500}}, 2.5, {}, 0.25, 4, 8, StepState::Warmup});
         producer.reset();
         trace.audit({"queue_full", AuditSeverity::Dropped, 3, "spool"});
         TraceClosing closing;

@@ -30,7 +30,7 @@ std::map<std::string, std::string> inferred(const InMemoryTraceData& data)
     return fields;
 }
 
-std::vector<InferredField> fieldsOf(const SpecEvidence& evidence) { return evidence.infer(); }
+std::vector<InferredField> fieldsOf(const importers::SpecEvidence& evidence) { return evidence.infer(); }
 
 std::string valueOf(const std::vector<InferredField>& fields, const std::string& name)
 {
@@ -93,7 +93,7 @@ private slots:
 
     void transformer()
     {
-        SpecEvidence evidence;
+        importers::SpecEvidence evidence;
         evidence.setSteps(2);
         evidence.setWorld(8, 1);
         evidence.addGroups({{"1", "mesh_tp", "", {0, 1}, 2}, {"2", "mesh_pp", "", {0, 2}, 2}});
@@ -130,7 +130,7 @@ private slots:
 
     void nothingIsSaidWithoutEvidence()
     {
-        SpecEvidence evidence;
+        importers::SpecEvidence evidence;
         evidence.addOperator("aten::embedding", "[[", 3);
         evidence.addOperator("aten::embedding", "", 3);
         evidence.addOperator("aten::native_layer_norm", "[[-1, 99999999999999999999]]", 1);

@@ -416,7 +416,7 @@ private slots:
         QCOMPARE(imported.audit(kCollectivesUnnumbered), std::int64_t{3});
         std::int64_t reduced = 0;
         for (const CollectiveView& view : imported.data->collectives)
-            if (view.record.operation == CollectiveOp::AllReduce) reduced += view.record.payloadBytes;
+            if (view.record.operation == CollectiveOp::AllReduce) reduced += view.record.payloadBytes.value_or(0);
         QCOMPARE(reduced, std::int64_t{8000});
         const CollectiveView* sent = collectiveOfRank(imported, 0, CollectiveOp::Send);
         QVERIFY(sent);
