@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a rank from JSON in the Chrome trace format: PyTorch's profiler (old and new categories, NVIDIA and AMD), Ascend's
+trace_view.json, and what any other tracer writes."""
+import ast
+import collections
+import decimal
+import gzip
+import json
+import re
+import zlib
+
+import raw_model
+from raw_model import COMMUNICATION, COMPUTE, COPY
+
+COLLECTIVE_KERNEL = re.compile(
+    r"nccl|rccl|::ep::(internode|intranode)::|cross_device_reduce|deep_ep|multimem_|(one|two)_shot_all_reduce|symm_mem", re.I
+)
+REQUEST = re.compile(r"^(?:nccl|gloo|hccl|mpi|ucc|xccl):(\w+)")
+KERNELS, SETS = ("kernel", "Kernel"), ("gpu_memset", "Memset")
+COPIES = ("gpu_memcpy", "Memcpy") + SETS
+RUNTIME = ("cuda_runtime", "cuda_driver", "Runtime", "mtia_runtime", "xpu_runtime", "privateuse1_runtime")
+HOST = ("cpu_op", "Operator", "user_annotation")
+SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)Memcpy$|SynchronizeStream", re.I)
+LAUNCH = re.compile(r"LaunchKernel|GraphLaunch|LaunchCooperative|ModuleLaunch", re.I)
+PRODUCTS = {"aten::mm": (0, 1), "aten::bmm": (0, 1), "aten::addmm": (1, 2), "aten::baddbmm": (1, 2)}
+
+
+def unpacked(path):
+    """The bytes of a file, and why it is cut if it is."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] != b"\x1f\x8b":
+        return data, None
+    try:
+        return gzip.decompress(data), None
+    except (OSError, EOFError, zlib.error) as problem:
+        return zlib.decompressobj(31).decompress(data), f"gzip: {problem}"
+
+
+def events_from_front(text):
+    """Complete objects of an array that ends early."""
+    decoder, at, found = json.JSONDecoder(strict=False), max(0, text.find("[")) + 1, []
+    while True:
+        while at < len(text) and text[at] in ", \r\n\t":
+            at += 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return found
+        found.append(value)
+
+
+def document(path):
+    """(header, events, why it is cut)."""
+    data, cut = unpacked(path)
+    text = data.decode("utf-8", "replace")
+    try:
+        whole = json.loads(text, strict=False, parse_float=decimal.Decimal)
+    except ValueError as problem:
+        # A top-level array may legally lack its "]", with or without a last comma: the format says so.
+        array = text.lstrip().startswith("[")
+        ends = text.rstrip().rstrip(",").endswith("}")
+        return {}, events_from_front(text), cut or (None if array and ends else f"JSON: {problem}")
+    if isinstance(whole, list):
+        return {}, whole, cut
+    events = whole.pop("traceEvents", None)
+    return whole, events if isinstance(events, list) else [], cut
+
+
+def nanoseconds(value):
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        return int(decimal.Decimal(value if isinstance(value, (int, decimal.Decimal)) else str(value)) * 1000)
+    except (decimal.InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def literal(value):
+    if not isinstance(value, str):
+        return value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(value)
+        except (ValueError, SyntaxError):
+            continue
+    return value
+
+
+def flops_of(event):
+    """2mkn of a matrix product whose shapes are in the file; else None."""
+    args = event.get("args") or {}
+    shapes = literal(args.get("Input Dims") or args.get("Input dims"))
+    try:
+        a, b = (shapes[i] for i in PRODUCTS[event["name"]])
+        total = 2 * b[-1]
+        for size in a:
+            total *= size
+        return float(total)
+    except (TypeError, IndexError, KeyError, ValueError):
+        return None
+
+
+def slices_of(events):
+    """(begin, end, event) of complete events and of pairs of B and E."""
+    found, stacks = [], collections.defaultdict(list)
+    for event in events:
+        if not isinstance(event, dict):
+            continue
+        phase, at = event.get("ph"), nanoseconds(event.get("ts"))
+        if at is None or event.get("cat") == "Trace":
+            continue
+        if phase == "X":
+            found.append((at, at + max(0, nanoseconds(event.get("dur")) or 0), event))
+        elif phase == "B":
+            stacks[event.get("pid"), event.get("tid")].append((at, event))
+        elif phase == "E" and stacks[event.get("pid"), event.get("tid")]:
+            begin, opened = stacks[event.get("pid"), event.get("tid")].pop()
+            found.append((begin, max(begin, at), opened))
+    return found
+
+
+def header_facts(rank, header):
+    job = literal(header.get("distributedInfo"))
+    if isinstance(job, dict):
+        rank.rank, rank.world = job.get("rank"), job.get("world_size")
+    devices = header.get("deviceProperties") or header.get("computeProperties") or []
+    if isinstance(devices, list) and devices:
+        rank.device = devices[0].get("name") or None
+        rank.device_bytes = devices[0].get("totalGlobalMem")
+        rank.devices_listed = len(devices)
+
+
+def add_allocator(rank, events):
+    """[memory] events of devices: the running total where the file has it, and the rise since the first event."""
+    rows = []
+    for event in events:
+        if isinstance(event, dict) and event.get("name") == "[memory]":
+            args = event.get("args") or {}
+            if args.get("Device Type") not in (0, None):
+                rows.append((nanoseconds(event.get("ts")) or 0, args))
+    rank.allocator_events = len(rows)
+    rows.sort(key=lambda row: row[0])
+    totals = [args["Total Allocated"] for _, args in rows if args.get("Total Allocated") is not None]
+    rank.allocated_peak = max(totals, default=None)
+    level = highest = 0
+    for _, args in rows:
+        level += args.get("Bytes") or 0
+        highest = max(highest, level)
+    rank.allocated_rise = highest if rows else None
+
+
+def ascend_processes(events):
+    return {
+        event.get("pid"): event["args"].get("name")
+        for event in events
+        if isinstance(event, dict) and event.get("name") == "process_name" and isinstance(event.get("args"), dict)
+    }
+
+
+def read(path):
+    """The rank of one JSON file."""
+    header, events, cut = document(path)
+    rank = raw_model.Rank(path, "chrome", cut=cut)
+    header_facts(rank, header)
+    names = ascend_processes(events)
+    ascend = "Ascend Hardware" in names.values()
+    slices = slices_of(events)
+    rank.slices = len(slices)
+    if slices:
+        rank.span = min(s[0] for s in slices), max(s[1] for s in slices)
+    launched = {}
+    for begin, end, event in slices:
+        if event.get("cat") in RUNTIME:
+            args = event.get("args") or {}
+            key = args.get("correlation", args.get("External id"))
+            if key is not None:
+                launched[key] = begin
+    for begin, end, event in slices:
+        name, category = str(event.get("name", "")), event.get("cat")
+        rank.categories[category] += 1
+        args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        if ascend:
+            add_ascend(rank, names.get(event.get("pid")), begin, end, name)
+        if category in KERNELS or category in COPIES:
+            kind = COPY if category in COPIES else COMMUNICATION if COLLECTIVE_KERNEL.search(name) else COMPUTE
+            size = args.get("bytes", args.get("Bytes"))
+            when = launched.get(args.get("correlation"))
+            rank.work.append(raw_model.Work(begin, end, name, kind, when, size, args.get("device", 0)))
+        elif category in RUNTIME:
+            if LAUNCH.search(name):
+                rank.launches.append((begin, end))
+            if SYNC.search(name):
+                rank.syncs.append((begin, end))
+                rank.sync_names[name] += end - begin
+        if category in HOST:
+            add_host(rank, begin, end, name, args, event)
+    add_allocator(rank, events)
+    if ascend:
+        rank.kind = "ascend"
+    elif header.get("schemaVersion") or any(c in rank.categories for c in KERNELS + HOST + RUNTIME + ("python_function",)):
+        rank.kind = "kineto"
+    return rank
+
+
+def add_ascend(rank, process, begin, end, name):
+    """The profiler's own overlap analysis says what a device does; copies are tasks of its streams."""
+    kinds = {"Computing": COMPUTE, "Communication": COMMUNICATION}
+    if process == "Overlap Analysis" and name in kinds:
+        rank.work.append(raw_model.Work(begin, end, name, kinds[name]))
+    elif process == "Ascend Hardware" and name.startswith("MEMCPY"):
+        rank.work.append(raw_model.Work(begin, end, name, COPY))
+
+
+def add_host(rank, begin, end, name, args, event):
+    if name.startswith("ProfilerStep") and re.search(r"\d", name):
+        rank.marks.append((begin, end, name))
+    request = REQUEST.match(name)
+    if request and event.get("cat") != "cpu_op":
+        size = args.get("In msg nelems")
+        rank.requests.append((begin, end, request.group(1), size, args.get("Process Group Name")))
+    if name in PRODUCTS:
+        rank.products.append((begin, end, flops_of(event)))
+    if name.startswith(("autograd::engine", "Optimizer.step")) or "Backward" in name:
+        rank.has["optimizer" if name.startswith("Optimizer.step") else "backward"] = True
+    rank.ranges.setdefault(re.sub(r"\d+", "#", name), []).append((begin, end))
