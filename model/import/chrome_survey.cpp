@@ -24,7 +24,7 @@ constexpr std::size_t kMostRequests = 1'000'000;
 struct NameHints {
     Phase phase = Phase::None;
     int step = -1;
-    bool backward = false, flops = false, communication = false;
+    bool backward = false, node = false, flops = false, communication = false;
     RequestKind request = RequestKind::None;
 };
 
@@ -42,6 +42,7 @@ NameHints hintsOf(Category category, std::string_view name)
     } else {
         hints.phase = phaseOfOperator(name);
         hints.backward = hints.phase == Phase::BackwardInput || hints.phase == Phase::Recompute;
+        hints.node = name.find("autograd::engine::evaluate_function") != std::string_view::npos;
     }
     hints.flops = name.substr(0, 6) == "aten::";
     hints.request = requestKind(name);
@@ -157,6 +158,7 @@ private:
         if (category == Category::GpuUserAnnotation) return;
         OperatorContext context;
         context.phase = hint.phase;
+        context.autogradNode = hint.node;
         m_survey.training = m_survey.training || hint.backward;
         if (hint.flops) {
             const OperatorFlops flops = operatorFlops(name, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs]).value_or(OperatorFlops{});

@@ -3,10 +3,13 @@
 #include "model/import/byte_source.h"
 #include "model/import/import_format.h"
 #include "model/import/joined_import.h"
+#include "model/import/one_run.h"
 #include "model/import/spool_beside.h"
 #include "model/import/tar_archive.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 
 namespace fourwalls::importers {
@@ -196,6 +199,14 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
         auto import = format->open(files, options);
         if (!import.ok()) return oneLine(import.error());
         (format == kernels ? opened : buffers) = std::move(*import);
+    }
+    if (opened && buffers) {
+        // A job may record its buffers for days before it is profiled.
+        constexpr std::int64_t kTooFarApart = 7LL * 86400 * 1'000'000'000;
+        const std::int64_t of = opened->header().originUnixNs, beside = buffers->header().originUnixNs;
+        if (of != 0 && beside != 0 && std::abs(of / 2 - beside / 2) > kTooFarApart / 2)
+            return Error{ErrorCode::InvalidArgument, "the memory snapshot and the other profile were recorded " + timeApart(std::abs(of / 2 - beside / 2) * 2) + " apart: they are of different runs",
+                         paths.front(), "open them one by one"};
     }
     if (opened && buffers) return joinSnapshots(std::move(opened), std::move(buffers));
     return opened ? std::move(opened) : std::move(buffers);

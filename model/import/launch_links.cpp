@@ -54,6 +54,7 @@ void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, co
         const auto count = static_cast<std::uint8_t>(std::clamp(context.products, 1, 8));
         m_flops.push_back({context.flops / count, count, count, context.operands});
     }
+    if (context.autogradNode) m_backwardLanes.insert(lane);
     m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
 }
 
@@ -76,7 +77,7 @@ Status LaunchLinks::resolve(Phase otherwise)
                 open.push_back(opened);
             }
             while (!open.empty() && (open.back().lane != launch.lane || open.back().end < launch.at)) open.pop_back();
-            launch.phase = otherwise;
+            launch.phase = m_backwardLanes.contains(launch.lane) ? Phase::None : otherwise;
             if (!open.empty()) {
                 if (open.back().phase != Phase::None) launch.phase = open.back().phase;
                 launch.flopsOperator = open.back().flops;

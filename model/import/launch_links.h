@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace fourwalls::importers {
 /// What an operator tells about the work that it launches.
 struct OperatorContext {
     Phase phase = Phase::None;        ///< None: says nothing, what is around it counts
+    bool autogradNode = false;        ///< the backward pass runs on this thread
     double flops = 0;                 ///< of the operator's one execution
     int products = 1;                 ///< kernels that share them: the backward of a convolution has two
     Arithmetic operands = Arithmetic::Unknown; ///< the type of its inputs
@@ -46,7 +48,9 @@ public:
     void addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context);
 
     /// Links launches to operators; call once, when all have been added. otherwise: the phase of launches outside
-    /// of every operator with a phase. Errors: Io if a temporary file cannot be written.
+    /// of every operator with a phase, on threads that do not run the backward pass, too: where forward and backward are
+    /// interleaved on one thread, what no node of the backward pass launched may be either, or a weight's gradient that was
+    /// put off. Errors: Io if a temporary file cannot be written.
     Status resolve(Phase otherwise);
 
     /// The call with that correlation id, if there is one. Of several, the earliest.
@@ -83,6 +87,7 @@ private:
         PagedArray<Launch> linked;                 ///< by correlation
     };
     std::unique_ptr<Tables> m_tables;
+    std::set<int> m_backwardLanes;                 ///< those with nodes of autograd
     std::vector<std::int64_t> m_firstOfPage;       ///< of m_tables->linked: the page's first correlation
     struct Products {
         double flops = 0;              ///< of one product

@@ -2,6 +2,7 @@
 // Ranks, clocks, then one copy per input; collectives come last, matched over all of them.
 #include "model/import/merge_traces.h"
 
+#include "model/import/one_run.h"
 #include "model/import/placed_sink.h"
 #include "model/import/run_collectives.h"
 #include "model/import/spool_beside.h"
@@ -69,7 +70,7 @@ public:
             FOURWALLS_TRY_ASSIGN(part.collectives, part.trace->collectives(std::nullopt, kEverything, kNoLimit));
         }
         settleClocks();
-        return {};
+        return checkTimes();
     }
 
     const TraceHeader& header() const override { return m_header; }
@@ -138,6 +139,26 @@ private:
             withSpec = &part;
         }
         return {};
+    }
+
+    /// Traces with times of day lie near each other. A memory recording may have begun long before a profile.
+    Status checkTimes() const
+    {
+        std::vector<RunMember> members;
+        for (const Part& part : m_parts) {
+            const TraceInfo& info = part.info();
+            if (part.memoryOnly() || info.header.clock != ClockKind::Wall || info.header.originUnixNs == 0) continue;
+            RunMember member;
+            member.path = part.name;
+            member.worldSize = info.header.worldSize;
+            member.wallClock = true;
+            const auto unixTime = [&](Instant at) { return std::clamp(at.ns, -kLargestTimeNs, kLargestTimeNs) + std::clamp(info.header.originUnixNs, -kLargestTimeNs, kLargestTimeNs); };
+            member.firstNs = unixTime(info.range.begin);
+            member.lastNs = unixTime(info.range.end);
+            member.aligned = part.clock.has_value();
+            members.push_back(std::move(member));
+        }
+        return importers::checkOneRun(members);
     }
 
     Status settleRanks()

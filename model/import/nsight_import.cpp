@@ -8,6 +8,7 @@
 #include "model/import/launch_links.h"
 #include "model/import/nsight_requests.h"
 #include "model/import/nsight_tables.h"
+#include "model/import/one_run.h"
 #include "model/import/op_names.h"
 #include "model/import/run_collectives.h"
 #include "model/import/spec_inference.h"
@@ -176,6 +177,7 @@ public:
         }
         import->describe();
         import->settleClocks();
+        FOURWALLS_TRY(import->checkSessions());
         return std::unique_ptr<TraceImport>(std::move(import));
     }
 
@@ -277,6 +279,7 @@ private:
             OperatorContext context;
             context.phase = phaseOfOperator(range.text);
             rank.training = rank.training || context.phase == Phase::BackwardInput;
+            context.autogradNode = range.text.find("autograd::engine::evaluate_function") != std::string_view::npos;
             if (range.end) context.collective = rank.requests.add(lane, range.start, *range.end, range.text);
             if (range.end && (context.phase != Phase::None || context.collective >= 0)) rank.links.addOperator(lane, range.start, *range.end, context);
         }, stop));
@@ -342,6 +345,24 @@ private:
         }
         for (File& file : m_files)
             for (auto& [process, rank] : file.ranks) std::vector<CommunicationMark>().swap(rank.communication);
+    }
+
+    /// Sessions of one run lie near each other, as far as the files tell when they began.
+    Status checkSessions() const
+    {
+        std::vector<RunMember> members;
+        for (const File& file : m_files) {
+            const std::int64_t epoch = file.tables.epochNs();
+            if (epoch <= 0) continue;
+            RunMember member;
+            member.path = file.path;
+            member.wallClock = true;
+            member.firstNs = epoch;
+            member.lastNs = epoch + std::clamp<std::int64_t>(file.lastNs, 0, kLargestTimeNs);
+            member.aligned = file.clock.has_value();
+            members.push_back(std::move(member));
+        }
+        return checkOneRun(members);
     }
 
     void auditClocks(TraceSink& sink, const RunCollectives& collectives) const
