@@ -46,6 +46,15 @@ bool isPythonFile(std::string_view file)
     return file.ends_with(".py") || file.ends_with(".pyx") || file.ends_with(".ipynb") || file.starts_with("<");
 }
 
+/// Libraries that only pass a call on to PyTorch: the line that matters is their caller's.
+bool isWrapper(std::string_view path)
+{
+    const std::vector<std::string_view> parts = partsOf(path);
+    for (std::size_t i = 1; i < parts.size(); ++i)
+        if (isOneOf(parts[i - 1], {"site-packages", "dist-packages"}) && isOneOf(parts[i], {"einops", "einx", "opt_einsum", "jaxtyping", "typeguard", "beartype"})) return true;
+    return false;
+}
+
 /// Cut between characters.
 std::string cutText(std::string_view text, std::size_t most)
 {
@@ -109,7 +118,7 @@ std::string_view fileNameOf(std::string_view path)
 bool isFileOfTorch(std::string_view path)
 {
     const bool written = path.starts_with("<") && !path.starts_with("<ipython-input") && path != "<stdin>";
-    return withinTorch(path).has_value() || written || contains(path, "torchinductor_");
+    return withinTorch(path).has_value() || written || isWrapper(path) || contains(path, "torchinductor_");
 }
 
 std::string withoutArguments(std::string_view function)

@@ -75,7 +75,7 @@ std::string operatorOfOverload(std::string_view overload);
 /// The file's name without folders; of Windows paths, too.
 std::string_view fileNameOf(std::string_view path);
 
-/// Whether a Python file is PyTorch's own (or was written by its compiler).
+/// Whether a Python file is PyTorch's own, was written by its compiler, or only hands calls on to it (einops).
 bool isFileOfTorch(std::string_view path);
 
 } // namespace fourwalls::importers

@@ -180,22 +180,25 @@ void MemoryView::showFigures()
     const std::int64_t still = staticBytes(peak->atPeak);
     std::vector<PlotFigure> figures;
     QString scope = m_facts->relative ? tr("above the start of the profile") : tr("capacity of the device unknown");
-    if (m_facts->fromSnapshot) scope = tr("asked for by tensors; capacity unknown");
+    if (m_facts->fromSnapshot) scope = tr("as asked for; capacity unknown");
     if (capacity > 0) scope = tr("%1 of %2").arg(share(peak->peakBytes, capacity), text(capacity));
     if (m_facts->standing) scope = tr("%1, taken throughout").arg(scope);
     figures.push_back({tr("Peak"), text(peak->peakBytes), scope, isAtWall(*peak)});
     if (m_facts->fromSnapshot && m_facts->atBegin > 0)
         figures.push_back({tr("At the history's begin"), text(m_facts->atBegin), tr("a peak before it is unknown"), false});
     // Without stacks a snapshot knows bytes, not what they are for.
-    const bool isSorted = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)] < peak->peakBytes;
+    const std::int64_t other = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)];
+    const bool isSorted = other < peak->peakBytes;
     const QString unsorted = tr("the trace does not say what for");
     figures.push_back({tr("Static at the peak"), isSorted ? text(still) : QString(kDash),
                        isSorted ? tr("weights, gradients, optimizer state") : unsorted, false});
-    figures.push_back({tr("Dynamic at the peak"), isSorted ? text(peak->peakBytes - still) : QString(kDash),
-                       !isSorted             ? unsorted
-                       : peak->peakBytes > 0 ? tr("%1 of the peak").arg(share(peak->peakBytes - still, peak->peakBytes))
-                                             : QString(),
-                       false});
+    // Of an import, what nobody could sort is neither.
+    const bool partly = isSorted && other > 0 && session()->info().header.source == TraceSource::Imported;
+    const std::int64_t dynamic = peak->peakBytes - still - (partly ? other : 0);
+    QString dynamicNote = unsorted;
+    if (isSorted && peak->peakBytes > 0) dynamicNote = tr("%1 of the peak").arg(share(dynamic, peak->peakBytes));
+    if (partly) dynamicNote = tr("%1 more: unknown what for").arg(text(other));
+    figures.push_back({tr("Dynamic at the peak"), isSorted ? text(dynamic) : QString(kDash), dynamicNote, false});
     QString after = tr("stays at the end");
     if (peak->step)
         after = tr("stays after step %1").arg(peak->step->value);
