@@ -243,7 +243,7 @@ MiniPicture OverviewView::rooflinePicture() const
     const Theme& t = currentTheme();
     MiniPicture picture;
     if (m_facts->roofline.empty()) {
-        picture.empty =
+        picture.empty = m_facts->memoryOnly ? tr("A memory snapshot records no kernels. Open the run's profile beside it.") :
             tr("No operator of this trace says how much it computes: without FLOPs there is no roofline.");
         return picture;
     }
@@ -322,7 +322,7 @@ MiniPicture OverviewView::planPicture() const
             m_plansPending ? tr("Searching other plans…")
             : !m_planError.isEmpty()
                 ? m_planError
-                : tr("Without a specification of network, plan and devices no other plan can be predicted.");
+                : tr("Without a specification of network, plan and devices no other plan can be predicted.\nFill them in under What if to compare plans.");
         return picture;
     }
     const compare::PlanSuggestions& present = m_plans->suggestions;

@@ -254,12 +254,6 @@ void OverviewView::askStepInsight()
         });
 }
 
-/// Why no prediction stands beside the figures; empty where one does, or where nothing was guessed.
-QString OverviewView::whyNoGuess() const
-{
-    return missingForModel(*m_facts);
-}
-
 std::optional<RunSpec> OverviewView::knownSpec() const
 {
     if (whatIf() && whatIf()->recorded()) return whatIf()->recorded();
@@ -408,8 +402,11 @@ PlotFigure OverviewView::busyFigure() const
         if (key == "bubble") waiting += share;
     busy.value = formatPercent(1 - waiting);
     busy.note = m_facts->ranks > 1 ? tr("mean of %1 ranks").arg(m_facts->ranks)
-                : m_facts->scope.isPart() ? tr("rank of %1, the only one here").arg(static_cast<qulonglong>(*m_facts->scope.jobRanks))
-                                          : tr("computing, communicating or copying");
+                : m_facts->scope.isPart() && !session()->info().header.ranks.empty()
+                    ? tr("rank %1 of %2, the only one here")
+                          .arg(session()->info().header.ranks.front().rank.value)
+                          .arg(static_cast<qulonglong>(*m_facts->scope.jobRanks))
+                    : tr("computing, communicating or copying");
     return busy;
 }
 
@@ -428,7 +425,7 @@ void OverviewView::showWaterfall()
         finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
                       .arg(formatDuration(*metrics.stepTime, 3)) +
                   (m_facts->ranks > 1 ? QStringLiteral(" · ") + tr("mean of %1 ranks").arg(m_facts->ranks) : QString());
-    else
+    else if (!m_facts->memoryOnly)
         finding = tr("this trace has no measured step that all ranks took");
     m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
                                      : m_facts->scope.wholeTrace ? tr("Where the time goes")
@@ -482,7 +479,6 @@ void OverviewView::showFindings()
         finding = found.findings.size() > rows.size() ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
                                                       : tr("from the trace itself");
     }
-    if (const QString gate = whyNoGuess(); !gate.isEmpty()) notes << gate;
     if (const QString record = howToRecord(*m_facts); !record.isEmpty()) notes << record;
     notes.removeAll(QString());
     m_helpCard->title().setText(tr("What stands out"));
@@ -584,7 +580,7 @@ void OverviewView::openPart(const QString& key)
     if (key == QLatin1String("memory_bound") || key == QLatin1String("inefficiency") ||
         key == QLatin1String("achieved") || key == QLatin1String("whole"))
         id = QStringLiteral("performance");
-    if (m_facts->step && key != QLatin1String("whole")) selection()->setRange(m_facts->step->range);
+    if (m_facts->step && key != QLatin1String("whole") && key != QLatin1String("step")) selection()->setRange(m_facts->step->range);
     emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
 }
 

@@ -87,7 +87,6 @@ private:
     bool showsFindings() const;
     void showFindings();
     void showFinding(int index);
-    QString whyNoGuess() const;
     void choose(int suggestion);
     void openWall(compare::Wall wall);
     void openPart(const QString& key);

@@ -118,7 +118,7 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 
 QString communicationVerdict(const OverviewFacts& facts)
 {
-    const QString part = facts.scope.isPart() ? Overview::tr("%1 of %2 ranks are in the trace")
+    const QString part = facts.scope.isPart() ? Overview::tr("the trace has %1 of %2 ranks")
                                                     .arg(facts.scope.ranks)
                                                     .arg(static_cast<qulonglong>(*facts.scope.jobRanks))
                                               : QString();
@@ -394,6 +394,7 @@ QString missingForModel(const OverviewFacts& facts)
         if (known.size() == 4) break;
         known << QString::fromStdString(field.field) + QStringLiteral(" = ") + QString::fromStdString(field.value);
     }
+    if (facts.memoryOnly) return Overview::tr("a memory snapshot does not say what ran");
     const QString missing =
         Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
     return known.isEmpty() ? missing

@@ -40,7 +40,7 @@ Look lookOf(const WaterfallBar& bar)
     const Theme& t = currentTheme();
     if (bar.kind == WaterfallBar::Kind::Whole) return {t.structure};
     if (bar.kind == WaterfallBar::Kind::Rest) return {colourOf(t, Phase::Forward)};
-    if (bar.key == QLatin1String("bubble") || bar.key.startsWith(QLatin1String("idle"))) return {t.hatchBase, true};
+    if (bar.key == QLatin1String("bubble") || bar.key == QLatin1String("between") || bar.key.startsWith(QLatin1String("idle"))) return {t.hatchBase, true};
     if (bar.key == QLatin1String("exposed_comm")) return {t.communication};
     if (bar.key == QLatin1String("exposed_copy")) return {t.copy};
     if (bar.key == QLatin1String("recompute")) return {colourOf(t, Phase::Recompute)};
@@ -55,15 +55,18 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
     std::vector<WaterfallBar> bars;
     if (metrics.waterfall.empty()) return bars;
     using Kind = WaterfallBar::Kind;
-    bars.push_back({QStringLiteral("whole"), 1, 1, Kind::Whole});
+    const bool ofTime = shareNamed(metrics, "compute").has_value();
+    bars.push_back({ofTime ? QStringLiteral("step") : QStringLiteral("whole"), 1, 1, Kind::Whole});
     double level = 1;
     const auto lose = [&](const char* key, double share, bool always) {
         if (share == 0 && !always) return;
         bars.push_back({QString::fromLatin1(key), share, level, Kind::Loss});
         level -= share;
     };
-    lose("bubble", shareNamed(metrics, "bubble").value_or(0), true);
-    lose("exposed_comm", shareNamed(metrics, "exposed_comm").value_or(0), true);
+    // That there is none is an answer where a plan is known; of somebody else's trace it would say more than is known.
+    const bool told = metrics.source != TraceSource::Imported;
+    lose("bubble", shareNamed(metrics, "bubble").value_or(0), told || metrics.bubbleFraction.has_value());
+    lose("exposed_comm", shareNamed(metrics, "exposed_comm").value_or(0), told);
     lose("exposed_copy", shareNamed(metrics, "exposed_copy").value_or(0), false);
     const double idle = shareNamed(metrics, "idle").value_or(0);
     const auto& parts = metrics.idleParts;
@@ -77,9 +80,9 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
         lose("idle.data_loading", loading, false);
         lose("idle.launch", launch, false);
         lose("idle.synchronisation", synchronisation, false);
-        lose("idle.other", std::abs(other) < 1e-12 ? 0 : other, false);
+        lose(metrics.hostOnly ? "between" : "idle.other", std::abs(other) < 1e-12 ? 0 : other, false);
     } else {
-        lose("idle", idle, true);
+        lose(metrics.hostOnly ? "between" : "idle", idle, true);
     }
     if (const auto compute = shareNamed(metrics, "compute")) {
         bars.push_back({QStringLiteral("compute"), *compute, *compute, Kind::Rest});
@@ -96,6 +99,8 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
 QString waterfallName(const QString& key)
 {
     const std::pair<const char*, QString> names[] = {{"whole", WaterfallPlot::tr("peak")},
+                                                     {"step", WaterfallPlot::tr("step")},
+                                                     {"between", WaterfallPlot::tr("between operators")},
                                                      {"bubble", WaterfallPlot::tr("bubble")},
                                                      {"exposed_comm", WaterfallPlot::tr("exposed comm")},
                                                      {"exposed_copy", WaterfallPlot::tr("exposed copy")},
@@ -118,6 +123,8 @@ QString waterfallMeaning(const QString& key)
 {
     const std::pair<const char*, QString> meanings[] = {
         {"whole", WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.")},
+        {"step", WaterfallPlot::tr("All the time that the ranks have in one step, or in the whole trace where it marks no steps.")},
+        {"between", WaterfallPlot::tr("The program's own time: no operator runs, and no device was recorded.")},
         {"bubble",
          WaterfallPlot::tr("A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.")},
         {"exposed_comm", WaterfallPlot::tr("Transfers, and waiting in collectives, that no computation hides.")},
