@@ -33,11 +33,12 @@ int NsightRequests::add(int lane, std::int64_t begin, std::int64_t end, std::str
 {
     const std::string_view name = text.substr(0, text.find(','));
     CollectiveDetail detail;
-    if (requestKind(name) == RequestKind::Annotation) detail.operation = collectiveOf(name);
+    const bool framework = requestKind(name) == RequestKind::Annotation;
+    if (framework) detail.operation = collectiveOf(name);
     else if (name.substr(0, 4) == "nccl") detail.operation = ncclFunction(name);
     if (!detail.operation || m_requests.size() >= kMostNsightRequests) return -1;
     if (*detail.operation == CollectiveOp::Send && m_sends.size() < kMostNsightRequests) m_sends.push_back({lane, begin});
-    m_requests.push_back({begin, end, lane, detailIndex(std::move(detail))});
+    m_requests.push_back({begin, end, lane, detailIndex(std::move(detail)), framework});
     return static_cast<int>(m_requests.size() - 1);
 }
 
@@ -64,6 +65,19 @@ void NsightRequests::settle()
         request.detail = detailIndex(std::move(detail));
     }
     m_sends = {};
+}
+
+const CollectiveDetail* NsightRequests::onlyAllToAll() const
+{
+    std::int32_t one = -1;
+    for (const Request& request : m_requests) {
+        if (!request.framework) continue;
+        if (one >= 0 && request.detail != one) return nullptr;
+        one = request.detail;
+    }
+    if (one < 0) return nullptr;
+    const CollectiveDetail& detail = m_details[static_cast<std::size_t>(one)];
+    return detail.operation == CollectiveOp::AllToAll ? &detail : nullptr;
 }
 
 const CollectiveDetail* NsightRequests::find(const std::optional<Launch>& launch) const

@@ -28,11 +28,16 @@ public:
     /// What the request of a launch says; null: it has none.
     const CollectiveDetail* find(const std::optional<Launch>& launch) const;
 
+    /// What a kernel of unknown launch that sends and receives must be: the framework asked for all-to-alls of one group
+    /// and nothing else. Null otherwise.
+    const CollectiveDetail* onlyAllToAll() const;
+
 private:
     struct Request {
         std::int64_t begin = 0, end = 0;
         int lane = 0;
         std::int32_t detail = -1;
+        bool framework = false;   ///< not NCCL's own range
     };
     struct SendCall {
         int lane = 0;

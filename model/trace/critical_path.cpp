@@ -19,7 +19,7 @@ constexpr std::size_t kMostSegments = 200'000;
 /// Something that ended on a rank at a time, and where the path goes from its start.
 struct Event {
     Instant start, end;
-    bool isTransfer = false;
+    bool isTransfer = false, holdsWaiting = false;
     OpId op;                    ///< of work
     Instant lastArrival;        ///< of a transfer: before it, the rank waited
     std::optional<RankId> from; ///< of a transfer: who arrived last, if it was another rank
@@ -144,6 +144,7 @@ private:
         segment.part = PathPart::Transfer;
         segment.operation = event.operation;
         segment.group = event.group;
+        segment.holdsWaiting = event.holdsWaiting;
         push(segment);
     }
     void addWork(RankId rank, TimeRange range, OpId id, const OpDictionary& ops)
@@ -196,7 +197,7 @@ Result<Lane> workOf(TraceQuery& trace, RankId rank, TimeRange range, std::int64_
 }
 
 /// What collectives and messages of the step make the ranks depend on.
-void addTransfers(const std::vector<JoinedOperation>& operations, std::map<RankId, Lane>& lanes)
+void addTransfers(const TraceInfo& info, const std::vector<JoinedOperation>& operations, std::map<RankId, Lane>& lanes)
 {
     const bool hasReceives = std::any_of(operations.begin(), operations.end(), [](const JoinedOperation& each) {
         return each.operation == CollectiveOp::Receive;
@@ -209,6 +210,10 @@ void addTransfers(const std::vector<JoinedOperation>& operations, std::map<RankI
             event.end = record.end;
             event.lastArrival = record.lastArrival;
             event.isTransfer = true;
+            event.holdsWaiting =
+                collectiveTiming(info, operation.group, operation.operation) == CollectiveTiming::WaitAndTransfer;
+            // Without all members nobody knows who was waited for.
+            if (event.holdsWaiting) event.lastArrival = event.start;
             event.operation = operation.operation;
             event.group = operation.group;
             RankId owner = member.rank;
@@ -220,7 +225,7 @@ void addTransfers(const std::vector<JoinedOperation>& operations, std::map<RankI
                 event.operation = CollectiveOp::Receive;
             } else if (operation.operation == CollectiveOp::Receive) {
                 if (record.peer) event.from = *record.peer;
-            } else if (operation.late() != member.rank && operation.skew().ns > 0) {
+            } else if (!event.holdsWaiting && operation.late() != member.rank && operation.skew().ns > 0) {
                 event.from = operation.late();
             }
             const auto lane = lanes.find(owner);
@@ -293,7 +298,7 @@ Result<CriticalPath> criticalPath(TraceQuery& trace, std::optional<StepIndex> wa
         records.resize(kMostOperationsAnalysed);
         path.limited = true;
     }
-    addTransfers(joinOperations(records), lanes);
+    addTransfers(trace.info(), joinOperations(records), lanes);
     for (auto& [rank, lane] : lanes)
         std::stable_sort(lane.events.begin(), lane.events.end(),
                          [](const Event& a, const Event& b) { return a.end < b.end; });

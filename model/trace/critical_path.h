@@ -22,6 +22,7 @@ struct PathSegment {
     Activity activity = Activity::None;               ///< of work: compute, copy, data loading
     CollectiveOp operation = CollectiveOp::AllReduce; ///< of a transfer
     std::optional<GroupId> group;                     ///< of a transfer
+    bool holdsWaiting = false;                        ///< a transfer that cannot be told from waiting for missing ranks
     std::optional<LayerIndex> layer;                  ///< where all of it is of one layer
     std::string name;                                 ///< the longest operator in it
     std::int64_t pieces = 1;

@@ -100,13 +100,13 @@ void BandwidthCard::fill()
     for (std::size_t i = 0; i < operations.size(); i += every) {
         const JoinedOperation& operation = operations[i];
         if (repeated && operation.operation == CollectiveOp::Receive) continue;
-        const auto rate = busRate(operation, membersOf(operation));
+        const auto rate = busRate(m_info, operation);
         if (!rate) continue;
         const double factor = bus ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));
         const std::string group = groupName(m_info, operation.group);
         const std::size_t mark = marks.try_emplace(group, marks.size() % std::size(kMarks)).first->second;
         XyPoint point;
-        point.x = static_cast<double>(operation.payloadBytes);
+        point.x = static_cast<double>(operation.payloadBytes.value_or(0));
         point.y = *rate * factor;
         point.colour = t.communication;
         point.mark = kMarks[mark].first;
@@ -140,7 +140,10 @@ void BandwidthCard::fill()
     QString wallName, lowerName;
     if (m_data->groupsInside && m_data->insideNode) {
         wall = *m_data->insideNode;
-        wallName = tr("link inside a node %1").arg(formatRate(wall, QStringLiteral("B/s")));
+        const QString rate = formatRate(wall, QStringLiteral("B/s"));
+        wallName = m_data->linkOf.empty()  ? tr("link inside a node %1").arg(rate)
+                   : m_data->linkGuessed ? tr("guessed: %1, %2").arg(QString::fromStdString(m_data->linkOf), rate)
+                                         : tr("link of the %1 by its data sheet %2").arg(QString::fromStdString(m_data->linkOf), rate);
     }
     if (m_data->groupsBetween && m_data->betweenNodes) {
         lower = *m_data->betweenNodes;
@@ -155,12 +158,18 @@ void BandwidthCard::fill()
         left = std::min(left, point.x);
         right = std::max(right, point.x);
     }
+    if (m_data->linkGuessed && wall > 0) {
+        // A guess is no wall: a dashed line with its name.
+        lower = wall;
+        lowerName = wallName;
+        wall = 0;
+    }
     if (wall > 0 && right > 0) {
         content.walls.push_back({{{left / 1e3, wall}, {right * 1e3, wall}}, wallName});
         legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the link's limit")});
     }
     if (lower > 0 && right > 0) {
-        content.lines.push_back({{{left / 1e3, lower}, {right * 1e3, lower}}, QPen(t.wallEdge, 1.4), false});
+        content.lines.push_back({{{left / 1e3, lower}, {right * 1e3, lower}}, QPen(t.wallEdge, 1.4, m_data->linkGuessed ? Qt::DashLine : Qt::SolidLine), false});
         XyPoint label;
         label.x = right;
         label.y = lower;
@@ -181,24 +190,19 @@ void BandwidthCard::fill()
              {}};
     m_plot->setToolTips([this, membersOf](int id) {
         const JoinedOperation& operation = m_data->step.operations[static_cast<std::size_t>(id)];
-        const auto rate = busRate(operation, membersOf(operation));
+        const auto rate = busRate(m_info, operation);
         return tr("%1, %2 ranks\n%3 in %4 = %5 bus bandwidth\nskew of arrivals %6 · click to look at its hops, double "
                   "click for the timeline")
             .arg(kindName(operation.operation, groupName(m_info, operation.group)))
             .arg(membersOf(operation))
-            .arg(formatBytes(static_cast<double>(operation.payloadBytes), m_unit),
+            .arg(operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit) : QString(kDash),
                  formatDuration(operation.transfer(), 3),
                  rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash), formatDuration(operation.skew(), 3));
     });
     const bool nothing = content.points.empty();
     if (nothing) {
-        const bool bytes = std::any_of(operations.begin(), operations.end(),
-                                       [](const JoinedOperation& o) { return o.payloadBytes > 0; });
         m_legend->setEntries({});
-        m_plot->setNothing(operations.empty() ? QString()
-                           : bytes ? tr("Transfers take no time on this clock, because no link speed is known.\nRecord "
-                                        "with a cluster whose links are known, or on the wall clock.")
-                                   : tr("This trace does not say how many bytes its operations sent."));
+        m_plot->setNothing(operations.empty() ? QString() : noRatesText(m_data->rates));
         return finding().setText(
             tr("%1 operations in %2")
                 .arg(formatCount(static_cast<qint64>(operations.size())), stepName(m_data->step.window)));
@@ -207,11 +211,13 @@ void BandwidthCard::fill()
     m_legend->setEntries(std::move(legend));
     if (wall > 0) {
         const double share = best / wall;
-        finding().setText(tr("at best %1 of the link's rate, at %2")
-                              .arg(formatPercent(share, share < 0.1 ? 1 : 0), formatBytes(bestBytes, m_unit)));
+        finding().setText(tr("at best %1 of the link's rate, at %2, %3")
+                              .arg(formatPercent(share, share < 0.1 ? 1 : 0), formatBytes(bestBytes, m_unit),
+                                   stepName(m_data->step.window)));
     } else {
-        finding().setText(tr("at best %1 at %2; the link's limit is not known")
-                              .arg(formatRate(best, QStringLiteral("B/s")), formatBytes(bestBytes, m_unit)));
+        finding().setText(tr("at best %1 at %2, %3; the link's limit is not known")
+                              .arg(formatRate(best, QStringLiteral("B/s")), formatBytes(bestBytes, m_unit),
+                                   stepName(m_data->step.window)));
     }
 }
 

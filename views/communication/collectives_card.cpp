@@ -16,13 +16,61 @@ QString groupShape(std::int64_t groups, std::size_t members)
     return groups > 1 ? QStringLiteral("%1 × %2").arg(groups).arg(size) : size;
 }
 
+QString groupText(const std::string& group)
+{
+    if (group == "unknown group") return CollectivesCard::tr("unknown group");
+    const QString text = QString::fromStdString(group);
+    if (group.starts_with("ranks ")) return CollectivesCard::tr("ranks %1").arg(text.mid(6));
+    return text;
+}
+
 QString kindName(CollectiveOp operation, const std::string& group)
 {
-    return words(operation) + QStringLiteral(" · ") + QString::fromStdString(group);
+    return words(operation) + QStringLiteral(" · ") + groupText(group);
+}
+
+QString kindName(CollectiveOp operation, const std::string& group, CollectiveTiming timing)
+{
+    const QString name = kindName(operation, group);
+    switch (timing) {
+    case CollectiveTiming::Separated: break;
+    case CollectiveTiming::WaitAndTransfer: return CollectivesCard::tr("%1 (wait + transfer)").arg(name);
+    case CollectiveTiming::RequestsOnly: return CollectivesCard::tr("%1 (requests only)").arg(name);
+    }
+    return name;
+}
+
+QString noRatesText(const TransferRates& rates)
+{
+    switch (rates.why) {
+    case NoRates::None: break;
+    case NoRates::NoCollectives: return CollectivesCard::tr("This trace has no collectives.");
+    case NoRates::NotInStep:
+        return rates.inTrace ? CollectivesCard::tr("None of the trace's %1 collectives is in what is looked at.").arg(formatCount(*rates.inTrace))
+                             : CollectivesCard::tr("None of the trace's collectives is in what is looked at.");
+    case NoRates::OneRankGroups: return CollectivesCard::tr("All groups have one rank: nothing is sent.");
+    case NoRates::RequestsOnly:
+        return CollectivesCard::tr("Only the requests for collectives are in this trace, not the transfers.\nRecord the "
+                                   "device's activity too (ProfilerActivity.CUDA).");
+    case NoRates::SomeRanks:
+        return rates.members
+                   ? CollectivesCard::tr("Only %1 of %2 ranks are in this trace: waiting and transfer cannot be told "
+                                         "apart.\nOpen the traces of all ranks together.")
+                         .arg(rates.present)
+                         .arg(*rates.members)
+                   : CollectivesCard::tr("This trace does not say how many ranks take part, so waiting and transfer cannot "
+                                         "be told apart.\nOpen the traces of all ranks together.");
+    case NoRates::UnknownBytes: return CollectivesCard::tr("This trace does not say how many bytes its operations sent.");
+    case NoRates::NoTime:
+        return CollectivesCard::tr("Transfers take no time on this clock, because no link speed is known.\nRecord with a "
+                                   "cluster whose links are known, or on the wall clock.");
+    }
+    return {};
 }
 
 QString stepName(const StepWindow& window)
 {
+    if (window.steps > 1) return CollectivesCard::tr("%1 measured steps").arg(formatCount(window.steps));
     return window.step ? CollectivesCard::tr("step %1").arg(window.step->value)
                        : CollectivesCard::tr("the whole trace");
 }
@@ -50,7 +98,9 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     const Theme& t = currentTheme();
     QColor hidden = t.communication;
     hidden.setAlphaF(0.42F);
-    m_legend->setEntries({{PlotLegend::Mark::Area, t.communication, tr("exposed transfer")},
+    const bool together = facts && facts->step.holdsWaiting();
+    m_legend->setEntries({{PlotLegend::Mark::Area, t.communication,
+                           together ? tr("exposed (wait + transfer where they cannot be told apart)") : tr("exposed transfer")},
                           {PlotLegend::Mark::Area, hidden, tr("hidden behind computation")},
                           {PlotLegend::Mark::Hatch, {}, tr("waiting for others")}});
     if (!facts) {
@@ -61,11 +111,12 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     std::vector<CellColumn> columns{
         {tr("operation"), {}, false, 196},
         {tr("ranks"), tr("Groups × members of each"), true, 60},
-        {tr("count"), tr("Operations in the measured steps, each counted once for all its members"), true, 64},
+        {tr("count"), tr("Operations in %1, each counted once for all its members").arg(step), true, 64},
         {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
         {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
          true, 80},
-        {tr("transfer"), tr("Last arrival to end, added up over operations"), true, 80},
+        {tr("transfer"),
+         tr("Last arrival to end, added up over operations; where ranks are missing, with the waiting"), true, 80},
         {tr("wait"),
          tr("Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
             "pipeline's bubble"),
@@ -96,9 +147,9 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     }
     std::vector<std::vector<CellValue>> rows;
     for (const CollectiveRow& row : facts->rows) {
-        const auto bytes = [&](std::int64_t value) {
-            return CellValue{value > 0 ? formatBytes(static_cast<double>(value), unit) : QString(kDash),
-                             static_cast<qlonglong>(value),
+        const auto bytes = [&](std::optional<std::int64_t> value) {
+            return CellValue{value ? formatBytes(static_cast<double>(*value), unit) : QString(kDash),
+                             static_cast<qlonglong>(value.value_or(-1)),
                              {},
                              {},
                              {},
@@ -118,13 +169,20 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
                              {}};
         };
         std::vector<CellValue> cells;
-        cells.push_back({kindName(row.operation, row.group), {}, {}, t.communication, {}, {}, {}});
-        cells.push_back({groupShape(row.groups, row.members), static_cast<qlonglong>(row.members), {}, {}, {}, {}, {}});
+        cells.push_back({kindName(row.operation, row.group, row.timing), {}, {}, t.communication, {}, row.raw, {}});
+        cells.push_back({row.members > 0 ? groupShape(row.groups, row.members) : QString(kDash),
+                         static_cast<qlonglong>(row.members),
+                         {},
+                         {},
+                         {},
+                         {},
+                         {}});
         cells.push_back({formatCount(row.count), static_cast<qlonglong>(row.count), {}, {}, {}, {}, {}});
         cells.push_back(bytes(row.payloadBytes));
         cells.push_back(bytes(row.wireBytes));
-        cells.push_back(time(row.time));
-        cells.push_back(time(row.wait));
+        const CellValue unknown{QString(kDash), -1, {}, {}, {}, {}, {}};
+        cells.push_back(row.timing != CollectiveTiming::RequestsOnly ? time(row.time) : unknown);
+        cells.push_back(row.timing == CollectiveTiming::Separated ? time(row.wait) : unknown);
         if (ghost) {
             CellValue cell{QString(kDash), -1.0, {}, {}, t.prediction, {}, {}};
             for (const CollectiveRow& other : *predicted)
@@ -153,8 +211,14 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
             bar.pieces = {{piece(row.inStep->exposedTransfer), t.communication},
                           {piece(row.inStep->transfer - row.inStep->exposedTransfer), hidden},
                           {piece(row.inStep->wait), {}}};
-            bar.toolTip =
-                tr("exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)")
+            const QString toolTip =
+                row.timing == CollectiveTiming::WaitAndTransfer
+                    ? tr("wait and transfer together: exposed %1, hidden %2")
+                    : tr("exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)");
+            bar.toolTip = row.timing == CollectiveTiming::WaitAndTransfer
+                              ? toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
+                                            formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3))
+                              : toolTip
                     .arg(formatDuration(row.inStep->exposedTransfer, 3),
                          formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
                          formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
@@ -168,11 +232,13 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     QStringList sentences;
     if (largest) sentences << tr("of the collectives, %1 takes most").arg(kindName(largest->operation, largest->group));
     if (const std::optional<double> hiddenShare = facts->step.hiddenShare())
-        sentences << tr("computation hides %1 of the transfers in %2").arg(formatPercent(*hiddenShare), step);
+        sentences << (together ? tr("computation hides %1 of the communication in %2, waiting included")
+                               : tr("computation hides %1 of the transfers in %2"))
+                         .arg(formatPercent(*hiddenShare), step);
     if (!sentences.isEmpty())
         text = sentences.join(QStringLiteral(" · "));
     else if (!facts->rows.empty())
-        text = tr("transfers take no time on this clock: the links' speed is not known");
+        text = noRatesText(facts->rates).section(QLatin1Char('\n'), 0, 0);
     if (facts->step.limited)
         text += tr(" · only the first %1 records were read").arg(formatCount(kMostOperationsAnalysed));
     finding().setText(text);

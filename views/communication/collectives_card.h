@@ -14,9 +14,15 @@ class CellTable;
 
 /// "4 x 2" groups and members, "2" for one group.
 QString groupShape(std::int64_t groups, std::size_t members);
+/// The name of a group as the screen has it.
+QString groupText(const std::string& group);
 /// "all-reduce · dp".
 QString kindName(CollectiveOp operation, const std::string& group);
-/// "step 3", or "the whole trace".
+/// The same with what its time holds: "all-reduce · dp (wait + transfer)".
+QString kindName(CollectiveOp operation, const std::string& group, CollectiveTiming timing);
+/// Why the operations looked at have no rates; empty: they have.
+QString noRatesText(const TransferRates& rates);
+/// "step 3", "4 measured steps" or "the whole trace".
 QString stepName(const StepWindow& window);
 
 class CollectivesCard : public PlotCard {

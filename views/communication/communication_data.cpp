@@ -4,6 +4,7 @@
 
 #include "model/cost/collective_time.h"
 #include "model/spec/calibration.h"
+#include "model/spec/device_datasheet.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/saturating_sum.h"
 #include "views/whatif/known_spec.h"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 
 namespace fourwalls::views {
 
@@ -49,6 +52,42 @@ void addLinkRates(CommunicationData& data, const TraceInfo& info, const ClusterS
     }
     if (cluster.nodeLink.bytesPerSecond > 0) data.insideNode = cluster.nodeLink.bytesPerSecond;
     if (cluster.networkBytesPerSecondPerDevice() > 0) data.betweenNodes = cluster.networkBytesPerSecondPerDevice();
+}
+
+/// The link of an import's device, by its data sheet; else that of a guessed machine.
+void addDeviceLink(CommunicationData& data, const TraceInfo& info, const KnownSpec& known)
+{
+    if (info.header.ranks.empty()) return;
+    const std::string& device = info.header.ranks.front().device;
+    for (const RankInfo& rank : info.header.ranks)
+        if (rank.device != device) return; // parts of several kinds: whose link counts is not known
+    data.groupsInside = true;
+    const auto sheet = deviceDatasheet(device);
+    if (sheet && sheet->linkBytesPerSecond > 0) {
+        data.insideNode = sheet->linkBytesPerSecond;
+        data.linkOf = sheet->name;
+    } else if (!sheet && known.spec && known.spec->cluster.nodeLink.bytesPerSecond > 0) {
+        data.insideNode = known.spec->cluster.nodeLink.bytesPerSecond;
+        data.linkOf = known.spec->cluster.name;
+        data.linkGuessed = true;
+    }
+}
+
+/// Exposed communication of the steps looked at, all ranks, by their time.
+Result<std::optional<double>> exposedShareOf(TraceQuery& trace, const StepWindow& window)
+{
+    FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries,
+                         window.step ? trace.stepSummaries(*window.step) : trace.stepSummaries());
+    double exposed = 0, all = 0;
+    for (const StepSummary& summary : summaries) {
+        if (!window.step && summary.state != StepState::Measured) continue;
+        int weight = 1;
+        for (const RankInfo& rank : trace.info().header.ranks)
+            if (rank.rank == summary.rank) weight = std::max(1, rank.multiplicity);
+        exposed += weight * static_cast<double>(summary.exposedComm.ns);
+        all += weight * static_cast<double>(summary.range.length().ns);
+    }
+    return all > 0 ? std::optional(exposed / all) : std::nullopt;
 }
 
 void addCurves(CommunicationData& data, const TraceInfo& info, const ClusterSpec& cluster)
@@ -128,11 +167,58 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
     return sorted;
 }
 
-std::optional<double> busRate(const JoinedOperation& operation, std::size_t members)
+std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const CommunicationStep& step)
 {
-    const double seconds = operation.transfer().seconds();
-    if (seconds <= 0 || operation.payloadBytes.value_or(0) <= 0) return std::nullopt;
-    return static_cast<double>(*operation.payloadBytes) / seconds *
+    std::map<std::pair<CollectiveOp, std::string>, CollectiveRow> rows;
+    std::map<std::pair<CollectiveOp, std::string>, std::set<GroupId>> groups;
+    for (const JoinedOperation& operation : step.operations) {
+        const std::pair key{operation.operation, groupName(info, operation.group)};
+        CollectiveRow& row = rows[key];
+        std::tie(row.operation, row.group) = key;
+        const CollectiveTiming timing = collectiveTiming(info, operation.group, operation.operation);
+        row.timing = std::max(row.timing, timing);
+        addTo(row.count, 1);
+        addKnown(row.payloadBytes, operation.payloadBytes);
+        addKnown(row.wireBytes, operation.wireBytes);
+        addTo(row.time, operation.transfer());
+        if (timing == CollectiveTiming::Separated) addTo(row.wait, operation.wait());
+        if (!groups[key].insert(operation.group).second) continue;
+        ++row.groups;
+        const GroupCoverage coverage = groupCoverage(info, operation.group);
+        row.members = std::max(row.members, coverage.members.value_or(0));
+        const auto index = static_cast<std::size_t>(operation.group.value);
+        if (row.raw.size() > 300 || operation.group.value < 0 || index >= info.groups.size()) continue;
+        QStringList ranks;
+        for (const RankId rank : info.groups[index].ranks)
+            if (ranks.size() < 16) ranks << QString::number(rank.value);
+        if (info.groups[index].ranks.size() > 16) ranks << QStringLiteral("…");
+        if (!row.raw.isEmpty()) row.raw += QLatin1Char('\n');
+        row.raw += QString::fromStdString(info.groups[index].name) + QStringLiteral(" [") + ranks.join(QStringLiteral(", ")) + QLatin1Char(']');
+    }
+    const bool repeated = receivesRepeatSends(rows, [](const auto& row) { return row.first.first; });
+    std::vector<CollectiveRow> sorted;
+    for (auto& [key, row] : rows) {
+        const bool isRepeat = repeated && row.operation == CollectiveOp::Receive;
+        const bool rated = row.timing == CollectiveTiming::Separated && row.members != 1 && !isRepeat;
+        if (rated && row.time.ns > 0 && row.payloadBytes.value_or(0) > 0) {
+            row.algorithmBytesPerSecond = static_cast<double>(*row.payloadBytes) / row.time.seconds();
+            row.busBytesPerSecond = *row.algorithmBytesPerSecond * busBandwidthFactor(row.operation, row.members);
+        }
+        for (const KindOfStep& kind : step.kinds)
+            if (kind.operation == row.operation && kind.group == row.group) row.inStep = kind;
+        sorted.push_back(std::move(row));
+    }
+    std::stable_sort(sorted.begin(), sorted.end(), [](const CollectiveRow& left, const CollectiveRow& right) {
+        return left.time.milliseconds() + left.wait.milliseconds() > right.time.milliseconds() + right.wait.milliseconds();
+    });
+    return sorted;
+}
+
+std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& operation)
+{
+    if (!hasRate(info, operation)) return std::nullopt;
+    const std::size_t members = groupCoverage(info, operation.group).members.value_or(0);
+    return static_cast<double>(*operation.payloadBytes) / operation.transfer().seconds() *
            busBandwidthFactor(operation.operation, std::max(members, operation.members.size()));
 }
 
@@ -140,15 +226,20 @@ Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<Step
 {
     CommunicationData data;
     FOURWALLS_TRY_ASSIGN(data.metrics, computeMetrics(trace));
-    FOURWALLS_TRY_ASSIGN(data.step, communicationStep(trace, step, stop));
+    FOURWALLS_TRY_ASSIGN(data.step, step ? communicationStep(trace, step, stop) : communicationOfSteps(trace, stop));
     const TraceInfo& info = trace.info();
-    data.traffic = trafficMatrix(info, data.step);
+    data.rates = transferRates(info, data.step);
+    FOURWALLS_TRY_ASSIGN(data.exposedShare, exposedShareOf(trace, data.step.window));
+    // What the recorder counted is of the whole trace.
+    data.traffic = step ? derivedTraffic(info, data.step) : trafficMatrix(info, data.step);
     data.formulas = groupTraffic(info, data.step);
-    data.rows = collectiveRows(data.metrics, info, data.step);
+    data.rows = rowsOfStep(info, data.step);
     const KnownSpec known = knownSpec(info);
-    if (known.spec) {
+    if (known.spec && !known.isGuess) {
         addLinkRates(data, info, known.spec->cluster);
         addCurves(data, info, known.spec->cluster);
+    } else {
+        addDeviceLink(data, info, known);
     }
     return data;
 }
@@ -161,6 +252,10 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token stop)
     data.source = info.header.source;
     const KnownSpec known = knownSpec(info);
     if (!known.spec) {
+        data.problem = "specification";
+        return data;
+    }
+    if (known.isGuess) { // what was put together from signs says nothing of other machines
         data.problem = "specification";
         return data;
     }
@@ -195,17 +290,20 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token stop)
         FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt, stop));
         std::map<RankId, double> sent;
         // Only what goes over that link: groups inside a node do not use the network.
+        bool otherLink = false;
         for (const JoinedOperation& operation : step.operations) {
             const auto group = static_cast<std::size_t>(std::max(0, operation.group.value));
             const bool outside =
                 group < info.groups.size() && leavesNode(info.groups[group], spec.cluster.devicesPerNode);
+            // The curve has every link at one speed: with traffic over both kinds this step is no point of it.
+            otherLink = otherLink || (outside != leaves && operation.payloadBytes.value_or(0) > 0);
             if (outside != leaves) continue;
             for (const CollectiveView& member : operation.members)
                 sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0));
         }
         double most = 0;
         for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
-        if (metrics.stepTime && metrics.stepTime->ns > 0)
+        if (!otherLink && metrics.stepTime && metrics.stepTime->ns > 0)
             data.ownUtilisation = most / (metrics.stepTime->seconds() * rate);
     }
     return data;

@@ -6,6 +6,7 @@
 #include "model/trace/communication_step.h"
 #include "model/trace/hop_schedule.h"
 #include "model/trace/metrics.h"
+#include "model/trace/transfer_rates.h"
 #include "model/trace/traffic_formulas.h"
 #include "model/trace/traffic_matrix.h"
 
@@ -13,12 +14,13 @@
 
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace fourwalls::views {
 
-/// One operation in the groups of one name over the measured steps: the figures of `metrics`, groups added up.
+/// One operation in the groups of one name: over the steps that are looked at, or the figures of `metrics`; groups added up.
 struct CollectiveRow {
     CollectiveOp operation = CollectiveOp::AllReduce;
     std::string group;
@@ -27,6 +29,8 @@ struct CollectiveRow {
     std::int64_t count = 0;
     std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< absent: not all known
     Duration time, wait;
+    CollectiveTiming timing = CollectiveTiming::Separated;
+    QString raw; ///< the group's own name and its ranks, for a tool tip
     std::optional<double> algorithmBytesPerSecond, busBytesPerSecond;
     std::optional<KindOfStep> inStep; ///< the same in the step that is looked at
 };
@@ -40,7 +44,9 @@ struct ModelCurve {
 };
 
 struct CommunicationData {
-    CommunicationStep step;
+    CommunicationStep step; ///< one step, or all measured ones
+    TransferRates rates;    ///< why there are none, if so
+    std::optional<double> exposedShare; ///< of the time of those steps, all ranks
     TrafficMatrix traffic;
     std::vector<GroupTraffic> formulas;
     TraceMetrics metrics;
@@ -49,6 +55,8 @@ struct CommunicationData {
     /// Rates of one device's links in one direction [bytes/s]; absent: unknown, or no group uses them.
     std::optional<double> insideNode, betweenNodes;
     bool groupsInside = false, groupsBetween = false; ///< whether some group stays in a node, or leaves it
+    std::string linkOf;      ///< of an import: whose link `insideNode` is, a device's or a guessed cluster's
+    bool linkGuessed = false;
     std::vector<ModelCurve> curves;
 };
 
@@ -56,10 +64,14 @@ struct CommunicationData {
 std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const TraceInfo& info,
                                           const CommunicationStep& step);
 
+/// The same of the operations that were looked at.
+std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const CommunicationStep& step);
+
+/// step: absent, all measured steps.
 Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::stop_token stop);
 
-/// Bus bandwidth of an operation: payload x factor / transfer; absent without a transfer.
-std::optional<double> busRate(const JoinedOperation& operation, std::size_t members);
+/// Bus bandwidth of an operation: payload x factor / transfer; absent where hasRate says so.
+std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& operation);
 
 /// How the run scales, with the recorded point where there is one.
 struct ScalingData {

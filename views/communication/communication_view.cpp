@@ -235,28 +235,41 @@ void CommunicationView::showFigures()
     std::vector<PlotFigure> all;
     const WhatIf* dock = whatIf();
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
-    all.push_back({tr("Exposed communication"), percent(d.metrics.exposedCommFraction),
+    const bool requests = d.rates.why == NoRates::RequestsOnly;
+    all.push_back({tr("Exposed communication"), requests ? QString(kDash) : percent(d.exposedShare),
                    prediction && prediction->metrics.exposedCommFraction
                        ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
-                       : tr("of the step"),
-                   d.metrics.exposedCommFraction.value_or(0) > 0.25});
+                   : requests ? tr("only the requests are in the trace")
+                              : tr("of %1, all ranks").arg(stepName(d.step.window)),
+                   !requests && d.exposedShare.value_or(0) > 0.25});
     all.push_back(
-        {tr("Transfers hidden"), percent(d.step.hiddenShare()),
-         d.step.window.step ? tr("behind computation, %1").arg(stepName(d.step.window)) : tr("behind computation"),
+        {d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"), percent(d.step.hiddenShare()),
+         d.step.holdsWaiting() ? tr("behind computation, waiting included, %1").arg(stepName(d.step.window))
+                               : tr("behind computation, %1").arg(stepName(d.step.window)),
          false});
     std::map<RankId, double> sent;
-    for (const JoinedOperation& operation : d.step.operations)
+    qint64 known = 0;
+    for (const JoinedOperation& operation : d.step.operations) {
+        known += operation.wireBytes.has_value();
         for (const CollectiveView& member : operation.members)
-            sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0));
+            sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0)) / std::max(1, d.step.window.steps);
+    }
+    const auto operations = static_cast<qint64>(d.step.operations.size());
     const auto most =
         std::max_element(sent.begin(), sent.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    all.push_back({tr("Sent per rank and step"),
-                   most != sent.end() && most->second > 0 ? formatBytes(most->second, unit) : QString(kDash),
-                   most != sent.end() && most->second > 0 ? tr("the busiest is rank %1").arg(most->first.value)
-                                                          : tr("bytes are not recorded"),
+    const bool said = most != sent.end() && known > 0 && !requests;
+    all.push_back({tr("Sent per rank and step"), said ? formatBytes(most->second, unit) : QString(kDash),
+                   !said ? (requests ? tr("only the requests are in the trace") : tr("bytes are not recorded"))
+                   : known < operations ? tr("rank %1, the busiest; known for %2 of %3 operations")
+                                              .arg(most->first.value)
+                                              .arg(formatCount(known), formatCount(operations))
+                                        : tr("rank %1, the busiest, %2").arg(most->first.value).arg(stepName(d.step.window)),
                    false});
-    all.push_back({tr("Operations"), formatCount(static_cast<qint64>(d.step.operations.size())),
-                   tr("in %1").arg(stepName(d.step.window)), false});
+    all.push_back({requests ? tr("Requests") : tr("Operations"), formatCount(operations),
+                   d.rates.inTrace && *d.rates.inTrace > operations
+                       ? tr("in %1; %2 in the trace").arg(stepName(d.step.window), formatCount(*d.rates.inTrace))
+                       : tr("in %1").arg(stepName(d.step.window)),
+                   false});
     const std::optional<RankLateness>& late = d.step.late;
     all.push_back({tr("Late rank"), late ? tr("rank %1").arg(late->rank.value)
                                     : d.step.skew.operations > 0 ? tr("none") : QString(kDash),

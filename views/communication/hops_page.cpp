@@ -136,7 +136,8 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
             const auto time = [](Duration d) {
                 return CellValue{formatDuration(d, 3), static_cast<qlonglong>(d.ns), {}, {}, {}, {}, {}};
             };
-            QString what = kindName(operation.operation, groupName(info, operation.group));
+            QString what = kindName(operation.operation, groupName(info, operation.group),
+                                    collectiveTiming(info, operation.group, operation.operation));
             if (operation.isMessage() && operation.members.front().record.peer)
                 what = tr("%1 %2 → %3")
                            .arg(what)
@@ -144,9 +145,9 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
                            .arg(operation.members.front().record.peer->value);
             rows.push_back({time(operation.firstArrival() - m_data->step.window.range.begin),
                             {what, {}, {}, currentTheme().communication, {}, {}, {}},
-                            {QString::number(members), members, {}, {}, {}, {}, {}},
-                            {formatBytes(static_cast<double>(operation.payloadBytes), unit),
-                             static_cast<qlonglong>(operation.payloadBytes),
+                            {members > 0 ? QString::number(members) : QString(kDash), members, {}, {}, {}, {}, {}},
+                            {operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), unit) : QString(kDash),
+                             static_cast<qlonglong>(operation.payloadBytes.value_or(-1)),
                              {},
                              {},
                              {},

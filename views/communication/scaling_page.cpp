@@ -2,6 +2,7 @@
 // See scaling_page.h.
 #include "views/communication/scaling_page.h"
 
+#include "views/communication/collectives_card.h"
 #include "views/plot_card.h"
 #include "views/plot_cells.h"
 #include "views/plot_xy.h"
@@ -223,7 +224,7 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
     std::vector<CellColumn> columns{
         {tr("group"), {}, false, 110},
         {tr("ranks"), tr("Members of one group"), true, 56},
-        {tr("operations"), tr("Of all groups of that name, in one step"), true, 88},
+        {tr("operations"), tr("Of all groups of that name, in %1").arg(facts ? stepName(facts->step.window) : QString()), true, 88},
         {tr("buffers"), tr("Payload of all operations"), true, 92},
         {tr("published formula"),
          tr("As articles count it, everybody sends everything to everybody, 2 bytes per number; hover for the formula"),
@@ -247,11 +248,12 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
                                  tip,
                                  {}};
             };
+            if (std::llround(row.operations) == 0) continue; // a fraction of one operation per job
             const double share = row.naive > 0 ? row.measured / row.naive : 0;
             sent += row.measured;
             naive += row.naive;
             rows.push_back(
-                {{QString::fromStdString(row.group), {}, {}, t.communication, {}, {}, {}},
+                {{groupText(row.group), {}, {}, t.communication, {}, {}, {}},
                  {QString::number(row.members), row.members, {}, {}, {}, {}, {}},
                  {formatCount(static_cast<qint64>(std::llround(row.operations))), row.operations, {}, {}, {}, {}, {}},
                  bytes(row.payload),
@@ -264,8 +266,8 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
                  {formatPercent(share, 0), share, share, t.communication, {}, {}, {}}});
         }
     m_table->setContent(std::move(columns), std::move(rows));
-    m_tableCard->finding().setText(naive > 0 ? tr("%1 sent; sending everything to everybody would be %2")
-                                                   .arg(formatBytes(sent, unit), formatBytes(naive, unit))
+    m_tableCard->finding().setText(naive > 0 ? tr("%1 sent in %3; sending everything to everybody would be %2")
+                                                   .arg(formatBytes(sent, unit), formatBytes(naive, unit), stepName(facts->step.window))
                                              : QString());
 }
 

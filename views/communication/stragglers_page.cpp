@@ -86,6 +86,7 @@ void StragglersPage::fillPlot(const TraceInfo& info)
         for (std::size_t i = 0; i < operations.size(); ++i) {
             const JoinedOperation& operation = operations[i];
             if (operation.isMessage() || operation.skew().ns <= 0) continue;
+            if (collectiveTiming(info, operation.group, operation.operation) != CollectiveTiming::Separated) continue;
             XyPoint point;
             point.x = (operation.firstArrival() - m_data->step.window.range.begin).milliseconds();
             point.y = static_cast<double>(operation.skew().ns);
@@ -110,9 +111,10 @@ void StragglersPage::fillPlot(const TraceInfo& info)
         }
         return tr("%1, %2\narrivals: %3")
             .arg(kindName(operation.operation, groupName(info, operation.group)),
-                 formatBytes(static_cast<double>(operation.payloadBytes.value_or(0)), m_unit), arrivals.join(QStringLiteral(", ")));
+                 operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit) : QString(kDash), arrivals.join(QStringLiteral(", ")));
     });
-    XyAxis x{tr("since the step's begin [ms]"), false, {}, {}};
+    const bool several = m_data && m_data->step.window.steps > 1;
+    XyAxis x{several ? tr("since the begin of the first measured step [ms]") : tr("since the step's begin [ms]"), false, {}, {}};
     if (m_data && !content.points.empty())
         x.range = {0.0, std::max(1e-6, m_data->step.window.range.length().milliseconds())};
     XyAxis y{tr("last arrival − first arrival"),
@@ -131,7 +133,7 @@ void StragglersPage::fillPlot(const TraceInfo& info)
             !m_data ? QString()
             : m_data->step.skew.operations > 0
                 ? tr("All members of every operation arrive at the same instant.")
-                : tr("No operation has members on several ranks of this trace: there is nobody to wait for."));
+                : tr("No operation has all its ranks in this trace: who was waited for cannot be told."));
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
 }
 

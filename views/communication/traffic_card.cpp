@@ -64,7 +64,7 @@ void TrafficCard::present(std::shared_ptr<const CommunicationData> facts, ByteUn
         m_groups->addItem(tr("all groups"), QString());
         if (m_data)
             for (const std::string& name : m_data->traffic.groups)
-                m_groups->addItem(QString::fromStdString(name), QString::fromStdString(name));
+                m_groups->addItem(groupText(name), QString::fromStdString(name));
         m_groups->setCurrentIndex(std::max(0, m_groups->findData(before)));
         m_groups->setVisible(m_groups->count() > 2);
     }
@@ -80,6 +80,7 @@ void TrafficCard::fill()
         m_plot->setNothing(!m_data ? QString()
                            : m_data->step.operations.empty()
                                ? tr("Nothing was sent between ranks in %1.").arg(stepName(m_data->step.window))
+                           : m_data->rates.why == NoRates::OneRankGroups ? noRatesText(m_data->rates)
                                : tr("This trace does not say how many bytes its operations sent, or to whom."));
         return finding().setText({});
     }
@@ -105,13 +106,13 @@ void TrafficCard::fill()
                    .arg(traffic.ranks[at % n].value)
                    .arg(formatBytes(most, m_unit));
     switch (traffic.origin) {
-    case Origin::Recorded: text += tr(" · recorded, whole trace"); break;
+    case Origin::Recorded: text += tr(" · recorded, whole trace, warm-up included"); break;
     case Origin::Derived:
         text += traffic.assumedRing
                     ? tr(" · derived from the operations of %1, rings assumed").arg(stepName(m_data->step.window))
                     : tr(" · derived from the operations of %1 and their algorithm").arg(stepName(m_data->step.window));
         break;
-    case Origin::Modelled: text += tr(" · modelled, one step"); break;
+    case Origin::Modelled: text += tr(" · modelled, %1").arg(stepName(m_data->step.window)); break;
     case Origin::None: break;
     }
     if (traffic.ranksInAll > n) text += tr(" · the first %1 of %2 ranks").arg(n).arg(traffic.ranksInAll);

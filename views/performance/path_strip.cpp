@@ -27,7 +27,7 @@ QString pathWords(const PathSegment& segment, const TraceInfo& info)
     if (segment.part == PathPart::Transfer) {
         QString text = words(segment.operation);
         if (segment.group) text += QStringLiteral(" · ") + QString::fromStdString(groupName(info, *segment.group));
-        return text;
+        return segment.holdsWaiting ? PathStrip::tr("%1 (wait + transfer)").arg(text) : text;
     }
     if (segment.activity == Activity::Copy || segment.activity == Activity::DataLoading) return words(segment.activity);
     return segment.phase == Phase::None ? PathStrip::tr("compute") : words(segment.phase);

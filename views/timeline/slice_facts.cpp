@@ -2,9 +2,13 @@
 // The texts of the details panel.
 #include "views/timeline/slice_facts.h"
 
+#include "model/trace/collective_timing.h"
+#include "model/trace/group_label.h"
 #include "views/words.h"
 
 #include <QCoreApplication>
+
+#include <cstddef>
 
 namespace fourwalls::views {
 
@@ -16,20 +20,38 @@ struct Facts {
 
 void addCollective(std::vector<SliceFact>& facts, const CollectiveRecord& record, const TraceInfo* trace, ByteUnit unit)
 {
-    const Duration transfer = record.end - record.lastArrival;
+    const CollectiveTiming timing =
+        trace ? collectiveTiming(*trace, record.group, record.operation) : CollectiveTiming::Separated;
     facts.push_back({Facts::tr("operation"), words(record.operation)});
-    facts.push_back({Facts::tr("waited"), formatDuration(record.lastArrival - record.start)});
-    facts.push_back({Facts::tr("transfer"), formatDuration(transfer)});
+    const Duration transfer = record.end - record.lastArrival;
+    if (timing == CollectiveTiming::RequestsOnly) {
+        facts.push_back({Facts::tr("transfer"), Facts::tr("not in the trace, only the request")});
+    } else if (timing == CollectiveTiming::WaitAndTransfer) {
+        facts.push_back({Facts::tr("wait + transfer"), formatDuration(record.end - record.start)});
+    } else {
+        facts.push_back({Facts::tr("waited"), formatDuration(record.lastArrival - record.start)});
+        facts.push_back({Facts::tr("transfer"), formatDuration(transfer)});
+    }
     if (record.payloadBytes) facts.push_back({Facts::tr("payload"), formatBytes(static_cast<double>(*record.payloadBytes), unit)});
     if (record.wireBytes) facts.push_back({Facts::tr("wire"), formatBytes(static_cast<double>(*record.wireBytes), unit)});
-    if (transfer.ns > 0 && record.payloadBytes) // docs/metrics: algbw = payload / (last arrival to end)
+    const GroupCoverage coverage = trace ? groupCoverage(*trace, record.group) : GroupCoverage{};
+    const bool rated = timing == CollectiveTiming::Separated && coverage.members != std::size_t{1};
+    if (rated && transfer.ns > 0 && record.payloadBytes.value_or(0) > 0) // docs/metrics: algbw = payload / (last arrival to end)
         facts.push_back({Facts::tr("algbw"), formatRate(static_cast<double>(*record.payloadBytes) / transfer.seconds(), QStringLiteral("B/s"))});
     const auto index = static_cast<std::size_t>(record.group.value);
     if (trace && record.group.value >= 0 && index < trace->groups.size()) {
         const auto& group = trace->groups[index];
-        facts.push_back({Facts::tr("group"), Facts::tr("%1, %n ranks, no. %2", nullptr, static_cast<int>(group.ranks.size()))
-                                                 .arg(QString::fromStdString(group.name), formatCount(record.sequence))});
-        if (!group.transport.empty()) facts.push_back({Facts::tr("transport"), QString::fromStdString(group.transport)});
+        const QString label = QString::fromStdString(groupLabel(*trace, record.group)), raw = QString::fromStdString(group.name);
+        const QString shown = label == raw ? label : Facts::tr("%1 (named %2)").arg(label, raw);
+        facts.push_back({Facts::tr("group"), coverage.members
+                                                 ? Facts::tr("%1, %n ranks, no. %2", nullptr, static_cast<int>(*coverage.members))
+                                                       .arg(shown, formatCount(record.sequence))
+                                                 : Facts::tr("%1, no. %2").arg(shown, formatCount(record.sequence))});
+        if (timing == CollectiveTiming::WaitAndTransfer && coverage.members && coverage.present < *coverage.members)
+            facts.push_back({Facts::tr("in the trace"),
+                             Facts::tr("%1 of its %2 ranks").arg(coverage.present).arg(*coverage.members)});
+        if (!group.transport.empty() && timing != CollectiveTiming::RequestsOnly)
+            facts.push_back({Facts::tr("transport"), QString::fromStdString(group.transport)});
     }
     if (record.peer) facts.push_back({Facts::tr("peer"), Facts::tr("rank %1").arg(record.peer->value)});
     QStringList how;

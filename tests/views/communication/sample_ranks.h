@@ -18,7 +18,7 @@ inline constexpr int kRanks = 4, kSteps = 3;
 
 /// A step: forward (rank 2: 12 ms, the others 8), norm and gelu of 1 ms each, an all-reduce of 40 kB that takes 6 ms
 /// from the last arrival, an optimizer of 2 ms. Nothing is recorded of hops.
-inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true)
+inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true, int steps = kSteps)
 {
     TraceHeader header;
     header.producer = "sample";
@@ -47,7 +47,7 @@ inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true)
             info.bytes = bytes;
             producer->slice({kernels, trace.defineOp(info), Instant{from}, Duration{length}, {}, {}});
         };
-        for (int step = 0; step < kSteps; ++step) {
+        for (int step = 0; step < steps; ++step) {
             const std::int64_t at = step * 40 * kMs, forward = (rank == 2 ? 12 : 8) * kMs;
             work(rank == 2 ? "slow product" : "product", Phase::Forward, at, forward, 8e6, 100'000);
             work("norm", Phase::Forward, at + forward, kMs, 1e3, 1'000'000);

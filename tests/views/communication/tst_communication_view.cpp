@@ -91,7 +91,11 @@ private slots:
         const QString csv = probe.view->tableAsCsv();
         QVERIFY(csv.contains(QStringLiteral(",4,2,80000,120000,12000000,")));
         // Three of four ranks wait 4 ms, and nobody computes meanwhile.
-        QCOMPARE(facts.step.kinds.front().wait, Duration{12 * kMs});
+        QCOMPARE(facts.step.kinds.front().wait, Duration{24 * kMs});
+        QCOMPARE(facts.step.window.steps, 2); // without a step chosen: all measured ones
+        // Of 22 ms of each step all ranks wait or transfer: three from 10 to 20 ms, rank 2 from 14.
+        QCOMPARE(*facts.exposedShare, (3 * 10 + 6) / (4 * 22.0));
+        QCOMPARE(facts.rates.why, NoRates::None);
         QCOMPARE(facts.step.kinds.front().exposed(), facts.step.kinds.front().time());
     }
 
@@ -170,17 +174,44 @@ private slots:
 
     void theSlowRankIsNamed()
     {
-        Probe probe(ring());
+        {
+            // Twice of twice between four is chance.
+            Probe few(ring());
+            QVERIFY(few.ready());
+            QVERIFY(plain(few.view->stragglers().finding()).startsWith(QStringLiteral("nobody is late")));
+        }
+        Probe probe(ring(true, 8));
         QVERIFY(probe.ready());
         probe.view->setPage(QStringLiteral("stragglers"));
         StragglersPage& page = probe.view->stragglers();
         QCOMPARE(plain(page.finding()),
-                 QStringLiteral("rank 2 comes last in 100 % of its operations and causes 100 % of all waiting"));
+                 QStringLiteral("rank 2 comes last in 7 of 7 operations and causes 100 % of all waiting, 7 measured steps"));
         QCOMPARE(page.table().rows(), 4);
-        QCOMPARE(page.plot().content().points.size(), std::size_t(1));
+        QCOMPARE(page.plot().content().points.size(), std::size_t(7));
         QCOMPARE(page.plot().content().points.front().y, 4e6); // nanoseconds of skew
         emit page.table().rowChosen(3);
         QCOMPARE(probe.selection.rank(), RankId(3));
+    }
+
+    void oneOfManyRanksIsSaid()
+    {
+        // The same, imported, of a group with four more ranks that the trace does not have.
+        auto data = std::make_shared<InMemoryTraceData>(*ring());
+        data->info.header.source = TraceSource::Imported;
+        for (int rank = kRanks; rank < 8; ++rank) data->info.groups[0].ranks.push_back(RankId(rank));
+        const std::shared_ptr<const InMemoryTraceData> some = data;
+        Probe probe(some);
+        QVERIFY(probe.ready());
+        const CommunicationData& facts = *probe.view->facts();
+        QCOMPARE(facts.rates.why, NoRates::SomeRanks);
+        QCOMPARE(facts.rates.present, std::size_t{4});
+        QVERIFY(facts.step.holdsWaiting());
+        QVERIFY(!facts.step.late);
+        QVERIFY(!facts.rows.front().busBytesPerSecond);
+        const QString csv = probe.view->tableAsCsv();
+        QVERIFY(csv.contains(QStringLiteral("(wait + transfer)")));
+        QVERIFY(probe.view->bandwidth().plot().content().points.empty());
+        QVERIFY(noRatesText(facts.rates).startsWith(QStringLiteral("Only 4 of 8 ranks")));
     }
 
     void hopsMoveRoundByRound()
@@ -240,10 +271,10 @@ private slots:
         Probe probe(ring());
         QVERIFY(probe.ready());
         TrafficCard& card = probe.view->traffic();
-        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 60 kB"));
+        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 120 kB"));
         QVERIFY(card.plot().cellText(1, 3).contains(QStringLiteral("nothing")));
         card.setShowsWire(false);
-        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 40 kB"));
+        QCOMPARE(plain(card.plot().cellText(1, 2)), QStringLiteral("rank 1 → rank 2: 80 kB"));
         QCOMPARE(card.groupPicker().count(), 2);
         card.plot().grab();
         QCOMPARE(card.plot().cellAt({1, 1}), (std::pair<int, int>{-1, -1}));
@@ -253,10 +284,13 @@ private slots:
     {
         Probe probe(ring());
         QVERIFY(probe.ready());
-        QCOMPARE(probe.view->facts()->step.window.step, std::optional(StepIndex(2)));
+        QVERIFY(!probe.view->facts()->step.window.step);
+        QCOMPARE(probe.view->facts()->rows.front().count, std::int64_t{2});
         probe.selection.setStep(StepIndex(0));
         QVERIFY(probe.ready());
         QCOMPARE(probe.view->facts()->step.window.step, std::optional(StepIndex(0)));
+        QCOMPARE(probe.view->facts()->rows.front().count, std::int64_t{1});
+        QCOMPARE(probe.view->facts()->rates.inTrace, std::optional<std::int64_t>(3));
     }
 
     void scalingOfAKnownCluster()
@@ -332,9 +366,9 @@ private slots:
         probe.view->setPage(QStringLiteral("scaling"));
         QVERIFY(probe.ready());
         QCOMPARE(probe.view->scaling().table().rows(), 1);
-        // 40 kB: naive 12 times, ring 6 times.
+        // Twice 40 kB: naive 12 times, ring 6 times.
         QVERIFY(
-            probe.view->tableAsCsv().contains(QStringLiteral("dp,4,1,40000,-1,480000,240000,240000,-1,240000,0.5")));
+            probe.view->tableAsCsv().contains(QStringLiteral("dp,4,2,80000,-1,960000,480000,480000,-1,480000,0.5")));
         QVERIFY(!probe.view->grab().isNull());
     }
 
