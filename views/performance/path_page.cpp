@@ -78,7 +78,10 @@ void PathPage::present(std::shared_ptr<const CriticalPath> path, const TraceInfo
                                  0);
         };
         const auto ranks = m_path->byRank();
-        m_finding = tr("%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank")
+        const bool waits = std::any_of(m_path->segments.begin(), m_path->segments.end(),
+                                       [](const PathSegment& segment) { return segment.holdsWaiting; });
+        m_finding = (waits ? tr("%1 work, %2 communication (wait + transfer), %3 gaps; %4 of it on rank %5, %6 changes of rank")
+                           : tr("%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank"))
                         .arg(share(m_path->time(PathPart::Work)), share(m_path->time(PathPart::Transfer)),
                              share(m_path->time(PathPart::Gap)), share(ranks.front().second))
                         .arg(ranks.front().first.value)
