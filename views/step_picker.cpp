@@ -3,6 +3,7 @@
 #include "views/step_picker.h"
 
 #include "views/format.h"
+#include "views/step_states.h"
 #include "views/words.h"
 
 #include <QAbstractListModel>
@@ -75,6 +76,7 @@ StepPicker::StepPicker(QWidget* parent) : QComboBox(parent), m_model(new Model(t
 
 void StepPicker::setSteps(std::shared_ptr<const StepSpans> steps)
 {
+    setToolTip(steps ? stepCountsText(stepCounts(*steps)) : QString());
     m_model->setSteps(std::move(steps));
     setCurrentIndex(0);
     setEnabled(m_model->stepCount() > 0);

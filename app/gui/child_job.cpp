@@ -8,6 +8,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+
 namespace fourwalls::gui {
 
 namespace {
@@ -30,7 +32,11 @@ QString commandLineProgram()
 ChildJob::ChildJob(QObject* parent) : QObject(parent)
 {
     connect(&m_process, &QProcess::readyReadStandardError, this, &ChildJob::readLines);
-    connect(&m_process, &QProcess::readyReadStandardOutput, this, [this] { m_process.readAllStandardOutput(); });
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, [this] {
+        constexpr qsizetype kMostOutput = 16'000'000;
+        const QByteArray part = m_process.readAllStandardOutput();
+        m_output += part.left(std::max<qsizetype>(0, kMostOutput - m_output.size()));
+    });
     connect(&m_process, &QProcess::finished, this, &ChildJob::onFinished);
     connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error != QProcess::FailedToStart) return;   // the others are followed by finished
@@ -54,6 +60,7 @@ void ChildJob::start(const QStringList& arguments)
     m_cancels = 0;
     m_partLine.clear();
     m_lastLine.clear();
+    m_output.clear();
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert(QStringLiteral("FOURWALLS_PROGRESS"), QStringLiteral("1"));
     m_process.setProcessEnvironment(environment);

@@ -21,6 +21,8 @@ public:
 
     void start(const QStringList& arguments);
     bool isRunning() const;
+    /// What the child wrote to its standard output, up to 16 MB; complete when it succeeded.
+    const QByteArray& output() const { return m_output; }
     /// First call: asks the child to finish its file and end (SIGINT). Second: ends it at once.
     void cancel();
 
@@ -36,7 +38,7 @@ private:
     void onFinished(int exitCode, QProcess::ExitStatus status);
 
     QProcess m_process;
-    QByteArray m_partLine;
+    QByteArray m_partLine, m_output;
     QString m_lastLine;
     int m_cancels = 0;
     bool m_isImport = false;

@@ -98,6 +98,7 @@ private:
     void openPlanned(const OpenPlan& plan);
     void openImported(const OpenPlan& plan);
     void showAudit();
+    void chooseSteps();
     void openRecordDialog();
     QWidget* buildDocks(QWidget* centre);
     void buildWhatIfActions();

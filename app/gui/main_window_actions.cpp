@@ -11,6 +11,7 @@
 #include "app/gui/record_dialog.h"
 #include "app/gui/samples.h"
 #include "app/gui/shortcut_editor.h"
+#include "app/gui/steps_dialog.h"
 #include "app/gui/trace_document.h"
 #include "views/chrome/header_bar.h"
 #include "views/chrome/icon.h"
@@ -100,6 +101,7 @@ void MainWindow::buildActions()
     buildWhatIfActions();
     add("window.shortcuts", {}, [this] { editShortcuts(); });
     add("file.audit", {}, [this] { showAudit(); });
+    add("file.steps", {}, [this] { chooseSteps(); });
     add("file.import_beside", {}, [this] {
         m_settings.setImportsBesideSource(m_actions.at(QStringLiteral("file.import_beside"))->isChecked());
     })->setCheckable(true);
@@ -124,6 +126,7 @@ void MainWindow::buildMenu()
         {QStringLiteral("file.next"), tr("Next trace")},
         {QStringLiteral("file.previous"), tr("Previous trace")},
         {QStringLiteral("file.audit"), tr("What was dropped or repaired…")},
+        {QStringLiteral("file.steps"), tr("Choose &steps…")},
         {QStringLiteral("file.import_beside"), tr("Keep imported traces beside their source")},
         {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
         {QStringLiteral("file.quit"), tr("&Quit")},
@@ -179,7 +182,7 @@ void MainWindow::buildMenu()
     put(m_menu, {"file.open", "file.record"});
     m_recent = m_menu->addMenu(tr("Recent files"));
     m_recent->setObjectName(QStringLiteral("recent"));
-    put(m_menu, {"file.audit", "file.close", "-", "whatif.show"});
+    put(m_menu, {"file.audit", "file.steps", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
@@ -289,6 +292,31 @@ void MainWindow::showAudit()
     if (!document || !document->isOpen()) return;
     auto* dialog = new AuditDialog(document->session()->info(), document->name(), this);
     dialog->show();     // beside the trace, not in its way
+}
+
+void MainWindow::chooseSteps()
+{
+    const TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return;
+    if (document->session()->info().header.source != TraceSource::Imported || document->isCarried())
+        return say(tr("The steps of this trace are its recorder's own; those of imported traces can be chosen."));
+    const QString path = document->path(), source = document->source();
+    auto* dialog = new StepsDialog(path, document->name(), this);
+    dialog->setObjectName(QStringLiteral("steps"));
+    connect(dialog, &StepsDialog::chosen, this, [this, path, source](const QString& stepsBy) {
+        auto* job = new JobDialog(tr("Computing the steps"), stepsArguments(path, stepsBy), this);
+        connect(job, &QDialog::accepted, this, [this, path, source] {
+            // The file was replaced: what is open still reads the old one.
+            for (const auto& [key, open] : m_byKey) {
+                if (open->path() != path) continue;
+                closeDocument(key);
+                break;
+            }
+            openFile(path)->setSource(source);
+        });
+        job->open();
+    });
+    dialog->open();
 }
 
 void MainWindow::openRecordDialog()

@@ -62,9 +62,7 @@ std::optional<Duration> StepTable::medianTime() const
     }
     if (times.empty()) return std::nullopt;
     std::sort(times.begin(), times.end());
-    const std::size_t middle = times.size() / 2;
-    if (times.size() % 2 == 1) return Duration{times[middle]};
-    return Duration{(times[middle - 1] + times[middle]) / 2};
+    return Duration{times[(times.size() - 1) / 2]};
 }
 
 std::optional<double> StepTable::throughput() const
@@ -94,6 +92,7 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
     }
 
     StepTable table;
+    table.stepsBy = trace.info().closing.stepsBy;
     for (const StepView& view : steps) {
         const StepRecord& record = view.record;
         StepRow row;

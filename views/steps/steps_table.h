@@ -6,6 +6,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fourwalls::views {
@@ -30,7 +31,9 @@ struct StepRow {
 
 struct StepTable {
     std::vector<StepRow> rows; ///< by step
-    /// Median over measured (not warm-up) steps that every rank took, as in the metrics; absent if there are none.
+    std::string stepsBy;       ///< as TraceClosing says
+    /// Median over measured steps that every rank took, as in the metrics (the lower one in the middle of an even
+    /// number: a time that a step took); absent if there are none.
     std::optional<Duration> medianTime() const;
     bool hasTokens() const; ///< some step says how many; images have none
     /// Tokens, or samples where there are no tokens, per second: of a measured step, at the median time.

@@ -4,6 +4,7 @@
 
 #include "views/plot_card.h"
 #include "views/plot_table.h"
+#include "views/step_states.h"
 #include "views/steps/steps_plot.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -188,7 +189,7 @@ void StepsView::showPrediction()
     std::optional<Duration> predicted;
     if (step && step->step.seconds < kLongest) predicted = Duration::fromSeconds(step->step.seconds);
     m_plot->setPrediction(m_data ? predicted : std::nullopt);
-    std::vector<PlotLegend::Entry> marks{{PlotLegend::Mark::Area, currentTheme().raised, tr("warm-up, not measured")},
+    std::vector<PlotLegend::Entry> marks{{PlotLegend::Mark::Area, currentTheme().raised, tr("not measured")},
                                          {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}};
     if (predicted) {
         QString text = tr("predicted: %1").arg(formatDuration(*predicted, 3));
@@ -239,8 +240,11 @@ void StepsView::showFigures()
     const std::optional<double> rate = m_data->throughput();
     const std::size_t measured = rows.size() - static_cast<std::size_t>(warm);
     std::vector<PlotFigure> figures;
-    figures.push_back({tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
-                       measured == 1 ? tr("the one measured step") : tr("median of %1 measured steps").arg(measured),
+    const bool whole = isWholeTrace(m_data->stepsBy);
+    figures.push_back({whole ? tr("Whole trace") : tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
+                       whole           ? tr("nothing in it marks steps")
+                       : measured == 1 ? tr("the one measured step")
+                                       : tr("median of %1 measured steps").arg(measured),
                        false});
     figures.push_back({tr("Throughput"),
                        rate ? formatRate(*rate, m_data->hasTokens() ? tr("tok/s") : tr("samples/s")) : QString(kDash),
@@ -283,6 +287,11 @@ QString StepsView::sentence() const
     if (shortest && longest && *longest > *shortest) {
         parts << tr("steps take %1 to %2").arg(formatDuration(*shortest, 3), formatDuration(*longest, 3));
     }
+    const StepCounts counts = stepCounts(rows);
+    if (isWholeTrace(m_data->stepsBy))
+        parts << tr("nothing in this trace marks steps: it is shown as one (menu: Choose steps…)");
+    else if (static_cast<std::size_t>(counts[0]) < rows.size() || !m_data->stepsBy.empty())
+        parts << (m_data->stepsBy.empty() ? stepCountsText(counts) : tr("%1, by %2").arg(stepCountsText(counts), stepsByText(m_data->stepsBy)));
     return parts.join(QStringLiteral(" · "));
 }
 
