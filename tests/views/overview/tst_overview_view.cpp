@@ -158,7 +158,7 @@ private slots:
         QVERIFY(probe.ready());
         QCOMPARE(probe.view->verdict().binding, std::optional(Wall::Memory));
         const QString said = probe.view->wall(Wall::Memory).verdict().remove(QChar(0x202F));
-        QCOMPARE(said, QStringLiteral("rank 0 ran out of memory with 75MB of 90MB in use"));
+        QCOMPARE(said, QString::fromUtf8("rank 0 ran out of memory · 75MB of 90MB in use"));
         QVERIFY(probe.view->findChild<FigureStrip*>()->figures()[3].alarm);
     }
 
@@ -214,8 +214,15 @@ private slots:
         QVERIFY(!bar(bars, "achieved"));
         for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning})
             QVERIFY(!view.wall(wall).plot().picture().empty.isEmpty());
-        QVERIFY(view.suggestions().buttons().empty());
-        QVERIFY(view.suggestions().note().contains(QStringLiteral("does not say")));
+        // No model describes it: what stands out is said from the trace itself, each with a way to see it.
+        QCOMPARE(view.facts()->insight->findings.findings.size(), view.suggestions().buttons().size());
+        QVERIFY(!view.suggestions().buttons().empty());
+        QVERIFY(view.wall(Wall::Tuning).verdict().contains(QStringLiteral("does not say")));
+        QSignalSpy requested(&probe.selection, &Selection::viewRequested);
+        view.suggestions().buttons().front()->click();
+        QCOMPARE(requested.count(), 1);
+        QCOMPARE(bars.front().key, QStringLiteral("step")); // of time: there is no peak
+        QVERIFY(!bar(bars, "bubble")); // nothing tells whether it has stages
         QCOMPARE(*view.verdict().binding, Wall::Performance);
         view.grab();
 
