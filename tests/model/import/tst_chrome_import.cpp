@@ -108,14 +108,16 @@ private slots:
         QCOMPARE(trace.track(*trace.slice("ncclDevKernel_Generic")).kind, TrackKind::CommStream);
     }
 
-    void stepsAreTheDevices()
+    void aStepIsItsMarkAndTheWorkLaunchedInIt()
     {
         const Imported trace = importText(kineto());
         const auto& steps = trace.data->steps.at(RankId{1});
         QCOMPARE(steps.size(), std::size_t{1});
         QCOMPARE(steps[0].record.step, StepIndex{3});
-        QCOMPARE(steps[0].record.range.begin, Instant{115499});
-        QCOMPARE(steps[0].record.range.length(), Duration{60000});
+        // The mark; both kernels that were launched within it end before it does.
+        QCOMPARE(steps[0].record.range.begin, Instant{85000});
+        QCOMPARE(steps[0].record.range.length(), Duration{100000});
+        QCOMPARE(trace.data->info.closing.stepsBy, std::string("ProfilerStep"));
     }
 
     void flows()
