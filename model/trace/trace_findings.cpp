@@ -158,8 +158,9 @@ void findHost(FindingFacts& facts, TraceQuery& trace, std::stop_token stop)
     const auto synchronising = [](const StepSummary& s) { return s.idleSynchronisation; };
     const auto loading = [](const StepSummary& s) { return s.idleDataLoading; };
     if (!facts.hasHost) {
-        if (facts.deviceIdle() >= kLeastFinding)
-            facts.abstain(FindingKind::HostBound, "the device is idle for " + std::to_string(static_cast<int>(facts.deviceIdle() * 100 + 0.5)) + " % of the step, but the program on the processor is not in the trace");
+        if (facts.deviceIdle() < kLeastFinding) return;
+        facts.result.unexplainedIdle = facts.deviceIdle();
+        facts.abstain(FindingKind::HostBound, "the device is idle for " + std::to_string(static_cast<int>(facts.deviceIdle() * 100 + 0.5)) + " % of the step, but the program on the processor is not in the trace");
         return;
     }
     if (const double share = facts.share(unexplained); share >= kLeastFinding) {

@@ -74,6 +74,7 @@ struct TraceFindings {
     bool wholeTrace = false;            ///< the trace has no steps of its own: the "step" is all of it
     Duration stepTime;                  ///< 0: no step
     std::optional<double> compute;      ///< share of it in which the devices compute; absent: no step
+    std::optional<double> unexplainedIdle; ///< share in which the devices do nothing, and the trace does not tell why
     std::vector<RankId> ranks;
 };
 

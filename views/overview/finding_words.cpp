@@ -139,6 +139,9 @@ QString nothingFound(const TraceFindings& findings)
     if (!findings.compute) return FindingWords::tr("Nothing in this trace tells what would help.");
     const QString share = formatPercent(*findings.compute);
     const QString scope = findings.wholeTrace || !findings.step ? FindingWords::tr("the whole trace") : FindingWords::tr("step %1").arg(findings.step->value);
+    if (findings.unexplainedIdle)
+        return FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: record what the processor does, too.")
+            .arg(share, scope, formatPercent(*findings.unexplainedIdle));
     return FindingWords::tr("Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.").arg(share, scope, formatPercent(kLeastFinding, 0));
 }
 
