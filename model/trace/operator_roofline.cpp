@@ -2,6 +2,8 @@
 // See operator_roofline.h.
 #include "model/trace/operator_roofline.h"
 
+#include "model/trace/kernel_arithmetic.h"
+#include "model/trace/peak_facts.h"
 #include "model/trace/saturating_sum.h"
 
 #include "model/trace/summary_builder.h"
@@ -17,10 +19,10 @@ namespace {
 BoundBy boundOf(const RooflinePoint& point, const OperatorRoofline& roofs)
 {
     if (point.mean() < kLaunchBound) return BoundBy::Launch;
-    const bool knowsFlops = point.flops > 0 && roofs.peakFlops && *roofs.peakFlops > 0;
+    const bool knowsFlops = point.flops > 0 && point.peak && *point.peak > 0;
     const bool knowsBytes = point.bytes > 0 && roofs.bytesPerSecond && *roofs.bytesPerSecond > 0;
     if (knowsFlops && knowsBytes)
-        return point.bytes / *roofs.bytesPerSecond > point.flops / *roofs.peakFlops ? BoundBy::Memory
+        return point.bytes / *roofs.bytesPerSecond > point.flops / *point.peak ? BoundBy::Memory
                                                                                     : BoundBy::Compute;
     if (knowsBytes) return BoundBy::Memory;
     return knowsFlops ? BoundBy::Compute : BoundBy::Unknown;
@@ -51,19 +53,21 @@ std::optional<double> RooflinePoint::intensity() const
     return flops / bytes;
 }
 
-std::optional<double> OperatorRoofline::attainable(double intensity) const
+std::optional<double> OperatorRoofline::attainable(double intensity, std::optional<double> peak) const
 {
-    if (!peakFlops && !bytesPerSecond) return std::nullopt;
-    if (!peakFlops) return intensity * *bytesPerSecond;
-    if (!bytesPerSecond) return *peakFlops;
-    return std::min(*peakFlops, intensity * *bytesPerSecond);
+    if (!peak && !bytesPerSecond) return std::nullopt;
+    if (!peak) return intensity * *bytesPerSecond;
+    if (!bytesPerSecond) return *peak;
+    return std::min(*peak, intensity * *bytesPerSecond);
 }
 
 Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
 {
     OperatorRoofline result;
     const TraceInfo& info = trace.info();
-    result.peakFlops = devicePeakFlops(info.header, info.closing);
+    FOURWALLS_TRY_ASSIGN(const PeakFacts peaks, peakFacts(trace));
+    result.peakFlops = peaks.peak;
+    std::map<std::string, double> ran;
     result.bytesPerSecond = deviceBytesPerSecond(info.header, info.closing);
     FOURWALLS_TRY_ASSIGN(std::vector<OpSummary> summaries, trace.opSummaries(kMostOperators + 1));
     if (summaries.size() > kMostOperators) {
@@ -78,6 +82,7 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         const auto add = [&](RooflinePoint& point) {
             point.name = op->name;
             point.phase = op->phase;
+            if (op->flops > 0) point.peak = peaks.roofOf(*op);
             addTo(point.count, summary.count);
             addTo(point.total, summary.total);
             point.flops += op->flops * static_cast<double>(summary.count);
@@ -88,10 +93,16 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         add(point);
         add(operators[{op->name, op->phase}]);
         addTo(result.total, summary.total);
+        if (!peaks.sheet || op->flops <= 0) continue;
+        const Arithmetic arithmetic = arithmeticOf(op->name, op->detail).type;
+        if (const auto peak = peaks.sheet->peak(arithmetic)) ran.emplace(fourwalls::name(arithmetic), *peak);
     }
+    result.peaks.assign(ran.begin(), ran.end());
     const double all = static_cast<double>(std::max<std::int64_t>(1, result.total.ns));
     const auto finish = [&](RooflinePoint point) {
         point.bound = boundOf(point, result);
+        const auto rate = point.flopsPerSecond();
+        point.aboveRoof = rate && point.peak && *rate > kRoofTolerance * *point.peak && !countsDirectFlops(point.name);
         point.share = static_cast<double>(point.total.ns) / all;
         return point;
     };

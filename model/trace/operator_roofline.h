@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fourwalls {
@@ -21,6 +22,8 @@ struct RooflinePoint {
     std::int64_t count = 0;
     Duration total;
     double flops = 0, bytes = 0; ///< all executions together; 0: none or unknown
+    std::optional<double> peak;  ///< the roof of its own arithmetic [FLOP/s]; absent: unknown
+    bool aboveRoof = false;      ///< faster than that: the roof is wrong for it
     BoundBy bound = BoundBy::Unknown;
     double share = 0; ///< of the time of all compute operators
 
@@ -31,15 +34,16 @@ struct RooflinePoint {
 };
 
 struct OperatorRoofline {
-    std::optional<double> peakFlops, bytesPerSecond; ///< the roofs, per device
+    std::optional<double> peakFlops, bytesPerSecond; ///< the roofs, per device: of the arithmetic of most FLOPs
+    std::vector<std::pair<std::string, double>> peaks; ///< of every arithmetic that ran: "tf32" and its rate; empty: one peak for all
     std::vector<RooflinePoint> points;    ///< by (name, layer, phase): those with FLOPs and bytes, most time first
     std::vector<RooflinePoint> operators; ///< by (name, phase), layers together, most time first
     Duration total;                       ///< of all compute operators
     Duration memoryBound, computeBound, launchBound; ///< of it
     bool limited = false;                            ///< the trace has more operators than were looked at
 
-    /// What the device could reach at an intensity; absent without roofs.
-    std::optional<double> attainable(double intensity) const;
+    /// What the device could reach at an intensity under `peak`; absent without roofs.
+    std::optional<double> attainable(double intensity, std::optional<double> peak) const;
 };
 
 /// Operators looked at, most time first.

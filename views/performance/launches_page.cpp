@@ -2,6 +2,7 @@
 // See launches_page.h.
 #include "views/performance/launches_page.h"
 
+#include "model/trace/short_name.h"
 #include "views/plot_card.h"
 #include "views/plot_cells.h"
 #include "views/theme.h"
@@ -32,7 +33,7 @@ QString sequenceName(const std::vector<std::string>& names)
     for (std::size_t i = 0; i < names.size();) {
         std::size_t last = i;
         while (last < names.size() && names[last] == names[i]) ++last;
-        QString name = shortName(names[i]);
+        QString name = QString::fromStdString(shortName(names[i]));
         if (last - i > 1) name += QStringLiteral(" ×%1").arg(last - i);
         parts << name;
         i = last;

@@ -6,6 +6,7 @@
 #include "views/plot_cells.h"
 #include "views/plot_xy.h"
 #include "views/theme.h"
+#include "views/utilisation.h"
 #include "views/words.h"
 
 #include <QHBoxLayout>
@@ -27,14 +28,14 @@ constexpr int kHeightOnly = 1'000'000; ///< ids of points without bytes, from he
 bool isAboveMemoryRoof(const OperatorRoofline& roofs, const RooflinePoint& point)
 {
     constexpr double kRounding = 1.05;
-    const auto roof = roofs.attainable(*point.intensity());
-    if (!roof || roof.value() >= roofs.peakFlops.value()) return false;
+    const auto roof = roofs.attainable(*point.intensity(), point.peak);
+    if (!roof || !point.peak || roof.value() >= *point.peak) return false;
     return point.flopsPerSecond().value() > kRounding * roof.value();
 }
 
-QString pointWords(const RooflinePoint& point)
+QString pointWords(const PerformanceData& facts, const RooflinePoint& point)
 {
-    QStringList parts{shortName(point.name)};
+    QStringList parts{facts.nameOf(point.name)};
     if (point.phase != Phase::None) parts << words(point.phase);
     return parts.join(QStringLiteral(" · "));
 }
@@ -95,10 +96,9 @@ void OperatorsPage::fillRoofline()
         m_facts && (!m_facts->roofline.points.empty() ||
                     std::any_of(m_facts->roofline.operators.begin(), m_facts->roofline.operators.end(), onlyFlops));
     if (!any) {
-        m_roofline->setNothing(
-            m_facts ? tr("No operator of this trace says how much it computes.\nKernels of imported traces rarely do; "
-                         "operators recorded with shapes and FLOPs (PyTorch: with_flops) would.")
-                    : QString());
+        m_roofline->setNothing(m_facts ? tr("No operator of this trace says how much it computes.\n"
+                                            "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).")
+                                       : QString());
         m_legend->setEntries({});
         return m_rooflineCard->finding().setText({});
     }
@@ -128,7 +128,7 @@ void OperatorsPage::fillRoofline()
     // Names for those that take most, once each.
     std::set<std::string> named;
     for (std::size_t i = 0; i < shown.size() && named.size() < 5; ++i)
-        if (named.insert(shown[i]->name).second) content.points[i].label = shortName(shown[i]->name).left(28);
+        if (named.insert(shown[i]->name).second) content.points[i].label = m_facts->nameOf(shown[i]->name).left(28);
     if (shown.empty()) left = right = 1;
     left = std::min(left / 2, 0.1);
     right *= 4;
@@ -151,12 +151,38 @@ void OperatorsPage::fillRoofline()
     } else if (roofs.bytesPerSecond) {
         wall.limit = {{left / 10, left / 10 * *roofs.bytesPerSecond}, {right * 10, right * 10 * *roofs.bytesPerSecond}};
     }
+    const PeakFacts& peak = m_facts->metrics.peak;
+    const bool wrong = m_facts->metrics.mfuAbsent == NoMfu::AboveRoof;
     if (roofs.peakFlops) {
-        const QString source = m_facts->peakSource == "datasheet" ? tr("data sheet") : tr("measured");
-        wall.label = tr("peak %1, %2").arg(formatRate(*roofs.peakFlops, QStringLiteral("FLOP/s")), source);
+        const QString source = peak.source == "datasheet" ? tr("data sheet") : tr("measured");
+        const QString of = peak.arithmetic == Arithmetic::Unknown ? source
+                                                                  : QString::fromUtf8(fourwalls::name(peak.arithmetic).data()) +
+                                                                        QStringLiteral(", ") + source;
+        wall.label = tr("peak %1, %2").arg(formatRate(*roofs.peakFlops, QStringLiteral("FLOP/s")), of);
         high = std::max(high, *roofs.peakFlops);
     }
-    if (!wall.limit.empty()) content.walls.push_back(std::move(wall));
+    // A roof that kernels are above is none: a thin line says where it was thought to be.
+    const auto thinRoof = [&](double rate, const QString& text) {
+        XyLine line;
+        line.pen = QPen(t.wallEdge, 1.2, Qt::DashLine);
+        line.points = {{left / 10, rate}, {right * 10, rate}};
+        content.lines.push_back(std::move(line));
+        XyPoint label;
+        label.x = left * 3;
+        label.y = rate;
+        label.size = 0;
+        label.colour = Qt::transparent;
+        label.label = text;
+        content.points.insert(content.points.begin(), std::move(label));
+        high = std::max(high, rate);
+    };
+    if (wrong && roofs.peakFlops)
+        thinRoof(*roofs.peakFlops, tr("%1: not the roof of all that ran").arg(wall.label));
+    else if (!wall.limit.empty())
+        content.walls.push_back(std::move(wall));
+    for (const auto& [arithmetic, rate] : roofs.peaks)
+        if (!roofs.peakFlops || rate != *roofs.peakFlops)
+            thinRoof(rate, tr("peak %1, %2").arg(formatRate(rate, QStringLiteral("FLOP/s")), QString::fromStdString(arithmetic)));
     // Operators whose bytes nobody counted stand at the right edge: only their height says something.
     int heightOnly = 0;
     for (std::size_t i = 0; i < roofs.operators.size() && i < kMostPoints; ++i) {
@@ -185,17 +211,25 @@ void OperatorsPage::fillRoofline()
                           tr("the %1 longest of %2").arg(formatCount(static_cast<qint64>(shown.size())),
                                                          formatCount(static_cast<qint64>(roofs.points.size())))});
     legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
+    // What has no FLOPs has no place between these axes, but a part of the time.
+    Duration without;
+    for (const RooflinePoint& each : roofs.operators)
+        if (each.flops <= 0) without += each.total;
+    const double notShown = static_cast<double>(without.ns) / static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
+    if (notShown > 0.001)
+        legend.push_back({PlotLegend::Mark::Dotted, t.secondaryText,
+                          tr("not shown: %1 of the time, in operators without FLOPs").arg(formatPercent(notShown, 0))});
     m_legend->setEntries(std::move(legend));
     m_roofline->setToolTips([facts = m_facts](int id) {
         if (id >= kHeightOnly) {
             const RooflinePoint& point = facts->roofline.operators[static_cast<std::size_t>(id - kHeightOnly)];
             return tr("%1\n%2, bytes not known\n%3 × %4, %5 of all compute time")
-                .arg(pointWords(point), formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
+                .arg(pointWords(*facts, point), formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
                      formatCount(point.count), formatDuration(point.mean(), 3), formatPercent(point.share));
         }
         const RooflinePoint& point = facts->roofline.points[static_cast<std::size_t>(id)];
-        const auto possible = facts->roofline.attainable(*point.intensity());
-        QString text = pointWords(point);
+        const auto possible = facts->roofline.attainable(*point.intensity(), point.peak);
+        QString text = pointWords(*facts, point);
         if (point.layer) text += tr(" · layer %1").arg(point.layer->value);
         text += tr("\n%1 at %2 FLOP/byte")
                     .arg(formatRate(*point.flopsPerSecond(), QStringLiteral("FLOP/s")),
@@ -224,8 +258,11 @@ void OperatorsPage::fillRoofline()
                                        [&](const RooflinePoint& point) { return isAboveMemoryRoof(roofs, point); });
         if (above) m_finding += tr(" · above the memory roof: data from a cache");
     } else {
-        m_finding = tr("the device's peak is not known, so neither is what is possible");
+        m_finding = m_facts->metrics.mfuAbsent == NoMfu::None || m_facts->metrics.mfuAbsent == NoMfu::NoFlops
+                        ? tr("the device's peak is not known, so neither is what is possible")
+                        : whyNoMfu(m_facts->metrics);
     }
+    if (wrong) m_finding = whyNoMfu(m_facts->metrics);
     m_rooflineCard->finding().setText(m_finding);
 }
 
@@ -293,7 +330,8 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
                              step.hfu ? formatPercent(*step.hfu, 2) : QString(kDash));
             return QString();
         });
-        QString text = tr("FLOPs or the peak are not known");
+        QString text = whyNoMfu(m_facts->metrics);
+        if (text.isEmpty()) text = tr("FLOPs or the peak are not known");
         if (any && m_facts->metrics.mfu) {
             text = differs
                        ? tr("MFU %1, HFU %2 at the median step")
@@ -307,7 +345,8 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             m_utilisation->setContent(std::move(x), std::move(y), std::move(content));
         else
             m_utilisation->setNothing(m_facts->steps.empty() ? tr("The trace has no training steps.")
-                                                             : tr("Neither FLOPs nor the device's peak are known."));
+                                                             : tr("No MFU: %1.").arg(whyNoMfu(m_facts->metrics)) + QLatin1Char('\n') +
+                                                                   howToGetMfu(m_facts->metrics));
     } else {
         m_utilisation->setNothing({});
     }
@@ -319,8 +358,8 @@ void OperatorsPage::fillTable()
     std::vector<CellColumn> columns{
         {tr("operator"), {}, false, 0},
         {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 96},
-        {tr("time"), {}, true, 76},
-        {tr("count"), {}, true, 62, true},
+        {tr("time"), tr("Added up over all ranks and measured steps"), true, 76},
+        {tr("count"), tr("Added up over all ranks and measured steps"), true, 62, true},
         {tr("FLOP/s"), tr("FLOPs / time"), true, 66},
         {tr("B/s"), tr("Bytes it must move in memory / time"), true, 66},
         {tr("bound by"),
@@ -339,7 +378,7 @@ void OperatorsPage::fillTable()
                                  {},
                                  {}};
             };
-            const QString name = pointWords(each);
+            const QString name = pointWords(*m_facts, each);
             rows.push_back({{name, {}, {}, colourOf(t, each.phase), {}, QString::fromStdString(each.name), {}},
                             {formatPercent(each.share, each.share < 0.0995 ? 1 : 0),
                              each.share,
@@ -365,7 +404,10 @@ void OperatorsPage::fillTable()
     m_table->setContent(std::move(columns), std::move(rows));
     if (m_facts && n > 0) {
         const RooflinePoint& first = m_facts->roofline.operators.front();
-        QString text = tr("%1 takes %2, layers together").arg(pointWords(first), formatPercent(first.share, 0));
+        QString text = tr("%1 takes %2, layers together").arg(pointWords(*m_facts, first), formatPercent(first.share, 0));
+        if (m_facts->ranks > 1 || m_facts->measuredSteps > 1)
+            text += QStringLiteral(" · ") + tr("sums over %n rank(s)", nullptr, static_cast<int>(m_facts->ranks)) +
+                    (m_facts->measuredSteps > 0 ? tr(" and %n step(s)", nullptr, static_cast<int>(m_facts->measuredSteps)) : QString());
         if (listed < n) text = tr("the %1 longest of %2").arg(formatCount(listed), formatCount(n)) + QStringLiteral(" · ") + text;
         m_tableCard->finding().setText(text);
     } else {

@@ -2,10 +2,10 @@
 // See performance_data.h.
 #include "views/performance/performance_data.h"
 
+#include "model/trace/short_name.h"
 #include "views/format.h"
 
 #include <QCoreApplication>
-#include <QRegularExpression>
 
 namespace fourwalls::views {
 
@@ -15,21 +15,25 @@ Result<PerformanceData> askPerformance(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(result.metrics, computeMetrics(trace));
     FOURWALLS_TRY_ASSIGN(result.roofline, operatorRoofline(trace));
     FOURWALLS_TRY_ASSIGN(result.steps, stepUtilisation(trace));
-    result.peakSource = trace.info().closing.peakFlopsPerDevice ? trace.info().closing.peakSource : "datasheet";
+    result.ranks = trace.info().header.ranks.size();
+    for (const StepUtilisation& step : result.steps) result.measuredSteps += step.state == StepState::Measured ? 1 : 0;
+    std::vector<std::string> names;
+    for (const RooflinePoint& each : result.roofline.operators) names.push_back(each.name);
+    const std::vector<std::string> shown = fourwalls::shortNames(names);
+    for (std::size_t i = 0; i < names.size(); ++i) result.names.emplace(names[i], QString::fromStdString(shown[i]));
     return result;
 }
 
-QString shortName(const std::string& name)
+QString PerformanceData::nameOf(const std::string& name) const
 {
-    QString text = QString::fromStdString(name);
-    if (!text.startsWith(QLatin1String("void ")) && !text.contains(QLatin1Char('<'))) return text;
-    if (text.startsWith(QLatin1String("void "))) text.remove(0, 5);
-    text.remove(QLatin1String("(anonymous namespace)::"));
-    const auto end = text.indexOf(QRegularExpression(QStringLiteral("[<(]")));
-    if (end > 0) text.truncate(end);
-    const auto scope = text.lastIndexOf(QLatin1String("::"));
-    if (scope >= 0 && scope + 2 < text.size()) text.remove(0, scope + 2);
-    return text;
+    const auto found = names.find(name);
+    return found == names.end() ? QString::fromStdString(shortName(name)) : found->second;
+}
+
+QString howToGetMfu(const TraceMetrics& metrics)
+{
+    if (metrics.mfuAbsent != NoMfu::NoFlops && metrics.mfuAbsent != NoMfu::FewFlops) return {};
+    return QCoreApplication::translate("HowToGetMfu", "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).");
 }
 
 QString words(BoundBy bound)

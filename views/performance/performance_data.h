@@ -9,7 +9,9 @@
 
 #include <QString>
 
+#include <map>
 #include <stop_token>
+#include <string>
 
 namespace fourwalls::views {
 
@@ -17,12 +19,16 @@ struct PerformanceData {
     TraceMetrics metrics;
     OperatorRoofline roofline;
     std::vector<StepUtilisation> steps;
-    std::string peakSource; ///< "matrix-product sweep", "datasheet", …
+    std::map<std::string, QString> names; ///< of the operators, short; different ones never read the same
+
+    std::size_t ranks = 0, measuredSteps = 0; ///< that the operators' times are added up over
+
+    QString nameOf(const std::string& name) const;
 };
 Result<PerformanceData> askPerformance(TraceQuery& trace);
 
-/// A kernel's name without what C++ adds to it: "void at::native::reduce_kernel<512, ...>(...)" is "reduce_kernel".
-QString shortName(const std::string& name);
+/// What to record so that there is one; empty: nothing would help.
+QString howToGetMfu(const TraceMetrics& metrics);
 
 /// "compute", "memory", "launch", or a dash.
 QString words(BoundBy bound);

@@ -122,6 +122,15 @@ void PerformanceView::showAll()
     m_path->present(m_pathFacts, session()->info());
 }
 
+/// What MFU is of, and of how much of the time it knows.
+QString PerformanceView::mfuNote(const TraceMetrics& metrics)
+{
+    const PeakFacts& peak = metrics.peak;
+    const QString known = flopsKnownNote(metrics);
+    const QString text = peak.peak ? tr("of %1").arg(peakNote(peak)) : tr("of the devices' peak");
+    return known.isEmpty() ? text : text + QStringLiteral(" · ") + known;
+}
+
 void PerformanceView::showFigures()
 {
     const PerformanceData& f = *m_facts;
@@ -136,7 +145,7 @@ void PerformanceView::showFigures()
     std::vector<PlotFigure> all;
     all.push_back({tr("MFU"), percent(f.metrics.mfu),
                    beside(prediction ? prediction->metrics.mfu : std::nullopt,
-                          f.metrics.mfu ? tr("of the devices' peak") : tr("FLOPs or the peak are not known")),
+                          f.metrics.mfu ? mfuNote(f.metrics) : whyNoMfu(f.metrics)),
                    false});
     all.push_back({tr("HFU"), percent(f.metrics.hfu),
                    beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false});

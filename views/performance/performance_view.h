@@ -41,6 +41,7 @@ private:
     void askPageData();
     PredictedUtilisation predictedUtilisation() const;
     void showFigures();
+    static QString mfuNote(const TraceMetrics& metrics);
     void openOnTimeline(RankId rank, TimeRange range);
 
     OperatorsPage* m_operators;

@@ -2,6 +2,8 @@
 // Shaping, cutting and drawing of bar names.
 #include "views/timeline/text_cache.h"
 
+#include "model/trace/short_name.h"
+
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QTextLayout>
@@ -18,15 +20,7 @@ constexpr std::size_t kMostTexts = 20'000;
 
 QString barName(const QString& name)
 {
-    QStringView rest(name);
-    if (rest.startsWith(QLatin1String("void "))) rest = rest.mid(5);
-    for (const QChar open : {QLatin1Char('<'), QLatin1Char('(')})
-        if (const qsizetype at = rest.indexOf(open); at > 0) rest = rest.left(at);
-    if (const qsizetype at = rest.lastIndexOf(QLatin1String("::")); at >= 0 && at + 2 < rest.size()) rest = rest.mid(at + 2);
-    for (const auto& prefix : {QLatin1String("ncclDevKernel_"), QLatin1String("ncclKernel_")})
-        if (rest.startsWith(prefix) && rest.size() > prefix.size()) rest = rest.mid(prefix.size());
-    const QStringView trimmed = rest.trimmed();
-    return trimmed.isEmpty() ? name : trimmed.toString();
+    return QString::fromStdString(shortName(name.toStdString()));
 }
 
 TextCut cutText(std::span<const float> ends, float ellipsisWidth, float width, int fewest)
@@ -109,6 +103,13 @@ TextCache::TextCache(const QFont& font)
     : m_font(font), m_rawFont(QRawFont::fromFont(font)), m_ellipsis(QString(QChar(0x2026)), font, m_rawFont)
 {
     m_baselineOffset = QFontMetricsF(font).capHeight() / 2;
+}
+
+const QString& TextCache::nameOnBar(const QString& name)
+{
+    if (const auto at = m_names.find(name); at != m_names.end()) return at->second;
+    if (m_names.size() >= kMostTexts) m_names.clear();
+    return m_names.emplace(name, barName(name)).first->second;
 }
 
 const ShapedText& TextCache::shaped(const QString& text)

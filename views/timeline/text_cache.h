@@ -17,8 +17,7 @@ class QPainter;
 
 namespace fourwalls::views {
 
-/// What of an operator's name is worth the room on a bar: without return type, namespaces, template and function
-/// arguments, and the prefix that all NCCL kernels share. Never empty for a name that is not.
+/// What of an operator's name is worth the room on a bar: see shortName.
 QString barName(const QString& name);
 
 /// How many of a text's glyphs to draw into `width`, and whether an ellipsis follows them.
@@ -66,6 +65,8 @@ public:
     explicit TextCache(const QFont& font);
 
     const ShapedText& shaped(const QString& text);
+    /// barName of a name, worked out once; valid until the next call.
+    const QString& nameOnBar(const QString& name);
     /// Draws `text` cut to `width`, vertically centred on `centreY`; returns the drawn width (0: it did not fit).
     float draw(QPainter& painter, float x, float centreY, float width, const QString& text);
     float ellipsisWidth() const { return m_ellipsis.width(); }
@@ -76,6 +77,7 @@ private:
     ShapedText m_ellipsis;
     double m_baselineOffset = 0;    ///< from the middle of capital letters to the baseline
     std::unordered_map<QString, std::unique_ptr<ShapedText>> m_texts;
+    std::unordered_map<QString, QString> m_names;
 };
 
 } // namespace fourwalls::views

@@ -409,9 +409,9 @@ void StepAnalysisTest::roofs()
     QVERIFY(qAbs(product.share - 0.8) < 1e-12);
     QCOMPARE(roofline.operators[1].bound, BoundBy::Memory);
     QCOMPARE(roofline.memoryBound, Duration{10 * kMs});
-    QCOMPARE(*roofline.attainable(0.5), 5e8);
-    QCOMPARE(*roofline.attainable(20), 1e9);
-    QVERIFY(*product.flopsPerSecond() <= *roofline.attainable(*product.intensity()));
+    QCOMPARE(*roofline.attainable(0.5, 1e9), 5e8);
+    QCOMPARE(*roofline.attainable(20, 1e9), 1e9);
+    QVERIFY(*product.flopsPerSecond() <= *roofline.attainable(*product.intensity(), product.peak));
 }
 
 void StepAnalysisTest::utilisationOfEveryStep()

@@ -57,7 +57,7 @@ private slots:
         QCOMPARE(walls[0].limit[1], (std::pair<double, double>{1.0, 1e9})); // the ridge: 1 FLOP per byte
         // Products reach 1 GFLOP/s on three ranks: no point lies above its roof.
         for (const RooflinePoint& point : probe.view->facts()->roofline.points)
-            QVERIFY(*point.flopsPerSecond() <= *probe.view->facts()->roofline.attainable(*point.intensity()) * 1.0001);
+            QVERIFY(*point.flopsPerSecond() <= *probe.view->facts()->roofline.attainable(*point.intensity(), point.peak) * 1.0001);
         QVERIFY(!page.finding().contains(QStringLiteral("cache")));
         page.roofline().grab();
         const auto at = page.roofline().positionOf(0);

@@ -64,8 +64,8 @@ private slots:
         QTest::addColumn<QString>("shown");
         QTest::newRow("plain") << "attention.query" << "attention.query";
         QTest::newRow("nccl") << "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevComm*)" << "ReduceScatter_Sum_bf16_RING_LL";
-        QTest::newRow("template") << "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)" << "vectorized_elementwise_kernel";
-        QTest::newRow("python") << "<built-in method matmul>" << "<built-in method matmul>";
+        QTest::newRow("template") << "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)" << "elementwise · Add<float>";
+        QTest::newRow("python") << "train.py(180): main" << "main · train.py:180";
         QTest::newRow("prefix alone") << "ncclDevKernel_" << "ncclDevKernel_";
         QTest::newRow("ends in a scope") << "autograd::" << "autograd::";
         QTest::newRow("void") << "void " << "void ";

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small reading of C++ names by brackets; nothing of them is believed to be complete.
+#include "model/trace/short_name.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace fourwalls {
+
+namespace {
+
+constexpr std::string_view kDot = " \xc2\xb7 ";
+constexpr int kDeepestKernel = 3; ///< kernels that are only the frame of another name
+
+bool isNameChar(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':' || c == '~';
+}
+
+std::string_view lastComponent(std::string_view qualified)
+{
+    const std::size_t at = qualified.rfind("::");
+    return at == std::string_view::npos || at + 2 >= qualified.size() ? qualified : qualified.substr(at + 2);
+}
+
+void removeAll(std::string& text, std::string_view part)
+{
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
+}
+
+/// "dir/train.py(180): main" of Python's stacks.
+std::optional<std::string> pythonFrame(std::string_view name)
+{
+    const std::size_t end = name.find("): ");
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::size_t open = name.rfind('(', end);
+    if (open == std::string_view::npos || open == 0 || end == open + 1) return std::nullopt;
+    const std::string_view line = name.substr(open + 1, end - open - 1);
+    if (!std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+    std::string_view file = name.substr(0, open);
+    if (const std::size_t slash = file.find_last_of("/\\"); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+    const std::string_view function = name.substr(end + 3);
+    if (function.empty()) return std::nullopt;
+    return std::string(function) + std::string(kDot) + std::string(file) + ":" + std::string(line);
+}
+
+/// "<built-in method relu of type object at 0x…>", "<built-in function len>".
+std::optional<std::string> builtIn(std::string_view name)
+{
+    for (const std::string_view begin : {"<built-in method ", "<built-in function "}) {
+        if (!name.starts_with(begin)) continue;
+        std::string_view rest = name.substr(begin.size());
+        std::string_view owner;
+        if (const std::size_t of = rest.find(" of "); of != std::string_view::npos) {
+            owner = rest.substr(of + 4);
+            owner = owner.substr(0, owner.find(" object at "));
+            rest = rest.substr(0, of);
+        }
+        while (!rest.empty() && rest.back() == '>') rest.remove_suffix(1);
+        if (rest.empty()) return std::nullopt;
+        const bool tells = !owner.empty() && owner != "type" && owner != "module" && owner.size() < 40;
+        return std::string(rest) + std::string(kDot) + (tells ? std::string(owner) : "built-in");
+    }
+    return std::nullopt;
+}
+
+/// A C++ name taken apart: "a::b::name" and what its template brackets hold.
+struct KernelName {
+    std::string qualified, arguments;
+};
+
+KernelName takenApart(std::string_view text)
+{
+    // The name stands before its parameters, behind the last space outside of brackets (the return type's).
+    int depth = 0;
+    std::size_t begin = 0, end = text.size(), open = std::string_view::npos;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '(' && depth == 0) {
+            end = i;
+            break;
+        }
+        if (c == '<' || c == '(' || c == '{') {
+            if (c == '<' && depth == 0) open = i;
+            ++depth;
+        } else if (c == '>' || c == ')' || c == '}') {
+            depth = std::max(0, depth - 1);
+        } else if (c == ' ' && depth == 0) {
+            begin = i + 1;
+            open = std::string_view::npos;
+        }
+    }
+    if (open == std::string_view::npos || open < begin) return {std::string(text.substr(begin, end - begin)), {}};
+    std::string_view arguments = text.substr(open + 1, end - open - 1);
+    while (!arguments.empty() && arguments.back() == ' ') arguments.remove_suffix(1);
+    if (!arguments.empty() && arguments.back() == '>') arguments.remove_suffix(1);
+    return {std::string(text.substr(begin, open - begin)), std::string(arguments)};
+}
+
+std::string_view firstArgument(std::string_view arguments)
+{
+    int depth = 0;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const char c = arguments[i];
+        if (c == ',' && depth == 0) return arguments.substr(0, i);
+        if (c == '<' || c == '(' || c == '{') ++depth;
+        if (c == '>' || c == ')' || c == '}') --depth;
+    }
+    return arguments;
+}
+
+bool isType(std::string_view word)
+{
+    static constexpr std::array<std::string_view, 22> kTypes{
+        "float", "double", "int", "long", "bool", "char", "short", "Half", "BFloat16", "half_t", "bfloat16_t", "tfloat32_t",
+        "__half", "__nv_bfloat16", "__hip_bfloat16", "_Float16", "Float8_e4m3fn", "float_e4m3_t", "bhalf_t", "int8_t", "uint8_t", "__bf16"};
+    return std::find(kTypes.begin(), kTypes.end(), word) != kTypes.end();
+}
+
+/// What only carries other things in PyTorch's and the libraries' kernels.
+bool isFrame(std::string_view word)
+{
+    static constexpr std::array<std::string_view, 40> kFrames{
+        "Array", "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithoutCast", "StoreWithoutCast", "LoadWithCast", "StoreWithCast",
+        "TensorIteratorBase", "TensorIterator", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor", "UnaryFunctor", "ReduceOp",
+        "func_wrapper_t", "TensorListMetadata", "FusedOptimizerTensorListMetadata", "Params", "lambda", "operator", "const",
+        "unsigned", "signed", "void", "true", "false", "T1", "integral_constant", "tuple", "memory", "volatile", "auto", "alignas",
+        "gpu_kernel_impl", "gpu_kernel_impl_nocast", "type", "TensorBase", "Tensor", "Scalar", "decltype"};
+    return std::find(kFrames.begin(), kFrames.end(), word) != kFrames.end() || word.find("traits") != std::string_view::npos ||
+           word.starts_with("cublas") || word.find("OffsetCalculator") != std::string_view::npos;
+}
+
+/// "CUDAFunctor_add" is "add", "MulFunctor" is "Mul", "sum_functor" is "sum", "direct_copy_kernel_cuda" is "direct_copy".
+std::string plainFunctor(std::string_view word)
+{
+    for (const std::string_view begin : {"CUDAFunctorOnSelf_", "CUDAFunctorOnOther_", "CUDAFunctor_"})
+        if (word.starts_with(begin) && word.size() > begin.size()) word.remove_prefix(begin.size());
+    for (const std::string_view end : {"Functor", "_functor", "_kernel_cuda", "_cuda", "_kernel", "KernelImpl", "Ops"})
+        if (word.ends_with(end) && word.size() > end.size()) word.remove_suffix(end.size());
+    return std::string(word);
+}
+
+/// The first word in template arguments that says what is done, and the first type.
+std::pair<std::string, std::string> functorIn(std::string_view arguments)
+{
+    std::string functor, type;
+    for (std::size_t i = 0; i < arguments.size() && (functor.empty() || type.empty());) {
+        if (!isNameChar(arguments[i])) {
+            ++i;
+            continue;
+        }
+        std::size_t end = i;
+        while (end < arguments.size() && isNameChar(arguments[end])) ++end;
+        const std::string_view word = lastComponent(arguments.substr(i, end - i));
+        i = end;
+        if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) != 0) continue;
+        if (isType(word)) {
+            if (type.empty()) type = word;
+        } else if (functor.empty() && !isFrame(word) && word.size() > 2) {
+            functor = word;
+        }
+    }
+    return {functor, type};
+}
+
+/// "vectorized_elementwise_kernel" is "elementwise"; a trailing "_kernel" says nothing.
+std::string plainBase(std::string_view base)
+{
+    if (base.find("elementwise_kernel") != std::string_view::npos) return "elementwise";
+    constexpr std::string_view kKernel = "_kernel";
+    if (base.ends_with(kKernel) && base.size() > kKernel.size()) base.remove_suffix(kKernel.size());
+    return std::string(base);
+}
+
+std::string kernelName(std::string_view text, int depth)
+{
+    const KernelName parts = takenApart(text);
+    std::string_view base = lastComponent(parts.qualified);
+    const bool onlyFrame = base == "Kernel" || base == "Kernel2" || base == "device_kernel" || base == "kernel" || base == "run_kernel";
+    if (onlyFrame && depth < kDeepestKernel) {
+        // The kernel itself is the first template argument, unless that is a plain type.
+        const std::string_view inner = firstArgument(parts.arguments);
+        const std::string_view first = lastComponent(inner.substr(0, inner.find_first_of("<,> ")));
+        if (!first.empty() && isNameChar(first.front()) && !isType(first) && std::isdigit(static_cast<unsigned char>(first.front())) == 0)
+            return kernelName(inner, depth + 1);
+        const std::string_view outer = std::string_view(parts.qualified).substr(0, parts.qualified.size() - base.size());
+        if (outer.size() > 2) base = lastComponent(outer.substr(0, outer.size() - 2));
+    }
+    const auto [functor, type] = functorIn(parts.arguments);
+    std::string result = plainBase(base);
+    if (!functor.empty() && plainFunctor(functor) != result) result += std::string(kDot) + plainFunctor(functor);
+    if (!type.empty()) result += "<" + type + ">";
+    return result;
+}
+
+bool isNccl(std::string_view& name)
+{
+    for (const std::string_view begin : {"ncclDevKernel_", "ncclKernel_", "rcclDevKernel_", "rcclKernel_", "mscclKernel_"})
+        if (name.starts_with(begin) && name.size() > begin.size()) {
+            name = name.substr(begin.size());
+            return true;
+        }
+    return false;
+}
+
+} // namespace
+
+std::string shortName(std::string_view name, std::string_view detail)
+{
+    if (const auto frame = pythonFrame(name)) return *frame;
+    if (const auto method = builtIn(name)) return *method;
+    constexpr std::string_view kModule = "nn.Module: ";
+    if (name.starts_with(kModule) && name.size() > kModule.size()) return std::string(name.substr(kModule.size()));
+    constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+    if (name.starts_with(kEvaluate) && name.size() > kEvaluate.size()) return std::string(name.substr(kEvaluate.size())) + std::string(kDot) + "autograd";
+    std::string_view rest = name;
+    if (isNccl(rest)) {
+        rest = rest.substr(0, rest.find('('));
+        const bool says = !rest.starts_with("Generic");
+        if (!detail.empty() && !says && !detail.starts_with("grid")) return std::string(detail.substr(0, 60));
+        return std::string(says ? rest : name.substr(0, name.find('(')));
+    }
+    // What is no C++ of a kernel stays as it is: "aten::mm", "Memcpy HtoD (Pageable -> Device)", "step 5 (warm)".
+    const bool isVoid = name.starts_with("void ");
+    const std::size_t open = name.find_first_of("<(");
+    const bool callable = open != std::string_view::npos && open > 0 && (isNameChar(name[open - 1]) || name.find("::") < open);
+    const bool scoped = open == std::string_view::npos && name.find(' ') == std::string_view::npos &&
+                        name.find("::") != std::string_view::npos && name.find("::") != name.rfind("::");
+    if (!isVoid && !callable && !scoped) return std::string(name);
+    std::string text(name);
+    for (const std::string_view nameless : {"(anonymous namespace)::", "<unnamed>::", "_GLOBAL__N__1::", "_GLOBAL__N_1::"}) removeAll(text, nameless);
+    const std::string result = kernelName(text, 0);
+    return result.empty() ? std::string(name) : result;
+}
+
+std::vector<std::string> shortNames(std::span<const std::string> names)
+{
+    std::vector<std::string> result;
+    std::map<std::string, std::set<std::string>> whole;
+    for (const std::string& name : names) {
+        result.push_back(shortName(name));
+        whole[result.back()].insert(name);
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::set<std::string>& alike = whole[result[i]];
+        if (alike.size() < 2) continue;
+        // From the first word that differs between any two of them.
+        const std::string &first = *alike.begin(), &last = *alike.rbegin();
+        std::size_t at = 0;
+        while (at < first.size() && at < last.size() && first[at] == last[at]) ++at;
+        while (at > 0 && isNameChar(names[i][at - 1])) --at;
+        std::set<std::string> tails;
+        for (const std::string& other : alike) tails.insert(other.substr(at, 40));
+        const std::string tail = names[i].substr(at, 40);
+        if (tails.size() == alike.size() && !tail.empty()) result[i] += std::string(kDot) + tail;
+        else result[i] = names[i];
+    }
+    return result;
+}
+
+} // namespace fourwalls
