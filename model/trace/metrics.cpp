@@ -305,6 +305,15 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         }
         metrics.collectives.push_back(entry);
     }
+    // Collectives that only the requests tell of took an unknown time.
+    const auto sends = [&](const CollectiveMetrics& each) {
+        return groupCoverage(info, each.summary.group).members != std::size_t{1};
+    };
+    const bool asked = std::any_of(metrics.collectives.begin(), metrics.collectives.end(), sends);
+    const bool timed = std::any_of(metrics.collectives.begin(), metrics.collectives.end(), [&](const CollectiveMetrics& each) {
+        return sends(each) && each.timing != CollectiveTiming::RequestsOnly;
+    });
+    if (asked && !timed) metrics.exposedCommFraction.reset();
     return metrics;
 }
 

@@ -244,6 +244,8 @@ private slots:
     {
         Probe probe(ring());
         QVERIFY(probe.ready());
+        probe.selection.setStep(StepIndex{2}); // one point: those of equal steps lie above one another
+        QVERIFY(probe.ready());
         XyPlot& plot = probe.view->bandwidth().plot();
         plot.grab();
         const auto at = plot.positionOf(0);
