@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw facts in the form in which rules of sentences ask for them: those of the window that the screen speaks of."""
+import re
+
+import device_peaks
+import intervals
+import raw_model
+import screen_figures as fig
+
+TRUE, FALSE, MISLEADING = "true", "false", "misleading"
+MISSING, UNCHECKED, NO_CLAIM = "not told though in the file", "not checked", ""
+FINDINGS = (
+    (r"Communication \(waiting", "exposed_comm"),
+    (r"Transfers that no", "exposed_comm"),
+    (r"Copies that no", "exposed_copy"),
+    (r"waits for work|host", "idle"),
+    (r"synchronising calls", "sync_idle"),
+    (r"waits for data", "idle"),
+)
+
+
+class Facts:
+    """shown_step: the time that the screen shows, or None. The window is the one of the raw file that is as long."""
+
+    MISSING = MISSING
+
+    def __init__(self, run, shown_step):
+        self.run, self.shown_step = run, shown_step
+        fits = [w for w in run.windows() if shown_step and fig.near(shown_step, w[2] - w[1])]
+        self.window = fits[0] if fits else None
+        self.window_name = self.window[0] if self.window else None
+        busy = any(rank.work for rank in run.ranks)
+        self._shares = raw_model.mean_shares(run.ranks, *self.window[1:]) if self.window and busy else None
+
+    def share(self, key):
+        return self._shares[key] if self._shares else None
+
+    def windows_in_words(self):
+        return "; ".join(f"{name} {fig.milliseconds(b - a)}" for name, a, b in self.run.windows()[:6])
+
+    def lonely(self):
+        """Other ranks of the job are not in the files."""
+        return bool(self.run.world() and self.run.world() > len(self.run.ranks))
+
+    def peaks(self):
+        found = []
+        for rank in self.run.ranks:
+            found += [rank.memory.get("peak"), rank.memory.get("peak_reserved"), rank.allocated_peak, rank.allocated_rise]
+        return [value for value in found if value]
+
+    def memory_in_file(self):
+        for rank in self.run.ranks:
+            if rank.memory:
+                return f"a snapshot, peak {fig.gigabytes(rank.memory['peak'])}"
+            if rank.allocator_events:
+                return f"{rank.allocator_events} allocator events of devices"
+        return None
+
+    def communication(self):
+        kernels = sum(len(raw_model.collectives(rank)) for rank in self.run.ranks)
+        return kernels, sum(len(rank.requests) for rank in self.run.ranks)
+
+    def collective_counts(self):
+        kernels = [len(raw_model.collectives(rank)) for rank in self.run.ranks]
+        counts = {"kernels": sum(kernels), "kernels of a rank": max(kernels), "requests": sum(len(r.requests) for r in self.run.ranks)}
+        counts["requests of a rank"] = max(len(r.requests) for r in self.run.ranks)
+        if self.window:
+            inside = [raw_model.collectives(rank, *self.window[1:]) for rank in self.run.ranks]
+            counts["kernels in the step"] = sum(map(len, inside))
+            counts["kernels of a rank in the step"] = max(map(len, inside))
+            asked = [[q for q in rank.requests if self.window[1] <= q[0] < self.window[2]] for rank in self.run.ranks]
+            counts["requests in the step"] = max(map(len, asked))
+        return counts
+
+    def utilisation(self, shown):
+        if not -1e-9 <= shown <= 1:
+            return FALSE, "an MFU is between 0 and 1"
+        rates = device_peaks.peaks_of(next(iter(self.run.devices()), None))
+        if not rates or not self.window:
+            return UNCHECKED, "no datasheet here, or no window"
+        begin, end = self.window[1:]
+        flops = [p[2] for rank in self.run.ranks for p in rank.products if p[2] and begin <= p[0] < end]
+        seconds = (end - begin) / 1e9 * len(self.run.ranks)
+        least = {name: sum(flops) / (rate * seconds) for name, rate in rates.items()}
+        raw = f"matrix products of the host in the step: {', '.join(f'{n} {fig.percent(v)}' for n, v in least.items())}"
+        if any(abs(shown - value) <= 0.05 * value for value in least.values()):
+            return TRUE, raw
+        return UNCHECKED, raw + "; convolutions and attention are not counted here"
+
+    def part_of(self, name, shown):
+        whole = self.share("idle" if "idle" in name or name == "data loading" else "compute")
+        if whole is None:
+            return UNCHECKED, "no window"
+        if shown > whole + 0.0011:
+            return FALSE, f"more than the {fig.percent(whole)} that it is a part of"
+        return TRUE, f"a part of {fig.percent(whole)}"
+
+    def finding(self, row, shown, step, time):
+        if not self.shown_step or not fig.near(time, shown * self.shown_step, 0.02, 0.0006 * self.shown_step):
+            return FALSE, f"the step takes {fig.milliseconds(self.shown_step)}"
+        if step and self.window and f"#{step}" not in self.window[0] and self.run.job_steps():
+            return FALSE, f"the figures are of {self.window[0]}"
+        waits = re.match(r"(?:The other ranks wait|Rank \d+ waits) for rank (\d+)", row)
+        if waits:
+            return self.wait_of(int(waits[1]), shown)
+        if row.startswith("Many kernels"):
+            return self.small_kernels(shown)
+        for pattern, key in FINDINGS:
+            if re.search(pattern, row):
+                raw = self.share(key)
+                if raw is None:
+                    return UNCHECKED, "no window"
+                if key == "idle":
+                    return (TRUE if shown <= raw + 0.0011 else FALSE), f"a part of {fig.percent(raw)} idle"
+                if key == "exposed_comm" and "Transfers" in row:
+                    return (TRUE if shown <= raw + 0.0011 else FALSE), f"a part of {fig.percent(raw)} exposed"
+                wide = 0.03 if key == "sync_idle" else 0
+                return (TRUE if fig.near_share(shown, raw) or abs(shown - raw) <= wide else FALSE), fig.percent(raw)
+        return UNCHECKED, "a finding that no rule knows"
+
+    def wait_of(self, rank, shown):
+        found = self.run.waiting()
+        if not found:
+            return UNCHECKED, "operations do not pair by position"
+        index = next((i for i, r in enumerate(self.run.ranks) if (r.rank if r.rank is not None else i) == rank), None)
+        others = [w for i, w in enumerate(found["waiting"]) if i != index]
+        raw = sum(others) / len(others) / self.shown_step
+        most = max(found["last"], key=found["last"].get)
+        said = f"rank {most} is last in {found['last'][most]} of {found['operations']}; the others wait {fig.percent(raw)}"
+        return (TRUE if most == index and shown <= raw + 0.01 else FALSE), said
+
+    def small_kernels(self, shown):
+        if not self.window:
+            return UNCHECKED, "no window"
+        begin, end = self.window[1:]
+        short = [
+            min(w.end, end) - max(w.begin, begin)
+            for rank in self.run.ranks
+            for w in rank.work
+            if w.kind == raw_model.COMPUTE and w.end > begin and w.begin < end and w.end - w.begin < 10_000
+        ]
+        raw = sum(short) / (end - begin) / len(self.run.ranks)
+        said = f"{len(short) / len(self.run.ranks):.0f} kernels below 10 µs, {fig.percent(raw)}"
+        return (TRUE if abs(raw - shown) < 0.25 * shown + 0.01 else FALSE), said
+
+    def heading(self, words):
+        kernels, requests = self.communication()
+        if re.search(r"Communication|Transfers|Rank", words) and not kernels + requests:
+            return FALSE, "no communication in the file"
+        if "synchronising" in words and not any(rank.syncs for rank in self.run.ranks):
+            return FALSE, "no synchronising calls in the file"
+        if words.startswith("Memory ran out") and not any(r.memory.get("out_of_memory") for r in self.run.ranks):
+            return FALSE, "no out-of-memory entry"
+        return TRUE, f"{kernels} communication kernels, {requests} requests" if "ommunic" in words else ""
+
+    def detail(self, match, claim):
+        if not self.window:
+            return UNCHECKED, "no window"
+        begin, end = self.window[1:]
+        inside = [w for rank in self.run.ranks for w in rank.work if w.end > begin and w.begin < end]
+        if match[2]:
+            raw = sum(w.kind != raw_model.COPY for w in inside) / len(self.run.ranks)
+            every = sum(w.kind != raw_model.COPY for rank in self.run.ranks for w in rank.work) / len(self.run.ranks)
+            steps = max(1, sum(s.state == "measured" for s in self.run.job_steps()))
+            near = fig.near(int(match[2]), raw, 0.03, 1) or fig.near(int(match[2]), every / steps, 0.03, 1)
+            return (TRUE if near else FALSE), f"{raw:.0f} kernels in the step"
+        if match[3]:
+            return (TRUE if abs(fig.share(match[3]) - self.share("launch_idle")) < 0.03 else FALSE), fig.percent(self.share("launch_idle"))
+        if match[4]:
+            last = (self.run.waiting() or {"last": {}})["last"]
+            return (TRUE if int(match[4]) in last.values() else FALSE), f"last to arrive, by place: {dict(last)}"
+        return UNCHECKED, ""
+
+    def inferred(self, words):
+        wrong, unknown = [], []
+        for field, value in re.findall(r"(\w+) = ([^,]+(?:, \d+)*)", words):
+            right = self.field(field, value.strip())
+            if right is False:
+                wrong.append(f"{field} is not {value}")
+            elif right is None:
+                unknown.append(field)
+        if wrong:
+            return FALSE, "; ".join(wrong)
+        return (UNCHECKED, f"{', '.join(unknown)} not checked, the rest is in the file") if unknown else (TRUE, "in the file")
+
+    def field(self, field, value):
+        if field == "device":
+            return value in self.run.devices()
+        if field == "world_size":
+            return int(value) == self.run.world() if self.run.world() else None
+        if field == "optimizer":
+            return any(f"Optimizer.step#{value}.step" in rank.ranges for rank in self.run.ranks) or None
+        if field in ("dp", "tp", "pp", "ep") and self.run.world():
+            return None if self.run.world() % int(value) == 0 else False
+        return None
+
+    def untold(self, screen_words):
+        """Facts of the file that no sentence of the screen tells: [(what is missing, raw figure)]."""
+        missing = []
+        for device in self.run.devices():
+            if device not in screen_words:
+                missing.append(("the device's name", device))
+        if self.lonely() and f"of {self.run.world()}" not in screen_words:
+            missing.append(("that other ranks of the job are absent", f"{len(self.run.ranks)} of {self.run.world()}"))
+        found = self.run.waiting()
+        if found and self.shown_step:
+            part = sum(found["waiting"]) / len(found["waiting"]) / self.shown_step
+            if part > 0.05 and not re.search(r"wait", screen_words):
+                missing.append(("that ranks wait for one another", fig.percent(part)))
+        for rank in self.run.ranks:
+            if rank.memory.get("out_of_memory") and "out of memory" not in screen_words:
+                missing.append(("that memory ran out", f"{len(rank.memory['out_of_memory'])} times"))
+        if any(rank.cut for rank in self.run.ranks) and "ends early" not in screen_words and "cut" not in screen_words:
+            missing.append(("that the file is cut", next(rank.cut for rank in self.run.ranks if rank.cut)))
+        kernels, requests = self.communication()
+        if kernels + requests and not re.search(r"exposed|collectives|requests|[Cc]ommunication \(", screen_words):
+            missing.append(("communication", f"{kernels} kernels, {requests} requests"))
+        return missing

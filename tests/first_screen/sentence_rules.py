@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the sentences of the first screen mean, and the raw figure that each is held against.
+
+A rule is a pattern and a function (match, claim, facts) -> (verdict, raw figure in words). The first rule that matches
+decides; a sentence that no rule knows is "not checked", so that nothing passes unseen.
+"""
+import re
+
+import device_peaks
+import screen_figures as fig
+from screen_facts import FALSE, MISLEADING, NO_CLAIM, TRUE, UNCHECKED
+
+RULES = []
+
+
+def rule(pattern, card=None):
+    def add(function):
+        RULES.append((re.compile(pattern), card and re.compile(card), function))
+        return function
+
+    return add
+
+
+def judge(claim, facts):
+    for pattern, card, function in RULES:
+        match = pattern.search(claim.words)
+        if match and (not card or card.search(claim.card + "/" + claim.row)):
+            return function(match, claim, facts)
+    return UNCHECKED, "no rule knows this sentence"
+
+
+def verdict(right, raw):
+    return (TRUE if right else FALSE), raw
+
+
+def of_share(shown, key, facts, wide=0.0):
+    raw = facts.share(key)
+    if raw is None:
+        return UNCHECKED, f"no window of the raw file fits the step of {fig.milliseconds(facts.shown_step)}"
+    return verdict(fig.near_share(shown, raw) or abs(shown - raw) <= wide, f"{fig.percent(raw)} ({facts.window_name})")
+
+
+@rule(r"^–$")
+def dash(match, claim, facts):
+    if claim.row == "Peak memory" and facts.memory_in_file():
+        return facts.MISSING, facts.memory_in_file()
+    if claim.row in ("Step time", "Time") and facts.run.job_steps():
+        return facts.MISSING, f"{len(facts.run.job_steps())} steps are marked"
+    if claim.row == "Device busy" and any(r.work for r in facts.run.ranks):
+        return facts.MISSING, "device work is in the file"
+    return TRUE, "unknown"
+
+
+@rule(rf"^{fig.TIME}$", "figures/(Step time|Time)")
+def step_time(match, claim, facts):
+    if facts.window is None:
+        return (FALSE, facts.windows_in_words()) if facts.run.windows() else (UNCHECKED, "no times")
+    proper = facts.run.windows()[0]
+    if facts.window is proper or fig.near(facts.shown_step, proper[2] - proper[1]):
+        return TRUE, f"{fig.milliseconds(proper[2] - proper[1])} ({proper[0]})"
+    if claim.row == "Time" and facts.window[0].startswith("whole") and not facts.run.job_steps():
+        return TRUE, f"{fig.milliseconds(facts.window[2] - facts.window[1])} ({facts.window[0]})"
+    return FALSE, f"{fig.milliseconds(proper[2] - proper[1])} ({proper[0]}); shown is {facts.window[0]}"
+
+
+@rule(rf"^{fig.PERCENT}$", "figures/Device busy")
+def busy(match, claim, facts):
+    return of_share(fig.share(match[0]), "busy", facts)
+
+
+@rule(rf"^{fig.PERCENT}$", "figures/MFU")
+@rule(rf"^MFU ({fig.PERCENT})")
+def mfu(match, claim, facts):
+    return facts.utilisation(fig.share(match.group(match.lastindex or 0)))
+
+
+@rule(rf"^{fig.SIZE}$", "figures/Peak memory")
+@rule(rf"^\+?{fig.SIZE}$", "Memory wall")
+@rule(rf"peaks at ({fig.SIZE})|at most \+?({fig.SIZE})|up to \+?({fig.SIZE})")
+def peak(match, claim, facts):
+    shown = fig.size_bytes(next((g for g in match.groups() if g), match[0]))
+    raws = facts.peaks()
+    if not raws:
+        return FALSE, "no allocations in the file"
+    return verdict(any(fig.near(abs(shown), r) for r in raws), " or ".join(map(fig.gigabytes, raws)))
+
+
+@rule(r"^no allocations|^No allocations|its memory is unknown")
+def no_memory(match, claim, facts):
+    told = facts.memory_in_file()
+    return verdict(not told, told or "none in the file")
+
+
+@rule(r"^(Where|What|Memory wall|Communication wall|Performance wall|Tuning wall)", "/title")
+def title(match, claim, facts):
+    return NO_CLAIM, ""
+
+
+@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^the whole trace: it marks no steps$|^no measured step")
+def scope_of_step(match, claim, facts):
+    job = facts.run.job_steps()
+    measured = sum(s.state == "measured" for s in job)
+    said = ", ".join(f"{s.name} {s.state} {fig.milliseconds(s.length())}" for s in job[:8]) or "no marks of steps"
+    if claim.words.startswith(("the whole trace", "no measured")):
+        return verdict(not job, said)
+    if not job:
+        return UNCHECKED, said
+    if match[1]:
+        return verdict(int(match[1]) == measured, f"{measured} measured: {said}")
+    return verdict(measured == 1 or claim.words == "median measured step", said)
+
+
+@rule(r"(\d+) (warm-up|cut|odd)")
+def left_out(match, claim, facts):
+    job = facts.run.job_steps()
+    right = all(sum(s.state == kind for s in job) == int(count) for count, kind in re.findall(r"(\d+) (warm-up|cut|odd)", claim.words))
+    return verdict(right, ", ".join(f"{s.name} {s.state}" for s in job[:8]) or "no marks")
+
+
+@rule(rf"^ranks ({fig.TIME}) to ({fig.TIME})$")
+def range_of_ranks(match, claim, facts):
+    marks = [s.mark[1] - s.mark[0] for steps in facts.run.steps.values() for s in steps]
+    hulls = [s.length() for steps in facts.run.steps.values() for s in steps]
+    low, high = fig.time_ns(match[1]), fig.time_ns(match[2])
+    right = any(v and fig.near(low, min(v)) and fig.near(high, max(v)) for v in (marks, hulls))
+    return verdict(right, f"{fig.milliseconds(min(hulls, default=None))} to {fig.milliseconds(max(hulls, default=None))}")
+
+
+@rule(r"^mean of (\d+) ranks$")
+def ranks_meant(match, claim, facts):
+    return verdict(int(match[1]) == len(facts.run.ranks), f"{len(facts.run.ranks)} ranks")
+
+
+@rule(r"rank(?: \d+)? of (\d+)|(\d+) of (\d+) ranks are in the trace")
+def part_of_job(match, claim, facts):
+    world = int(match[1] or match[3])
+    right = world == facts.run.world() and (not match[2] or int(match[2]) == len(facts.run.ranks))
+    return verdict(right, f"{len(facts.run.ranks)} of {facts.run.world()}")
+
+
+@rule(r"^computing, communicating or copying$|^from the trace itself$|^by the profiler's count$|^since the start of the profile$|findings$")
+def plain_note(match, claim, facts):
+    return NO_CLAIM, ""
+
+
+@rule(rf"FLOPs known for ({fig.PERCENT}) of the (compute|kernel)? ?time")
+def covered(match, claim, facts):
+    known = sum(1 for r in facts.run.ranks for p in r.products if p[2])
+    return (UNCHECKED, f"{known} matrix products with shapes; their kernels are not followed") if known else (UNCHECKED, "convolutions are not followed")
+
+
+@rule(rf"^adds up to the ({fig.TIME})|adds up to the ({fig.TIME}) step")
+def adds_up(match, claim, facts):
+    return verdict(facts.shown_step and fig.near(fig.time_ns(match[1] or match[2]), facts.shown_step), fig.milliseconds(facts.shown_step))
+
+
+@rule(rf"peak ({fig.RATE})(?:, ([a-z0-9]+))?")
+def device_peak(match, claim, facts):
+    device = next(iter(facts.run.devices()), None)
+    known = device_peaks.peaks_of(device)
+    if not device:
+        return FALSE, "the file names no device"
+    if not known:
+        return UNCHECKED, f"{device}: no datasheet here"
+    rate = fig.rate(match[1])
+    fits = [name for name, value in known.items() if fig.near(rate, value, 0.02)]
+    right = fits and (not match[2] or match[2] in fits or match[2] not in known)
+    return verdict(bool(right), f"{device}: {', '.join(f'{n} {v / 1e12:g}' for n, v in known.items())} TFLOP/s")
+
+
+@rule(rf"^({fig.PERCENT}) ?({fig.TIME})?", "waterfall")
+def bar(match, claim, facts):
+    key = {"exposed comm": "exposed_comm", "exposed copy": "exposed_copy", "idle": "idle", "compute": "compute", "busy": "busy"}.get(claim.row)
+    shown = abs(fig.share(match[1]))
+    if match[2] and facts.shown_step and not fig.near(fig.time_ns(match[2]), shown * facts.shown_step, 0.02, 0.0006 * facts.shown_step):
+        return FALSE, f"{match[2]} is not {match[1]} of {fig.milliseconds(facts.shown_step)}"
+    if claim.row in ("peak", "step", "all", "whole trace", "time"):
+        return verdict(shown == 1, "all of the time")
+    if claim.row == "bubble":
+        return verdict(shown == 0, "no pipeline stages are marked")
+    if key:
+        return of_share(shown, key, facts)
+    if claim.row == "launch":
+        return of_share(shown, "launch_idle", facts, 0.03)
+    if claim.row == "synchronise":
+        return of_share(shown, "sync_idle", facts, 0.03)
+    if claim.row in ("data loading", "other idle", "inefficiency", "memory-bound", "achieved", "recompute"):
+        return facts.part_of(claim.row, shown)
+    return UNCHECKED, f"a bar named {claim.row}"
+
+
+@rule(rf"^({fig.PERCENT}) of the step (?:is )?exposed|^binds: ({fig.PERCENT}) of the step is exposed")
+def exposed(match, claim, facts):
+    if "waiting and transfer" not in claim.words and facts.lonely() and "binds" not in claim.words:
+        return MISLEADING, f"{fig.percent(facts.share('exposed_comm'))}, waiting for absent ranks included"
+    return of_share(fig.share(match[1] or match[2]), "exposed_comm", facts)
+
+
+@rule(rf"^({fig.PERCENT}) of (?:its time|the transfers) hidden")
+def hidden(match, claim, facts):
+    raw = facts.share("hidden")
+    if raw is None:
+        return FALSE, "no communication of the device"
+    if "transfers" in claim.words and facts.lonely():
+        return MISLEADING, f"{fig.percent(raw)} of waiting and transfer"
+    near = fig.near_share(fig.share(match[1]), raw)
+    return (TRUE, fig.percent(raw)) if near else (UNCHECKED, f"{fig.percent(raw)} of communication, waiting included")
+
+
+@rule(rf"^({fig.PERCENT}) of its time is waiting")
+def waiting(match, claim, facts):
+    found = facts.run.waiting()
+    if not found:
+        return (FALSE if len(facts.run.ranks) < 2 else UNCHECKED), "operations of several ranks do not pair by position"
+    waits, transfers = sum(found["waiting"]), sum(found["transfer"])
+    raw = waits / (waits + transfers)
+    return verdict(abs(fig.share(match[1]) - raw) < 0.02, fig.percent(raw))
+
+
+@rule(r"^(?:no|No) collectives|^one rank.*no collectives|nobody to talk to")
+def no_collectives(match, claim, facts):
+    kernels, requests = facts.communication()
+    return verdict(not kernels and not requests, f"{kernels} communication kernels, {requests} requests")
+
+
+@rule(r"^none in this step, (\d+) in the trace|^(\d+) requests in the step|Only the requests of (\d+) collectives|^(?:All )?(\d+) collectives")
+def counted(match, claim, facts):
+    shown = int(next(g for g in match.groups() if g))
+    counts = facts.collective_counts()
+    return verdict(shown in counts.values(), ", ".join(f"{k} {v}" for k, v in counts.items()))
+
+
+@rule(r"the file does not say how many bytes they move")
+def no_bytes(match, claim, facts):
+    known = sum(1 for r in facts.run.ranks for q in r.requests if q[3])
+    return verdict(not known, f"{known} requests with a number of elements")
+
+
+@rule(r"not all of their ranks are in the trace|other ranks are not in the trace")
+def absent_ranks(match, claim, facts):
+    return verdict(facts.lonely(), f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
+
+
+@rule(r"so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room")
+def advice(match, claim, facts):
+    if "profile_memory" in claim.words and facts.memory_in_file():
+        return FALSE, facts.memory_in_file()
+    return NO_CLAIM, ""
+
+
+@rule(rf"^({fig.PERCENT}) of (?:step (\d+)|the whole trace) \(({fig.TIME})\)")
+def finding(match, claim, facts):
+    return facts.finding(claim.row, fig.share(match[1]), match[2], fig.time_ns(match[3]))
+
+
+@rule(r"^(?:The|Many|Communication|Transfers|Rank|Ranks|Copies|Memory)\b", "/heading")
+def heading(match, claim, facts):
+    return facts.heading(claim.words)
+
+
+@rule(rf"^(\d+) per step and rank|^(\d+) kernels per step and rank|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
+def finding_detail(match, claim, facts):
+    return facts.detail(match, claim)
+
+
+@rule(rf"({fig.PERCENT}) idle$")
+def idle(match, claim, facts):
+    return of_share(fig.share(match[1]), "idle", facts)
+
+
+@rule(rf"({fig.PERCENT}) avoidable, most of it idle|({fig.PERCENT}) (?:avoidable, most in|lost to)")
+def avoidable(match, claim, facts):
+    shown, busy = fig.share(match[1] or match[2]), facts.share("compute")
+    if busy is None:
+        return UNCHECKED, "no window"
+    return verdict(shown <= 1 and shown >= -0.001 and (not match[1] or shown >= facts.share("idle") - 0.01), f"idle {fig.percent(facts.share('idle'))}, compute {fig.percent(busy)}")
+
+
+@rule(r"no operator says how much it computes|No operator of this trace says|FLOPs or peak unknown|without FLOPs")
+def no_flops(match, claim, facts):
+    known = sum(1 for r in facts.run.ranks for p in r.products if p[2])
+    if known and any(r.work for r in facts.run.ranks) and "peak" not in claim.words:
+        return FALSE, f"{known} matrix products with shapes"
+    return TRUE, f"{known} matrix products with shapes"
+
+
+@rule(r"(does not say which network|Without a specification|a snapshot tells of memory only|memory snapshot|nothing can be predicted|^Without training steps|samples per step unknown|operators by time, bytes unknown|^this trace has no measured|Nothing in this trace tells)")
+def nothing_known(match, claim, facts):
+    if "snapshot" in claim.words and "take a" not in claim.words and not facts.run.only_memory():
+        return FALSE, "it is no snapshot"
+    if "no measured" in claim.words or claim.words.startswith("Without training"):
+        return verdict(not facts.run.job_steps(), f"{len(facts.run.job_steps())} steps are marked")
+    return TRUE, ""
+
+
+@rule(r"^inferred: (.*)")
+def inferred(match, claim, facts):
+    return facts.inferred(match[1])
+
+
+@rule(rf"({fig.PERCENT}|under 1 %) of ({fig.SIZE})")
+def of_capacity(match, claim, facts):
+    raw = {r.device_bytes for r in facts.run.ranks if r.device_bytes}
+    if not raw:
+        return FALSE, "the file does not say the device's memory"
+    capacity = next(iter(raw))
+    part = max(facts.peaks(), default=0) / capacity
+    near = match[1] == "under 1 %" and part < 0.01 or match[1] != "under 1 %" and abs(fig.share(match[1]) - part) < 0.006
+    return verdict(near and fig.near(fig.size_bytes(match[2]), capacity), f"{fig.percent(part)} of {fig.gigabytes(capacity)}")
+
+
+@rule(rf"({fig.SIZE}) capacity")
+def capacity(match, claim, facts):
+    raw = [r.device_bytes for r in facts.run.ranks if r.device_bytes]
+    return verdict(any(fig.near(fig.size_bytes(match[1]), v) for v in raw), ", ".join(map(fig.gigabytes, set(raw))) or "not in the file")
+
+
+@rule(r"^(Memory|Communication|Performance|Tuning)$", "figures/The wall")
+def wall(match, claim, facts):
+    parts = {"Communication": facts.share("exposed_comm"), "Performance": (facts.share("idle") or 0) + (facts.share("compute") or 0)}
+    raw = f"exposed communication {fig.percent(parts['Communication'])}, idle {fig.percent(facts.share('idle'))}, compute {fig.percent(facts.share('compute'))}"
+    if match[1] in parts and parts[match[1]] is not None:
+        return verdict(parts[match[1]] >= 0.02, raw)
+    return UNCHECKED, raw
+
+
+@rule(r"^rank (\d+)$|^nothing is lost")
+def named_rank(match, claim, facts):
+    return TRUE, ""
+
+
+@rule(r"^(\d+) slices?$", "status")
+def slices(match, claim, facts):
+    files = {r.path: r.slices for r in facts.run.ranks}
+    raw = sum(files.values())
+    if facts.run.ranks[0].kind not in ("kineto", "chrome"):
+        return UNCHECKED, f"{raw} counted here"
+    return verdict(fig.near(int(match[1]), raw, 0.02, 3), f"{raw}")
+
+
+@rule(r"^(\d+) ranks?$", "status")
+def rank_count(match, claim, facts):
+    return verdict(int(match[1]) == len(facts.run.ranks), f"{len(facts.run.ranks)}")
+
+
+@rule(r"^(\d+) steps?$", "status")
+def step_count(match, claim, facts):
+    steps = max((len(s) for s in facts.run.steps.values()), default=0)
+    if not steps:
+        return (TRUE if int(match[1]) <= 1 else UNCHECKED), "no marks of steps"
+    return verdict(int(match[1]) == steps, f"{steps} marked")
+
+
+@rule(r"complete$|ends early|recovered|cut$", "status")
+def completeness(match, claim, facts):
+    cut = next((r.cut for r in facts.run.ranks if r.cut), None)
+    said_complete = "complete" in claim.words and "not" not in claim.words
+    if said_complete:
+        return verdict(not cut, cut or "the file ends as it should")
+    return (TRUE, cut) if cut else (UNCHECKED, "the file itself ends as it should")
+
+
+@rule(r"^(dropped|repaired|skipped) (\d+)|^opened in|^[\d.]+ MB$|clocks? |wall clock|^(device|predicted) clock", "status|chips")
+def bookkeeping(match, claim, facts):
+    return NO_CLAIM, ""
+
+
+@rule(r"^(?:(\d+) × )?(.+)$", "chips")
+def chip(match, claim, facts):
+    devices = facts.run.devices()
+    if match[2] in devices:
+        return verdict(int(match[1] or 1) == devices[match[2]], f"{devices[match[2]]} × {match[2]}")
+    if re.match(r"(rank \d+ of|recorded|predicted|synthetic)", claim.words):
+        return UNCHECKED, ""
+    return (FALSE, f"the file names {', '.join(devices) or 'no device'}") if match[1] else (UNCHECKED, ", ".join(devices))
