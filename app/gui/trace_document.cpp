@@ -5,7 +5,9 @@
 #include "app/gui/demo_library.h"
 #include "app/gui/trace_notes.h"
 #include "model/trace/memory_facts.h"
+#include "model/trace/job_step.h"
 #include "model/trace/ranks_out_of_memory.h"
+#include "model/trace/spec_evidence.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
@@ -99,6 +101,7 @@ void TraceDocument::onOpened()
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
     m_sinceRangeChange.invalidate();   // opening is not a frame
     m_whatIf->setTrace(m_session->info());
+    if (!m_session->info().header.spec) askEvidence();
     m_session->ask<std::vector<RankId>>(
         this, "outOfMemory", [](TraceQuery& trace, std::stop_token) { return ranksOutOfMemory(trace); },
         [this](const views::Answer<std::vector<RankId>>& found) {
@@ -107,6 +110,26 @@ void TraceDocument::onOpened()
             emit outOfMemoryFound();
         });
     emit opened();
+}
+
+void TraceDocument::askEvidence()
+{
+    struct Shown {
+        TraceInfo info;
+        SpecEvidenceData evidence;
+        std::optional<Duration> step;
+    };
+    m_session->ask<Shown>(
+        this, "evidence",
+        [](TraceQuery& trace, std::stop_token) -> Result<Shown> {
+            FOURWALLS_TRY_ASSIGN(TraceInfo info, infoWithInferences(trace));
+            FOURWALLS_TRY_ASSIGN(const SpecEvidence evidence, evidenceOf(trace));
+            FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+            return Shown{std::move(info), evidence.data(), medianStepTime(steps)};
+        },
+        [this](const views::Answer<Shown>& shown) {
+            if (shown.ok()) m_whatIf->setEvidence(shown->info, shown->evidence, shown->step);
+        });
 }
 
 void TraceDocument::onFailed(const Error& error)

@@ -73,6 +73,7 @@ signals:
 private:
     void watch(views::View* view);
     void onOpened();
+    void askEvidence();
     void onFailed(const Error& error);
 
     QString m_path, m_source;

@@ -54,8 +54,8 @@ struct WallVerdict {
 
 /// The peak is full above this share of the capacity: one more micro-batch in flight does not fit.
 inline constexpr double kFullMemory = 0.9;
-/// Losses below this share of the step are not worth naming.
-inline constexpr double kLeastLoss = 0.01;
+/// A wall that costs less than this share of the step binds nothing: that nothing binds is an answer, too.
+inline constexpr double kLeastLoss = 0.05;
 /// The best matrix products reach this share of a device's datasheet peak (docs/cost-model.md): what lies between is
 /// nobody's loss.
 inline constexpr double kAttainable = 0.8;

@@ -86,10 +86,12 @@ TransformerSpec guessNetwork(Evidence& evidence)
         network.heads = usualHeads(network.hidden);
         evidence.assume("heads");
     }
-    network.kvHeads = network.heads;
-    network.ffnHidden = 4 * network.hidden;
-    evidence.assume("kv_heads");
-    evidence.assume("ffn_hidden");
+    network.kvHeads = evidence.numberOr("kv_heads", network.heads);
+    if (network.kvHeads > network.heads || network.heads % network.kvHeads != 0) {
+        network.kvHeads = network.heads;
+        evidence.assume("kv_heads");
+    }
+    network.ffnHidden = evidence.numberOr("ffn_hidden", 4 * network.hidden);
     network.vocabulary = evidence.numberOr("vocabulary", 50257);
     network.sequence = evidence.numberOr("sequence", 1024);
     return network;
@@ -132,18 +134,16 @@ std::string frameworkOf(const ParallelPlan& plan)
     return plan.zero == 3 ? "fsdp" : "torchtitan";
 }
 
-ClusterSpec guessCluster(const TraceInfo& info, int worldSize, Precision precision, Evidence& evidence)
+std::optional<ClusterSpec> guessCluster(const TraceInfo& info, int worldSize, Precision precision, Evidence& evidence)
 {
     const std::string* const word = evidence.word("device");
     std::string device = word ? *word : "";
     if (device.empty() && !info.header.ranks.empty()) device = info.header.ranks.front().device;
     bool exact = false;
     ClusterSpec cluster;
-    if (auto found = clusterWithDevice(device, exact)) {
-        cluster = std::move(*found);
-    } else if (auto usual = loadCluster("dgx-a100")) {
-        cluster = std::move(*usual);
-    }
+    auto found = clusterWithDevice(device, exact);
+    if (!found) return std::nullopt; // nobody knows its rates
+    cluster = std::move(*found);
     if (!exact) {
         evidence.assume("device");
         // What the trace itself tells of its device is better than what the nearest preset says.
@@ -233,7 +233,9 @@ std::optional<SpecGuess> guessSpec(const TraceInfo& info)
     if (!precision) evidence.assume("precision");
     spec.training.precision = precision.value_or(Precision::Bf16);
     spec.training.device = DeviceKind::Cuda;
-    spec.cluster = guessCluster(info, spec.plan.worldSize(), spec.training.precision, evidence);
+    auto cluster = guessCluster(info, spec.plan.worldSize(), spec.training.precision, evidence);
+    if (!cluster) return std::nullopt;
+    spec.cluster = std::move(*cluster);
     if (!makeFit(spec, evidence)) return std::nullopt;
     return guess;
 }

@@ -33,7 +33,7 @@ std::optional<ClusterSpec> clusterWithDevice(std::string_view device, bool& exac
 /// A specification for an imported trace of a transformer. Usual sizes: heads of 64 (of 128 from a width of 4096 on), a
 /// feed-forward block of four times the width, as many layers as published networks of that width have, GPT's normalisation
 /// and activation. A device that is no preset becomes the nearest one of its family, and counts as assumed.
-/// Absent if the trace has a specification of its own, or shows neither layers nor width nor heads of a transformer.
+/// Absent if the trace has a specification of its own, names a device of which no rates are known, or shows neither layers nor width nor heads of a transformer.
 std::optional<SpecGuess> guessSpec(const TraceInfo& info);
 
 } // namespace fourwalls

@@ -3,6 +3,7 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
+#include "views/format.h"
 #include "views/whatif/what_if.h"
 
 #include <QCoreApplication>
@@ -120,6 +121,43 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
 QString guessedNote(const WhatIf* whatIf)
 {
     return whatIf && whatIf->isGuess() ? QStringLiteral(" · ") + CostWords::tr("guessed") : QString();
+}
+
+QString guessSentence(const WhatIf* whatIf)
+{
+    using compare::GateReason;
+    if (!whatIf) return {};
+    if (!whatIf->guessVerdict()) {
+        if (whatIf->recorded()) return {};
+        return CostWords::tr("Nothing is predicted: this trace does not say which network ran on which machines.");
+    }
+    const compare::GuessVerdict& verdict = *whatIf->guessVerdict();
+    const auto text = [](const std::string& words) { return QString::fromStdString(words); };
+    const auto differing = std::find_if(verdict.facts.begin(), verdict.facts.end(), [](const compare::GateFact& fact) { return !fact.matches; });
+    QStringList fields;
+    for (const std::string& field : verdict.missing)
+        if (fields.size() < 4) fields << text(field);
+    const QString fill = fields.isEmpty() ? QString() : QLatin1Char(' ') + CostWords::tr("To fill in: %1.").arg(fields.join(QStringLiteral(", ")));
+    switch (verdict.reason) {
+    case GateReason::Allowed: return {};
+    case GateReason::NotTraining:
+        return CostWords::tr("No training step is predicted: this trace shows %1.").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+    case GateReason::UnknownDevice:
+        return CostWords::tr("Nothing is predicted: no rates are known of the device (%1).").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+    case GateReason::NoGuess:
+        return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") + fill;
+    case GateReason::FactsDiffer:
+        return differing == verdict.facts.end() ? QString()
+                                                : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded (%1: expected %2, found %3).")
+                                                          .arg(text(differing->what), text(differing->expected), text(differing->found)) +
+                                                      fill;
+    case GateReason::StepUnknown: return CostWords::tr("Nothing is predicted: the trace has no measured step to hold a model against.");
+    case GateReason::StepDiffers:
+        return CostWords::tr("The model does not describe this trace: it predicts a step of %1, recorded were %2.")
+                   .arg(formatDuration(Duration::fromSeconds(verdict.predictedSeconds.value_or(0)), 3), formatDuration(Duration::fromSeconds(verdict.recordedSeconds.value_or(0)), 3)) +
+               fill;
+    }
+    return {};
 }
 
 QString planSummary(const ParallelPlan& plan)

@@ -36,6 +36,8 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
 /// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
 /// (WhatIf::isGuess); empty for the others and without predictions (null).
 QString guessedNote(const WhatIf* whatIf);
+/// Why nothing is predicted for a trace without a specification, and what to fill in; empty where something is.
+QString guessSentence(const WhatIf* whatIf);
 
 /// "dp 4 · tp 2 · pp 2 · ZeRO 1 · m 16": a plan in few words.
 QString planSummary(const ParallelPlan& plan);

@@ -5,6 +5,8 @@
 #include <QUndoStack>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -55,6 +57,13 @@ WhatIf::~WhatIf() = default;
 void WhatIf::setTrace(const TraceInfo& info)
 {
     m_known = knownSpec(info);
+    m_guess = {};
+    m_verdict.reset();
+    m_recordedStep.reset();
+    m_isJudging = false;
+    m_info = info.header.spec ? TraceInfo() : info;
+    // Nothing is drawn or advised from a guess before it was held against the trace.
+    if (m_known.isGuess) m_guess = std::exchange(m_known, {});
     m_history->clear();
     m_inGesture = false;
     m_spec = m_known.spec;
@@ -73,12 +82,37 @@ void WhatIf::setTrace(const TraceInfo& info)
     emit predictionChanged();
 }
 
+void WhatIf::setEvidence(const TraceInfo& info, const SpecEvidenceData& evidence, std::optional<Duration> step)
+{
+    if (m_info.header.ranks.empty() || m_known.spec) return; // it says itself what ran, or a person has said it
+    m_info = info;
+    m_evidence = evidence;
+    m_recordedStep = step;
+    if (KnownSpec known = knownSpec(info); known.isGuess) m_guess = std::move(known);
+    judge(std::nullopt);
+    if (!m_verdict->allowed() || m_isJudging) return;
+    m_isJudging = true;
+    m_baselinePending = predictor().ask(Predictor::Subject::Baseline, {*m_guess.spec, calibrationOf(*m_guess.spec)});
+}
+
+void WhatIf::judge(std::optional<double> predictedSeconds)
+{
+    std::vector<std::string> missing;
+    for (const InferredField& field : m_guess.assumed)
+        if (field.confidence == Confidence::Low) missing.push_back(field.field);
+    const auto seconds = m_recordedStep ? std::optional(m_recordedStep->seconds()) : std::nullopt;
+    m_verdict = compare::judgeGuess(m_info, m_evidence, m_guess.spec ? &*m_guess.spec : nullptr, std::move(missing), seconds, predictedSeconds);
+    emit recordedChanged();
+}
+
 void WhatIf::setRecorded(const RunSpec& spec, std::vector<InferredField> assumed)
 {
     const bool follows = equal(m_spec, m_known.spec);
     m_known.spec = spec;
     m_known.assumed = std::move(assumed);
     m_known.isGuess = false;
+    m_verdict.reset();
+    m_isJudging = false;
     m_baseline.reset();
     m_baselineProblem.reset();
     m_baselinePending = 0;
@@ -108,6 +142,7 @@ void WhatIf::setActive(bool active)
 void WhatIf::predictBaseline()
 {
     if (!m_known.spec || m_baseline || m_baselineProblem || m_baselinePending != 0) return;
+    if (m_verdict && !m_verdict->allowed()) return; // it was asked for, and does not describe the trace
     m_baselinePending = predictor().ask(Predictor::Subject::Baseline, {*m_known.spec, calibrationOf(*m_known.spec)});
 }
 
@@ -200,6 +235,7 @@ void WhatIf::addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibr
     if (m_predictor) {
         predict();
         if (isWanted) predictBaseline();
+        if (std::exchange(m_isJudging, false)) setEvidence(TraceInfo(m_info), SpecEvidenceData(m_evidence), m_recordedStep);
     }
 }
 
@@ -223,6 +259,36 @@ const ClusterSpec* WhatIf::machine(const std::string& name) const
     for (const Machine& each : m_machines)
         if (each.cluster.name == name) return &each.cluster;
     return nullptr;
+}
+
+void WhatIf::judgeBaseline()
+{
+    const auto predicted = m_baseline ? std::optional(m_baseline->step.step.seconds) : std::nullopt;
+    if (m_isJudging) {
+        m_isJudging = false;
+        if (predicted) judge(predicted);
+        else m_verdict->reason = compare::GateReason::NoGuess;
+        if (predicted && m_verdict->allowed()) {
+            const bool follows = !m_spec;
+            m_known = m_guess;
+            if (follows) apply(m_known.spec);
+        } else {
+            m_baseline.reset();
+            m_baselineProblem.reset();
+        }
+        emit recordedChanged();
+    } else if (predicted && m_recordedStep && m_recordedStep->ns > 0 && !m_info.header.ranks.empty()) {
+        // A person filled it in; what misses the trace's own step by far does not describe it either.
+        const double recorded = m_recordedStep->seconds();
+        m_verdict.reset();
+        if (std::abs(*predicted / recorded - 1) <= compare::kMostStepError) return;
+        m_verdict.emplace();
+        m_verdict->reason = compare::GateReason::StepDiffers;
+        m_verdict->recordedSeconds = recorded;
+        m_verdict->predictedSeconds = predicted;
+        m_baseline.reset();
+        emit recordedChanged();
+    }
 }
 
 void WhatIf::onStep(Predictor::Subject subject, const PredictionReply& reply)
@@ -253,6 +319,7 @@ void WhatIf::onAnswer(Predictor::Subject subject, const PredictionReply& reply)
         m_baselinePending = 0;
         m_baseline = reply.prediction;
         m_baselineProblem = reply.error;
+        judgeBaseline();
     }
     emit predictionChanged();
     if (!isPredicting()) emit settled();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/compare/guess_gate.h"
 #include "model/spec/calibration.h"
 #include "model/trace/trace_query.h"
 #include "views/whatif/known_spec.h"
@@ -34,6 +35,13 @@ public:
     /// Takes what the trace says of itself; the sliders start there. Nothing is predicted before it is asked for
     /// (setActive, spec changes, or predictBaseline).
     void setTrace(const TraceInfo& info);
+    /// What a trace without a specification shows of its run, and how long its step takes. What was guessed from it becomes
+    /// recorded() once it is found to imply what was recorded, and its step comes near the recorded one; not before.
+    void setEvidence(const TraceInfo& info, const SpecEvidenceData& evidence, std::optional<Duration> step);
+    /// Whether a guess may be shown beside this trace, and why not; absent: the trace has a specification of its own, a
+    /// person filled one in, or nothing was said of it yet. A specification that a person filled in and whose step is far
+    /// from the recorded one has a verdict, too.
+    const std::optional<compare::GuessVerdict>& guessVerdict() const { return m_verdict; }
 
     /// The trace's own spec, completed (see known_spec.h); absent if it is unknown.
     const std::optional<RunSpec>& recorded() const { return m_known.spec; }
@@ -126,7 +134,16 @@ private:
     void onStep(Predictor::Subject subject, const PredictionReply& reply);
     void onAnswer(Predictor::Subject subject, const PredictionReply& reply);
 
+    void judge(std::optional<double> predictedSeconds);
+    void judgeBaseline();
+
     KnownSpec m_known;
+    KnownSpec m_guess;                              ///< what waits for the verdict
+    TraceInfo m_info;                               ///< of a trace without a specification
+    SpecEvidenceData m_evidence;
+    std::optional<Duration> m_recordedStep;
+    std::optional<compare::GuessVerdict> m_verdict;
+    bool m_isJudging = false;                       ///< the baseline under way is that of m_guess
     std::optional<RunSpec> m_spec, m_gestureBegin;
     QString m_gestureText;
     std::optional<Duration> m_forecast;

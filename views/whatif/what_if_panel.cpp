@@ -149,8 +149,7 @@ void WhatIfPanel::refresh()
     if (!whatIf())
         none = tr("Open or record a trace: its plan is where the sliders start.");
     else if (!hasSpec && m_session && m_session->isOpen())
-        none = tr("This trace does not say which network ran on which machines, and too little of it shows. Choose them "
-                  "to start from.");
+        none = guessSentence(whatIf()) + QLatin1Char(' ') + tr("Choose a network and machines to start from.");
     m_none->setText(none);
     m_none->setVisible(!none.isEmpty());
     refreshGuesses();
@@ -190,6 +189,12 @@ void WhatIfPanel::refreshStops()
 void WhatIfPanel::refreshChoices()
 {
     const bool hasSpec = whatIf() && whatIf()->spec();
+    const bool isNothingKnown = whatIf() && !hasSpec;
+    // Nothing is chosen for a trace that does not say what it is of.
+    for (QComboBox* box : {m_model, m_cluster}) box->setPlaceholderText(isNothingKnown ? tr("choose…") : QString());
+    if (isNothingKnown && m_wasKnown) m_model->setCurrentIndex(-1);
+    m_wasKnown = !isNothingKnown;
+    refreshStart();
     for (QWidget* box : {static_cast<QWidget*>(m_framework), static_cast<QWidget*>(m_frameworkName)}) box->setVisible(hasSpec);
     if (!hasSpec) return;
     const RunSpec& spec = *whatIf()->spec();
@@ -211,6 +216,11 @@ void WhatIfPanel::refreshChoices()
         if (each.member == &ParallelPlan::sequenceParallel) each.button->setEnabled(isTransformer && spec.plan.tp > 1);
         if (each.member == &ParallelPlan::fusedAttention) each.button->setEnabled(isTransformer);
     }
+}
+
+void WhatIfPanel::refreshStart()
+{
+    m_start->setEnabled(m_model->currentIndex() >= 0 && m_cluster->currentIndex() >= 0);
 }
 
 void WhatIfPanel::refreshGuesses()
@@ -285,6 +295,7 @@ void WhatIfPanel::changePlan(const ParallelPlan& plan, const QString& text)
 
 void WhatIfPanel::chooseModel(int index)
 {
+    refreshStart();
     if (!whatIf() || !whatIf()->spec()) return;
     const std::string name = m_model->itemText(index).toStdString();
     if (whatIf()->recorded() && whatIf()->recorded()->model.name == name)
@@ -296,12 +307,13 @@ void WhatIfPanel::chooseCluster(int index)
 {
     if (m_cluster->itemData(index).toString() == kFromFile) {
         // The box shows what holds until there is a file.
-        m_cluster->setCurrentIndex(0);
+        m_cluster->setCurrentIndex(-1);
         suggestMachines();
         refreshChoices();
         if (whatIf()) emit machinesRequested();
         return;
     }
+    refreshStart();
     if (!whatIf() || !whatIf()->spec()) return;
     const std::string name = m_cluster->itemText(index).toStdString();
     if (const ClusterSpec* machine = whatIf()->machine(name))
@@ -332,8 +344,7 @@ void WhatIfPanel::fillMachines()
     }
     for (const std::string& name : clusterPresetNames()) m_cluster->addItem(QString::fromStdString(name));
     m_cluster->addItem(tr("From a file…"), kFromFile);
-    const int index = m_cluster->findText(before);
-    m_cluster->setCurrentIndex(std::max(0, index));
+    m_cluster->setCurrentIndex(before.isEmpty() ? -1 : m_cluster->findText(before));
     refreshChoices();
 }
 

@@ -91,6 +91,7 @@ private:
     void refresh();        ///< everything that the spec decides
     void refreshStops();   ///< what the sliders can be set to
     void refreshChoices();
+    void refreshStart();
     void refreshGuesses();
     void askMeasured();
     void fillMachines();
@@ -114,6 +115,7 @@ private:
     KnobLocks m_locks = KnobLocks::usual();
     QString m_recordBlocked;
     std::optional<RunSpec> m_gestureBase;
+    bool m_wasKnown = true; ///< whether the boxes showed what a trace is of
     std::array<KnobRow*, kKnobCount> m_rows{};
     std::vector<Switch> m_switches;
     QLabel *m_title = nullptr, *m_guesses = nullptr, *m_modelName = nullptr, *m_clusterName = nullptr,

@@ -84,6 +84,13 @@ private slots:
         QCOMPARE(guess->spec.cluster.device.peak(Precision::Bf16), std::optional(5e14));
     }
 
+    /// No preset is of its kind: any rates would be another device's.
+    void aDeviceWithoutRatesIsNotGuessed()
+    {
+        TraceInfo info = imported({{"layers", "2"}, {"hidden", "256"}, {"device", "Quantum Abacus 9"}});
+        QVERIFY(!guessSpec(info));
+    }
+
     void partsThatDoNotFitAreTakenBack()
     {
         // 12 heads cannot be cut in 5.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What shapes and counts tell of a network, and what they do not.
+#include <QtTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/trace/spec_evidence.h"
+#include "tests/support/test_program.h"
+
+#include <string>
+#include <vector>
+
+namespace tst_spec_evidence {
+
+using namespace fourwalls;
+
+namespace {
+
+std::string said(const SpecEvidence& evidence, const std::string& field)
+{
+    for (const InferredField& each : evidence.infer())
+        if (each.field == field) return each.value + " " + std::string(name(each.confidence));
+    return {};
+}
+
+} // namespace
+
+class TestSpecEvidence : public QObject {
+    Q_OBJECT
+private slots:
+    void shapesOfBothWriters()
+    {
+        QCOMPARE(shapesOf("[[16, 512], [], [512, 3]]", 3), (std::vector<Shape>{{16, 512}, {}, {512, 3}}));
+        QCOMPARE(shapesOf("[[[4, 2], [4]], [7]]", 3), (std::vector<Shape>{{}, {7}}));
+        QCOMPARE(shapesOf("[[-1, 2]]", 1), (std::vector<Shape>{{}}));
+        QCOMPARE(shapesOf("shape 2x4x128x16", 2), (std::vector<Shape>{{2, 4, 128, 16}}));
+        QVERIFY(shapesOf("[[", 2).empty());
+        QVERIFY(shapesOf("grid [1, 1, 1]", 2).empty());
+    }
+
+    void positionsAreNoVocabulary()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(1);
+        evidence.addOperator("aten::embedding", "[[1024, 768], [1, 1024]]", 1);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[4, 12, 1024, 64], [4, 12, 1024, 64]]", 12);
+        evidence.addOperator("aten::native_layer_norm", "[[4, 1024, 768], [], [768], [768], []]", 25);
+        QCOMPARE(said(evidence, "vocabulary"), std::string());
+        QCOMPARE(said(evidence, "hidden"), std::string("768 high"));
+        evidence.addOperator("aten::embedding", "[[50304, 768], [4, 1024]]", 1);
+        evidence.addOperator("aten::nll_loss_forward", "[[4096, 50304], [4096]]", 1);
+        QCOMPARE(said(evidence, "vocabulary"), std::string("50304 high"));
+    }
+
+    void normsAloneAreNoTransformer()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(1);
+        evidence.addOperator("aten::native_layer_norm", "[[16, 512], [], [512], [512], []]", 8);
+        for (const char* block : {"nn.Module: BasicBlock_0", "nn.Module: BasicBlock_1"}) evidence.addName(block);
+        QVERIFY(evidence.infer().empty());
+    }
+
+    /// A text encoder beside a network of convolutions is not the model.
+    void convolutionsAreAnotherNetwork()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(1);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[4, 12, 77, 64], [4, 12, 77, 64]]", 12);
+        evidence.addOperator("aten::convolution", "[[4, 320, 64, 64], [320, 320, 3, 3]]", 60);
+        QVERIFY(evidence.infer().empty());
+    }
+
+    void allReducesOfTheForwardPassAreNoReplicas()
+    {
+        SpecEvidence evidence;
+        evidence.setWorld(8, 8);
+        evidence.setSteps(1);
+        for (int i = 0; i < 24; ++i) evidence.addForwardReduction(8);
+        QCOMPARE(said(evidence, "tp"), std::string("8 medium"));
+        QCOMPARE(said(evidence, "dp"), std::string());
+    }
+
+    /// flash-attn hands over [batch, sequence, heads, width].
+    void headsThird()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(1);
+        evidence.addOperator("flash_attn::_flash_attn_forward", "[[2, 4096, 32, 128], [2, 4096, 8, 128]]", 16);
+        QCOMPARE(said(evidence, "heads"), std::string("32 high"));
+        QCOMPARE(said(evidence, "kv_heads"), std::string("8 medium"));
+        QCOMPARE(said(evidence, "sequence"), std::string("4096 medium"));
+    }
+};
+
+FOURWALLS_TEST(TestSpecEvidence, QCoreApplication)
+
+} // namespace tst_spec_evidence
+
+#include "tst_spec_evidence.moc"
