@@ -444,7 +444,10 @@ void OverviewView::showWalls()
     const MiniPicture pictures[] = {memoryPicture(), linkPicture(), rooflinePicture(), planPicture()};
     for (const Wall wall : kWalls) {
         WallCard& card = *m_walls[static_cast<std::size_t>(wall)];
-        card.setVerdict(verdictOf(wall, *m_facts, m_verdict, m_plans.get(), unit));
+        QString said = verdictOf(wall, *m_facts, m_verdict, m_plans.get(), unit);
+        if (wall == Wall::Tuning && showsFindings() && !m_facts->memoryOnly)
+            if (const QString why = guessSentence(whatIf()); !why.isEmpty()) said = why;
+        card.setVerdict(said);
         const bool binds = m_verdict.binding == wall;
         // The memory wall's reason is its verdict.
         const QString reason = binds ? reasonOf(wall, *m_facts, m_verdict, m_plans.get(), unit) : QString();
