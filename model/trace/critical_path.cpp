@@ -78,15 +78,17 @@ public:
     }
 
 private:
+    /// The rank that did something last: all ranks' steps end with the job's.
     RankId lastRank() const
     {
-        RankId last;
+        RankId last = m_lanes.empty() ? RankId{} : m_lanes.begin()->first;
         Instant end{-kLargestTimeNs};
-        for (const auto& [rank, range] : m_path.window.ranks)
-            if (range.end > end) {
-                end = range.end;
-                last = rank;
-            }
+        for (const auto& [rank, lane] : m_lanes) {
+            const Event* event = latestBefore(lane, m_path.window.range.end);
+            if (!event || std::min(event->end, m_path.window.range.end) <= end) continue;
+            end = std::min(event->end, m_path.window.range.end);
+            last = rank;
+        }
         return last;
     }
 
