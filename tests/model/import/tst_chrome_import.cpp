@@ -325,12 +325,6 @@ private slots:
         QCOMPARE(trace.data->stepSummaries.front().compute.ns, sum);
     }
 
-    void anEmptyTraceIsATrace()
-    {
-        const Imported trace = importText("{\"traceEvents\":[]}");
-        QVERIFY(trace.data);
-        QCOMPARE(trace.data->slices.size(), std::size_t{0});
-    }
 };
 
 FOURWALLS_TEST(ChromeImportTest, QCoreApplication)

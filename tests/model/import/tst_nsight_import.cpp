@@ -192,9 +192,11 @@ private slots:
         const QTemporaryDir folder;
         const Imported trace = importPaths({database(folder, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
                                                              "CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);"
-                                                             "INSERT INTO EXPORT_META_DATA VALUES('EXPORT_PRODUCT_VERSION','2022.2');")});
+                                                             "INSERT INTO EXPORT_META_DATA VALUES('EXPORT_PRODUCT_VERSION','2022.2');"
+                                                             "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
+                                                             "INSERT INTO NVTX_EVENTS VALUES(1,2,59,'only',1);")});
         QCOMPARE(trace.error, std::string());
-        QCOMPARE(trace.data->slices.size(), std::size_t{0});
+        QCOMPARE(trace.data->slices.size(), std::size_t{1});
         QCOMPARE(trace.data->info.header.producer, std::string("Nsight Systems 2022.2"));
     }
 

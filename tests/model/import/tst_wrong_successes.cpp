@@ -7,6 +7,7 @@
 #include "model/import/chrome_header.h"
 #include "model/import/merge_traces.h"
 #include "model/import/one_run.h"
+#include "model/trace/in_memory_query.h"
 #include "model/trace/trace_completeness.h"
 
 #include <QDir>
@@ -235,25 +236,32 @@ private slots:
     {
         const auto trace = [](std::int64_t unixNs, int rank) {
             TraceHeader header;
-            header.source = TraceSource::Recorded;
             header.clock = ClockKind::Wall;
             header.originUnixNs = unixNs;
-            header.ranks = {RankInfo{RankId{rank}}};
-            auto made = std::make_unique<InMemoryTrace>(header);
-            const TrackId track = made->defineTrack({RankId{rank}, TrackKind::Operators, "operators", 0});
+            RankInfo info;
+            info.rank = RankId{rank};
+            header.ranks.push_back(info);
+            InMemoryTrace made(header);
+            const TrackId track = made.defineTrack({RankId{rank}, TrackKind::Operators, "operators", 0});
             OpInfo op;
             op.name = "op";
-            const OpId id = made->defineOp(op);
-            auto producer = made->openProducer();
+            const OpId id = made.defineOp(op);
+            auto producer = made.openProducer();
             producer->slice({track, id, Instant{0}, Duration{1000}, {}, {}});
             producer.reset();
-            if (!made->finish({}).ok()) qFatal("finish");
-            return made;
+            if (!made.finish({}).ok()) qFatal("finish");
+            return std::make_unique<InMemoryTraceQuery>(made.data());
         };
         constexpr std::int64_t kDay = 86400 * kSecond, kNow = 1'700'000'000 * kSecond;
         const auto first = trace(kNow, 0), same = trace(kNow + kSecond, 1), later = trace(kNow + 5 * kDay, 1);
-        QVERIFY(TraceMerge::create({{"a", first.get()}, {"b", same.get()}}).ok());
-        const auto refused = TraceMerge::create({{"a", first.get()}, {"b", later.get()}});
+        const auto merged = [](TraceQuery& a, TraceQuery& b) {
+            std::vector<MergeInput> inputs(2);
+            inputs[0].name = "a", inputs[0].trace = &a;
+            inputs[1].name = "b", inputs[1].trace = &b;
+            return TraceMerge::create(std::move(inputs));
+        };
+        QVERIFY(merged(*first, *same).ok());
+        const auto refused = merged(*first, *later);
         QVERIFY(!refused.ok());
         QVERIFY2(refused.error().message().find("5 days apart") != std::string::npos, refused.error().message().c_str());
     }
