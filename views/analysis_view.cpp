@@ -157,7 +157,7 @@ void AnalysisView::askSteps()
         "picker", [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return trace.steps(rank); },
         [this](const std::shared_ptr<const std::vector<StepView>>& steps) {
             const auto spans = stepSpansOf(*steps);
-            m_picker->setSteps(spans);
+            m_picker->setSteps(spans, session() && session()->isOpen() ? session()->info().closing.stepsBy : std::string());
             m_picker->showStep(selection()->step());
             m_picker->setVisible(spans->size() > 1);
         });

@@ -20,9 +20,10 @@ class StepPicker::Model : public QAbstractListModel {
 public:
     using QAbstractListModel::QAbstractListModel;
 
-    void setSteps(std::shared_ptr<const StepSpans> steps)
+    void setSteps(std::shared_ptr<const StepSpans> steps, bool whole)
     {
         beginResetModel();
+        m_whole = whole;
         m_steps = std::move(steps);
         endResetModel();
     }
@@ -42,6 +43,7 @@ public:
         const StepSpan* shown = step(row);
         if (!shown) return StepPicker::tr("All steps");
         const QString length = formatDuration(shown->range.length(), 3);
+        if (m_whole) return StepPicker::tr("Whole trace · %1").arg(length);
         const QString step = StepPicker::tr("Step %1 · %2").arg(shown->step.value).arg(length);
         return shown->state == StepState::Measured ? step : step + QStringLiteral(" · ") + words(shown->state);
     }
@@ -56,6 +58,7 @@ public:
 
 private:
     std::shared_ptr<const StepSpans> m_steps;
+    bool m_whole = false;   ///< the one step is all of the trace
 };
 
 StepPicker::StepPicker(QWidget* parent) : QComboBox(parent), m_model(new Model(this))
@@ -74,10 +77,10 @@ StepPicker::StepPicker(QWidget* parent) : QComboBox(parent), m_model(new Model(t
     });
 }
 
-void StepPicker::setSteps(std::shared_ptr<const StepSpans> steps)
+void StepPicker::setSteps(std::shared_ptr<const StepSpans> steps, const std::string& stepsBy)
 {
     setToolTip(steps ? stepCountsText(stepCounts(*steps)) : QString());
-    m_model->setSteps(std::move(steps));
+    m_model->setSteps(std::move(steps), isWholeTrace(stepsBy));
     setCurrentIndex(0);
     setEnabled(m_model->stepCount() > 0);
     updateGeometry();

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace fourwalls::views {
 
@@ -17,8 +18,8 @@ class StepPicker : public QComboBox {
 public:
     explicit StepPicker(QWidget* parent = nullptr);
 
-    /// The steps by time; null or empty: there is nothing to choose.
-    void setSteps(std::shared_ptr<const StepSpans> steps);
+    /// The steps by time; null or empty: there is nothing to choose. stepsBy: as TraceClosing says.
+    void setSteps(std::shared_ptr<const StepSpans> steps, const std::string& stepsBy = {});
     /// Shows a choice that was made elsewhere, without emitting anything. Absent: all steps.
     void showStep(std::optional<StepIndex> step);
 

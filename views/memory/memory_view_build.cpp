@@ -308,7 +308,7 @@ void MemoryView::fillPickers()
     m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory")
                                                       : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
 
-    m_stepPicker->setSteps(m_facts->steps);
+    m_stepPicker->setSteps(m_facts->steps, session()->info().closing.stepsBy);
     m_stepPicker->showStep(selection()->step());
     m_stepPicker->setVisible(!m_facts->steps->empty());
 }

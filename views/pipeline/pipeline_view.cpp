@@ -80,7 +80,7 @@ void PipelineView::askFacts()
             m_facts = std::move(facts);
             const bool recorded = m_facts->source != TraceSource::Predicted;
             if (whatIf() && recorded && m_facts->pipelined) whatIf()->predictBaseline();
-            m_steps->setSteps(m_facts->job.spans);
+            m_steps->setSteps(m_facts->job.spans, session()->info().closing.stepsBy);
             showAll();
             askPicture();
         });

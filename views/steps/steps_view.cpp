@@ -109,7 +109,7 @@ void StepsView::buildActions()
 
 void StepsView::retranslate()
 {
-    m_card->title().setText(tr("Training"));
+    m_card->title().setText(tr("Step by step"));
     m_tableCard->title().setText(tr("Steps"));
     m_tableView->setAccessibleName(tr("Steps of the training"));
     m_plot->retranslate();
@@ -242,7 +242,7 @@ void StepsView::showFigures()
     std::vector<PlotFigure> figures;
     const bool whole = isWholeTrace(m_data->stepsBy);
     figures.push_back({whole ? tr("Whole trace") : tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
-                       whole           ? tr("nothing in it marks steps")
+                       whole           ? tr("no steps were recognised")
                        : measured == 1 ? tr("the one measured step")
                                        : tr("median of %1 measured steps").arg(measured),
                        false});
@@ -289,7 +289,7 @@ QString StepsView::sentence() const
     }
     const StepCounts counts = stepCounts(rows);
     if (isWholeTrace(m_data->stepsBy))
-        parts << tr("nothing in this trace marks steps: it is shown as one (menu: Choose steps…)");
+        parts << tr("no steps were recognised: the whole trace is shown as one (menu: Choose steps…)");
     else if (static_cast<std::size_t>(counts[0]) < rows.size() || !m_data->stepsBy.empty())
         parts << (m_data->stepsBy.empty() ? stepCountsText(counts) : tr("%1, by %2").arg(stepCountsText(counts), stepsByText(m_data->stepsBy)));
     return parts.join(QStringLiteral(" · "));

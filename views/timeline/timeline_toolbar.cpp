@@ -128,9 +128,9 @@ void TimelineToolbar::setRanks(const std::vector<RankId>& ranks)
     m_ranks->setEnabled(!ranks.empty());
 }
 
-void TimelineToolbar::setSteps(std::shared_ptr<const StepSpans> steps)
+void TimelineToolbar::setSteps(std::shared_ptr<const StepSpans> steps, const std::string& stepsBy)
 {
-    m_steps->setSteps(std::move(steps));
+    m_steps->setSteps(std::move(steps), stepsBy);
 }
 
 void TimelineToolbar::showRank(std::optional<RankId> rank)

@@ -24,7 +24,7 @@ public:
     explicit TimelineToolbar(QWidget* parent = nullptr);
 
     void setRanks(const std::vector<RankId>& ranks);
-    void setSteps(std::shared_ptr<const StepSpans> steps);
+    void setSteps(std::shared_ptr<const StepSpans> steps, const std::string& stepsBy = {});
     /// Shows a choice that was made elsewhere; emits nothing.
     void showRank(std::optional<RankId> rank);
     void showStep(std::optional<StepIndex> step);

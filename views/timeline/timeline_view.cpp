@@ -218,7 +218,7 @@ void TimelineView::readSteps()
         },
         [this](const Answer<Steps>& answer) {
             m_steps = answer.ok() ? *answer : stepSpansOf({});
-            m_toolbar->setSteps(m_steps);
+            m_toolbar->setSteps(m_steps, session()->info().closing.stepsBy);
             m_canvas->setSteps(m_steps);
             showPrediction();
             if (selection()) {
