@@ -60,6 +60,9 @@ BarPalette barPaletteOf(const Theme& theme)
     palette.text[static_cast<std::size_t>(ColourKey::Waiting)] = theme.text.rgb();
     for (int phase = 0; phase < kPhaseCount; ++phase)
         set(keyOf(static_cast<Phase>(phase)), colourOf(theme, static_cast<Phase>(phase)));
+    for (int kernel = 0; kernel < kKernelClassCount; ++kernel)
+        set(keyOf(static_cast<KernelClass>(kernel)), shadeOf(theme, static_cast<KernelClass>(kernel)));
+    set(static_cast<ColourKey>(kHostOperatorKey), hostOperatorColour(theme));
     palette.dimmedText = blend(palette.background, theme.secondaryText.rgb(), 150);
     return palette;
 }

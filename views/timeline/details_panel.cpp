@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Painting of the details card: title and chips on one line, facts flowing below, as many as there is room for.
 #include "views/timeline/details_panel.h"
+#include "views/timeline/kernel_shades.h"
 
 #include "views/theme.h"
 
@@ -139,7 +140,12 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
         {tr("optimizer"), colourOf(theme, Phase::Optimizer), false},
         {tr("communication"), theme.communication, false},
         {tr("copy, data"), theme.copy, false},
+        {tr("matrix product"), shadeOf(theme, KernelClass::Matrix), false},
+        {tr("attention"), shadeOf(theme, KernelClass::Attention), false},
+        {tr("reduction"), shadeOf(theme, KernelClass::Reduction), false},
+        {tr("elementwise"), shadeOf(theme, KernelClass::Elementwise), false},
         {tr("other compute"), theme.otherCompute, false},
+        {tr("CPU operator"), hostOperatorColour(theme), false},
         {tr("structure"), theme.structure, false},
         {tr("waiting"), theme.hatchBase, true},
     };

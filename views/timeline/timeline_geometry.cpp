@@ -25,6 +25,9 @@ ColourKey colourKeyOf(const OpInfo& op)
         return ColourKey::Copy;
     if (op.kind == SliceKind::Step || op.kind == SliceKind::Marker || op.kind == SliceKind::HostCall)
         return ColourKey::Structure;
+    if (isHostOperator(op)) return static_cast<ColourKey>(kHostOperatorKey);
+    if (op.phase == Phase::None)
+        if (const auto kernel = kernelClassOf(op)) return keyOf(*kernel);
     if (op.phase == Phase::None) return op.kind == SliceKind::Layer ? ColourKey::Structure : ColourKey::Compute;
     return keyOf(op.phase);
 }

@@ -2,6 +2,7 @@
 // From slices to rectangles: what the timeline draws of one lane, as pure numbers. No fonts, no colours, no device.
 #pragma once
 
+#include "views/timeline/kernel_shades.h"
 #include "views/timeline/tile_cache.h"
 
 #include <cstdint>
@@ -14,12 +15,16 @@ namespace fourwalls::views {
 /// What a slice looks like; a palette turns it into colours. Phases follow from kFirstPhaseKey on.
 enum class ColourKey : std::uint8_t { Structure = 0, Compute = 1, Communication = 2, Copy = 3, Waiting = 4 };
 inline constexpr int kFirstPhaseKey = 5;
-inline constexpr int kColourKeyCount = kFirstPhaseKey + kPhaseCount;
+inline constexpr int kFirstClassKey = kFirstPhaseKey + kPhaseCount;   ///< classes of kernels follow the phases
+inline constexpr int kHostOperatorKey = kFirstClassKey + kKernelClassCount;
+inline constexpr int kColourKeyCount = kHostOperatorKey + 1;
 
 constexpr ColourKey keyOf(Phase phase) { return static_cast<ColourKey>(kFirstPhaseKey + static_cast<int>(phase)); }
+constexpr ColourKey keyOf(KernelClass kernel) { return static_cast<ColourKey>(kFirstClassKey + static_cast<int>(kernel)); }
 
 /// One colour, one meaning: waiting is hatched, communication and copies have their colour in any phase, other slices
-/// that belong to a phase have the phase's; the rest is neutral compute or structure.
+/// that belong to a phase have the phase's; the rest is neutral compute, by class where a kernel's name tells it, a host's
+/// operator or structure.
 ColourKey colourKeyOf(const OpInfo& op);
 
 /// How slices of one operator are drawn; looked up by OpId.

@@ -47,10 +47,34 @@ private slots:
     {
         const QString text = joined(info());
         QVERIFY2(text.contains(QStringLiteral("complete")), qPrintable(text));
+        QVERIFY2(!text.contains(QStringLiteral("not complete")), qPrintable(text));
         QVERIFY2(text.contains(QStringLiteral("18412907 slices")), qPrintable(text));
         QVERIFY2(text.contains(QStringLiteral("dropped 0")), qPrintable(text));
         QVERIFY2(!text.contains(QStringLiteral("overhead")), qPrintable(text));   // unknown is left out, never 0
         for (const StatusItem& item : statusOf(info())) QVERIFY(!item.warning);
+    }
+
+    /// Amber, not green: what is missing, and how much was read.
+    void whatIsMissingIsSaidFirst()
+    {
+        TraceInfo partial = info();
+        partial.audit.push_back({"unread_osrt_api", AuditSeverity::Skipped, 12, "OS runtime calls: a table that is not read"});
+        const StatusItem first = statusOf(partial).front();
+        QVERIFY(first.warning && first.text.contains(QStringLiteral("not complete")));
+        QVERIFY(first.explanation.contains(QStringLiteral("OS runtime calls")));
+        partial.audit.push_back({"file_cut", AuditSeverity::Dropped, 7, {}});
+        partial.audit.push_back({"import_entries", AuditSeverity::Info, 345, {}});
+        QVERIFY(statusOf(partial).front().text.contains(QStringLiteral("the file ends early: 345 events read")));
+    }
+
+    void clocksOfSeveralRanks()
+    {
+        TraceInfo run = info();
+        run.audit.push_back({"clock_residual_ns_rank_1", AuditSeverity::Info, 2900, {}});
+        QVERIFY2(joined(run).contains(QStringLiteral("clocks aligned within 2.9")), qPrintable(joined(run)));
+        run.audit.push_back({"clock_not_aligned", AuditSeverity::Info, 1, {}});
+        QVERIFY2(joined(run).contains(QStringLiteral("clocks not aligned")), qPrintable(joined(run)));
+        QVERIFY(statusOf(run).front().warning);
     }
 
     void ranksThatStandForOthersSaySo()

@@ -199,6 +199,31 @@ private slots:
         QCOMPARE(hit.bin->count, 7);
     }
 
+    void kernelsWithoutAPhaseHaveTheirClass()
+    {
+        OpInfo op;
+        op.kind = SliceKind::Kernel;
+        op.activity = Activity::Compute;
+        const auto keyOfName = [&op](const char* name) {
+            op.name = name;
+            return colourKeyOf(op);
+        };
+        QCOMPARE(keyOfName("sm80_xmma_gemm_f16f16"), keyOf(KernelClass::Matrix));
+        QCOMPARE(keyOfName("void flash_fwd_kernel<cutlass>"), keyOf(KernelClass::Attention));
+        QCOMPARE(keyOfName("void at::native::vectorized_elementwise_kernel<4, conv>"), keyOf(KernelClass::Elementwise));
+        QCOMPARE(keyOfName("cublasLt::splitKreduce_kernel"), keyOf(KernelClass::Reduction));
+        QCOMPARE(keyOfName("vectorized_layer_norm_kernel"), keyOf(KernelClass::Reduction));
+        QCOMPARE(keyOfName("mystery"), ColourKey::Compute);
+        op.phase = Phase::Forward;
+        QCOMPARE(keyOfName("sm80_xmma_gemm_f16f16"), keyOf(Phase::Forward));
+        // Shades differ from one another and from every other colour of a bar.
+        for (const bool dark : {false, true}) {
+            const BarPalette palette = barPaletteOf(theme(dark));
+            for (int key = kFirstClassKey; key < kColourKeyCount; ++key)
+                for (int other = 0; other < key; ++other) QVERIFY(palette.fill[static_cast<std::size_t>(key)] != palette.fill[static_cast<std::size_t>(other)]);
+        }
+    }
+
     void keysAgreeWithTheTheme()
     {
         for (const bool dark : {false, true}) {
@@ -213,7 +238,9 @@ private slots:
                         op.activity = static_cast<Activity>(activity);
                         const ColourKey key = colourKeyOf(op);
                         QCOMPARE(key == ColourKey::Waiting, isHatched(op.kind, op.activity));
-                        QCOMPARE(QColor(palette.fill[static_cast<std::size_t>(key)]), colourOf(look, op.kind, op.phase, op.activity));
+                        // What only has a device do something is told from what the device does.
+                        const QColor expected = isHostOperator(op) ? hostOperatorColour(look) : colourOf(look, op.kind, op.phase, op.activity);
+                        QCOMPARE(QColor(palette.fill[static_cast<std::size_t>(key)]), expected);
                     }
                 }
             }
