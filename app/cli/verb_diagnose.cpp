@@ -35,7 +35,7 @@ const char* titleOf(FindingKind kind)
     case FindingKind::WaitsForEachOther: return "ranks wait for one another in collectives";
     case FindingKind::ExposedCommunication: return "communication that no computation hides";
     case FindingKind::HostBound: return "the device waits for work from the program";
-    case FindingKind::Synchronising: return "the device is idle in synchronising calls";
+    case FindingKind::Synchronising: return "the program waits in synchronising calls while no device work is recorded";
     case FindingKind::DataLoading: return "the device waits for data";
     case FindingKind::Copies: return "copies that no computation hides";
     case FindingKind::SmallKernels: return "many small kernels";
@@ -133,7 +133,7 @@ private:
                                           : value.is_number_float() ? formatFigure(value.get<double>(), 4)
                                           : value.is_string()       ? value.get<std::string>()
                                                                     : value.dump();
-                text += fmt::format("  {:<28}{}{}\n", each["what"].get<std::string>(), shown, unit == "ms" || unit == "bytes" ? " " + unit : "");
+                text += fmt::format("  {:<30}{}{}\n", each["what"].get<std::string>(), shown, unit == "ms" || unit == "bytes" ? " " + unit : "");
             }
         }
         if (found.findings.empty())

@@ -219,8 +219,9 @@ void SpecFit::fitOwnNetwork()
 void SpecFit::fitNetwork()
 {
     std::int64_t times = 0;
-    const Shape* const norm = prevailing(m_evidence.norms, times);
-    const std::int64_t ofNorm = norm && norm->size() == 1 ? (*norm)[0] : 0;
+    // Norms of queries and keys have other widths than those of the layers.
+    const auto norm = std::max_element(m_evidence.norms.begin(), m_evidence.norms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const std::int64_t ofNorm = norm != m_evidence.norms.end() && norm->first.size() == 1 ? norm->first[0] : 0;
     // A fused operator says more than a softmax over a square.
     const Shape* const fused = prevailing(m_evidence.attention, times);
     const bool isFused = fused && fused->size() >= 4;
@@ -253,8 +254,10 @@ void SpecFit::fitNetwork()
     }
     const std::int64_t ofTable = words ? words->first[1] : 0;
     std::map<std::int64_t, int> signs;
-    for (const std::int64_t width : {ofNorm, ofTable, ofHeads})
+    for (const std::int64_t width : {ofNorm, ofTable})
         if (width > 0) ++signs[width];
+    // Heads need not be as wide together as the network.
+    if (ofHeads > 0 && (signs.empty() || signs.contains(ofHeads))) ++signs[ofHeads];
     const auto best = std::max_element(signs.begin(), signs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (best != signs.end() && (signs.size() == 1 || best->second > 1)) {
         m_hidden = best->first;

@@ -114,7 +114,7 @@ void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operation
         }
     }
     const bool missing = alone > 0 || (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()));
-    if (alone > 0) facts.abstain(FindingKind::WaitsForRank, std::to_string(header.ranks.size()) + (header.worldSize ? " of " + std::to_string(*header.worldSize) : std::string()) + " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) + " operations");
+    if (alone > 0 && header.worldSize != 1) facts.abstain(FindingKind::WaitsForRank, std::to_string(header.ranks.size()) + (header.worldSize ? " of " + std::to_string(*header.worldSize) : std::string()) + " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) + " operations");
     else if (all == 0 && exposed > 0) facts.abstain(FindingKind::WaitsForRank, "communication is in the trace, but not which operations belong together");
     const double transfer = missing ? exposed : std::max(0.0, exposed - waiting);
     if (transfer >= kLeastFinding) {

@@ -50,7 +50,7 @@ QString findingTitle(const TraceFinding& finding)
         return finding.includesWaiting ? FindingWords::tr("Communication (waiting and transfer) that nothing hides")
                                        : FindingWords::tr("Transfers that no computation hides");
     case FindingKind::HostBound: return FindingWords::tr("The device waits for work from the program");
-    case FindingKind::Synchronising: return FindingWords::tr("The device is idle in synchronising calls");
+    case FindingKind::Synchronising: return FindingWords::tr("The program waits in synchronising calls while no device work is recorded");
     case FindingKind::DataLoading: return FindingWords::tr("The device waits for data");
     case FindingKind::Copies: return FindingWords::tr("Copies that no computation hides");
     case FindingKind::SmallKernels: return FindingWords::tr("Many kernels below %1").arg(formatDuration(kSmallKernel, 3));
@@ -114,7 +114,10 @@ QString findingAdvice(const TraceFinding& finding)
     switch (finding.kind) {
     case FindingKind::WaitsForRank: return FindingWords::tr("Look at what rank %1 does before it arrives.").arg(finding.cause ? finding.cause->value : 0);
     case FindingKind::HostBound: return FindingWords::tr("CUDA graphs, torch.compile or larger batches give the device more to do per call.");
-    case FindingKind::Synchronising: return FindingWords::tr("Avoid .item(), .cpu() and copies that wait, or do them once per several steps.");
+    case FindingKind::Synchronising:
+        // Waiting that long with an empty device: the device's work is more likely not in the file.
+        if (finding.share > 0.5) return FindingWords::tr("What the device did then may not be in the file.");
+        return FindingWords::tr("Avoid .item(), .cpu() and copies that wait, or do them once per several steps.");
     case FindingKind::DataLoading: return FindingWords::tr("More loader workers and prefetching fetch the next batch during the step.");
     case FindingKind::Copies: return FindingWords::tr("Pinned memory and non_blocking=True let copies run beside computation.");
     case FindingKind::SmallKernels: return FindingWords::tr("Fusing them (torch.compile) saves launches and memory traffic.");
