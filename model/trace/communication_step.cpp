@@ -142,11 +142,12 @@ Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, 
                          trace.collectives(std::nullopt, result.window.range, kMostOperationsAnalysed + 1));
     result.limited = records.size() > kMostOperationsAnalysed;
     if (result.limited) records.pop_back();
-    // What only reaches into the step belongs to the one before.
+    // An operation belongs to the step in which its last member arrived, with all its members: one that came earlier may
+    // have begun to wait before the others' step began.
     std::erase_if(records, [&](const CollectiveView& view) {
-        const auto part = std::upper_bound(parts.begin(), parts.end(), view.record.start,
+        const auto part = std::upper_bound(parts.begin(), parts.end(), view.record.lastArrival,
                                            [](Instant at, const TimeRange& each) { return at < each.end; });
-        return part == parts.end() || view.record.start < part->begin;
+        return part == parts.end() || view.record.lastArrival < part->begin;
     });
     result.operations = joinOperations(records);
 

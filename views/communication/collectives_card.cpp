@@ -109,7 +109,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     }
     const QString step = stepName(facts->step.window);
     std::vector<CellColumn> columns{
-        {tr("operation"), {}, false, 196},
+        {tr("operation"), {}, false, 250},
         {tr("ranks"), tr("Groups × members of each"), true, 60},
         {tr("count"), tr("Operations in %1, each counted once for all its members").arg(step), true, 64},
         {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
