@@ -87,8 +87,10 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
     const auto stream = [&] {
         const auto named = m_threadNames.find({lane.pid, lane.tid});
         const auto process = m_processNames.find(lane.pid);
-        if (m_keepStreamNames && process != m_processNames.end())
-            return process->second + ": " + (named != m_threadNames.end() ? trimmed(named->second) : lane.tid);
+        if (m_keepStreamNames && process != m_processNames.end()) {
+            const std::string own = named != m_threadNames.end() ? trimmed(named->second) : lane.tid;
+            return process->second == "Ascend Hardware" ? own : process->second + ": " + own;
+        }
         const std::string number = lane.tid.compare(0, 7, "stream ") == 0 ? trimmed(lane.tid.substr(7)) : lane.tid;
         return (severalDevices ? "device " + lane.pid + " " : std::string()) + "stream " + number;
     };
@@ -102,7 +104,7 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
     };
     switch (lane.role) {
     case LaneRole::Stream: return stream();
-    case LaneRole::Annotations: return stream() + " annotations";
+    case LaneRole::Annotations: return stream() + (m_keepStreamNames ? " tasks" : " annotations");
     case LaneRole::Synchronisation: return stream() + " waits";
     case LaneRole::Thread: return thread();
     case LaneRole::PythonFrames: return thread() + " frames";
