@@ -81,7 +81,7 @@ std::vector<Shape> shapesOf(std::string_view detail, std::size_t most)
             if (depth-- == 2) shapes.push_back(sound && !nested ? shape : Shape{});
             if (depth == 0) break;
             detail.remove_prefix(1);
-        } else if (letter == ',' || letter == ' ') {
+        } else if (letter == ',' || letter == ' ' || letter == '\n' || letter == '\r' || letter == '\t') {
             detail.remove_prefix(1);
         } else {
             const std::size_t before = detail.size();
