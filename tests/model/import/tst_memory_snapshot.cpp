@@ -231,7 +231,7 @@ private slots:
         for (const AllocationView& view : trace.data->allocations.begin()->second)
             callers.push_back(view.op ? trace.data->ops[static_cast<std::size_t>(view.op->value)]->name : "none");
         std::sort(callers.begin(), callers.end());
-        QCOMPARE(callers, (std::vector<std::string>{"other (x.py:0)", "train (model.py:7)", "train (model.py:7)", "train (model.py:7)"}));
+        QCOMPARE(callers, (std::vector<std::string>{"other · x.py", "train · model.py:7", "train · model.py:7", "train · model.py:7"}));
     }
 
     /// Addresses beyond 2^63 are numbers of nine bytes.
