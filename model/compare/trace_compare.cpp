@@ -80,7 +80,7 @@ std::vector<ComparedFigure> compareFigures(const TraceMetrics& a, const TraceMet
         for (const auto& [part, share] : metrics->waterfall)
             if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
     for (const std::string& part : parts) {
-        const bool lessIsBetter = part != "achieved" && part != "compute";
+        const bool lessIsBetter = part != "achieved" && part != "compute" && part != "other_compute";
         add(
             "waterfall." + part, [&part](Metrics m) { return shareOf(m, part); }, lessIsBetter);
     }

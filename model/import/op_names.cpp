@@ -4,6 +4,7 @@
 
 #include "model/import/collective_detail.h"
 #include "model/import/decimal_time.h"
+#include "model/import/demangled_name.h"
 #include "model/import/kernel_class.h"
 #include "model/trace/kernel_arithmetic.h"
 
@@ -77,6 +78,7 @@ NamedWork OpNames::make(Category category, const JsonToken& name, std::string_vi
     NamedWork work;
     OpInfo& info = work.info;
     info.name = decoded(name);
+    if (category == Category::Kernel && info.name.starts_with("_Z")) info.name = demangledName(info.name);
     if (info.name.size() > kLongestName) info.name.resize(kLongestName);
     if (info.name.empty()) info.name = "(no name)";
     info.detail = std::string(detail);

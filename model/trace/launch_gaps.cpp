@@ -120,6 +120,23 @@ Result<IntervalUnion> otherActivity(TraceQuery& trace, RankId rank, TimeRange ra
     return other;
 }
 
+/// What a call that launches a kernel takes on the host; absent: the trace has none.
+Result<std::optional<Duration>> meanLaunchCall(TraceQuery& trace)
+{
+    constexpr std::size_t kMostLooked = 2000;
+    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries, trace.opSummaries(kMostLooked));
+    std::int64_t count = 0;
+    Duration total;
+    for (const OpSummary& summary : summaries) {
+        FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
+        if (!op || op->kind != SliceKind::HostCall || op->activity != Activity::Launch) continue;
+        if (op->name.find("LaunchKernel") == std::string::npos && op->name.find("LaunchCooperative") == std::string::npos) continue;
+        addTo(count, summary.count);
+        addTo(total, summary.total);
+    }
+    return count > 0 ? std::optional(Duration{total.ns / count}) : std::nullopt;
+}
+
 } // namespace
 
 Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<StepIndex> wanted, std::stop_token stop,
@@ -195,6 +212,18 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
     const bool virtualClock = info.header.clock == ClockKind::Device;
     result.overheadFromGaps = virtualClock || result.medianGap.ns > 0;
     result.launchOverhead = result.overheadFromGaps ? result.medianGap : kTypicalLaunch;
+    // Kernels that wait in a queue follow one another without a gap; their launches cost the host what the calls take.
+    if (info.header.source == TraceSource::Imported) {
+        FOURWALLS_TRY_ASSIGN(const std::optional<Duration> call, meanLaunchCall(trace));
+        if (call && *call > result.launchOverhead) {
+            result.launchOverhead = *call;
+            result.overheadFromGaps = false;
+            result.overheadFromCalls = true;
+        } else if (!call && result.launchOverhead < kTypicalLaunch) {
+            result.launchOverhead = kTypicalLaunch;
+            result.overheadFromGaps = false;
+        }
+    }
 
     Collector collector(result, slices.ops, rates);
     for (const auto& [track, stream] : streams) {

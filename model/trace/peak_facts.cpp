@@ -168,6 +168,15 @@ Result<PeakFacts> peakFacts(TraceQuery& trace)
     return facts;
 }
 
+std::optional<double> roofOf(const TraceInfo& info, RankId rank, const OpInfo& op)
+{
+    if (!isByDatasheet(info)) return devicePeakFlops(info.header, info.closing);
+    PeakFacts facts;
+    for (const RankInfo& each : info.header.ranks)
+        if (each.rank == rank) facts.sheet = deviceDatasheet(each.device);
+    return facts.sheet ? facts.roofOf(op) : std::nullopt;
+}
+
 bool isHostOnly(const TraceQuery& trace)
 {
     if (trace.info().header.source != TraceSource::Imported) return false;

@@ -69,6 +69,9 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
 /// Cost: the stored operator totals. Errors: those of the queries.
 Result<PeakFacts> peakFacts(TraceQuery& trace);
 
+/// What the device of one rank could do of an operator [FLOP/s], in the operator's own arithmetic; absent: unknown.
+std::optional<double> roofOf(const TraceInfo& info, RankId rank, const OpInfo& op);
+
 /// Whether nothing in an imported trace ran on an accelerator: Python between operators is then no idle device.
 bool isHostOnly(const TraceQuery& trace);
 

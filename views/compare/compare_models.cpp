@@ -33,6 +33,7 @@ QString partName(const std::string& part)
     if (part == "memory_bound") return CompareFigures::tr("memory-bound");
     if (part == "inefficiency") return CompareFigures::tr("inefficiency");
     if (part == "compute") return CompareFigures::tr("compute");
+    if (part == "other_compute") return CompareFigures::tr("other compute");
     return QString::fromStdString(part);
 }
 

@@ -157,7 +157,7 @@ double computeShare(const TraceMetrics& metrics)
 {
     double share = 0;
     for (const auto& [key, part] : metrics.waterfall)
-        for (const char* of : {"compute", "achieved", "recompute", "memory_bound", "inefficiency"})
+        for (const char* of : {"compute", "achieved", "recompute", "memory_bound", "inefficiency", "other_compute"})
             if (key == of) share += part;
     return share;
 }
@@ -395,8 +395,9 @@ QString missingForModel(const OverviewFacts& facts)
         known << QString::fromStdString(field.field) + QStringLiteral(" = ") + QString::fromStdString(field.value);
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot does not say what ran");
-    const QString missing =
-        Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
+    const bool device = std::any_of(facts.inferred.begin(), facts.inferred.end(), [](const InferredField& field) { return field.field == "device"; });
+    const QString missing = device ? Overview::tr("this trace does not say which network and plan it ran: nothing can be predicted")
+                                   : Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
     return known.isEmpty() ? missing
                            : missing + dot() + Overview::tr("inferred: %1").arg(known.join(QStringLiteral(", ")));
 }

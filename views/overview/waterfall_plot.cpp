@@ -88,6 +88,7 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
         bars.push_back({QStringLiteral("compute"), *compute, *compute, Kind::Rest});
         return bars;
     }
+    lose("other_compute", shareNamed(metrics, "other_compute").value_or(0), false);
     lose("memory_bound", shareNamed(metrics, "memory_bound").value_or(0), false);
     lose("inefficiency", shareNamed(metrics, "inefficiency").value_or(0), false);
     lose("recompute", shareNamed(metrics, "recompute").value_or(0), false);
@@ -113,6 +114,7 @@ QString waterfallName(const QString& key)
                                                      {"inefficiency", WaterfallPlot::tr("inefficiency")},
                                                      {"recompute", WaterfallPlot::tr("recompute")},
                                                      {"achieved", WaterfallPlot::tr("achieved")},
+                                                     {"other_compute", WaterfallPlot::tr("other compute")},
                                                      {"compute", WaterfallPlot::tr("compute")}};
     for (const auto& [known, name] : names)
         if (key == QLatin1String(known)) return name;
@@ -141,6 +143,7 @@ QString waterfallMeaning(const QString& key)
          WaterfallPlot::tr(
              "FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).")},
         {"achieved", WaterfallPlot::tr("Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).")},
+        {"other_compute", WaterfallPlot::tr("Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.")},
         {"compute",
          WaterfallPlot::tr(
              "Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.")}};

@@ -125,8 +125,9 @@ void LaunchesPage::fillClasses()
              tr("Between one operator's end and the next one's begin, back to back ones counted"));
         line(tr("longest gap"), formatDuration(f.longestGap, 3), tr("Double click to see it on the timeline"));
         line(tr("one launch is taken as"), formatDuration(f.launchOverhead, 3),
-             f.overheadFromGaps ? tr("The median gap of this stream")
-                                : tr("A typical value: this trace shows no gaps"));
+             f.overheadFromGaps    ? tr("The median gap of this stream")
+             : f.overheadFromCalls ? tr("What a call that launches a kernel takes on the host, on average")
+                                   : tr("A typical value: the trace's gaps are shorter than any launch"));
         if (f.operators > 0)
             m_finding = tr("%1 of %2 operators take under %3; gaps are %4 of the step")
                             .arg(formatPercent(double(small) / double(f.operators), 0), formatCount(f.operators),

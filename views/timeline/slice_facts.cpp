@@ -2,6 +2,8 @@
 // The texts of the details panel.
 #include "views/timeline/slice_facts.h"
 
+#include "model/trace/peak_facts.h"
+
 #include "model/trace/collective_timing.h"
 #include "model/trace/group_label.h"
 #include "views/words.h"
@@ -100,7 +102,7 @@ SliceFacts factsOf(const SelectedSlice& selected, const SliceContext& context, B
         if (slice.duration.ns > 0) {
             const double rate = op->flops / slice.duration.seconds();
             QString text = formatRate(rate, QStringLiteral("FLOP/s"));
-            const auto peak = context.trace ? context.trace->closing.peakFlopsPerDevice : std::nullopt;
+            const auto peak = context.trace && context.track ? roofOf(*context.trace, context.track->info.rank, *op) : std::nullopt;
             if (peak && *peak > 0) text = Facts::tr("%1 (%2 of peak)").arg(text, formatPercent(rate / *peak));
             facts.push_back({Facts::tr("achieved"), text});
         }

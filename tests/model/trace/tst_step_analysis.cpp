@@ -35,6 +35,7 @@ private slots:
     void gapsWithoutCommunication();
     void roofs();
     void utilisationOfEveryStep();
+    void aLaunchCostsWhatItsCallTakes();
 };
 
 void StepAnalysisTest::theStepOfMedianLengthIsLookedAt()
@@ -412,6 +413,27 @@ void StepAnalysisTest::roofs()
     QCOMPARE(*roofline.attainable(0.5, 1e9), 5e8);
     QCOMPARE(*roofline.attainable(20, 1e9), 1e9);
     QVERIFY(*product.flopsPerSecond() <= *roofline.attainable(*product.intensity(), product.peak));
+}
+
+void StepAnalysisTest::aLaunchCostsWhatItsCallTakes()
+{
+    // Kernels of an imported trace that wait in a queue have gaps of 1 ns; the calls that launched them took 6 and 8 us.
+    Builder b(1, test::headerOf(1, TraceSource::Imported));
+    b.step(0, 0, 0, kMs);
+    for (int i = 0; i < 3; ++i) b.work(0, "add", Phase::Forward, i * 10'001, i * 10'001 + 10'000);
+    const TrackId thread = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2});
+    OpInfo call;
+    call.name = "cudaLaunchKernel";
+    call.kind = SliceKind::HostCall;
+    call.activity = Activity::Launch;
+    const OpId launch = b.trace.defineOp(call);
+    b.producer->slice({thread, launch, Instant{0}, Duration{6'000}, {}, {}});
+    b.producer->slice({thread, launch, Instant{10'000}, Duration{8'000}, {}, {}});
+    InMemoryTraceQuery trace = b.finish();
+    const LaunchAnalysis launches = *launchGaps(trace, RankId{0}, std::nullopt);
+    QCOMPARE(launches.medianGap, Duration{1});
+    QCOMPARE(launches.launchOverhead, Duration{7'000});
+    QVERIFY(launches.overheadFromCalls && !launches.overheadFromGaps);
 }
 
 void StepAnalysisTest::utilisationOfEveryStep()

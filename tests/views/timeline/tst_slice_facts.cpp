@@ -62,7 +62,7 @@ private slots:
         TraceInfo trace;
         trace.closing.peakFlopsPerDevice = 1e14;
         TrackView track{TrackId{0}, {RankId{2}, TrackKind::ComputeStream, "stream 7", 0}, 1, 1};
-        SliceContext context{&trace, &track, StepSpan{{Instant{5'000'000}, Instant{9'000'000}}, StepIndex{11}, false}, {}};
+        SliceContext context{&trace, &track, StepSpan{{Instant{5'000'000}, Instant{9'000'000}}, StepIndex{11}, StepState::Measured}, {}};
         const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
         QCOMPARE(facts.title, QStringLiteral("sgemm"));
         QVERIFY(facts.chips.contains(QStringLiteral("stream 7")));
