@@ -126,7 +126,7 @@ private:
         }
         evidence.setWorld(first.worldSize, static_cast<int>(m_files.size()));
         const std::string& device = m_header.ranks.front().device;
-        evidence.setDevice(m_files.front().survey.ascend.found() || device == "accelerator" ? std::string() : device);
+        evidence.setDevice(m_files.front().survey.ascend.found() ? std::string() : device);
         evidence.setFlops(std::move(flops));
     }
 
@@ -234,7 +234,6 @@ private:
                 info.memoryBytes = header.devices[index].memoryBytes;
             }
             if (info.device.empty() && file.survey.ascend.found()) info.device = "Ascend NPU";
-            if (info.device.empty()) info.device = file.survey.deviceWork ? "accelerator" : "CPU";
             if (const auto stage = pipelineStage(header.groups, file.rank.value)) info.pipelineStage = *stage;
             m_pipelined = m_pipelined || info.pipelineStage > 0;
             m_header.ranks.push_back(std::move(info));

@@ -207,7 +207,6 @@ private:
             RankInfo info;
             info.rank = rank;
             info.host = tables.host.substr(0, 100);
-            info.device = "accelerator";
             const auto device = tables.devices.find(tables.mainDevice());
             if (device != tables.devices.end()) {
                 if (const auto name = tables.string(device->second.name); !name.empty()) info.device = std::string(name.substr(0, 200));
@@ -296,7 +295,7 @@ private:
         using enum AuditSeverity;
         SpecEvidence evidence;
         const std::string& device = m_header.ranks.front().device;
-        if (device != "accelerator") evidence.setDevice(device);
+        evidence.setDevice(device);
         evidence.setWorld(m_worldSize > 0 ? std::optional(m_worldSize) : std::nullopt, static_cast<int>(m_header.ranks.size()));
         std::set<std::uint32_t> names;
         for (const SpoolRange& range : m_processes.front().tables.ranges)

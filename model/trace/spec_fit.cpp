@@ -42,7 +42,7 @@ public:
     std::vector<InferredField> fit()
     {
         const std::string& device = m_evidence.device;
-        if (!device.empty() && device != "accelerator" && device != "CPU") state("device", device, Confidence::High, "the file names it");
+        if (!device.empty()) state("device", device, Confidence::High, "the file names it");
         const auto most = std::max_element(m_evidence.flops.begin(), m_evidence.flops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
         if (most != m_evidence.flops.end()) state("precision", std::string(name(most->first)), Confidence::High, "type of the inputs of most matrix products");
         if (!m_evidence.optimizer.empty()) state("optimizer", m_evidence.optimizer, Confidence::High, "the annotation of its step");

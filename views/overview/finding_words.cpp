@@ -29,6 +29,13 @@ QString costOf(const TraceFinding& finding)
     return ranks > 1 ? FindingWords::tr("%1, mean of %2 ranks").arg(cost, formatCount(ranks)) : cost;
 }
 
+/// A count with what it is of: "204 kernels per step and rank", "16 kernels per step", "17 032 kernels".
+QString perStep(const TraceFinding& finding, const QString& what)
+{
+    if (!finding.step) return finding.ranks.size() > 1 ? FindingWords::tr("%1 per rank").arg(what) : what;
+    return finding.ranks.size() > 1 ? FindingWords::tr("%1 per step and rank").arg(what) : FindingWords::tr("%1 per step").arg(what);
+}
+
 QString nameOf(const TraceFinding& finding)
 {
     constexpr int kMostLetters = 60;
@@ -81,17 +88,17 @@ QString findingFigures(const TraceFinding& finding)
         parts << costOf(finding);
         if (finding.launchShare >= kLeastFinding)
             parts << FindingWords::tr("launches cover %1").arg(formatPercent(finding.launchShare));
-        if (finding.count > 0) parts << FindingWords::tr("%1 kernels per step and rank").arg(count());
+        if (finding.count > 0) parts << perStep(finding, FindingWords::tr("%1 kernels").arg(count()));
         break;
     case FindingKind::Synchronising:
     case FindingKind::DataLoading:
     case FindingKind::Copies:
         parts << costOf(finding);
         if (!finding.what.empty()) parts << FindingWords::tr("mostly %1").arg(nameOf(finding));
-        if (finding.count > 0 && finding.kind != FindingKind::DataLoading) parts << FindingWords::tr("%1 per step and rank").arg(count());
+        if (finding.count > 0 && finding.kind != FindingKind::DataLoading) parts << perStep(finding, count());
         break;
     case FindingKind::SmallKernels:
-        parts << costOf(finding) << FindingWords::tr("%1 per step and rank").arg(count());
+        parts << costOf(finding) << perStep(finding, count());
         break;
     case FindingKind::PipelineBubble: parts << costOf(finding); break;
     case FindingKind::MemoryFull:

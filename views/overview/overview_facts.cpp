@@ -238,6 +238,7 @@ std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan
 compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans)
 {
     compare::WallFacts walls = compare::wallFacts(facts.metrics);
+    if (facts.metrics.hostOnly) walls.idle = 0; // a program between its operators is no idle device
     if (facts.fullest) {
         walls.peakBytes = facts.fullest->peakBytes;
         walls.capacityBytes = facts.fullest->capacityBytes;

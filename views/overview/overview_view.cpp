@@ -381,6 +381,7 @@ void OverviewView::showFigures()
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
+    if (metrics.hostOnly) binds.note = tr("no device was recorded");
     if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
     if (m_verdict.binding) {
         binds.value = words(*m_verdict.binding);
@@ -401,6 +402,11 @@ PlotFigure OverviewView::busyFigure() const
     for (const auto& [key, share] : metrics.waterfall)
         if (key == "bubble") waiting += share;
     busy.value = formatPercent(1 - waiting);
+    if (metrics.hostOnly) {
+        busy.name = tr("In operators");
+        busy.note = tr("of the processors: no device was recorded");
+        return busy;
+    }
     busy.note = m_facts->ranks > 1 ? tr("mean of %1 ranks").arg(m_facts->ranks)
                 : m_facts->scope.isPart() && !session()->info().header.ranks.empty()
                     ? tr("rank %1 of %2, the only one here")
