@@ -14,12 +14,12 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
+constexpr std::int64_t kMostMessageElements = std::int64_t{1} << 42;
 
 std::int64_t count(const JsonToken& token)
 {
     const auto number = integerFromText(token.text);
-    return number && *number > 0 && *number < kMostElements ? *number : 0;
+    return number && *number > 0 && *number < kMostMessageElements ? *number : 0;
 }
 
 std::optional<int> rank(const JsonToken& token)
@@ -40,7 +40,7 @@ std::optional<std::int64_t> bytesOfInputs(const ChromeEvent& event)
         if (product == 1)
             forEachElement(tensor.text, [&](const JsonToken& size) {
                 const auto number = integerFromText(size.text);
-                const bool sound = number && *number >= 0 && product >= 0 && (*number == 0 || product <= kMostElements / *number);
+                const bool sound = number && *number >= 0 && product >= 0 && (*number == 0 || product <= kMostMessageElements / *number);
                 product = sound ? product * *number : -1;
             });
         if (elements.size() < 100'000) elements.push_back(product);
