@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLongestPeriodMs = 86'400'000;   // a day
 
-std::string_view trimmed(std::string_view text)
+std::string_view withoutOuterSpaces(std::string_view text)
 {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -29,10 +29,10 @@ Error wrongChoice(std::string_view text, std::string what)
 Result<StepChoice> readStepChoice(std::string_view text)
 {
     using Kind = StepChoice::Kind;
-    const std::string_view all = trimmed(text);
+    const std::string_view all = withoutOuterSpaces(text);
     const std::size_t space = all.find_first_of(" =:");
     const std::string_view word = all.substr(0, space);
-    const std::string_view rest = space == std::string_view::npos ? std::string_view() : trimmed(all.substr(space + 1));
+    const std::string_view rest = space == std::string_view::npos ? std::string_view() : withoutOuterSpaces(all.substr(space + 1));
     StepChoice choice;
     if (all.empty() || all == "auto") return choice;
     if (all == "marks") choice.kind = Kind::Marks;
@@ -46,7 +46,7 @@ Result<StepChoice> readStepChoice(std::string_view text)
         if (number.size() > 2 && number.compare(number.size() - 2, 2, "ms") == 0) number.resize(number.size() - 2);
         char* end = nullptr;
         const double ms = std::strtod(number.c_str(), &end);
-        if (number.empty() || !trimmed(end).empty() || !std::isfinite(ms) || ms < 0.001 || ms > kLongestPeriodMs)
+        if (number.empty() || !withoutOuterSpaces(end).empty() || !std::isfinite(ms) || ms < 0.001 || ms > kLongestPeriodMs)
             return wrongChoice(text, "a period is a number of milliseconds from 0.001 to a day");
         choice.kind = Kind::Period;
         choice.periodNs = std::llround(ms * 1e6);

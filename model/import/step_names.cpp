@@ -18,7 +18,7 @@ bool isUpperOf(char c) { return c >= 'A' && c <= 'Z'; }
 bool isLetterOf(char c) { return (c >= 'a' && c <= 'z') || isUpperOf(c); }
 
 /// Lower-case words; "TrainStep" and "train_step" are two each, digits and signs are between words.
-std::vector<std::string> wordsOf(std::string_view name)
+std::vector<std::string> wordsInName(std::string_view name)
 {
     std::vector<std::string> words;
     bool open = false;
@@ -50,7 +50,7 @@ std::optional<int> numberIn(std::string_view name)
 }
 
 template <std::size_t N>
-bool isOneOf(const std::string& word, const std::array<std::string_view, N>& list)
+bool isAmong(const std::string& word, const std::array<std::string_view, N>& list)
 {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
@@ -63,9 +63,9 @@ bool isIteration(const std::vector<std::string>& words, bool numbered)
         "decode", "generate", "benchmark", "measure", "measured", "timed", "profile", "profiled", "pl", "epoch", "n"};
     bool core = false, batch = false;
     for (const std::string& word : words) {
-        if (isOneOf(word, kCores)) core = true;
+        if (isAmong(word, kCores)) core = true;
         else if (word == "batch") batch = true;
-        else if (!isOneOf(word, kWith)) return false;
+        else if (!isAmong(word, kWith)) return false;
     }
     return core || (batch && (numbered || words.size() > 1));
 }
@@ -118,7 +118,7 @@ IterationName iterationName(std::string_view name)
     const std::size_t frame = name.find("): ");
     const bool function = frame != std::string_view::npos && name.substr(0, frame).find(".py(") != std::string_view::npos;
     if (function) text = name.substr(frame + 3);
-    const std::vector<std::string> words = wordsOf(text);
+    const std::vector<std::string> words = wordsInName(text);
     if (words.empty() || words.size() > 6) return result;
     if (words == std::vector<std::string>{"optimizer", "step"} || words == std::vector<std::string>{"optim", "step"}) {
         if (!function) result = {Kind::Optimizer, std::string(text), -1};
