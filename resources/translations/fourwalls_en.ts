@@ -12,6 +12,23 @@
     </message>
 </context>
 <context>
+    <name>OperatorsPage</name>
+    <message numerus="yes">
+        <source>sums over %n rank(s)</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> and %n step(s)</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>StatusStrip</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

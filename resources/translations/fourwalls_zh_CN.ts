@@ -107,26 +107,24 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
 到达偏差 %6 · 单击查看各跳，双击转到时间线</translation>
     </message>
     <message>
-        <source>Transfers take no time on this clock, because no link speed is known.
-Record with a cluster whose links are known, or on the wall clock.</source>
-        <translation>在此时钟下传输不耗时，因为链路速度未知。
-请使用链路已知的集群录制，或使用墙上时钟。</translation>
-    </message>
-    <message>
-        <source>This trace does not say how many bytes its operations sent.</source>
-        <translation>此轨迹未说明其操作发送了多少字节。</translation>
-    </message>
-    <message>
         <source>%1 operations in %2</source>
         <translation>%2 中 %1 次操作</translation>
     </message>
     <message>
-        <source>at best %1 of the link&apos;s rate, at %2</source>
-        <translation>最高达到链路速率的 %1，在 %2 时</translation>
+        <source>guessed: %1, %2</source>
+        <translation>猜测：%1，%2</translation>
     </message>
     <message>
-        <source>at best %1 at %2; the link&apos;s limit is not known</source>
-        <translation>%2 时最高 %1；链路上限未知</translation>
+        <source>link of the %1 by its data sheet %2</source>
+        <translation>%1 的链路（按数据手册）%2</translation>
+    </message>
+    <message>
+        <source>at best %1 of the link&apos;s rate, at %2, %3</source>
+        <translation>最高为链路速率的 %1，在 %2 时，%3</translation>
+    </message>
+    <message>
+        <source>at best %1 at %2, %3; the link&apos;s limit is not known</source>
+        <translation>最高 %1，在 %2 时，%3；链路上限未知</translation>
     </message>
 </context>
 <context>
@@ -367,10 +365,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>次数</translation>
     </message>
     <message>
-        <source>Operations in the measured steps, each counted once for all its members</source>
-        <translation>测量步中的操作，每次操作对所有成员只计一次</translation>
-    </message>
-    <message>
         <source>payload</source>
         <translation>载荷</translation>
     </message>
@@ -389,10 +383,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     <message>
         <source>transfer</source>
         <translation>传输</translation>
-    </message>
-    <message>
-        <source>Last arrival to end, added up over operations</source>
-        <translation>最后到达至结束，按操作累加</translation>
     </message>
     <message>
         <source>wait</source>
@@ -455,12 +445,92 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>%2中 %1 的传输被计算隐藏</translation>
     </message>
     <message>
-        <source>transfers take no time on this clock: the links&apos; speed is not known</source>
-        <translation>在此时钟下传输不耗时：链路速度未知</translation>
-    </message>
-    <message>
         <source> · only the first %1 records were read</source>
         <translation> · 只读取了前 %1 条记录</translation>
+    </message>
+    <message>
+        <source>unknown group</source>
+        <translation>未知组</translation>
+    </message>
+    <message>
+        <source>ranks %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>%1 (wait + transfer)</source>
+        <translation>%1（等待 + 传输）</translation>
+    </message>
+    <message>
+        <source>%1 (requests only)</source>
+        <translation>%1（仅有请求）</translation>
+    </message>
+    <message>
+        <source>This trace has no collectives.</source>
+        <translation>此跟踪没有集合通信。</translation>
+    </message>
+    <message>
+        <source>None of the trace&apos;s %1 collectives is in what is looked at.</source>
+        <translation>跟踪中的 %1 个集合通信都不在所看的范围内。</translation>
+    </message>
+    <message>
+        <source>None of the trace&apos;s collectives is in what is looked at.</source>
+        <translation>跟踪中的集合通信都不在所看的范围内。</translation>
+    </message>
+    <message>
+        <source>All groups have one rank: nothing is sent.</source>
+        <translation>所有组都只有一个 rank：没有发送任何内容。</translation>
+    </message>
+    <message>
+        <source>Only the requests for collectives are in this trace, not the transfers.
+Record the device&apos;s activity too (ProfilerActivity.CUDA).</source>
+        <translation>此跟踪只有集合通信的请求，没有传输。
+请同时记录设备活动（ProfilerActivity.CUDA）。</translation>
+    </message>
+    <message>
+        <source>Only %1 of %2 ranks are in this trace: waiting and transfer cannot be told apart.
+Open the traces of all ranks together.</source>
+        <translation>此跟踪只有 %2 个 rank 中的 %1 个：无法区分等待与传输。
+请一起打开所有 rank 的跟踪。</translation>
+    </message>
+    <message>
+        <source>This trace does not say how many ranks take part, so waiting and transfer cannot be told apart.
+Open the traces of all ranks together.</source>
+        <translation>此跟踪没有说明有多少 rank 参与，因此无法区分等待与传输。
+请一起打开所有 rank 的跟踪。</translation>
+    </message>
+    <message>
+        <source>This trace does not say how many bytes its operations sent.</source>
+        <translation>此跟踪没有说明各操作发送了多少字节。</translation>
+    </message>
+    <message>
+        <source>Transfers take no time on this clock, because no link speed is known.
+Record with a cluster whose links are known, or on the wall clock.</source>
+        <translation>在此时钟上传输不花时间，因为不知道链路速度。
+请用链路已知的集群记录，或按挂钟记录。</translation>
+    </message>
+    <message>
+        <source>%1 measured steps</source>
+        <translation>%1 个计量步</translation>
+    </message>
+    <message>
+        <source>exposed (wait + transfer where they cannot be told apart)</source>
+        <translation>暴露（无法区分时为等待 + 传输）</translation>
+    </message>
+    <message>
+        <source>Operations in %1, each counted once for all its members</source>
+        <translation>%1 中的操作，每个操作对其所有成员只计一次</translation>
+    </message>
+    <message>
+        <source>Last arrival to end, added up over operations; where ranks are missing, with the waiting</source>
+        <translation>从最后到达到结束，对各操作求和；缺少 rank 时包含等待</translation>
+    </message>
+    <message>
+        <source>wait and transfer together: exposed %1, hidden %2</source>
+        <translation>等待与传输合计：暴露 %1，隐藏 %2</translation>
+    </message>
+    <message>
+        <source>computation hides %1 of the communication in %2, waiting included</source>
+        <translation>在 %2 中，计算隐藏了 %1 的通信（含等待）</translation>
     </message>
 </context>
 <context>
@@ -484,10 +554,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
 </context>
 <context>
     <name>CommunicationView</name>
-    <message>
-        <source>no operation has two of the trace&apos;s ranks</source>
-        <translation>没有操作涉及轨迹中的两个 rank</translation>
-    </message>
     <message>
         <source>Collectives</source>
         <translation>集合通信</translation>
@@ -537,10 +603,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>预测 %1</translation>
     </message>
     <message>
-        <source>of the step</source>
-        <translation>占该步</translation>
-    </message>
-    <message>
         <source>Transfers hidden</source>
         <translation>被隐藏的传输</translation>
     </message>
@@ -551,10 +613,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     <message>
         <source>Sent per rank and step</source>
         <translation>每 rank 每步发送</translation>
-    </message>
-    <message>
-        <source>the busiest is rank %1</source>
-        <translation>最忙的是 rank %1</translation>
     </message>
     <message>
         <source>bytes are not recorded</source>
@@ -569,20 +627,8 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>在%1中</translation>
     </message>
     <message>
-        <source>Latest rank</source>
-        <translation>最迟的 rank</translation>
-    </message>
-    <message>
         <source>rank %1</source>
         <translation>rank %1</translation>
-    </message>
-    <message>
-        <source>last in %1 of its operations</source>
-        <translation>在其 %1 的操作中最后到达</translation>
-    </message>
-    <message>
-        <source>all arrive together</source>
-        <translation>全部同时到达</translation>
     </message>
     <message>
         <source>This trace has no collectives.
@@ -597,8 +643,56 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
 用 dp=2 之类的计划录制，或将多个 rank 的轨迹一起导入。</translation>
     </message>
     <message>
-        <source>behind computation</source>
-        <translation>被计算隐藏</translation>
+        <source>only the requests are in the trace</source>
+        <translation>跟踪中只有请求</translation>
+    </message>
+    <message>
+        <source>of %1, all ranks</source>
+        <translation>占 %1，所有 rank</translation>
+    </message>
+    <message>
+        <source>Communication hidden</source>
+        <translation>隐藏的通信</translation>
+    </message>
+    <message>
+        <source>behind computation, waiting included, %1</source>
+        <translation>在计算之后，含等待，%1</translation>
+    </message>
+    <message>
+        <source>rank %1, the busiest; known for %2 of %3 operations</source>
+        <translation>rank %1，最忙；%3 个操作中有 %2 个已知</translation>
+    </message>
+    <message>
+        <source>rank %1, the busiest, %2</source>
+        <translation>rank %1，最忙，%2</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>in %1; %2 in the trace</source>
+        <translation>在 %1 中；整个跟踪有 %2 个</translation>
+    </message>
+    <message>
+        <source>Late rank</source>
+        <translation>迟到的 rank</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>last in %1 of %2 operations, %3</source>
+        <translation>在 %2 个操作中有 %1 个最后到达，%3</translation>
+    </message>
+    <message>
+        <source>no operation has all its ranks in the trace</source>
+        <translation>没有操作的所有 rank 都在跟踪中</translation>
+    </message>
+    <message>
+        <source>nobody is last more often than by chance, or it costs under 1 %</source>
+        <translation>没有 rank 最后到达的次数多于偶然，或代价不到 1 %</translation>
     </message>
 </context>
 <context>
@@ -705,6 +799,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>of peak: %1</source>
         <translation>占峰值：%1</translation>
+    </message>
+    <message>
+        <source>other compute</source>
+        <translation>其他计算</translation>
     </message>
 </context>
 <context>
@@ -1008,6 +1106,38 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>guessed</source>
         <translation>推测</translation>
     </message>
+    <message>
+        <source>Nothing is predicted: this trace does not say which network ran on which machines.</source>
+        <translation>不作预测：此跟踪没有说明在哪些机器上运行了哪个网络。</translation>
+    </message>
+    <message>
+        <source>To fill in: %1.</source>
+        <translation>请填写：%1。</translation>
+    </message>
+    <message>
+        <source>No training step is predicted: this trace shows %1.</source>
+        <translation>不预测训练步：此跟踪显示 %1。</translation>
+    </message>
+    <message>
+        <source>Nothing is predicted: no rates are known of the device (%1).</source>
+        <translation>不作预测：设备（%1）的性能参数未知。</translation>
+    </message>
+    <message>
+        <source>Nothing is predicted: too little of the network and its plan shows in this trace.</source>
+        <translation>不作预测：此跟踪中能看到的网络和并行方案太少。</translation>
+    </message>
+    <message>
+        <source>Nothing is predicted: what could be guessed does not match what was recorded (%1: expected %2, found %3).</source>
+        <translation>不作预测：推测的内容与记录不符（%1：应为 %2，实为 %3）。</translation>
+    </message>
+    <message>
+        <source>Nothing is predicted: the trace has no measured step to hold a model against.</source>
+        <translation>不作预测：跟踪中没有可供模型对照的实测步。</translation>
+    </message>
+    <message>
+        <source>The model does not describe this trace: it predicts a step of %1, recorded were %2.</source>
+        <translation>模型不能描述此跟踪：预测的步长为 %1，记录为 %2。</translation>
+    </message>
 </context>
 <context>
     <name>DemoPanel</name>
@@ -1168,6 +1298,201 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Copy details</source>
         <translation>复制详情</translation>
+    </message>
+    <message>
+        <source>matrix product</source>
+        <translation>矩阵乘法</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>reduction</source>
+        <translation>归约</translation>
+    </message>
+    <message>
+        <source>elementwise</source>
+        <translation>逐元素</translation>
+    </message>
+    <message>
+        <source>CPU operator</source>
+        <translation>CPU 算子</translation>
+    </message>
+</context>
+<context>
+    <name>FindingWords</name>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>the whole trace</source>
+        <translation>整个跟踪</translation>
+    </message>
+    <message>
+        <source>%1 of %2 (%3)</source>
+        <translation>%2 的 %1（%3）</translation>
+    </message>
+    <message>
+        <source>%1, mean of %2 ranks</source>
+        <translation>%1，%2 个 rank 的平均</translation>
+    </message>
+    <message>
+        <source>%1 per rank</source>
+        <translation>每个进程 %1</translation>
+    </message>
+    <message>
+        <source>%1 per step and rank</source>
+        <translation>每步每 rank %1 次</translation>
+    </message>
+    <message>
+        <source>%1 per step</source>
+        <translation>每步 %1</translation>
+    </message>
+    <message>
+        <source>Rank %1 waits for rank %2</source>
+        <translation>rank %1 等待 rank %2</translation>
+    </message>
+    <message>
+        <source>The other ranks wait for rank %1</source>
+        <translation>其他 rank 等待 rank %1</translation>
+    </message>
+    <message>
+        <source>Ranks wait for one another in collectives</source>
+        <translation>各 rank 在集合通信中互相等待</translation>
+    </message>
+    <message>
+        <source>Communication (waiting and transfer) that nothing hides</source>
+        <translation>未被掩盖的通信（等待与传输）</translation>
+    </message>
+    <message>
+        <source>Transfers that no computation hides</source>
+        <translation>未被计算掩盖的传输</translation>
+    </message>
+    <message>
+        <source>The device waits for work from the program</source>
+        <translation>设备在等待程序下发任务</translation>
+    </message>
+    <message>
+        <source>The program waits in synchronising calls while no device work is recorded</source>
+        <translation>程序在同步调用中等待，而此时没有记录到设备工作</translation>
+    </message>
+    <message>
+        <source>The device waits for data</source>
+        <translation>设备在等待数据</translation>
+    </message>
+    <message>
+        <source>Copies that no computation hides</source>
+        <translation>未被计算掩盖的拷贝</translation>
+    </message>
+    <message>
+        <source>Many kernels below %1</source>
+        <translation>许多短于 %1 的 kernel</translation>
+    </message>
+    <message>
+        <source>Pipeline stages wait for one another</source>
+        <translation>流水级互相等待</translation>
+    </message>
+    <message>
+        <source>Memory is nearly full</source>
+        <translation>显存几乎已满</translation>
+    </message>
+    <message>
+        <source>Memory ran out</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>it comes last in %1 of %2 operations</source>
+        <translation>它在 %2 次操作中有 %1 次最后到达</translation>
+    </message>
+    <message>
+        <source>in %1 operations, no rank is late more often than by chance</source>
+        <translation>共 %1 次操作，没有哪个 rank 比随机更常迟到</translation>
+    </message>
+    <message>
+        <source>other ranks are not in the trace</source>
+        <translation>跟踪中没有其他 rank</translation>
+    </message>
+    <message>
+        <source>launches cover %1</source>
+        <translation>其中启动调用占 %1</translation>
+    </message>
+    <message>
+        <source>%1 kernels</source>
+        <translation>%1 个内核</translation>
+    </message>
+    <message>
+        <source>mostly %1</source>
+        <translation>主要是 %1</translation>
+    </message>
+    <message>
+        <source>peak %1 of %2 (%3)</source>
+        <translation>峰值 %1 / %2（%3）</translation>
+    </message>
+    <message>
+        <source>%1 ranks</source>
+        <translation>%1 个 rank</translation>
+    </message>
+    <message>
+        <source>once</source>
+        <translation>一次</translation>
+    </message>
+    <message>
+        <source>%1 times</source>
+        <translation>%1 次</translation>
+    </message>
+    <message>
+        <source>on %1 ranks</source>
+        <translation>在 %1 个 rank 上</translation>
+    </message>
+    <message>
+        <source>Look at what rank %1 does before it arrives.</source>
+        <translation>请查看 rank %1 在到达之前做了什么。</translation>
+    </message>
+    <message>
+        <source>CUDA graphs, torch.compile or larger batches give the device more to do per call.</source>
+        <translation>CUDA graph、torch.compile 或更大的批次能让每次调用给设备更多工作。</translation>
+    </message>
+    <message>
+        <source>What the device did then may not be in the file.</source>
+        <translation>设备当时所做的工作可能不在文件中。</translation>
+    </message>
+    <message>
+        <source>Avoid .item(), .cpu() and copies that wait, or do them once per several steps.</source>
+        <translation>避免 .item()、.cpu() 和会等待的拷贝，或每隔几步才做一次。</translation>
+    </message>
+    <message>
+        <source>More loader workers and prefetching fetch the next batch during the step.</source>
+        <translation>更多的加载进程和预取可在本步期间取得下一批数据。</translation>
+    </message>
+    <message>
+        <source>Pinned memory and non_blocking=True let copies run beside computation.</source>
+        <translation>锁页内存和 non_blocking=True 可使拷贝与计算并行。</translation>
+    </message>
+    <message>
+        <source>Fusing them (torch.compile) saves launches and memory traffic.</source>
+        <translation>融合它们（torch.compile）可节省启动和内存访问。</translation>
+    </message>
+    <message>
+        <source>Recomputation, sharding or a smaller micro-batch make room.</source>
+        <translation>重计算、分片或更小的微批次可以腾出空间。</translation>
+    </message>
+    <message>
+        <source>%1: %2.</source>
+        <translation>%1：%2。</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace tells what would help.</source>
+        <translation>此跟踪中没有能说明如何改进的信息。</translation>
+    </message>
+    <message>
+        <source>Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: record what the processor does, too.</source>
+        <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在跟踪中看不出来：请把处理器的活动也记录下来。</translation>
+    </message>
+    <message>
+        <source>Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.</source>
+        <translation>没有突出的问题：计算占 %2 的 %1，其他各项均不到 %3。</translation>
     </message>
 </context>
 <context>
@@ -1463,6 +1788,13 @@ a message between two, or more members than can be drawn.</source>
     </message>
 </context>
 <context>
+    <name>HowToGetMfu</name>
+    <message>
+        <source>Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</source>
+        <translation>请用 torch.profiler.profile(…, with_flops=True, record_shapes=True) 记录。</translation>
+    </message>
+</context>
+<context>
     <name>JobDialog</name>
     <message>
         <source>Starting…</source>
@@ -1579,10 +1911,6 @@ a message between two, or more members than can be drawn.</source>
         <translation>此流的空隙中位数</translation>
     </message>
     <message>
-        <source>A typical value: this trace shows no gaps</source>
-        <translation>典型值：此轨迹没有空隙</translation>
-    </message>
-    <message>
         <source>%1 of %2 operators take under %3; gaps are %4 of the step</source>
         <translation>%2 个算子中 %1 个短于 %3；空隙占该步 %4</translation>
     </message>
@@ -1667,6 +1995,14 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source> · memory bandwidth unknown: only launches are counted</source>
         <translation> · 内存带宽未知：只计启动</translation>
+    </message>
+    <message>
+        <source>What a call that launches a kernel takes on the host, on average</source>
+        <translation>主机上一次启动内核的调用平均耗时</translation>
+    </message>
+    <message>
+        <source>A typical value: the trace&apos;s gaps are shorter than any launch</source>
+        <translation>典型值：跟踪中的间隙比任何一次启动都短</translation>
     </message>
 </context>
 <context>
@@ -1980,6 +2316,18 @@ a message between two, or more members than can be drawn.</source>
         <source>Clusters and calibrations (*.json);;All files (*)</source>
         <translation>集群与校准 (*.json);;所有文件 (*)</translation>
     </message>
+    <message>
+        <source>Choose &amp;steps…</source>
+        <translation>选择步(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>The steps of this trace are its recorder&apos;s own; those of imported traces can be chosen.</source>
+        <translation>此轨迹的步由记录器给出；导入的轨迹才可以选择步。</translation>
+    </message>
+    <message>
+        <source>Computing the steps</source>
+        <translation>正在计算步</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -1990,6 +2338,51 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>rank %1 → rank %2: %3</source>
         <translation>rank %1 → rank %2：%3</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryAdvice</name>
+    <message>
+        <source>The memory snapshot is empty: nothing was allocated on a GPU when it was written.
+Call the first line before training and the second behind it:
+
+%1</source>
+        <translation>内存快照为空：写入时 GPU 上没有任何分配。
+请在训练前调用第一行，在训练后调用第二行：
+
+%1</translation>
+    </message>
+    <message>
+        <source>This profile has no allocator events: it was recorded without profile_memory.
+For the curve, record with
+
+%1
+
+For every buffer and its stack, write a snapshot and open it together with the profile:
+
+%2</source>
+        <translation>该采集没有分配器事件：录制时未开启 profile_memory。
+要得到曲线，请这样录制：
+
+%1
+
+要得到每个缓冲区及其调用栈，请写出快照并与采集一起打开：
+
+%2</translation>
+    </message>
+    <message>
+        <source>This trace has no allocations, so there is no memory curve.
+Of a PyTorch program, write a snapshot and open it together with the trace:
+
+%1</source>
+        <translation>该跟踪没有分配记录，因此没有内存曲线。
+对于 PyTorch 程序，请写出快照并与跟踪一起打开：
+
+%1</translation>
+    </message>
+    <message>
+        <source>This trace has no allocations, so there is no memory curve.</source>
+        <translation>该跟踪没有分配记录，因此没有内存曲线。</translation>
     </message>
 </context>
 <context>
@@ -2279,6 +2672,21 @@ a message between two, or more members than can be drawn.</source>
     </message>
 </context>
 <context>
+    <name>MemoryCounterPlot</name>
+    <message>
+        <source>Allocated memory over time</source>
+        <translation>随时间变化的已分配内存</translation>
+    </message>
+    <message>
+        <source>One line: what the profiler&apos;s allocator counted</source>
+        <translation>一条曲线：性能分析器的分配器所计数的内存</translation>
+    </message>
+    <message>
+        <source>since the profile began</source>
+        <translation>自采集开始以来</translation>
+    </message>
+</context>
+<context>
     <name>MemoryFitCard</name>
     <message>
         <source>What fits (predicted)</source>
@@ -2389,6 +2797,60 @@ a message between two, or more members than can be drawn.</source>
         <source>%1: %2 %3</source>
         <translation>%1：%2 %3</translation>
     </message>
+    <message>
+        <source>from before the history</source>
+        <translation>历史记录开始之前</translation>
+    </message>
+    <message>
+        <source>no stack recorded</source>
+        <translation>未记录调用栈</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryMoments</name>
+    <message>
+        <source>%1 asked for</source>
+        <translation>申请 %1</translation>
+    </message>
+    <message>
+        <source>%1 free on the device</source>
+        <translation>设备空闲 %1</translation>
+    </message>
+    <message>
+        <source>%1 allocated</source>
+        <translation>已分配 %1</translation>
+    </message>
+    <message>
+        <source>%1 reserved</source>
+        <translation>已保留 %1</translation>
+    </message>
+    <message>
+        <source>ran out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>ran out of memory: %1</source>
+        <translation>内存不足：%1</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryStackPanel</name>
+    <message>
+        <source>Stack</source>
+        <translation>调用栈</translation>
+    </message>
+    <message>
+        <source>Close the stack</source>
+        <translation>关闭调用栈</translation>
+    </message>
+    <message>
+        <source>Call stack of the chosen buffer, innermost call first</source>
+        <translation>所选缓冲区的调用栈，最内层调用在前</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
 </context>
 <context>
     <name>MemoryStrip</name>
@@ -2420,26 +2882,12 @@ a message between two, or more members than can be drawn.</source>
 <context>
     <name>MemoryView</name>
     <message>
-        <source>ran out of memory</source>
-        <translation>内存不足</translation>
-    </message>
-    <message>
-        <source>ran out of memory · %1</source>
-        <translation>内存不足 · %1</translation>
-    </message>
-    <message>
         <source>The memory of this trace could not be read. %1</source>
         <translation>无法读取此轨迹的内存数据。%1</translation>
     </message>
     <message>
         <source>Open or record a trace to see its memory.</source>
         <translation>打开或录制一个轨迹即可查看内存。</translation>
-    </message>
-    <message>
-        <source>This trace has no allocations, so there is no memory curve.
-Traces recorded by Fourwalls have them; when recording with PyTorch, switch on profile_memory.</source>
-        <translation>此轨迹没有内存分配记录，因此没有内存曲线。
-Fourwalls 录制的轨迹都含有分配记录；用 PyTorch 录制时，请打开 profile_memory。</translation>
     </message>
     <message>
         <source>Rank %1 has no allocations in this trace.
@@ -2498,10 +2946,6 @@ Choose another rank on the timeline.</source>
     <message>
         <source>Reserved</source>
         <translation>已保留</translation>
-    </message>
-    <message>
-        <source>%1 more than allocated</source>
-        <translation>比已分配多 %1</translation>
     </message>
     <message>
         <source>static below</source>
@@ -2651,6 +3095,118 @@ Choose another rank on the timeline.</source>
         <source>the trace does not say what for</source>
         <translation>轨迹未说明用途</translation>
     </message>
+    <message>
+        <source>main memory of the process</source>
+        <translation>进程的主内存</translation>
+    </message>
+    <message>
+        <source>of the device</source>
+        <translation>设备内存</translation>
+    </message>
+    <message>
+        <source>relative to the start of the profile: at most %1; what was allocated before is not in the file</source>
+        <translation>相对于采集开始：最高 %1；之前已分配的内存不在文件中</translation>
+    </message>
+    <message>
+        <source>peaks at %1 (%2); single buffers were not recorded</source>
+        <translation>峰值 %1（%2）；未记录单个缓冲区</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>Highest</source>
+        <translation>最高</translation>
+    </message>
+    <message>
+        <source>above the start of the profile</source>
+        <translation>高于采集开始时</translation>
+    </message>
+    <message>
+        <source>Lowest</source>
+        <translation>最低</translation>
+    </message>
+    <message>
+        <source>against the start of the profile</source>
+        <translation>相对于采集开始时</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>结束时</translation>
+    </message>
+    <message>
+        <source>Before the start</source>
+        <translation>开始之前</translation>
+    </message>
+    <message>
+        <source>not in the file</source>
+        <translation>文件中没有</translation>
+    </message>
+    <message>
+        <source>allocated since the profile began</source>
+        <translation>自采集开始以来已分配</translation>
+    </message>
+    <message>
+        <source>allocated</source>
+        <translation>已分配</translation>
+    </message>
+    <message>
+        <source>%1 times</source>
+        <translation>共 %1 次</translation>
+    </message>
+    <message>
+        <source>memory ran out on other ranks: %1</source>
+        <translation>其他 rank 内存不足：%1</translation>
+    </message>
+    <message>
+        <source>other ranks, too: %1</source>
+        <translation>其他 rank 亦然：%1</translation>
+    </message>
+    <message>
+        <source>at most %1 above the start of the profile; what was there before is not in the file</source>
+        <translation>最高比采集开始时多 %1；之前的内存不在文件中</translation>
+    </message>
+    <message>
+        <source>taken throughout and hardly changing: reserved in advance or resident</source>
+        <translation>全程占用且几乎不变：预先保留或常驻</translation>
+    </message>
+    <message>
+        <source>the history begins with %1 alive</source>
+        <translation>历史记录开始时已有 %1</translation>
+    </message>
+    <message>
+        <source>under %1</source>
+        <translation>低于 %1</translation>
+    </message>
+    <message>
+        <source>as asked for; capacity unknown</source>
+        <translation>按申请量计；容量未知</translation>
+    </message>
+    <message>
+        <source>%1, taken throughout</source>
+        <translation>%1，全程占用</translation>
+    </message>
+    <message>
+        <source>At the history&apos;s begin</source>
+        <translation>历史记录开始时</translation>
+    </message>
+    <message>
+        <source>a peak before it is unknown</source>
+        <translation>此前的峰值未知</translation>
+    </message>
+    <message>
+        <source>%1 more: unknown what for</source>
+        <translation>另有 %1 用途未知</translation>
+    </message>
+    <message>
+        <source>at the end; %1 as rounded up</source>
+        <translation>结束时；按分配器取整为 %1</translation>
+    </message>
+    <message>
+        <source>most that the allocator held</source>
+        <translation>分配器持有的最大值</translation>
+    </message>
 </context>
 <context>
     <name>MessagePage</name>
@@ -2731,12 +3287,6 @@ Choose another rank on the timeline.</source>
     <message>
         <source>Operators by time</source>
         <translation>按时间的算子</translation>
-    </message>
-    <message>
-        <source>No operator of this trace says how much it computes.
-Kernels of imported traces rarely do; operators recorded with shapes and FLOPs (PyTorch: with_flops) would.</source>
-        <translation>此轨迹没有算子说明其计算量。
-导入轨迹的内核很少说明；带形状和 FLOPs 录制的算子（PyTorch：with_flops）会说明。</translation>
     </message>
     <message>
         <source>memory %1</source>
@@ -2821,10 +3371,6 @@ MFU %4, HFU %5</source>
 MFU %4，HFU %5</translation>
     </message>
     <message>
-        <source> (warm-up)</source>
-        <translation>（预热）</translation>
-    </message>
-    <message>
         <source>FLOPs or the peak are not known</source>
         <translation>FLOPs 或峰值未知</translation>
     </message>
@@ -2843,10 +3389,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>The trace has no training steps.</source>
         <translation>此轨迹没有训练步。</translation>
-    </message>
-    <message>
-        <source>Neither FLOPs nor the device&apos;s peak are known.</source>
-        <translation>FLOPs 和设备峰值均未知。</translation>
     </message>
     <message>
         <source>operator</source>
@@ -2912,17 +3454,43 @@ MFU %4，HFU %5</translation>
         <source>%1 of the time under the memory roof, %2 under the compute roof</source>
         <translation>%1 的时间在内存屋顶下，%2 在计算屋顶下</translation>
     </message>
+    <message>
+        <source>No operator of this trace says how much it computes.
+Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</source>
+        <translation>此跟踪中没有算子说明其计算量。
+请用 torch.profiler.profile(…, with_flops=True, record_shapes=True) 记录。</translation>
+    </message>
+    <message>
+        <source>%1: not the roof of all that ran</source>
+        <translation>%1：并非所有已运行算子的上限</translation>
+    </message>
+    <message>
+        <source>not shown: %1 of the time, in operators without FLOPs</source>
+        <translation>未显示：%1 的时间，属于没有 FLOPs 的算子</translation>
+    </message>
+    <message>
+        <source>No MFU: %1.</source>
+        <translation>无 MFU：%1。</translation>
+    </message>
+    <message>
+        <source>Added up over all ranks and measured steps</source>
+        <translation>所有 rank 与测量步之和</translation>
+    </message>
+    <message numerus="yes">
+        <source>sums over %n rank(s)</source>
+        <translation>
+            <numerusform>%n 个 rank 之和</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> and %n step(s)</source>
+        <translation>
+            <numerusform>，%n 步</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>Overview</name>
-    <message>
-        <source>rank %1 ran out of memory with %2 in use</source>
-        <translation>rank %1 内存不足，当时已用 %2</translation>
-    </message>
-    <message>
-        <source>rank %1 ran out of memory with %2 of %3 in use</source>
-        <translation>rank %1 内存不足，当时已用 %2，共 %3</translation>
-    </message>
     <message>
         <source>naive</source>
         <translation>朴素</translation>
@@ -2968,10 +3536,6 @@ MFU %4，HFU %5</translation>
         <translation>不到 1 %</translation>
     </message>
     <message>
-        <source>one rank was traced, and no collectives of it</source>
-        <translation>只记录了一个 rank，且没有它的集合通信</translation>
-    </message>
-    <message>
         <source>one rank: there is nobody to talk to</source>
         <translation>单个 rank：没有通信对象</translation>
     </message>
@@ -3010,10 +3574,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>no measured step: where its time goes is unknown</source>
         <translation>没有测量步：时间去向未知</translation>
-    </message>
-    <message>
-        <source>FLOPs or peak unknown</source>
-        <translation>FLOPs 或峰值未知</translation>
     </message>
     <message>
         <source>%1 lost to the pipeline bubble</source>
@@ -3135,16 +3695,216 @@ MFU %4，HFU %5</translation>
         <source>inferred: %1</source>
         <translation>推断：%1</translation>
     </message>
+    <message>
+        <source>a rank</source>
+        <translation>某个进程</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>进程 %1</translation>
+    </message>
+    <message>
+        <source>ranks %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>%1 ran out of memory</source>
+        <translation>%1 显存不足</translation>
+    </message>
+    <message>
+        <source>%1 wanted, %2 free</source>
+        <translation>需要 %1，空闲 %2</translation>
+    </message>
+    <message>
+        <source>%1 wanted</source>
+        <translation>需要 %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2 in use</source>
+        <translation>已用 %1，共 %2</translation>
+    </message>
+    <message>
+        <source>%1 in use</source>
+        <translation>已用 %1</translation>
+    </message>
+    <message>
+        <source>rank %1: at most %2 relative to the start of the profile; what was in use then is unknown</source>
+        <translation>进程 %1：相对记录开始时最多 %2；开始时已用多少未知</translation>
+    </message>
+    <message>
+        <source>rank %1: at most %2 in use, by the profiler&apos;s count</source>
+        <translation>进程 %1：按分析器的计数最多使用 %2</translation>
+    </message>
+    <message>
+        <source>rank %1: up to %2 more than at the start of the profile; what was in use then is unknown</source>
+        <translation>进程 %1：比记录开始时最多多 %2；开始时已用多少未知</translation>
+    </message>
+    <message>
+        <source>%1 of %2 on rank %3, hardly changing: a reservation, or data that stays</source>
+        <translation>进程 %3 上占 %2 的 %1，几乎不变：是预留，或常驻的数据</translation>
+    </message>
+    <message>
+        <source>the trace has %1 of %2 ranks</source>
+        <translation>跟踪含 %2 个进程中的 %1 个</translation>
+    </message>
+    <message>
+        <source>a memory snapshot records no communication</source>
+        <translation>内存快照不记录通信</translation>
+    </message>
+    <message>
+        <source>no collectives in this trace</source>
+        <translation>此跟踪中没有集合通信</translation>
+    </message>
+    <message>
+        <source>none in this step, %1 in the trace</source>
+        <translation>此步中没有，整个跟踪中有 %1 个</translation>
+    </message>
+    <message>
+        <source>%1 requests in the step; how long the transfers took is not in the trace</source>
+        <translation>此步有 %1 个请求；传输用了多久不在跟踪中</translation>
+    </message>
+    <message>
+        <source>%1 of the step exposed, waiting and transfer</source>
+        <translation>此步的 %1 为未被掩盖的等待与传输</translation>
+    </message>
+    <message>
+        <source>%1 of its time is waiting for others</source>
+        <translation>其时间的 %1 是在等待其他进程</translation>
+    </message>
+    <message>
+        <source>%1 of its time hidden</source>
+        <translation>其时间的 %1 被掩盖</translation>
+    </message>
+    <message>
+        <source>%1 between operators</source>
+        <translation>%1 在算子之间</translation>
+    </message>
+    <message>
+        <source>%1 of the step is computation</source>
+        <translation>此步的 %1 是计算</translation>
+    </message>
+    <message>
+        <source>a memory snapshot records no kernels</source>
+        <translation>内存快照不记录内核</translation>
+    </message>
+    <message>
+        <source>no measured step</source>
+        <translation>没有计入的步</translation>
+    </message>
+    <message>
+        <source>the whole trace: it marks no steps</source>
+        <translation>整个跟踪：其中没有标出步</translation>
+    </message>
+    <message>
+        <source>the only step</source>
+        <translation>唯一的一步</translation>
+    </message>
+    <message>
+        <source>the only measured step of %1</source>
+        <translation>%1 步中唯一计入的一步</translation>
+    </message>
+    <message>
+        <source>median of %1 steps</source>
+        <translation>%1 步的中位数</translation>
+    </message>
+    <message>
+        <source>ranks %1 to %2</source>
+        <translation>各进程 %1 至 %2</translation>
+    </message>
+    <message>
+        <source>%1 warm-up</source>
+        <translation>%1 个预热</translation>
+    </message>
+    <message>
+        <source>%1 cut</source>
+        <translation>%1 个被截断</translation>
+    </message>
+    <message>
+        <source>%1 odd</source>
+        <translation>%1 个异常</translation>
+    </message>
+    <message>
+        <source>left out: %1</source>
+        <translation>未计入：%1</translation>
+    </message>
+    <message>
+        <source>A memory snapshot records no communication. Open the run&apos;s profile beside it.</source>
+        <translation>内存快照不记录通信。请把同一次运行的性能记录一并打开。</translation>
+    </message>
+    <message>
+        <source>Reading the step…</source>
+        <translation>正在读取此步…</translation>
+    </message>
+    <message>
+        <source>No collectives are in this trace.</source>
+        <translation>此跟踪中没有集合通信。</translation>
+    </message>
+    <message>
+        <source>One rank: nothing is sent.</source>
+        <translation>只有一个进程：没有数据要发送。</translation>
+    </message>
+    <message>
+        <source>This step has no collectives; others of the trace have.</source>
+        <translation>此步没有集合通信；跟踪中其他步有。</translation>
+    </message>
+    <message>
+        <source>All %1 collectives are of groups of one rank: nothing is sent.</source>
+        <translation>全部 %1 个集合通信都在单进程的组内：没有数据要发送。</translation>
+    </message>
+    <message>
+        <source>Only the requests of %1 collectives were recorded, not the transfers. Record the device&apos;s activity, too.</source>
+        <translation>只记录了 %1 个集合通信的请求，没有记录传输。请把设备的活动也记录下来。</translation>
+    </message>
+    <message>
+        <source>%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot be told apart, so there is no rate. Open the files of all ranks together.</source>
+        <translation>有 %1 个集合通信，但参与的进程不全在跟踪中：等待与传输无法区分，因此没有速率。请把所有进程的文件一起打开。</translation>
+    </message>
+    <message>
+        <source>%1 collectives, but the file does not say how many bytes they move: there is no rate.</source>
+        <translation>有 %1 个集合通信，但文件没有说明传了多少字节：没有速率。</translation>
+    </message>
+    <message>
+        <source>The transfers of this step took no time on the trace&apos;s clock.</source>
+        <translation>按跟踪的时钟，此步的传输没有用时。</translation>
+    </message>
+    <message>
+        <source>The rates of %1 collectives cannot be drawn.</source>
+        <translation>%1 个集合通信的速率无法绘出。</translation>
+    </message>
+    <message>
+        <source>For steps and kernels, profile the same run: %1</source>
+        <translation>要看步与内核，请对同一次运行做性能记录：%1</translation>
+    </message>
+    <message>
+        <source>steps: %1</source>
+        <translation>步：%1</translation>
+    </message>
+    <message>
+        <source>memory: %1</source>
+        <translation>内存：%1</translation>
+    </message>
+    <message>
+        <source>FLOPs: %1</source>
+        <translation>FLOPs：%1</translation>
+    </message>
+    <message>
+        <source>To record what is missing: %1</source>
+        <translation>要补录缺少的内容：%1</translation>
+    </message>
+    <message>
+        <source>a memory snapshot does not say what ran</source>
+        <translation>内存快照没有说明运行了什么</translation>
+    </message>
+    <message>
+        <source>this trace does not say which network and plan it ran: nothing can be predicted</source>
+        <translation>此跟踪没有说明运行的网络和并行方案：无法预测</translation>
+    </message>
 </context>
 <context>
     <name>OverviewView</name>
     <message>
         <source>samples per step unknown</source>
         <translation>每步样本数未知</translation>
-    </message>
-    <message>
-        <source>No allocations were recorded. Fourwalls records them; in PyTorch, take a memory snapshot beside the trace.</source>
-        <translation>未记录内存分配。Fourwalls 会记录；在 PyTorch 中请在轨迹之外另取内存快照。</translation>
     </message>
     <message>
         <source>%1 capacity, not to scale</source>
@@ -3157,18 +3917,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>Memory of rank %1 over one step, peak %2</source>
         <translation>rank %1 一步内的内存，峰值 %2</translation>
-    </message>
-    <message>
-        <source>In this step the transfers themselves took no time: what was waited for is a wait, not a transfer.</source>
-        <translation>此步中传输本身不耗时：等待的部分是等待，不是传输。</translation>
-    </message>
-    <message>
-        <source>No collectives were recorded in this step.</source>
-        <translation>此步未记录集合通信。</translation>
-    </message>
-    <message>
-        <source>One rank: nothing is sent.</source>
-        <translation>单个 rank：不发送任何数据。</translation>
     </message>
     <message>
         <source>bus bandwidth, %1</source>
@@ -3201,10 +3949,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>Searching other plans…</source>
         <translation>正在搜索其他计划…</translation>
-    </message>
-    <message>
-        <source>Without a specification of network, plan and devices no other plan can be predicted.</source>
-        <translation>没有网络、计划和设备的说明，无法预测其他计划。</translation>
     </message>
     <message>
         <source>%1 usable, not to scale</source>
@@ -3287,10 +4031,6 @@ MFU %4，HFU %5</translation>
         <translation>预测 %1</translation>
     </message>
     <message>
-        <source>median measured step</source>
-        <translation>测量步中位数</translation>
-    </message>
-    <message>
         <source>Step time</source>
         <translation>步时间</translation>
     </message>
@@ -3309,10 +4049,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>%1 per device</source>
         <translation>每设备 %1</translation>
-    </message>
-    <message>
-        <source>FLOPs or peak unknown</source>
-        <translation>FLOPs 或峰值未知</translation>
     </message>
     <message>
         <source>HFU %1</source>
@@ -3357,10 +4093,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>peak %1 per device, achieved %2 · adds up to the %3 step</source>
         <translation>每设备峰值 %1，实际达到 %2 · 合计为 %3 的一步</translation>
-    </message>
-    <message>
-        <source>FLOPs or peak unknown: compute is not taken apart · adds up to the %1 step</source>
-        <translation>FLOPs 或峰值未知：计算不再细分 · 合计为 %1 的一步</translation>
     </message>
     <message>
         <source>this trace has no measured step that all ranks took</source>
@@ -3451,6 +4183,126 @@ MFU %4，HFU %5</translation>
 Traces recorded by Fourwalls mark them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
         <translation>没有训练步，就没有可分解的时间。
 Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
+    </message>
+    <message>
+        <source>No allocations are in this trace. In PyTorch, profile with profile_memory=True, or take a snapshot: torch.cuda.memory._record_memory_history(), then _dump_snapshot(&quot;snapshot.pickle&quot;).</source>
+        <translation>此跟踪中没有内存分配。在 PyTorch 中用 profile_memory=True 记录，或保存快照：torch.cuda.memory._record_memory_history()，然后 _dump_snapshot(&quot;snapshot.pickle&quot;)。</translation>
+    </message>
+    <message>
+        <source>%1 since the start</source>
+        <translation>相对开始时，%1</translation>
+    </message>
+    <message>
+        <source>Allocated memory by the profiler&apos;s count</source>
+        <translation>分析器计数的已分配内存</translation>
+    </message>
+    <message>
+        <source>A memory snapshot records no kernels. Open the run&apos;s profile beside it.</source>
+        <translation>内存快照不记录内核。请把同一次运行的性能记录一并打开。</translation>
+    </message>
+    <message>
+        <source>Without a specification of network, plan and devices no other plan can be predicted.
+Fill them in under What if to compare plans.</source>
+        <translation>不知道网络、并行方案和设备，就无法预测其他方案。
+请在“假设”中填写，以便比较各方案。</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>since the start of the profile</source>
+        <translation>相对记录开始时</translation>
+    </message>
+    <message>
+        <source>by the profiler&apos;s count</source>
+        <translation>按分析器的计数</translation>
+    </message>
+    <message>
+        <source>no device was recorded</source>
+        <translation>没有记录设备</translation>
+    </message>
+    <message>
+        <source>a snapshot tells of memory only</source>
+        <translation>快照只说明内存</translation>
+    </message>
+    <message>
+        <source>Device busy</source>
+        <translation>设备忙碌</translation>
+    </message>
+    <message>
+        <source>In operators</source>
+        <translation>算子运行</translation>
+    </message>
+    <message>
+        <source>of the processors: no device was recorded</source>
+        <translation>指处理器：没有记录设备</translation>
+    </message>
+    <message>
+        <source>mean of %1 ranks</source>
+        <translation>%1 个进程的平均</translation>
+    </message>
+    <message>
+        <source>rank %1 of %2, the only one here</source>
+        <translation>进程 %1，共 %2 个，这里只有它</translation>
+    </message>
+    <message>
+        <source>computing, communicating or copying</source>
+        <translation>计算、通信或复制</translation>
+    </message>
+    <message>
+        <source>adds up to the %1 of the trace</source>
+        <translation>合计为跟踪的 %1</translation>
+    </message>
+    <message>
+        <source>adds up to the %1 step</source>
+        <translation>合计为 %1 的一步</translation>
+    </message>
+    <message>
+        <source>Where the time goes</source>
+        <translation>时间去了哪里</translation>
+    </message>
+    <message>
+        <source>Where the step&apos;s time goes</source>
+        <translation>一步的时间去了哪里</translation>
+    </message>
+    <message>
+        <source>A memory snapshot has no steps and no kernels.
+Open the run&apos;s profile beside it to see where its time goes.</source>
+        <translation>内存快照中没有步，也没有内核。
+把同一次运行的性能记录一并打开，即可看到时间去了哪里。</translation>
+    </message>
+    <message>
+        <source>This is a memory snapshot: the memory view shows every buffer with the code that asked for it.</source>
+        <translation>这是内存快照：内存视图列出每个缓冲区以及申请它的代码。</translation>
+    </message>
+    <message>
+        <source>Reading the step…</source>
+        <translation>正在读取此步…</translation>
+    </message>
+    <message>
+        <source>The step could not be read. %1</source>
+        <translation>无法读取此步。%1</translation>
+    </message>
+    <message>
+        <source>%1 of %2 findings</source>
+        <translation>%2 条中的 %1 条</translation>
+    </message>
+    <message>
+        <source>from the trace itself</source>
+        <translation>来自跟踪本身</translation>
+    </message>
+    <message>
+        <source>What stands out</source>
+        <translation>值得注意的地方</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>Opens the view that shows it, at that place</source>
+        <translation>打开显示它的视图并定位到该处</translation>
     </message>
 </context>
 <context>
@@ -3559,6 +4411,10 @@ Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调�
         <source>rank</source>
         <translation>rank</translation>
     </message>
+    <message>
+        <source>%1 work, %2 communication (wait + transfer), %3 gaps; %4 of it on rank %5, %6 changes of rank</source>
+        <translation>%1 工作，%2 通信（等待 + 传输），%3 空隙；其中 %4 在 rank %5 上，换 rank %6 次</translation>
+    </message>
 </context>
 <context>
     <name>PathStrip</name>
@@ -3591,6 +4447,10 @@ Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调�
     <message>
         <source>%1 other ranks</source>
         <translation>其他 %1 个 rank</translation>
+    </message>
+    <message>
+        <source>%1 (wait + transfer)</source>
+        <translation>%1（等待 + 传输）</translation>
     </message>
 </context>
 <context>
@@ -3632,10 +4492,6 @@ Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调�
         <translation>占设备峰值</translation>
     </message>
     <message>
-        <source>FLOPs or the peak are not known</source>
-        <translation>FLOPs 或峰值未知</translation>
-    </message>
-    <message>
         <source>HFU</source>
         <translation>HFU</translation>
     </message>
@@ -3672,6 +4528,10 @@ Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调�
 A memory snapshot alone says nothing of time: import it together with the profile of the same run.</source>
         <translation>此轨迹没有算子。
 仅有内存快照无法反映时间：请与同一次运行的性能分析文件一起导入。</translation>
+    </message>
+    <message>
+        <source>of %1</source>
+        <translation>占 %1</translation>
     </message>
 </context>
 <context>
@@ -4653,10 +5513,6 @@ step %3, %4 samples/s</source>
         <translation>操作数</translation>
     </message>
     <message>
-        <source>Of all groups of that name, in one step</source>
-        <translation>该名称的所有组在一步内的合计</translation>
-    </message>
-    <message>
         <source>buffers</source>
         <translation>缓冲区</translation>
     </message>
@@ -4717,8 +5573,12 @@ step %3, %4 samples/s</source>
         <translation>发送 / 朴素</translation>
     </message>
     <message>
-        <source>%1 sent; sending everything to everybody would be %2</source>
-        <translation>发送了 %1；若向所有成员发送全部则为 %2</translation>
+        <source>Of all groups of that name, in %1</source>
+        <translation>该名称的所有组，在 %1 中</translation>
+    </message>
+    <message>
+        <source>%1 sent in %3; sending everything to everybody would be %2</source>
+        <translation>在 %3 中发送了 %1；全部发给所有人则为 %2</translation>
     </message>
 </context>
 <context>
@@ -4773,10 +5633,6 @@ step %3, %4 samples/s</source>
     <message>
         <source>The recording was finished in order, the run was not.</source>
         <translation>录制正常结束，但运行因内存不足而中止。</translation>
-    </message>
-    <message>
-        <source>The recording was finished in order.</source>
-        <translation>录制正常结束。</translation>
     </message>
     <message>
         <source>recovered</source>
@@ -4850,6 +5706,46 @@ step %3, %4 samples/s</source>
         <source>1 slice</source>
         <translation>1 个切片</translation>
     </message>
+    <message>
+        <source>The recording was finished in order, and nothing of it was left out.</source>
+        <translation>记录已正常结束，没有遗漏任何内容。</translation>
+    </message>
+    <message>
+        <source>Not all that was recorded is here:</source>
+        <translation>记录的内容并未全部包含在内：</translation>
+    </message>
+    <message>
+        <source>not complete</source>
+        <translation>不完整</translation>
+    </message>
+    <message>
+        <source>The file ends before it says so: a cut copy, or a job that was killed.</source>
+        <translation>文件提前结束：副本被截断，或任务被终止。</translation>
+    </message>
+    <message>
+        <source>the file ends early: %1 events read</source>
+        <translation>文件提前结束：已读取 %1 个事件</translation>
+    </message>
+    <message>
+        <source>the file ends early</source>
+        <translation>文件提前结束</translation>
+    </message>
+    <message>
+        <source>clocks aligned within %1</source>
+        <translation>时钟已对齐，误差 %1</translation>
+    </message>
+    <message>
+        <source>How far the ends of common operations are apart between ranks, after the clocks were aligned (the median, of the worst rank).</source>
+        <translation>时钟对齐后，各 rank 共同操作的结束时刻相差多少（最差 rank 的中位数）。</translation>
+    </message>
+    <message>
+        <source>clocks not aligned</source>
+        <translation>时钟未对齐</translation>
+    </message>
+    <message>
+        <source>The ranks have too few operations in common: times of different ranks may be shifted against one another.</source>
+        <translation>各 rank 的共同操作太少：不同 rank 的时间可能相互偏移。</translation>
+    </message>
 </context>
 <context>
     <name>StepPart</name>
@@ -4881,12 +5777,110 @@ step %3, %4 samples/s</source>
         <translation>所有训练步</translation>
     </message>
     <message>
-        <source>Step %1 · %2 · warm-up</source>
-        <translation>第 %1 步 · %2 · 预热</translation>
-    </message>
-    <message>
         <source>Step %1 · %2</source>
         <translation>第 %1 步 · %2</translation>
+    </message>
+    <message>
+        <source>Whole trace · %1</source>
+        <translation>整个轨迹 · %1</translation>
+    </message>
+</context>
+<context>
+    <name>StepStates</name>
+    <message>
+        <source>one step</source>
+        <translation>一步</translation>
+    </message>
+    <message>
+        <source>%1 steps</source>
+        <translation>%1 步</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <translation>%1 步%2</translation>
+    </message>
+    <message>
+        <source>%1 of %2 steps measured (%3)</source>
+        <translation>%2 步中计入 %1 步（%3）</translation>
+    </message>
+    <message>
+        <source>the recorder&apos;s own marks</source>
+        <translation>记录器自己的标记</translation>
+    </message>
+    <message>
+        <source>the whole trace</source>
+        <translation>整个轨迹</translation>
+    </message>
+    <message>
+        <source>the range %1</source>
+        <translation>范围 %1</translation>
+    </message>
+    <message>
+        <source>the kernel %1</source>
+        <translation>内核 %1</translation>
+    </message>
+    <message>
+        <source>kernels that repeat from %1 on</source>
+        <translation>从 %1 起重复的内核</translation>
+    </message>
+    <message>
+        <source>a period of %1</source>
+        <translation>%1 的周期</translation>
+    </message>
+</context>
+<context>
+    <name>StepsDialog</name>
+    <message>
+        <source>Looking at what comes again…</source>
+        <translation>正在查找重复出现的内容…</translation>
+    </message>
+    <message>
+        <source>Use as steps</source>
+        <translation>用作步</translation>
+    </message>
+    <message>
+        <source>Steps of %1</source>
+        <translation>%1 的步</translation>
+    </message>
+    <message>
+        <source>A step is one pass of the loop. Choose what marks it; the choice is kept in the trace, and all figures of steps are computed again. You can choose again at any time.</source>
+        <translation>一步是循环的一遍。请选择由什么标记；选择保存在轨迹中，所有关于步的数值会重新计算。可随时重新选择。</translation>
+    </message>
+    <message>
+        <source>What comes again in the trace</source>
+        <translation>轨迹中重复出现的内容</translation>
+    </message>
+    <message>
+        <source>Step by</source>
+        <translation>步的依据</translation>
+    </message>
+    <message>
+        <source>Count</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>Median</source>
+        <translation>中位数</translation>
+    </message>
+    <message>
+        <source>Share of the trace</source>
+        <translation>占轨迹的比例</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Now: %1, by %2</source>
+        <translation>现在：%1，依据 %2</translation>
+    </message>
+    <message>
+        <source>as the import finds them</source>
+        <translation>由导入自动查找</translation>
+    </message>
+    <message>
+        <source>the whole trace</source>
+        <translation>整个轨迹</translation>
     </message>
 </context>
 <context>
@@ -4894,10 +5888,6 @@ step %3, %4 samples/s</source>
     <message>
         <source>samples/s</source>
         <translation>样本/s</translation>
-    </message>
-    <message>
-        <source>%1 (warm-up)</source>
-        <translation>%1（预热）</translation>
     </message>
     <message>
         <source>step</source>
@@ -4986,10 +5976,6 @@ step %3, %4 samples/s</source>
         <translation>样本/s</translation>
     </message>
     <message>
-        <source>Training</source>
-        <translation>训练</translation>
-    </message>
-    <message>
         <source>Steps</source>
         <translation>训练步</translation>
     </message>
@@ -5024,10 +6010,6 @@ step %3, %4 samples/s</source>
     <message>
         <source>bubble and idle</source>
         <translation>气泡与空闲</translation>
-    </message>
-    <message>
-        <source>warm-up, not measured</source>
-        <translation>预热，不计入</translation>
     </message>
     <message>
         <source>median</source>
@@ -5107,6 +6089,30 @@ Fourwalls 录制的轨迹都有标记；在 PyTorch 中，请在每次迭代后�
         <source>predicted: %1</source>
         <translation>预测：%1</translation>
     </message>
+    <message>
+        <source>Step by step</source>
+        <translation>逐步</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>不计入</translation>
+    </message>
+    <message>
+        <source>Whole trace</source>
+        <translation>整个轨迹</translation>
+    </message>
+    <message>
+        <source>no steps were recognised</source>
+        <translation>未识别出步</translation>
+    </message>
+    <message>
+        <source>no steps were recognised: the whole trace is shown as one (menu: Choose steps…)</source>
+        <translation>未识别出步：整个轨迹作为一步显示（菜单：选择步…）</translation>
+    </message>
+    <message>
+        <source>%1, by %2</source>
+        <translation>%1，依据 %2</translation>
+    </message>
 </context>
 <context>
     <name>StragglersPage</name>
@@ -5125,18 +6131,6 @@ Fourwalls 录制的轨迹都有标记；在 PyTorch 中，请在每次迭代后�
     <message>
         <source>Lateness by rank</source>
         <translation>各 rank 的迟到情况</translation>
-    </message>
-    <message>
-        <source>rank %1 comes last in %2 of its operations and causes %3 of all waiting</source>
-        <translation>rank %1 在其 %2 的操作中最后到达，造成全部等待的 %3</translation>
-    </message>
-    <message>
-        <source>all ranks arrive together</source>
-        <translation>所有 rank 同时到达</translation>
-    </message>
-    <message>
-        <source>no operation of %1 has members on several ranks of this trace</source>
-        <translation>%1 中没有跨此轨迹多个 rank 的操作</translation>
     </message>
     <message>
         <source>rank %1 +%2</source>
@@ -5161,16 +6155,8 @@ arrivals: %3</source>
         <translation>中位数 %1，最长 %2；◆ rank %3 最后到达</translation>
     </message>
     <message>
-        <source>no skew</source>
-        <translation>没有偏差</translation>
-    </message>
-    <message>
         <source>All members of every operation arrive at the same instant.</source>
         <translation>每次操作的所有成员同时到达。</translation>
-    </message>
-    <message>
-        <source>No operation has members on several ranks of this trace: there is nobody to wait for.</source>
-        <translation>没有操作跨此轨迹的多个 rank：无需等待任何 rank。</translation>
     </message>
     <message>
         <source>rank</source>
@@ -5219,6 +6205,30 @@ arrivals: %3</source>
     <message>
         <source>%1 of %2</source>
         <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>rank %1 comes last in %2 of %3 operations and causes %4 of all waiting, %5</source>
+        <translation>rank %1 在 %3 个操作中有 %2 个最后到达，造成全部等待的 %4，%5</translation>
+    </message>
+    <message>
+        <source>nobody is late: no rank is last more often than by chance, or it costs under 1 %, %1</source>
+        <translation>没有迟到者：没有 rank 最后到达的次数多于偶然，或代价不到 1 %，%1</translation>
+    </message>
+    <message>
+        <source>no operation of %1 has all its ranks in this trace</source>
+        <translation>%1 中没有操作的所有 rank 都在此跟踪中</translation>
+    </message>
+    <message>
+        <source>since the begin of the first measured step [ms]</source>
+        <translation>自第一个计量步开始 [ms]</translation>
+    </message>
+    <message>
+        <source>median %1, longest %2</source>
+        <translation>中位数 %1，最长 %2</translation>
+    </message>
+    <message>
+        <source>No operation has all its ranks in this trace: who was waited for cannot be told.</source>
+        <translation>没有操作的所有 rank 都在此跟踪中：无法得知在等谁。</translation>
     </message>
 </context>
 <context>
@@ -5339,12 +6349,12 @@ arrivals: %3</source>
         <translation>第 %1 步</translation>
     </message>
     <message>
-        <source>%1 · %2 · warm-up</source>
-        <translation>%1 · %2 · 预热</translation>
-    </message>
-    <message>
         <source>%1 · %2</source>
         <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>%1 · %2 · %3</source>
+        <translation>%1 · %2 · %3</translation>
     </message>
 </context>
 <context>
@@ -5679,10 +6689,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>步</translation>
     </message>
     <message>
-        <source>warm-up</source>
-        <translation>预热</translation>
-    </message>
-    <message>
         <source>begin</source>
         <translation>开始</translation>
     </message>
@@ -5709,10 +6715,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>tokens</source>
         <translation>token 数</translation>
-    </message>
-    <message>
-        <source>yes</source>
-        <translation>是</translation>
     </message>
     <message>
         <source>rank</source>
@@ -6010,6 +7012,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>Audit</source>
         <translation>审计</translation>
     </message>
+    <message>
+        <source>left out as</source>
+        <translation>未计入的原因</translation>
+    </message>
 </context>
 <context>
     <name>TrafficCard</name>
@@ -6058,20 +7064,12 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>最多：rank %1 → %2，%3</translation>
     </message>
     <message>
-        <source> · recorded, whole trace</source>
-        <translation> · 录制，整个轨迹</translation>
-    </message>
-    <message>
         <source> · derived from the operations of %1, rings assumed</source>
         <translation> · 由%1的操作推导，假定为环形</translation>
     </message>
     <message>
         <source> · derived from the operations of %1 and their algorithm</source>
         <translation> · 由%1的操作及其算法推导</translation>
-    </message>
-    <message>
-        <source> · modelled, one step</source>
-        <translation> · 建模，一步</translation>
     </message>
     <message>
         <source> · the first %1 of %2 ranks</source>
@@ -6084,6 +7082,18 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>This trace does not say how many bytes its operations sent, or to whom.</source>
         <translation>此轨迹未说明其操作发送了多少字节、发给谁。</translation>
+    </message>
+    <message>
+        <source>This trace does not say which ranks its operations sent to.</source>
+        <translation>此跟踪没有说明各操作发送到哪些 rank。</translation>
+    </message>
+    <message>
+        <source> · recorded, whole trace, warm-up included</source>
+        <translation> · 记录值，整个跟踪，含预热</translation>
+    </message>
+    <message>
+        <source> · modelled, %1</source>
+        <translation> · 建模值，%1</translation>
     </message>
 </context>
 <context>
@@ -6265,6 +7275,57 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>no plan fits among those searched so far</source>
         <translation>目前搜索过的计划都放不下</translation>
+    </message>
+</context>
+<context>
+    <name>Utilisation</name>
+    <message>
+        <source>no measured step</source>
+        <translation>没有计入的步</translation>
+    </message>
+    <message>
+        <source>no operator says how much it computes</source>
+        <translation>没有算子说明其计算量</translation>
+    </message>
+    <message>
+        <source>FLOPs known for %1 of the matrix products&apos; time</source>
+        <translation>只知道矩阵乘法时间中 %1 的 FLOPs</translation>
+    </message>
+    <message>
+        <source>the trace does not name its device</source>
+        <translation>跟踪没有写明设备</translation>
+    </message>
+    <message>
+        <source>no data sheet of %1</source>
+        <translation>没有 %1 的规格数据</translation>
+    </message>
+    <message>
+        <source>ranks on devices with different peaks</source>
+        <translation>各进程的设备峰值不同</translation>
+    </message>
+    <message>
+        <source>the kernels&apos; names do not say what they multiply</source>
+        <translation>内核名称看不出所用的数据类型</translation>
+    </message>
+    <message>
+        <source>no rate known for %1 on %2</source>
+        <translation>不知道 %2 上 %1 的速率</translation>
+    </message>
+    <message>
+        <source>kernels run at up to %1 times the peak: it is not theirs</source>
+        <translation>有内核达到峰值的 %1 倍：这不是它们的峰值</translation>
+    </message>
+    <message>
+        <source>kernels run above the peak: it is not theirs</source>
+        <translation>有内核超过峰值：这不是它们的峰值</translation>
+    </message>
+    <message>
+        <source>FLOPs known for %1 of the compute time</source>
+        <translation>已知计算时间中 %1 的 FLOPs</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1，%2</translation>
     </message>
 </context>
 <context>
@@ -6624,6 +7685,18 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <source>backward</source>
         <translation>反向</translation>
     </message>
+    <message>
+        <source>warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>cut</source>
+        <translation>被截断</translation>
+    </message>
+    <message>
+        <source>odd</source>
+        <translation>异常</translation>
+    </message>
 </context>
 <context>
     <name>WallCard</name>
@@ -6754,6 +7827,30 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <source>predicted %1</source>
         <translation>预测 %1</translation>
     </message>
+    <message>
+        <source>step</source>
+        <translation>一步</translation>
+    </message>
+    <message>
+        <source>between operators</source>
+        <translation>算子之间</translation>
+    </message>
+    <message>
+        <source>other compute</source>
+        <translation>其他计算</translation>
+    </message>
+    <message>
+        <source>All the time that the ranks have in one step, or in the whole trace where it marks no steps.</source>
+        <translation>各进程在一步中的全部时间；没有标出步时为整个跟踪的时间。</translation>
+    </message>
+    <message>
+        <source>The program&apos;s own time: no operator runs, and no device was recorded.</source>
+        <translation>程序自身的时间：没有算子运行，也没有记录设备。</translation>
+    </message>
+    <message>
+        <source>Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.</source>
+        <translation>FLOPs 与字节数均未知的内核：其可达到的性能未知。</translation>
+    </message>
 </context>
 <context>
     <name>WelcomePage</name>
@@ -6814,10 +7911,6 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>Open or record a trace: its plan is where the sliders start.</source>
         <translation>打开或录制一个轨迹：滑块从它的计划开始。</translation>
-    </message>
-    <message>
-        <source>This trace does not say which network ran on which machines, and too little of it shows. Choose them to start from.</source>
-        <translation>此轨迹未说明哪个网络在哪些机器上运行，能看出的也太少。请选择它们作为起点。</translation>
     </message>
     <message>
         <source>Nothing else fits: the other values are kept or the network does not divide.</source>
@@ -7125,6 +8218,33 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <source>Devices, nodes and links: a preset, or a file such as &apos;fourwalls-cli calibrate&apos; writes</source>
         <translation>设备、节点和链路：预设，或“fourwalls-cli calibrate”写出的文件</translation>
     </message>
+    <message>
+        <source>Choose a network and machines to start from.</source>
+        <translation>请选择起始的网络和机器。</translation>
+    </message>
+    <message>
+        <source>choose…</source>
+        <translation>请选择…</translation>
+    </message>
+</context>
+<context>
+    <name>Words</name>
+    <message>
+        <source>predicted · stage %1</source>
+        <translation>预测 · 流水级 %1</translation>
+    </message>
+    <message>
+        <source>predicted: %1</source>
+        <translation>预测：%1</translation>
+    </message>
+    <message>
+        <source>micro-batch %1</source>
+        <translation>微批次 %1</translation>
+    </message>
+    <message>
+        <source>goes on where the next recorded step begins</source>
+        <translation>在下一个已记录的步开始处继续</translation>
+    </message>
 </context>
 <context>
     <name>fourwalls::views::CommunicationView</name>
@@ -7279,6 +8399,30 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>correlation</source>
         <translation>关联号</translation>
+    </message>
+    <message>
+        <source>not in the trace, only the request</source>
+        <translation>不在跟踪中，只有请求</translation>
+    </message>
+    <message>
+        <source>wait + transfer</source>
+        <translation>等待 + 传输</translation>
+    </message>
+    <message>
+        <source>%1 (named %2)</source>
+        <translation>%1（名为 %2）</translation>
+    </message>
+    <message>
+        <source>%1, no. %2</source>
+        <translation>%1，第 %2 个</translation>
+    </message>
+    <message>
+        <source>in the trace</source>
+        <translation>在跟踪中</translation>
+    </message>
+    <message>
+        <source>%1 of its %2 ranks</source>
+        <translation>其 %2 个 rank 中的 %1 个</translation>
     </message>
 </context>
 <context>

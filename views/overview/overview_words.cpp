@@ -326,6 +326,8 @@ QString scopeOfStep(const OverviewFacts& facts)
         parts << Overview::tr("median of %1 steps").arg(scope.measured);
     if (scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second)
         parts << Overview::tr("ranks %1 to %2").arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
+    else if (const QString left = stepsLeftOut(scope); !left.isEmpty())
+        parts << left;
     return parts.join(dot());
 }
 
