@@ -63,7 +63,8 @@ def check_refusal(name, files, message):
     slices = sum({r.path: r.slices for r in run.ranks}.values())
     work = sum(len(r.work) for r in run.ranks) + slices
     if any(r.memory for r in run.ranks) or any(r.work for r in run.ranks) or slices > 20:
-        return [Row(name, "refused", message, f"{work} slices, kernels and copies", FALSE)]
+        helps = "try:" in message and run.ranks[0].kind == "ascend"
+        return [Row(name, "refused", message, f"{work} slices, kernels and copies", MISSING if helps else FALSE)]
     return [Row(name, "refused", message, f"{work} slices in the file", TRUE if not work else UNCHECKED)]
 
 
@@ -93,6 +94,21 @@ def check_metrics(name, metrics, facts):
     return rows
 
 
+def claimed_windows(cli, trace, run):
+    """Where the program found steps by a repeating kernel or range: their places only, to hold figures of them against."""
+    code, answer, _ = call(cli, "steps", "--json", trace)
+    spans = [rank.span for rank in run.ranks if rank.span]
+    if code or not spans:
+        return []
+    found = json.loads(answer)
+    by = (found.get("step_states") or {}).get("by") or ""
+    if not by.startswith(("period", "range", "kernel")):
+        return []
+    code, answer, _ = call(cli, "info", "--json", trace)
+    shift = min(a for a, _ in spans) - json.loads(answer)["range_ns"][0]
+    return [(f"steps by {by}, as the program found them", s["begin_ns"] + shift, s["end_ns"] + shift) for s in found.get("steps") or [] if s["state"] == "measured"]
+
+
 def check_run(files, cli, gui, folder, texts_folder):
     name = "/".join(files[0].parts[-3:]) + (f" (+{len(files) - 1})" if len(files) > 1 else "")
     trace, picture = folder / "run.fourwalls", folder / "overview.svg"
@@ -111,7 +127,7 @@ def check_run(files, cli, gui, folder, texts_folder):
     except ValueError as problem:
         return [Row(name, "raw file", str(problem), "", UNCHECKED)]
     step = metrics.get("step_time_ms")
-    facts = Facts(run, step * 1e6 if step else None)
+    facts = Facts(run, step * 1e6 if step else None, claimed_windows(cli, trace, run))
     texts = screen_texts.texts(picture)
     if texts_folder:
         out = texts_folder / (re.sub(r"[^\w.+-]", "_", name) + ".txt")

@@ -20,7 +20,7 @@ KERNELS, SETS = ("kernel", "Kernel"), ("gpu_memset", "Memset")
 COPIES = ("gpu_memcpy", "Memcpy") + SETS
 RUNTIME = ("cuda_runtime", "cuda_driver", "Runtime", "mtia_runtime", "xpu_runtime", "privateuse1_runtime")
 HOST = ("cpu_op", "Operator", "user_annotation")
-SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)Memcpy$|SynchronizeStream", re.I)
+SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)(Memcpy|Free|MemcpyWithStream)$|Synchronize(Stream|Device|Event)", re.I)
 LAUNCH = re.compile(r"LaunchKernel|GraphLaunch|LaunchCooperative|ModuleLaunch", re.I)
 PRODUCTS = {"aten::mm": (0, 1), "aten::bmm": (0, 1), "aten::addmm": (1, 2), "aten::baddbmm": (1, 2)}
 
@@ -127,7 +127,7 @@ def header_facts(rank, header):
     devices = header.get("deviceProperties") or header.get("computeProperties") or []
     if isinstance(devices, list) and devices:
         rank.device = devices[0].get("name") or None
-        rank.device_bytes = devices[0].get("totalGlobalMem")
+        rank.device_bytes = devices[0].get("totalGlobalMem") or devices[0].get("memory")
         rank.devices_listed = len(devices)
 
 
@@ -167,6 +167,7 @@ def read(path):
     ascend = "Ascend Hardware" in names.values()
     slices = slices_of(events)
     rank.slices = len(slices)
+    rank.asynchronous = sum(1 for e in events if isinstance(e, dict) and e.get("ph") in ("b", "n", "e", "S", "T", "F", "N", "D", "O"))
     if slices:
         rank.span = min(s[0] for s in slices), max(s[1] for s in slices)
     launched = {}
@@ -206,6 +207,9 @@ def read(path):
 def add_ascend(rank, process, begin, end, name):
     """The profiler's own overlap analysis says what a device does; copies are tasks of its streams."""
     kinds = {"Computing": COMPUTE, "Communication": COMMUNICATION}
+    if process == "CANN" and SYNC.search(name):
+        rank.syncs.append((begin, end))
+        rank.sync_names[name] += end - begin
     if process == "Overlap Analysis" and name in kinds:
         rank.work.append(raw_model.Work(begin, end, name, kinds[name]))
     elif process == "Ascend Hardware" and name.startswith("MEMCPY"):
@@ -216,7 +220,7 @@ def add_host(rank, begin, end, name, args, event):
     if name.startswith("ProfilerStep") and re.search(r"\d", name):
         rank.marks.append((begin, end, name))
     request = REQUEST.match(name)
-    if request and event.get("cat") != "cpu_op":
+    if request:
         size = args.get("In msg nelems")
         rank.requests.append((begin, end, request.group(1), size, args.get("Process Group Name")))
     if name in PRODUCTS:

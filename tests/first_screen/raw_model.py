@@ -57,6 +57,7 @@ class Rank:
     marks: list = dataclasses.field(default_factory=list)  # (begin, end, name)
     ranges: dict = dataclasses.field(default_factory=dict)  # name without digits: [(begin, end)]
     launches: list = dataclasses.field(default_factory=list)  # [(begin, end)] of calls that launch
+    asynchronous: int = 0  # events of pairs that no thread has
     syncs: list = dataclasses.field(default_factory=list)
     requests: list = dataclasses.field(default_factory=list)  # (begin, end, operation, bytes, group) on the host
     products: list = dataclasses.field(default_factory=list)  # (begin, end, flops or None)

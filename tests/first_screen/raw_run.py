@@ -62,8 +62,8 @@ class Run:
             found.append(("whole span of device work", min(a for a, _ in work), max(b for _, b in work)))
         return found
 
-    def waiting(self):
-        """Operation i of each rank is one collective, if all ranks have as many and they overlap. Returns None or
+    def waiting(self, begin=None, end=None):
+        """Within a window, or over everything. Operation i of each rank is one collective, if all ranks have as many and they overlap. Returns None or
         {"waiting": [per rank], "transfer": [...], "last": Counter, "operations": n}, in nanoseconds."""
         if len(self.ranks) < 2:
             return None
@@ -74,11 +74,13 @@ class Run:
         last, waiting, transfer = collections.Counter(), [0] * len(each), [0] * len(each)
         for i in range(count):
             row = [e[i] for e in each]
+            low = min(w.begin for w in row) if begin is None else begin
+            high = max(w.end for w in row) if end is None else end
             arrival = max(w.begin for w in row)
             if arrival >= min(w.end for w in row):
                 return None  # some do not overlap: position does not pair them
             last[max(range(len(row)), key=lambda k: row[k].begin)] += 1
             for k, w in enumerate(row):
-                waiting[k] += arrival - w.begin
-                transfer[k] += w.end - arrival
+                waiting[k] += max(0, min(arrival, high) - max(w.begin, low))
+                transfer[k] += max(0, min(w.end, high) - max(arrival, low))
         return {"waiting": waiting, "transfer": transfer, "last": last, "operations": count}

@@ -24,23 +24,44 @@ class Facts:
 
     MISSING = MISSING
 
-    def __init__(self, run, shown_step):
+    def __init__(self, run, shown_step, claimed=()):
+        """claimed: windows that the program found by a repeating pattern; used only where no window of a mark fits."""
         self.run, self.shown_step = run, shown_step
-        fits = [w for w in run.windows() if shown_step and fig.near(shown_step, w[2] - w[1])]
+        close = lambda windows: [w for w in windows if shown_step and fig.near(shown_step, w[2] - w[1])]
+        fits = sorted(close(run.windows()), key=lambda w: abs(w[2] - w[1] - shown_step)) or close(claimed)
         self.window = fits[0] if fits else None
         self.window_name = self.window[0] if self.window else None
-        busy = any(rank.work for rank in run.ranks)
+        busy = self.device_work = any(rank.work for rank in run.ranks)
         self._shares = raw_model.mean_shares(run.ranks, *self.window[1:]) if self.window and busy else None
 
     def share(self, key):
         return self._shares[key] if self._shares else None
+
+    def no_window(self):
+        """Why a share cannot be held against anything, and whether saying one misleads."""
+        if self.window and not self.device_work:
+            named = self.run.devices() or any(rank.kind == "chrome" for rank in self.run.ranks)
+            return (MISLEADING if named else UNCHECKED), "no work of a device is in the file: slices of threads were taken for it"
+        return UNCHECKED, f"no window of the raw file fits the step of {fig.milliseconds(self.shown_step)}"
 
     def windows_in_words(self):
         return "; ".join(f"{name} {fig.milliseconds(b - a)}" for name, a, b in self.run.windows()[:6])
 
     def lonely(self):
         """Other ranks of the job are not in the files."""
-        return bool(self.run.world() and self.run.world() > len(self.run.ranks))
+        if self.run.world():
+            return self.run.world() > len(self.run.ranks)
+        return len(self.run.ranks) == 1 and sum(self.communication()) > 0
+
+    def left_open(self):
+        """A JSON array without its last bracket: legal, and what a cut file looks like."""
+        for rank in self.run.ranks:
+            if rank.kind in ("kineto", "chrome") and not rank.path.endswith(".gz"):
+                with open(rank.path, "rb") as file:
+                    text = file.read().strip()
+                if text.startswith(b"[") and not text.endswith(b"]"):
+                    return True
+        return False
 
     def peaks(self):
         found = []
@@ -88,9 +109,9 @@ class Facts:
         return UNCHECKED, raw + "; convolutions and attention are not counted here"
 
     def part_of(self, name, shown):
-        whole = self.share("idle" if "idle" in name or name == "data loading" else "compute")
+        whole = self.share("idle" if "idle" in name or name in ("data loading", "between operators") else "compute")
         if whole is None:
-            return UNCHECKED, "no window"
+            return self.no_window()
         if shown > whole + 0.0011:
             return FALSE, f"more than the {fig.percent(whole)} that it is a part of"
         return TRUE, f"a part of {fig.percent(whole)}"
@@ -109,7 +130,7 @@ class Facts:
             if re.search(pattern, row):
                 raw = self.share(key)
                 if raw is None:
-                    return UNCHECKED, "no window"
+                    return self.no_window()
                 if key == "idle":
                     return (TRUE if shown <= raw + 0.0011 else FALSE), f"a part of {fig.percent(raw)} idle"
                 if key == "exposed_comm" and "Transfers" in row:
@@ -159,13 +180,24 @@ class Facts:
         begin, end = self.window[1:]
         inside = [w for rank in self.run.ranks for w in rank.work if w.end > begin and w.begin < end]
         if match[2]:
-            raw = sum(w.kind != raw_model.COPY for w in inside) / len(self.run.ranks)
-            every = sum(w.kind != raw_model.COPY for rank in self.run.ranks for w in rank.work) / len(self.run.ranks)
+            raw = sum(w.kind == raw_model.COMPUTE for w in inside) / len(self.run.ranks)
+            every = sum(w.kind == raw_model.COMPUTE for rank in self.run.ranks for w in rank.work) / len(self.run.ranks)
             steps = max(1, sum(s.state == "measured" for s in self.run.job_steps()))
-            near = fig.near(int(match[2]), raw, 0.03, 1) or fig.near(int(match[2]), every / steps, 0.03, 1)
+            with_all = sum(w.kind != raw_model.COPY for w in inside) / len(self.run.ranks)
+            near = fig.near(int(match[2]), with_all, 0.03, 1) or fig.near(int(match[2]), raw, 0.03, 1) or fig.near(int(match[2]), every / steps, 0.03, 1)
             return (TRUE if near else FALSE), f"{raw:.0f} kernels in the step"
         if match[3]:
             return (TRUE if abs(fig.share(match[3]) - self.share("launch_idle")) < 0.03 else FALSE), fig.percent(self.share("launch_idle"))
+        if claim.words.startswith("mostly "):
+            name = claim.words[7:].rstrip("…")
+            in_file = any(name in w.name for w in inside) or any(name in n for r in self.run.ranks for n in r.sync_names)
+            in_file = in_file or any(re.sub(r"\d+", "#", name) in n for r in self.run.ranks for n in r.ranges)
+            return (TRUE if in_file else UNCHECKED), "a name of the file" if in_file else "no such name was read here"
+        if match[1]:
+            short = sum(w.kind == raw_model.COMPUTE and w.end - w.begin < 10_000 for w in inside) / len(self.run.ranks)
+            if "Many kernels" in claim.row:
+                return (TRUE if fig.near(int(match[1]), short, 0.3, 3) else FALSE), f"{short:.0f} kernels below 10 µs in the step"
+            return UNCHECKED, ""
         if match[4]:
             last = (self.run.waiting() or {"last": {}})["last"]
             return (TRUE if int(match[4]) in last.values() else FALSE), f"last to arrive, by place: {dict(last)}"
@@ -187,7 +219,9 @@ class Facts:
         if field == "device":
             return value in self.run.devices()
         if field == "world_size":
-            return int(value) == self.run.world() if self.run.world() else None
+            if self.run.world():
+                return int(value) == self.run.world()
+            return True if int(value) == len(self.run.ranks) > 1 else None
         if field == "optimizer":
             return any(f"Optimizer.step#{value}.step" in rank.ranges for rank in self.run.ranks) or None
         if field in ("dp", "tp", "pp", "ep") and self.run.world():
@@ -200,7 +234,7 @@ class Facts:
         for device in self.run.devices():
             if device not in screen_words:
                 missing.append(("the device's name", device))
-        if self.lonely() and f"of {self.run.world()}" not in screen_words:
+        if self.run.world() and self.lonely() and f"of {self.run.world()}" not in screen_words:
             missing.append(("that other ranks of the job are absent", f"{len(self.run.ranks)} of {self.run.world()}"))
         found = self.run.waiting()
         if found and self.shown_step:

@@ -36,7 +36,7 @@ def verdict(right, raw):
 def of_share(shown, key, facts, wide=0.0):
     raw = facts.share(key)
     if raw is None:
-        return UNCHECKED, f"no window of the raw file fits the step of {fig.milliseconds(facts.shown_step)}"
+        return facts.no_window()
     return verdict(fig.near_share(shown, raw) or abs(shown - raw) <= wide, f"{fig.percent(raw)} ({facts.window_name})")
 
 
@@ -55,6 +55,8 @@ def dash(match, claim, facts):
 def step_time(match, claim, facts):
     if facts.window is None:
         return (FALSE, facts.windows_in_words()) if facts.run.windows() else (UNCHECKED, "no times")
+    if facts.window not in facts.run.windows():
+        return UNCHECKED, f"{facts.window[0]}; marks: {facts.windows_in_words()}"
     proper = facts.run.windows()[0]
     if facts.window is proper or fig.near(facts.shown_step, proper[2] - proper[1]):
         return TRUE, f"{fig.milliseconds(proper[2] - proper[1])} ({proper[0]})"
@@ -138,6 +140,11 @@ def part_of_job(match, claim, facts):
     return verdict(right, f"{len(facts.run.ranks)} of {facts.run.world()}")
 
 
+@rule(r"^steps? by |^by |^period of|^range ")
+def steps_by(match, claim, facts):
+    return UNCHECKED, f"{len(facts.run.job_steps())} marks of steps"
+
+
 @rule(r"^computing, communicating or copying$|^from the trace itself$|^by the profiler's count$|^since the start of the profile$|findings$")
 def plain_note(match, claim, facts):
     return NO_CLAIM, ""
@@ -184,7 +191,7 @@ def bar(match, claim, facts):
         return of_share(shown, "launch_idle", facts, 0.03)
     if claim.row == "synchronise":
         return of_share(shown, "sync_idle", facts, 0.03)
-    if claim.row in ("data loading", "other idle", "inefficiency", "memory-bound", "achieved", "recompute"):
+    if claim.row in ("data loading", "other idle", "between operators", "inefficiency", "memory-bound", "achieved", "recompute"):
         return facts.part_of(claim.row, shown)
     return UNCHECKED, f"a bar named {claim.row}"
 
@@ -200,7 +207,7 @@ def exposed(match, claim, facts):
 def hidden(match, claim, facts):
     raw = facts.share("hidden")
     if raw is None:
-        return FALSE, "no communication of the device"
+        return UNCHECKED, "no communication of a device; requests of the host were taken for it"
     if "transfers" in claim.words and facts.lonely():
         return MISLEADING, f"{fig.percent(raw)} of waiting and transfer"
     near = fig.near_share(fig.share(match[1]), raw)
@@ -209,7 +216,7 @@ def hidden(match, claim, facts):
 
 @rule(rf"^({fig.PERCENT}) of its time is waiting")
 def waiting(match, claim, facts):
-    found = facts.run.waiting()
+    found = facts.run.waiting(*(facts.window[1:] if facts.window else ()))
     if not found:
         return (FALSE if len(facts.run.ranks) < 2 else UNCHECKED), "operations of several ranks do not pair by position"
     waits, transfers = sum(found["waiting"]), sum(found["transfer"])
@@ -241,7 +248,7 @@ def absent_ranks(match, claim, facts):
     return verdict(facts.lonely(), f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
 
 
-@rule(r"so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room")
+@rule(r"so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room|^(memory|FLOPs|steps): |_record_memory_history|^Traces recorded by Fourwalls|^Open the run's profile|^bus bandwidth|^Record the device|^\d+(\.\d+)? [kMG]?B$|^Choose")
 def advice(match, claim, facts):
     if "profile_memory" in claim.words and facts.memory_in_file():
         return FALSE, facts.memory_in_file()
@@ -263,6 +270,49 @@ def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
 
 
+@rule(r"No training step is predicted: this trace shows (no )?backward, (no )?optimizer")
+def no_training(match, claim, facts):
+    has = {what: any(r.has.get(what) for r in facts.run.ranks) for what in ("backward", "optimizer")}
+    right = has["backward"] == (not match[1]) and has["optimizer"] == (not match[2])
+    raw = ", ".join(f"{'a' if seen else 'no'} {what}" for what, seen in has.items()) + " by the names of operators"
+    return (TRUE if right else UNCHECKED if facts.run.ranks[0].kind == "nsight" else MISLEADING), raw
+
+
+@rule(r"^Nothing is predicted: (?:too little|no rates are known of the device \((.*)\))|^Fill them in under What if|^For steps and kernels|prof = |prof\.|^profile the same run")
+def no_prediction(match, claim, facts):
+    known = match[1] and device_peaks.peaks_of(match[1])
+    return (FALSE, "its data sheet is known") if known else (NO_CLAIM, "")
+
+
+@rule(rf"^Nothing stands out: computation takes ({fig.PERCENT})")
+def nothing_stands_out(match, claim, facts):
+    if any(facts.share(key) and facts.share(key) > 0.06 for key in ("exposed_comm", "exposed_copy")):
+        return FALSE, f"exposed {fig.percent(facts.share('exposed_comm'))}, copies {fig.percent(facts.share('exposed_copy'))}"
+    return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(r"^the trace has (\d+) of (\d+) ranks")
+def has_ranks(match, claim, facts):
+    right = int(match[1]) == len(facts.run.ranks) and int(match[2]) == facts.run.world()
+    return verdict(right, f"{len(facts.run.ranks)} of {facts.run.world()}")
+
+
+@rule(r"no data ?sheet of (.*)")
+def no_datasheet(match, claim, facts):
+    known = device_peaks.peaks_of(match[1])
+    return (MISLEADING if known else TRUE), "known here" if known else "none known here either"
+
+
+@rule(rf"^({fig.PERCENT}) of the step is computation")
+def computation(match, claim, facts):
+    return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(rf"^({fig.PERCENT}) between operators")
+def between(match, claim, facts):
+    return MISLEADING if any(r.kind == "chrome" for r in facts.run.ranks) else UNCHECKED, "no device: time in which no slice of a thread is open"
+
+
 @rule(rf"({fig.PERCENT}) idle$")
 def idle(match, claim, facts):
     return of_share(fig.share(match[1]), "idle", facts)
@@ -272,7 +322,7 @@ def idle(match, claim, facts):
 def avoidable(match, claim, facts):
     shown, busy = fig.share(match[1] or match[2]), facts.share("compute")
     if busy is None:
-        return UNCHECKED, "no window"
+        return facts.no_window()
     return verdict(shown <= 1 and shown >= -0.001 and (not match[1] or shown >= facts.share("idle") - 0.01), f"idle {fig.percent(facts.share('idle'))}, compute {fig.percent(busy)}")
 
 
@@ -319,8 +369,10 @@ def capacity(match, claim, facts):
 def wall(match, claim, facts):
     parts = {"Communication": facts.share("exposed_comm"), "Performance": (facts.share("idle") or 0) + (facts.share("compute") or 0)}
     raw = f"exposed communication {fig.percent(parts['Communication'])}, idle {fig.percent(facts.share('idle'))}, compute {fig.percent(facts.share('compute'))}"
-    if match[1] in parts and parts[match[1]] is not None:
+    if match[1] in parts and parts[match[1]] is not None and facts.device_work and facts.share("idle") is not None:
         return verdict(parts[match[1]] >= 0.02, raw)
+    if not facts.device_work:
+        return facts.no_window()
     return UNCHECKED, raw
 
 
@@ -333,7 +385,7 @@ def named_rank(match, claim, facts):
 def slices(match, claim, facts):
     files = {r.path: r.slices for r in facts.run.ranks}
     raw = sum(files.values())
-    if facts.run.ranks[0].kind not in ("kineto", "chrome"):
+    if facts.run.ranks[0].kind not in ("kineto", "chrome") or any(r.asynchronous for r in facts.run.ranks):
         return UNCHECKED, f"{raw} counted here"
     return verdict(fig.near(int(match[1]), raw, 0.02, 3), f"{raw}")
 
@@ -357,6 +409,8 @@ def completeness(match, claim, facts):
     said_complete = "complete" in claim.words and "not" not in claim.words
     if said_complete:
         return verdict(not cut, cut or "the file ends as it should")
+    if "ends early" in claim.words:
+        return verdict(bool(cut) or facts.left_open(), cut or "the list of events has no end" if facts.left_open() else "the file ends as it should")
     return (TRUE, cut) if cut else (UNCHECKED, "the file itself ends as it should")
 
 
@@ -368,6 +422,9 @@ def bookkeeping(match, claim, facts):
 @rule(r"^(?:(\d+) × )?(.+)$", "chips")
 def chip(match, claim, facts):
     devices = facts.run.devices()
+    if match[2] in ("CPU", "accelerator", "Ascend NPU") and not devices:
+        gpu = match[2] == "CPU" and any(r.work for r in facts.run.ranks)
+        return (FALSE if gpu else TRUE), "work of a device is in the file" if gpu else "the file names no device"
     if match[2] in devices:
         return verdict(int(match[1] or 1) == devices[match[2]], f"{devices[match[2]]} × {match[2]}")
     if re.match(r"(rank \d+ of|recorded|predicted|synthetic)", claim.words):

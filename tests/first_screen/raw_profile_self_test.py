@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""raw_profile and the sentence rules on hand-made files, with numbers worked out by hand."""
+import json
+import pathlib
+import pickle
+import tempfile
+import unittest
+
+import raw_model
+import raw_profile
+import screen_claims
+import sentence_rules
+from screen_facts import FALSE, TRUE, Facts
+
+
+def event(name, category, begin, duration, **args):
+    return {"ph": "X", "name": name, "cat": category, "ts": begin, "dur": duration, "pid": 1, "tid": 1, "args": args}
+
+
+def launched(name, call, begin, duration, correlation):
+    return [
+        event("cudaLaunchKernel", "cuda_runtime", call, 1, correlation=correlation),
+        event(name, "kernel", begin, duration, correlation=correlation, device=0),
+    ]
+
+
+# Two steps of 100 us marked by the host; the second one's kernel ends 50 us after its mark.
+EVENTS = (
+    [event("ProfilerStep#1", "user_annotation", 0, 100), event("ProfilerStep#2", "user_annotation", 100, 100)]
+    + launched("gemm", 10, 20, 60, 1)
+    + launched("ncclDevKernel_AllReduce", 15, 60, 40, 2)
+    + launched("gemm", 110, 120, 130, 3)
+)
+
+
+class RawProfile(unittest.TestCase):
+    def run_of(self, *documents):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for i, document in enumerate(documents):
+                path = pathlib.Path(folder) / f"{i}.json"
+                path.write_text(document if isinstance(document, str) else json.dumps(document))
+                paths.append(str(path))
+            return raw_profile.run_of(paths)
+
+    def test_device_work_that_ends_later_belongs_to_the_step(self):
+        steps = self.run_of({"traceEvents": EVENTS}).job_steps()
+        self.assertEqual([(s.begin, s.end) for s in steps], [(0, 100_000), (100_000, 250_000)])
+
+    def test_shares_of_a_window(self):
+        run = self.run_of({"traceEvents": EVENTS})
+        shares = raw_model.mean_shares(run.ranks, 0, 100_000)
+        self.assertAlmostEqual(shares["compute"], 0.6)
+        self.assertAlmostEqual(shares["exposed_comm"], 0.2)
+        self.assertAlmostEqual(shares["idle"], 0.2)
+        self.assertAlmostEqual(shares["hidden"], 0.5)
+
+    def test_who_waits_for_whom(self):
+        early = {"traceEvents": [event("nccl_a", "kernel", 0, 100)], "distributedInfo": {"rank": 0, "world_size": 2}}
+        late = {"traceEvents": [event("nccl_a", "kernel", 90, 10)], "distributedInfo": {"rank": 1, "world_size": 2}}
+        found = self.run_of(late, early).waiting()
+        self.assertEqual(found["waiting"], [90_000, 0])
+        self.assertEqual(dict(found["last"]), {1: 1})
+
+    def test_a_cut_file_says_so(self):
+        text = json.dumps({"traceEvents": EVENTS})[:-40]
+        self.assertIsNotNone(self.run_of(text).ranks[0].cut)
+        self.assertIsNone(self.run_of({"traceEvents": EVENTS}).ranks[0].cut)
+
+    def test_peak_of_a_snapshot(self):
+        block = {"size": 100, "requested_size": 90, "state": "active_allocated", "frames": []}
+        data = {
+            "segments": [{"device": 0, "total_size": 200, "blocks": [block]}],
+            "device_traces": [[{"action": "alloc", "size": 50}, {"action": "alloc", "size": 90}, {"action": "free_completed", "size": 50}]],
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "snapshot.pickle"
+            path.write_bytes(pickle.dumps(data))
+            self.assertEqual(raw_profile.run_of([str(path)]).ranks[0].memory["peak"], 140)
+
+    def test_a_pickle_that_names_a_class_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "evil.pickle"
+            path.write_bytes(pickle.dumps(pathlib.PurePosixPath("x")))
+            with self.assertRaises(pickle.UnpicklingError):
+                raw_profile.run_of([str(path)])
+
+    def test_sentences(self):
+        facts = Facts(self.run_of({"traceEvents": EVENTS}), 100_000.0)
+        judged = lambda words, row="": sentence_rules.judge(screen_claims.Claim("figures", words, row), facts)[0]
+        self.assertEqual(judged("80 %", "Device busy"), TRUE)
+        self.assertEqual(judged("70 %", "Device busy"), FALSE)
+        self.assertEqual(judged("20 % of the step exposed, waiting and transfer"), TRUE)
+        self.assertEqual(judged("no collectives in this trace"), FALSE)
+
+
+if __name__ == "__main__":
+    unittest.main()
