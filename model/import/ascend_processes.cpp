@@ -12,7 +12,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool hasPart(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool isHcclOperation(std::string_view name) { return name.substr(0, 5) == "hcom_" || name.substr(0, 5) == "Hccl@"; }
 
@@ -55,13 +55,13 @@ Category AscendProcesses::deviceTask(const ChromeEvent& event)
 {
     const std::string_view type = event[ArgKey::TaskType].text, name = event[EventKey::Name].text;
     if (isHcclOperation(name)) return Category::DeviceWork;
-    if (contains(name, "MEMCPY") || contains(name, "Memcpy")) return Category::Memcpy;
-    if (contains(name, "MEMSET") || contains(name, "Memset")) return Category::Memset;
+    if (hasPart(name, "MEMCPY") || hasPart(name, "Memcpy")) return Category::Memcpy;
+    if (hasPart(name, "MEMSET") || hasPart(name, "Memset")) return Category::Memset;
     for (const std::string_view computes : {"AI_", "MIX", "KERNEL", "DSA", "AIC", "AIV", "DVPP", "TE"})
         if (type.substr(0, computes.size()) == computes) return Category::Kernel;
-    if (contains(type, "WAIT") || contains(type, "Wait")) return Category::CudaSync;
+    if (hasPart(type, "WAIT") || hasPart(type, "Wait")) return Category::CudaSync;
     // Exports of old versions have no types: what is no event or notify computes.
-    const bool signal = contains(name, "EVENT") || contains(name, "Notify") || contains(name, "NOTIFY") || contains(name, "PROFILING");
+    const bool signal = hasPart(name, "EVENT") || hasPart(name, "Notify") || hasPart(name, "NOTIFY") || hasPart(name, "PROFILING");
     return type.empty() && !signal ? Category::Kernel : Category::GpuUserAnnotation;
 }
 
@@ -91,8 +91,8 @@ std::optional<CollectiveDetail> ascendCollective(const ChromeEvent& event)
     detail.groupName = std::string(groupOf(name));
     const auto elements = integerFromText(event[ArgKey::ElementCount].text);
     const auto bytes = bytesOfType(event[ArgKey::DataType].text);
-    constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
-    if (elements && bytes && *elements > 0 && *elements < kMostElements) detail.payloadBytes = *elements * *bytes;
+    constexpr std::int64_t kMostHcclElements = std::int64_t{1} << 42;
+    if (elements && bytes && *elements > 0 && *elements < kMostHcclElements) detail.payloadBytes = *elements * *bytes;
     return detail;
 }
 

@@ -202,10 +202,10 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
     }
     if (opened && buffers) {
         // A job may record its buffers for days before it is profiled.
-        constexpr std::int64_t kTooFarApart = 7LL * 86400 * 1'000'000'000;
+        constexpr std::int64_t kSnapshotTooFarApart = 7LL * 86400 * 1'000'000'000;
         const std::int64_t of = opened->header().originUnixNs, beside = buffers->header().originUnixNs;
         const bool foundBeside = kernels->open == openSpools;   // the recorder put them there
-        if (!foundBeside && of != 0 && beside != 0 && std::abs(of / 2 - beside / 2) > kTooFarApart / 2)
+        if (!foundBeside && of != 0 && beside != 0 && std::abs(of / 2 - beside / 2) > kSnapshotTooFarApart / 2)
             return Error{ErrorCode::InvalidArgument, "the memory snapshot and the other profile were recorded " + timeApart(std::abs(of / 2 - beside / 2) * 2) + " apart: they are of different runs",
                          paths.front(), "open them one by one"};
     }

@@ -13,7 +13,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-std::string trimmed(std::string text)
+std::string withoutTrailingSpace(std::string text)
 {
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
@@ -26,7 +26,7 @@ std::string programOf(const std::string& name)
     const std::size_t equals = name.find('=');
     std::size_t cut = std::min(dash, name.size());
     if (equals < cut) cut = std::min(cut, name.find(' '));
-    return trimmed(name.substr(0, std::min<std::size_t>(cut, 100)));
+    return withoutTrailingSpace(name.substr(0, std::min<std::size_t>(cut, 100)));
 }
 
 } // namespace
@@ -88,15 +88,15 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
         const auto named = m_threadNames.find({lane.pid, lane.tid});
         const auto process = m_processNames.find(lane.pid);
         if (m_keepStreamNames && process != m_processNames.end()) {
-            const std::string own = named != m_threadNames.end() ? trimmed(named->second) : lane.tid;
+            const std::string own = named != m_threadNames.end() ? withoutTrailingSpace(named->second) : lane.tid;
             return process->second == "Ascend Hardware" ? own : process->second + ": " + own;
         }
-        const std::string number = lane.tid.compare(0, 7, "stream ") == 0 ? trimmed(lane.tid.substr(7)) : lane.tid;
+        const std::string number = lane.tid.compare(0, 7, "stream ") == 0 ? withoutTrailingSpace(lane.tid.substr(7)) : lane.tid;
         return (severalDevices ? "device " + lane.pid + " " : std::string()) + "stream " + number;
     };
     const auto thread = [&] {
         const auto named = m_threadNames.find({lane.pid, lane.tid});
-        const std::string own = named != m_threadNames.end() ? trimmed(named->second) : "thread " + lane.tid;
+        const std::string own = named != m_threadNames.end() ? withoutTrailingSpace(named->second) : "thread " + lane.tid;
         if (!severalProcesses) return own;
         const auto process = m_processNames.find(lane.pid);
         const std::string program = process == m_processNames.end() ? std::string() : programOf(process->second);

@@ -150,6 +150,7 @@ private:
             if (part.memoryOnly() || info.header.clock != ClockKind::Wall || info.header.originUnixNs == 0) continue;
             RunMember member;
             member.path = part.name;
+            if (!part.ranks.empty()) member.rank = part.placement.rank(*part.ranks.begin()).value;
             member.worldSize = info.header.worldSize;
             member.wallClock = true;
             const auto unixTime = [&](Instant at) { return std::clamp(at.ns, -kLargestTimeNs, kLargestTimeNs) + std::clamp(info.header.originUnixNs, -kLargestTimeNs, kLargestTimeNs); };

@@ -80,6 +80,9 @@ Status checkOneRun(const std::vector<RunMember>& members)
             const std::int64_t gap = member.firstNs - before.lastNs;
             if (gap > kTooFarApart || (gap > kFarApart && !member.aligned && !before.aligned))
                 return notOneRun(before, member, "they were recorded " + timeApart(gap) + " apart");
+            // Ranks profile the same steps: files of one process after another are no two ranks.
+            if (gap > 0 && !member.rank && !before.rank && !member.aligned && !before.aligned)
+                return notOneRun(before, member, "nothing says their ranks, and one was recorded after the other");
         } else if (!(member.aligned || before.aligned) && (!member.rank || !before.rank)) {
             return notOneRun(before, member, "neither ranks, times of day nor operations in common join them");
         }

@@ -30,7 +30,7 @@ std::int64_t sizeOf(std::string_view field)
     return value < (std::uint64_t{1} << 60) ? static_cast<std::int64_t>(value) : -1;
 }
 
-std::string textOf(std::string_view field) { return std::string(field.substr(0, std::min(field.find('\0'), field.size()))); }
+std::string fieldText(std::string_view field) { return std::string(field.substr(0, std::min(field.find('\0'), field.size()))); }
 
 /// The value of "path" among the records "LENGTH KEY=VALUE\n" of a POSIX header.
 std::string pathOf(std::string_view records)
@@ -71,12 +71,12 @@ public:
                 m_left = 0;
                 if (read < text.size()) return false;
                 text.resize(static_cast<std::size_t>(size));
-                longName = type == 'L' ? textOf(text) : pathOf(text);
+                longName = type == 'L' ? fieldText(text) : pathOf(text);
                 continue;
             }
             if (type == '0' || type == '\0') {
-                const std::string prefix = view.substr(257, 6) == std::string_view("ustar\0", 6) ? textOf(view.substr(345, 155)) : std::string();
-                name = !longName.empty() ? longName : (prefix.empty() ? "" : prefix + "/") + textOf(view.substr(0, 100));
+                const std::string prefix = view.substr(257, 6) == std::string_view("ustar\0", 6) ? fieldText(view.substr(345, 155)) : std::string();
+                name = !longName.empty() ? longName : (prefix.empty() ? "" : prefix + "/") + fieldText(view.substr(0, 100));
                 return true;
             }
             longName.clear();

@@ -199,7 +199,8 @@ private slots:
         const std::string rank0 = "'distributedInfo': {'rank': 0, 'world_size': 8}, ", rank1 = "'distributedInfo': {'rank': 1, 'world_size': 8}, ",
                           small = "'distributedInfo': {'rank': 1, 'world_size': 2}, ";
         QTest::newRow("ranks of one run") << text(rank0, 0) << text(rank1, 1) << QString();
-        QTest::newRow("nobody says which ranks") << text("", 0) << text("", 1) << QString();
+        QTest::newRow("nobody says which ranks") << text("", 0) << text("", 0) << QString();
+        QTest::newRow("one after the other") << text("", 0) << text("", 1) << "recorded after the other";
         QTest::newRow("one rank twice") << text(rank0, 0) << text(rank0, 1) << "both are rank 0";
         QTest::newRow("of different jobs") << text(rank0, 0) << text(small, 1) << "of a job of 8 ranks, the other of 2";
         QTest::newRow("hours apart") << text(rank0, 0) << text(rank1, 3 * 3600) << "3 hours apart";
