@@ -99,6 +99,8 @@ private slots:
     {
         TraceInfo trace;
         trace.groups.push_back({"dp", {RankId{0}, RankId{1}, RankId{2}, RankId{3}}, "nccl"});
+        trace.header.ranks.resize(4);
+        for (int rank = 0; rank < 4; ++rank) trace.header.ranks[static_cast<std::size_t>(rank)].rank = RankId{rank};
         const SliceContext context{&trace, nullptr, {}, reduceScatter()};
         const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
         QCOMPARE(value(facts, "waited"), QStringLiteral("1.102 ms"));
@@ -107,6 +109,11 @@ private slots:
         QCOMPARE(value(facts, "algbw"), QStringLiteral("128 GB/s"));    // 256 MB / 2 ms
         QVERIFY(value(facts, "group").startsWith(QStringLiteral("dp, 4 ranks")));
         QCOMPARE(value(facts, "algorithm"), QStringLiteral("ring, LL"));
+        trace.header.ranks.resize(1);   // one of four: nobody knows when the others came
+        const SliceFacts alone = factsOf(matmul(), context, ByteUnit::GB);
+        QCOMPARE(value(alone, "wait + transfer"), QStringLiteral("3.102 ms"));
+        QCOMPARE(value(alone, "in the trace"), QStringLiteral("1 of its 4 ranks"));
+        for (const char* label : {"waited", "transfer", "algbw"}) QVERIFY2(value(alone, QLatin1String(label)).isEmpty(), label);
         trace.groups.clear();           // a stranger's file may name any
         QVERIFY(value(factsOf(matmul(), context, ByteUnit::GB), "group").isEmpty());
     }
