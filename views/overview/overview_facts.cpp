@@ -152,6 +152,13 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     facts.step = typicalStep(steps);
     FOURWALLS_TRY(addScope(facts, trace, steps));
+    // Somebody's own trace of threads: what of it is work nobody can tell, so no time is taken apart.
+    facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.idleFraction && *facts.metrics.idleFraction > 0.9999;
+    if (facts.threadsOnly) {
+        facts.metrics.waterfall.clear();
+        facts.metrics.idleParts.reset();
+        facts.metrics.idleFraction.reset();
+    }
     FOURWALLS_TRY(addMemory(facts, trace, columns));
     FOURWALLS_TRY(addLinks(facts, trace));
     FOURWALLS_TRY(addRoofline(facts, trace));

@@ -70,6 +70,7 @@ struct OverviewFacts {
     bool memoryStanding = false;               ///< what is in use hardly changes: a reservation or resident data
     std::optional<AllocatorCurve> allocator;   ///< where no buffers were recorded
     std::optional<RankId> allocatorRank;
+    bool threadsOnly = false;                  ///< slices of threads, of which none is an operator, a transfer or a copy
     OverviewScope scope;
     std::string producer;
     std::optional<JobStep> step;               ///< the median one

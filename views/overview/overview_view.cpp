@@ -397,6 +397,7 @@ PlotFigure OverviewView::busyFigure() const
 {
     const TraceMetrics& metrics = m_facts->metrics;
     PlotFigure busy{tr("Device busy"), QString(kDash), tr("no measured step"), false};
+    if (m_facts->threadsOnly) busy.note = tr("no device was recorded");
     if (!metrics.idleFraction) return busy;
     double waiting = *metrics.idleFraction;
     for (const auto& [key, share] : metrics.waterfall)
@@ -427,17 +428,19 @@ void OverviewView::showWaterfall()
         finding = tr("peak %1 per device, achieved %2 · adds up to the %3 step")
                       .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
                            formatDuration(*metrics.stepTime, 3));
-    else if (metrics.stepTime)
+    else if (metrics.stepTime && !m_facts->threadsOnly)
         finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
                       .arg(formatDuration(*metrics.stepTime, 3)) +
                   (m_facts->ranks > 1 ? QStringLiteral(" · ") + tr("mean of %1 ranks").arg(m_facts->ranks) : QString());
-    else if (!m_facts->memoryOnly)
+    else if (!m_facts->memoryOnly && !m_facts->threadsOnly)
         finding = tr("this trace has no measured step that all ranks took");
     m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
                                      : m_facts->scope.wholeTrace ? tr("Where the time goes")
                                                                  : tr("Where the step's time goes"));
     m_waterfall->setNothing(
-        m_facts->memoryOnly
+        m_facts->threadsOnly
+            ? tr("No operator and no device's work is in this trace, only what threads did:\nthe timeline shows it.")
+        : m_facts->memoryOnly
             ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its time goes.")
             : tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
                  "them; in PyTorch, call the profiler's step() after every iteration."));
@@ -483,7 +486,8 @@ void OverviewView::showFindings()
             if (rows.size() == kSuggestions) break;
             rows.push_back({findingTitle(each), findingFigures(each), {}});
         }
-        if (rows.empty()) notes << nothingFound(found);
+        if (m_facts->threadsOnly) notes << tr("Nothing in this trace tells what would help.");
+        else if (rows.empty()) notes << nothingFound(found);
         else notes << findingAdvice(found.findings.front());
         finding = found.findings.size() > rows.size() ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
                                                       : tr("from the trace itself");

@@ -183,6 +183,7 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
         break;
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
+    if (facts.threadsOnly) return Overview::tr("no operator and no device's work is in this trace");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
     if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
     text += dot() + Overview::tr("MFU %1").arg(formatUtilisation(*facts.metrics.mfu));
