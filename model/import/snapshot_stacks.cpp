@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestFunction = 300, kLongestFile = 400;
 
-bool contains(std::string_view text, std::string_view part)
+bool holdsText(std::string_view text, std::string_view part)
 {
     return text.find(part) != std::string_view::npos;
 }
@@ -84,7 +84,7 @@ std::optional<std::string> withinTorch(std::string_view path)
 StackRole roleOfTorchFile(const std::string& within, std::string_view function)
 {
     if (function == "zero_grad") return StackRole::ZeroGradients;
-    if (within.starts_with("optim/") && !contains(within, "lr_scheduler") && !contains(within, "swa_utils")) return StackRole::Optimizer;
+    if (within.starts_with("optim/") && !holdsText(within, "lr_scheduler") && !holdsText(within, "swa_utils")) return StackRole::Optimizer;
     if (within == "nn/modules/module.py") {
         if (isOneOf(function, {"_call_impl", "_wrapped_call_impl", "_slow_forward"})) return StackRole::Module;
         if (isOneOf(function, {"_apply", "to", "cuda", "convert", "to_empty", "half", "float", "bfloat16", "double"})) return StackRole::WeightSetUp;
@@ -104,7 +104,7 @@ bool isForeignOptimizer(std::string_view path, std::string_view function)
     if (parts.empty()) return false;
     const std::string file = lowered(parts.back());
     const bool byFolder = parts.size() > 1 && isOneOf(parts[parts.size() - 2], {"optim", "optimizers", "optimizer"});
-    return (byFolder || contains(file, "optim")) && isOneOf(function, {"step", "_step", "_init_group", "_init_state", "init_state", "initialize_state", "single_tensor_step", "multi_tensor_step"});
+    return (byFolder || holdsText(file, "optim")) && isOneOf(function, {"step", "_step", "_init_group", "_init_state", "init_state", "initialize_state", "single_tensor_step", "multi_tensor_step"});
 }
 
 } // namespace
@@ -118,7 +118,7 @@ std::string_view fileNameOf(std::string_view path)
 bool isFileOfTorch(std::string_view path)
 {
     const bool written = path.starts_with("<") && !path.starts_with("<ipython-input") && path != "<stdin>";
-    return withinTorch(path).has_value() || written || isWrapper(path) || contains(path, "torchinductor_");
+    return withinTorch(path).has_value() || written || isWrapper(path) || holdsText(path, "torchinductor_");
 }
 
 std::string withoutArguments(std::string_view function)
@@ -129,7 +129,7 @@ std::string withoutArguments(std::string_view function)
         const std::string_view rest = function.substr(i);
         if (depth == 0 && rest.starts_with("operator")) {
             std::size_t end = 8;    // its sign is no bracket
-            while (end < rest.size() && contains("<>=()[]!&|+-*/%^~", rest.substr(end, 1))) {
+            while (end < rest.size() && holdsText("<>=()[]!&|+-*/%^~", rest.substr(end, 1))) {
                 const bool call = rest.substr(end, 2) == "()";
                 if (rest[end] == '(' && !call) break;
                 end += call ? 2 : 1;
@@ -164,7 +164,7 @@ std::string withoutArguments(std::string_view function)
     while (!shown.empty() && shown.back() == ' ') shown.pop_back();
     // The type of what is returned, which templates have in front.
     const std::size_t space = shown.rfind(' ');
-    if (space != std::string::npos && !contains(shown, "(anonymous namespace)") && !contains(shown, "operator")) shown.erase(0, space + 1);
+    if (space != std::string::npos && !holdsText(shown, "(anonymous namespace)") && !holdsText(shown, "operator")) shown.erase(0, space + 1);
     return shown.empty() ? std::string(function) : shown;
 }
 
@@ -200,7 +200,7 @@ SnapshotStacks::Call SnapshotStacks::describe(std::string_view function, std::st
         // Sharded parameters come and go within modules' calls and are no activations.
         made.ofLibrary = made.says == StackRole::Silent &&
                          ((within && (within->starts_with("distributed/fsdp/") || within->starts_with("distributed/_composable/") || *within == "distributed/utils.py")) ||
-                          contains(file, "deepspeed/runtime/zero"));
+                          holdsText(file, "deepspeed/runtime/zero"));
         made.backward = made.says == StackRole::Backward || (within && *within == "utils/checkpoint.py" && isOneOf(function, {"backward", "unpack_hook"}));
         made.appliesFunction = within && *within == "autograd/function.py" && function == "apply";
         return made;
@@ -208,9 +208,9 @@ SnapshotStacks::Call SnapshotStacks::describe(std::string_view function, std::st
     made.function = cutText(withoutArguments(function), kLongestFunction);
     made.file = file == "??" ? std::string() : cutText(fileNameOf(file), kLongestFile);
     const std::string_view name = made.function;
-    made.ofAllocator = name.starts_with("c10::cuda::CUDACachingAllocator") || name.starts_with("c10::hip::HIPCachingAllocator") || contains(name, "CachingAllocator::") ||
-                       contains(name, "CapturedTraceback") || contains(name, "torch::unwind") || contains(name, "gather_with_cpp") || name == "gather";
-    made.makesTensor = contains(name, "empty_generic") || contains(name, "empty_cuda") || contains(name, "empty_strided") || contains(name, "resize_bytes") || contains(name, "_ops::empty");
+    made.ofAllocator = name.starts_with("c10::cuda::CUDACachingAllocator") || name.starts_with("c10::hip::HIPCachingAllocator") || holdsText(name, "CachingAllocator::") ||
+                       holdsText(name, "CapturedTraceback") || holdsText(name, "torch::unwind") || holdsText(name, "gather_with_cpp") || name == "gather";
+    made.makesTensor = holdsText(name, "empty_generic") || holdsText(name, "empty_cuda") || holdsText(name, "empty_strided") || holdsText(name, "resize_bytes") || holdsText(name, "_ops::empty");
     constexpr std::string_view kOps = "at::_ops::";
     if (name.starts_with(kOps) && name.ends_with("::call")) made.aten = "aten::" + operatorOfOverload(name.substr(kOps.size(), name.size() - kOps.size() - 6));
     else if (name.starts_with("aten::")) made.aten = made.function;
@@ -219,11 +219,11 @@ SnapshotStacks::Call SnapshotStacks::describe(std::string_view function, std::st
     if (name == "torch::autograd::AccumulateGrad::apply") made.node = "AccumulateGrad";
     made.backward = name.starts_with("torch::autograd::Engine::") || name.starts_with("torch::autograd::Node::") || name.starts_with("torch::autograd::python::PythonEngine::thread_init") ||
                     name.starts_with("torch::autograd::AccumulateGrad") || !made.node.empty();
-    if (contains(function, "c10d::") || contains(function, "ProcessGroupNCCL") || name.starts_with("nccl")) made.says = StackRole::Communication;
-    else if (contains(name, "getCurrentCUDABlas") || contains(name, "getCUDABlasLtWorkspace") || contains(name, "orkspace")) made.says = StackRole::Workspace;
+    if (holdsText(function, "c10d::") || holdsText(function, "ProcessGroupNCCL") || name.starts_with("nccl")) made.says = StackRole::Communication;
+    else if (holdsText(name, "getCurrentCUDABlas") || holdsText(name, "getCUDABlasLtWorkspace") || holdsText(name, "orkspace")) made.says = StackRole::Workspace;
     else if (made.backward) made.says = StackRole::Backward;
     // What these take without making a tensor of it is their scratch memory.
-    else if (name.starts_with("at::cuda::blas::") || contains(name, "cudnn")) made.ofLibrary = true;
+    else if (name.starts_with("at::cuda::blas::") || holdsText(name, "cudnn")) made.ofLibrary = true;
     return made;
 }
 

@@ -16,7 +16,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kHeadroom = 1.06; ///< of the axis above the highest value
+constexpr double kCounterHeadroom = 1.06; ///< of the axis above the highest value
 
 struct MemoryMoments {
     Q_DECLARE_TR_FUNCTIONS(MemoryMoments)
@@ -118,7 +118,7 @@ std::optional<double> MemoryCounterPlot::valueAt(Instant at) const
 double MemoryCounterPlot::yOf(double bytes) const
 {
     const QRectF inside = plotRect();
-    const double low = m_lowest * kHeadroom, high = m_highest * kHeadroom;
+    const double low = m_lowest * kCounterHeadroom, high = m_highest * kCounterHeadroom;
     return inside.bottom() - (bytes - low) / (high - low) * inside.height();
 }
 
@@ -129,9 +129,9 @@ void MemoryCounterPlot::paintPlot(QPainter& painter)
     const double largest = std::max(m_highest, -m_lowest);
     const int most = std::clamp(static_cast<int>(inside.height() / 30), 2, 8);
     std::vector<ValueTick> ticks;
-    for (const ValueTick& tick : byteTicks(largest * kHeadroom, m_unit, most)) {
-        if (tick.value <= m_highest * kHeadroom) ticks.push_back(tick);
-        if (tick.value > 0 && -tick.value >= m_lowest * kHeadroom)
+    for (const ValueTick& tick : byteTicks(largest * kCounterHeadroom, m_unit, most)) {
+        if (tick.value <= m_highest * kCounterHeadroom) ticks.push_back(tick);
+        if (tick.value > 0 && -tick.value >= m_lowest * kCounterHeadroom)
             ticks.push_back({-tick.value, QStringLiteral("−") + tick.label});
     }
     paintValueAxis(
