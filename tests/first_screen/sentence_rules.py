@@ -191,7 +191,7 @@ def bar(match, claim, facts):
         return of_share(shown, "launch_idle", facts, 0.03)
     if claim.row == "synchronise":
         return of_share(shown, "sync_idle", facts, 0.03)
-    if claim.row in ("data loading", "other idle", "between operators", "inefficiency", "memory-bound", "achieved", "recompute"):
+    if claim.row in ("data loading", "other idle", "between operators", "inefficiency", "memory-bound", "achieved", "recompute", "other compute"):
         return facts.part_of(claim.row, shown)
     return UNCHECKED, f"a bar named {claim.row}"
 
@@ -265,9 +265,19 @@ def heading(match, claim, facts):
     return facts.heading(claim.words)
 
 
-@rule(rf"^(\d+) per step and rank|^(\d+) kernels per step and rank|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
+@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels(?: per step| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
 def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
+
+
+@rule(r"^no device was recorded$")
+def no_device(match, claim, facts):
+    return verdict(not facts.device_work, "no work of a device" if not facts.device_work else "work of a device is in the file")
+
+
+@rule(r"^the trace does not name its device$")
+def unnamed(match, claim, facts):
+    return verdict(not facts.run.devices(), ", ".join(facts.run.devices()) or "the file names none")
 
 
 @rule(r"No training step is predicted: this trace shows (no )?backward, (no )?optimizer")
