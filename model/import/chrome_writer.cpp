@@ -53,8 +53,9 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
       m_fileSize(fileSize), m_producer(sink.openProducer()), m_tracks(survey.lanes.defineTracks(sink, m_placement.rank)),
       m_names(sink, !survey.deviceWork), m_facts(m_placement.scratchFolder), m_pairs([this](const DurationPairs::Slice& s) {
           const bool sound = s.end - s.begin <= kLargestTimeNs && inRange(s.begin, s.end - s.begin);
-          if (sound) emit(s.lane, s.op, s.begin, s.end - s.begin);
-          else ++m_outOfRange;
+          if (!sound) return void(++m_outOfRange);
+          emit(s.lane, s.op, s.begin, s.end - s.begin);
+          m_steps.addHost(s.begin, s.end);
       }),
       m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); }),
       m_steps(m_placement.steps, m_placement.scratchFolder)

@@ -381,8 +381,9 @@ void OverviewView::showFigures()
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
-    if (metrics.hostOnly) binds.note = tr("no device was recorded");
-    if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
+    if (metrics.hostOnly)
+        binds.note = tr("no device was recorded");
+    else if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
     if (m_verdict.binding) {
         binds.value = words(*m_verdict.binding);
         binds.note = m_verdict.next ? tr("then %1").arg(words(*m_verdict.next).toLower()) : QString();
