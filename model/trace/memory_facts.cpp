@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace fourwalls {
@@ -53,7 +54,8 @@ OutOfMemory outOfMemoryOf(const EventRecord& event)
         const std::size_t begin = before == std::string::npos ? 0 : before + 1;
         std::int64_t value = 0;
         const char* const last = event.text.data() + end;
-        if (begin < end && std::from_chars(event.text.data() + begin, last, value).ptr == last) moment.*member = value;
+        const auto read = std::from_chars(event.text.data() + begin, last, value);
+        if (begin < end && read.ptr == last && read.ec == std::errc{}) moment.*member = value;
     }
     return moment;
 }
