@@ -13,7 +13,7 @@ namespace {
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Whether `name` contains `part` (lower case), ignoring case.
-bool contains(std::string_view name, std::string_view part)
+bool namesPart(std::string_view name, std::string_view part)
 {
     for (std::size_t at = 0; at + part.size() <= name.size(); ++at) {
         std::size_t i = 0;
@@ -24,10 +24,10 @@ bool contains(std::string_view name, std::string_view part)
 }
 
 template <std::size_t N>
-bool containsAny(std::string_view name, const std::array<std::string_view, N>& parts)
+bool namesAnyPart(std::string_view name, const std::array<std::string_view, N>& parts)
 {
     for (const std::string_view part : parts)
-        if (contains(name, part)) return true;
+        if (namesPart(name, part)) return true;
     return false;
 }
 
@@ -38,7 +38,7 @@ bool isCommunicationKernel(std::string_view name)
     static constexpr std::array<std::string_view, 13> kParts{
         "nccl", "rccl", "oneccl", "hccl", "hcom_", "deep_ep", "::ep::", "nvshmem", "msccl", "cross_device_reduce",
         "all_reduce", "allreduce", "one_shot_all"};
-    return containsAny(name, kParts);
+    return namesAnyPart(name, kParts);
 }
 
 std::optional<CollectiveOp> collectiveOf(std::string_view name)
@@ -61,7 +61,7 @@ std::optional<CollectiveOp> collectiveOf(std::string_view name)
     if (name == "reduce") return CollectiveOp::Reduce;
     if (name == "wait" || name == "init") return std::nullopt;
     for (const auto& [part, operation] : kTable)
-        if (contains(name, part)) return operation;
+        if (namesPart(name, part)) return operation;
     return std::nullopt;
 }
 
@@ -70,7 +70,7 @@ std::string_view algorithmOf(std::string_view name)
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTable{{
         {"_ring", "ring"}, {"_tree", "tree"}, {"_collnet", "collnet"}, {"_nvls", "nvls"}, {"cross_device_reduce", "direct"}}};
     for (const auto& [part, word] : kTable)
-        if (contains(name, part)) return word;
+        if (namesPart(name, part)) return word;
     return {};
 }
 
@@ -79,7 +79,7 @@ std::string_view protocolOf(std::string_view name)
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTable{{
         {"_ll128", "LL128"}, {"_ll", "LL"}, {"_simple", "Simple"}}};
     for (const auto& [part, word] : kTable)
-        if (contains(name, part)) return word;
+        if (namesPart(name, part)) return word;
     return {};
 }
 
@@ -105,7 +105,7 @@ std::optional<std::int64_t> elementBytes(std::string_view dtype)
         {"int64", 8}, {"complexfloat", 8}, {"float", 4}, {"int32", 4}, {"short", 2}, {"byte", 1}, {"char", 1},
         {"bool", 1}, {"int", 4}}};
     for (const auto& [part, bytes] : kTable)
-        if (contains(dtype, part)) return bytes;
+        if (namesPart(dtype, part)) return bytes;
     return std::nullopt;
 }
 

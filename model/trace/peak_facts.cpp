@@ -108,7 +108,8 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         const double flops = op.flops * static_cast<double>(summary.count);
         sums.compute += time;
         if (flops <= 0 && op.bytes <= 0) sums.nothing += time;
-        const bool matrix = flops > 0 || isMatrixKernel(op.name);
+        // Of a Winograd convolution in several kernels one has the FLOPs of all.
+        const bool matrix = flops > 0 || (isMatrixKernel(op.name) && op.name.find("winograd_nonfused") == std::string::npos);
         if (matrix) sums.matrix += time;
         if (!(flops > 0)) continue;
         sums.known += time;

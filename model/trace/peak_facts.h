@@ -20,7 +20,7 @@ enum class NoMfu : std::uint8_t {
     None = 0,
     NoStep,            ///< no measured step with time in it
     NoFlops,           ///< no operator says how much it computes
-    FewFlops,          ///< less than half of the matrix products' time has known FLOPs
+    FewFlops,          ///< FLOPs are known for too little of the time in matrix products
     UnknownDevice,     ///< no data sheet of that name, or the trace does not name the device
     DifferentDevices,  ///< ranks on devices with different peaks
     UnknownArithmetic, ///< the kernels' names do not say what they multiply
@@ -42,7 +42,7 @@ inline constexpr double kRoofTolerance = 1.1;
 /// Kernels above their roof are tolerated up to this share of the compute time.
 inline constexpr double kToleratedBreach = 0.01;
 /// MFU needs the FLOPs of this share of the time in matrix products.
-inline constexpr double kLeastFlopsKnown = 0.5;
+inline constexpr double kLeastFlopsKnown = 0.9;
 
 struct PeakFacts {
     std::optional<double> peak;            ///< of one device in `arithmetic`, dense [FLOP/s]
