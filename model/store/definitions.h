@@ -10,9 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace fourwalls::store {
+
+/// Of the key "job_steps": see JobStepRule. Files without the key have hulls.
+inline constexpr std::string_view kJobStepsByEnds = "ends";
 
 /// The keys of `meta` with their values; text, integers and reals.
 using MetaValue = std::variant<std::int64_t, double, std::string>;

@@ -107,6 +107,7 @@ void putAllMeta(FinishContext& context)
                                                  std::max(definitions.windowEnd, definitions.windowBegin + 1));
     meta["rank_bin_width"] = bins.width;
     meta["rank_bin_levels"] = std::int64_t{bins.levels};
+    if (definitions.jobStepRule == JobStepRule::Ends) meta["job_steps"] = std::string(kJobStepsByEnds);
     if (definitions.activityClasses > kClassesWithoutWaiting)
         meta["rank_bin_classes"] = std::int64_t{definitions.activityClasses};
     putMeta(context.out, meta);

@@ -158,9 +158,10 @@ Status finishSteps(FinishContext& context)
         context.lookups.emplace(rank, StepLookup(rows));
         context.steps[RankId(rank)] = std::move(rows);
     }
-    const std::vector<JobStep> job = jobSteps(context.steps);
+    const JobStepRule rule = context.definitions().jobStepRule;
+    const std::vector<JobStep> job = jobSteps(context.steps, rule);
     for (const auto& [rank, rows] : context.steps)
-        context.shared.emplace(rank.value, StepLookup(sharedSteps(rows, job)));
+        context.shared.emplace(rank.value, StepLookup(rule == JobStepRule::Ends ? sharedSteps(rows, job) : rows));
     for (const JobStep& step : job)
         context.out.put(Table::JobStep,
                         {step.step.value, step.range.begin.ns, step.range.end.ns, static_cast<int>(step.state), step.complete, step.loss,

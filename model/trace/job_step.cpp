@@ -40,7 +40,7 @@ void separate(std::vector<JobStep>& steps, const std::vector<Instant>& latest)
 
 } // namespace
 
-std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks)
+std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks, JobStepRule rule)
 {
     struct Counted {
         JobStep step;
@@ -81,7 +81,7 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
         steps.push_back(counted.step);
         latestBegins.push_back(counted.latestBegin);
     }
-    if (members > 1) separate(steps, latestBegins);
+    if (members > 1 && rule == JobStepRule::Ends) separate(steps, latestBegins);
     return steps;
 }
 

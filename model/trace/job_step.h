@@ -27,7 +27,9 @@ struct JobStep {
 /// A step of the job ends when its last rank ends it. It begins when the job's step before it ended, or later where no rank
 /// has begun it by then; the first one begins when the last of its ranks does: how far apart the ranks' profilers were
 /// started is no part of a step.
-std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks);
+/// Hull: from the first begin to the last end, as files were written that do not name the rule; `check` needs it for them.
+enum class JobStepRule { Ends, Hull };
+std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks, JobStepRule rule = JobStepRule::Ends);
 
 /// One rank's steps with the range over which its time is shared out: the job's where every rank took the step. So the
 /// ranks' shares are of the same time, and what a rank does before its own mark begins is not taken for idle.
