@@ -22,6 +22,7 @@ RUNTIME = ("cuda_runtime", "cuda_driver", "Runtime", "mtia_runtime", "xpu_runtim
 HOST = ("cpu_op", "Operator", "user_annotation")
 SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)(Memcpy|Free|MemcpyWithStream)$|Synchronize(Stream|Device|Event)", re.I)
 LAUNCH = re.compile(r"LaunchKernel|GraphLaunch|LaunchCooperative|ModuleLaunch", re.I)
+BEARING = re.compile(r"^aten::(_?convolution|cudnn_conv|miopen_conv|_scaled_dot_product|_flash_attention|_efficient_attention|_scaled_mm)")
 PRODUCTS = {"aten::mm": (0, 1), "aten::bmm": (0, 1), "aten::addmm": (1, 2), "aten::baddbmm": (1, 2)}
 
 
@@ -225,6 +226,8 @@ def add_host(rank, begin, end, name, args, event):
         rank.requests.append((begin, end, request.group(1), size, args.get("Process Group Name")))
     if name in PRODUCTS:
         rank.products.append((begin, end, flops_of(event)))
+    if (args.get("Input Dims") or args.get("Input dims")) and (name in PRODUCTS or BEARING.match(name)):
+        rank.bearing.append((begin, end))
     if name.startswith(("autograd::engine", "Optimizer.step")) or "Backward" in name:
         rank.has["optimizer" if name.startswith("Optimizer.step") else "backward"] = True
     rank.ranges.setdefault(re.sub(r"\d+", "#", name), []).append((begin, end))

@@ -61,6 +61,7 @@ class Rank:
     syncs: list = dataclasses.field(default_factory=list)
     requests: list = dataclasses.field(default_factory=list)  # (begin, end, operation, bytes, group) on the host
     products: list = dataclasses.field(default_factory=list)  # (begin, end, flops or None)
+    bearing: list = dataclasses.field(default_factory=list)  # (begin, end) of operators whose FLOPs shapes tell
     sync_names: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     has: dict = dataclasses.field(default_factory=dict)  # forward, backward, optimizer
     span: tuple | None = None

@@ -108,6 +108,35 @@ class Facts:
             return TRUE, raw
         return UNCHECKED, raw + "; convolutions and attention are not counted here"
 
+    def covered(self):
+        """The part of compute time in the window whose kernels were launched within an operator with shapes."""
+        if not self.window:
+            return None
+        begin, end = self.window[1:]
+        known = total = 0
+        for rank in self.run.ranks:
+            bearing = intervals.union(rank.bearing)
+            for w in rank.work:
+                if w.kind == raw_model.COMPUTE and begin <= w.begin < end:
+                    total += w.end - w.begin
+                    if w.launched is not None and any(a <= w.launched < b for a, b in bearing):
+                        known += w.end - w.begin
+        return known / total if total and known else None
+
+    def hidden_transfers(self):
+        """The part of transfers (last arrival to end) beside computation, over ranks whose operations pair by position."""
+        if not self.run.waiting() or not self.window:
+            return None
+        each = [raw_model.collectives(rank) for rank in self.run.ranks]
+        hidden = total = 0
+        for row in zip(*each):
+            arrival = max(w.begin for w in row)
+            for rank, w in zip(self.run.ranks, row):
+                own = intervals.clip([(arrival, w.end)], *self.window[1:])
+                total += intervals.length(own)
+                hidden += intervals.length(own) - intervals.length(intervals.minus(own, intervals.union(rank.of(raw_model.COMPUTE))))
+        return hidden / total if total else None
+
     def part_of(self, name, shown):
         whole = self.share("idle" if "idle" in name or name in ("data loading", "between operators") else "compute")
         if whole is None:

@@ -115,6 +115,8 @@ def scope_of_step(match, claim, facts):
 @rule(r"(\d+) (warm-up|cut|odd)")
 def left_out(match, claim, facts):
     job = facts.run.job_steps()
+    if not job:
+        return UNCHECKED, "steps were found without marks"
     right = all(sum(s.state == kind for s in job) == int(count) for count, kind in re.findall(r"(\d+) (warm-up|cut|odd)", claim.words))
     return verdict(right, ", ".join(f"{s.name} {s.state}" for s in job[:8]) or "no marks")
 
@@ -152,8 +154,9 @@ def plain_note(match, claim, facts):
 
 @rule(rf"FLOPs known for ({fig.PERCENT}) of the (compute|kernel)? ?time")
 def covered(match, claim, facts):
-    known = sum(1 for r in facts.run.ranks for p in r.products if p[2])
-    return (UNCHECKED, f"{known} matrix products with shapes; their kernels are not followed") if known else (UNCHECKED, "convolutions are not followed")
+    part = facts.covered()
+    raw = f"kernels launched within operators with shapes: {fig.percent(part)} of the compute time"
+    return (TRUE if part is not None and abs(fig.share(match[1]) - part) <= 0.03 else UNCHECKED), raw
 
 
 @rule(rf"^adds up to the ({fig.TIME})|adds up to the ({fig.TIME}) step")
@@ -210,8 +213,10 @@ def hidden(match, claim, facts):
         return UNCHECKED, "no communication of a device; requests of the host were taken for it"
     if "transfers" in claim.words and facts.lonely():
         return MISLEADING, f"{fig.percent(raw)} of waiting and transfer"
-    near = fig.near_share(fig.share(match[1]), raw)
-    return (TRUE, fig.percent(raw)) if near else (UNCHECKED, f"{fig.percent(raw)} of communication, waiting included")
+    candidates = [raw, facts.hidden_transfers()]
+    if any(c is not None and abs(fig.share(match[1]) - c) <= 0.01 for c in candidates):
+        return TRUE, f"{fig.percent(candidates[1])} of transfers, {fig.percent(raw)} of communication"
+    return UNCHECKED, f"{fig.percent(candidates[1])} of transfers, {fig.percent(raw)} of communication"
 
 
 @rule(rf"^({fig.PERCENT}) of its time is waiting")
@@ -265,9 +270,25 @@ def heading(match, claim, facts):
     return facts.heading(claim.words)
 
 
-@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels(?: per step| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
+@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
 def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
+
+
+@rule(r"[Nn]o operator and no device's work is in this trace")
+def threads_only(match, claim, facts):
+    operators = any(c in rank.categories for rank in facts.run.ranks for c in ("cpu_op", "Operator", "kernel", "Kernel"))
+    return verdict(not operators and not facts.device_work, "operators are in the file" if operators else "threads only")
+
+
+@rule(r"What the device did then may not be in the file|since the start$")
+def doubt(match, claim, facts):
+    return NO_CLAIM, ""
+
+
+@rule(rf"FLOPs known for ({fig.PERCENT}) of the matrix")
+def covered_products(match, claim, facts):
+    return UNCHECKED, "kernels of matrix products are not followed"
 
 
 @rule(r"^no device was recorded$")
@@ -396,7 +417,7 @@ def slices(match, claim, facts):
     files = {r.path: r.slices for r in facts.run.ranks}
     raw = sum(files.values())
     if facts.run.ranks[0].kind not in ("kineto", "chrome") or any(r.asynchronous for r in facts.run.ranks):
-        return UNCHECKED, f"{raw} counted here"
+        return (TRUE if fig.near(int(match[1]), raw, 0.02, 3) else UNCHECKED), f"{raw} counted here, other rows than kernels, copies, calls and ranges left out"
     return verdict(fig.near(int(match[1]), raw, 0.02, 3), f"{raw}")
 
 
@@ -421,6 +442,8 @@ def completeness(match, claim, facts):
         return verdict(not cut, cut or "the file ends as it should")
     if "ends early" in claim.words:
         return verdict(bool(cut) or facts.left_open(), cut or "the list of events has no end" if facts.left_open() else "the file ends as it should")
+    if facts.left_open():
+        return TRUE, "the list of events has no end"
     return (TRUE, cut) if cut else (UNCHECKED, "the file itself ends as it should")
 
 
