@@ -153,9 +153,12 @@ void SpecFit::fitOwnNetwork()
 
     // Heads: their width comes from the attention itself, fused or as batched products.
     std::int64_t localHeads = 0, width = 0;
+    // Batched products may be cut into parts: only the fused operator leaves no choice.
+    Confidence ofHeads = Confidence::Medium;
     if (const Shape* fused = prevailing(m_evidence.attention, times); fused && fused->size() >= 4) {
         localHeads = (*fused)[1];
         width = (*fused)[3];
+        ofHeads = Confidence::High;
     } else if (size > 0) {
         // The engine writes [m, k, n, batch]: scores are [queries, width, keys, heads], what they weigh is [queries, keys, width, heads].
         for (const auto& [shape, count] : m_evidence.batchedProducts) {
@@ -173,7 +176,7 @@ void SpecFit::fitOwnNetwork()
         }
     }
     const std::int64_t queries = localHeads * width;
-    if (localHeads > 0) state("heads", localHeads * m_tp, Confidence::High, std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
+    if (localHeads > 0) state("heads", localHeads * m_tp, ofHeads, std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
 
     std::set<std::int64_t> outOf, into; ///< widths that products make of the hidden width, and the other way round
     std::set<std::pair<std::int64_t, std::int64_t>> projections; ///< of the attention's result: rows and how often
@@ -201,7 +204,7 @@ void SpecFit::fitOwnNetwork()
         // A feed-forward width may look like keys and values: then nothing is said.
         std::erase_if(keys, [&](std::int64_t local) { const std::int64_t made = queries + 2 * local * width; return into.contains(made) || (made % 2 == 0 && into.contains(made / 2) && made / 2 != queries); });
         if (keys.size() == 1) keysLocal = *keys.begin();
-        if (keysLocal > 0) state("kv_heads", keysLocal * m_tp, Confidence::High, "width of queries, keys and values together");
+        if (keysLocal > 0) state("kv_heads", keysLocal * m_tp, ofHeads, "width of queries, keys and values together");
     }
     // The inner width goes back to the hidden one, and is made of it, alone or twice (gated). The attention's result goes
     // back, too, and may look like it.
@@ -213,7 +216,7 @@ void SpecFit::fitOwnNetwork()
     }
     const bool experts = m_evidence.hasExperts;
     if (inner.size() == 1)
-        state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, Confidence::High, std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
+        state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, ofHeads, std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
 }
 
 void SpecFit::fitNetwork()

@@ -474,8 +474,8 @@ private slots:
         const RunSpec spec = sample::smallSpec();
         const auto data = sample::predicted(spec);
         const Duration step = *computeMetricsOf(data).stepTime;
-        const std::vector<StepSpan> steps{{{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), false},
-                                          {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), false}};
+        const std::vector<StepSpan> steps{{{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
+                                          {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
         const cost::PredictedStep predicted = *cost::predictStep(spec);
         const std::vector<MemorySample> ghost = ghostOf(predicted, 1, steps, 100'000);
         QVERIFY(!ghost.empty());
