@@ -85,6 +85,9 @@ public:
         const SnapshotWalk walk = walkBack(m_snapshot, m_device);
         m_reservedNow = walk.reservedAtStart;
         m_producer->counter({m_reserved, at(0), static_cast<double>(std::max<std::int64_t>(0, m_reservedNow))});
+        // With the sample at the end: what the history begins with.
+        if (entries() > 0)
+            m_producer->counter({m_sink.defineCounter({m_rank, "requested_bytes", CounterUnit::Bytes}), at(0), static_cast<double>(std::max<std::int64_t>(0, walk.requestedAtStart))});
         aliveAtStart();
         for (std::size_t i = 0; i < entries(); ++i) {
             const SnapshotEntry each = (*m_history)[i];

@@ -128,6 +128,10 @@ private:
     void decide(const Live& life, MemoryCategory category)
     {
         m_found.made[life.entry] = static_cast<std::uint8_t>(category);
+        if (m_backwards == 0 && life.role == StackRole::Module) {
+            m_passing.push_back(life.entry);
+            return;
+        }
         if (life.stack < 0 || category == kUndecided) return;
         m_votes.resize(std::max(m_votes.size(), static_cast<std::size_t>(life.stack) + 1));
         ++m_votes[static_cast<std::size_t>(life.stack)].count[static_cast<std::size_t>(category)];
@@ -135,6 +139,9 @@ private:
 
     void atTheEnd()
     {
+        // Where no backward pass is in the history, what a module made may be for one that comes later.
+        if (m_backwards == 0)
+            for (const std::size_t entry : m_passing) m_found.made[entry] = static_cast<std::uint8_t>(kUndecided);
         for (const auto& [address, life] : m_live) {
             // A run that ended without memory in the middle of something leaves buffers of which nobody knows how long they
             // would have lived.
@@ -175,6 +182,7 @@ private:
     SnapshotPurposes m_found;
     std::unordered_map<std::int64_t, Live> m_live;      ///< by address
     std::vector<Votes> m_votes;                         ///< by stack
+    std::vector<std::size_t> m_passing;                 ///< of modules, freed before any backward pass
     Running m_running = Running::Unknown;
     std::uint32_t m_era = 0, m_backwards = 0;
     std::optional<std::uint32_t> m_failedInEra;

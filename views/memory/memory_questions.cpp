@@ -46,24 +46,15 @@ Status askImportedFacts(TraceQuery& trace, MemoryFacts& facts)
     facts.standing = info.header.source == TraceSource::Imported && isStanding(facts.summaries.front(), standing);
     facts.fromSnapshot = hasMemorySnapshot(info);
     if (!facts.fromSnapshot) return {};
-    // Of a rank's snapshot the history may begin later than the trace.
-    std::optional<Instant> begin;
     for (std::size_t i = 0; i < info.counters.size(); ++i) {
-        if (info.counters[i].rank != rank) continue;
-        const CounterId id(static_cast<std::int32_t>(i));
-        if (info.counters[i].name == "reserved_bytes") {
-            FOURWALLS_TRY_ASSIGN(const std::vector<CounterSample> samples, trace.counter(id, whole, kMemoryPhasePixels));
-            if (!samples.empty()) begin = samples.front().at;
-        } else if (info.counters[i].name == "allocated_bytes") {
-            FOURWALLS_TRY_ASSIGN(const std::vector<CounterSample> samples, trace.counter(id, whole, 1));
-            if (!samples.empty()) facts.roundedAtEnd = static_cast<std::int64_t>(samples.back().last);
-        }
-    }
-    if (!begin) return {};
-    FOURWALLS_TRY_ASSIGN(const AllocationList alive, trace.aliveAt(rank, *begin, kAliveLimit));
-    for (const AllocationView& item : alive.items) {
-        const auto op = item.op ? alive.ops.find(*item.op) : alive.ops.end();
-        if (item.start == *begin && op != alive.ops.end() && op->second->name != kNoStack) facts.atBegin += item.bytes;
+        const std::string& name = info.counters[i].name;
+        if (info.counters[i].rank != rank || (name != "requested_bytes" && name != "allocated_bytes")) continue;
+        FOURWALLS_TRY_ASSIGN(const std::vector<CounterSample> samples,
+                             trace.counter(CounterId(static_cast<std::int32_t>(i)), whole, kMemoryPhasePixels));
+        if (samples.empty()) continue;
+        if (name == "allocated_bytes") facts.roundedAtEnd = static_cast<std::int64_t>(samples.back().last);
+        // One at the begin of the history, one at its end.
+        else if (samples.size() > 1) facts.atBegin = static_cast<std::int64_t>(samples.front().min);
     }
     return {};
 }

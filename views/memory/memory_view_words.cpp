@@ -190,10 +190,11 @@ void MemoryView::showFigures()
     const std::int64_t other = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)];
     const bool isSorted = other < peak->peakBytes;
     const QString unsorted = tr("the trace does not say what for");
-    figures.push_back({tr("Static at the peak"), isSorted ? text(still) : QString(kDash),
-                       isSorted ? tr("weights, gradients, optimizer state") : unsorted, false});
     // Of an import, what nobody could sort is neither.
     const bool partly = isSorted && other > 0 && session()->info().header.source == TraceSource::Imported;
+    const bool knowsStatic = isSorted && (still > 0 || !partly);
+    figures.push_back({tr("Static at the peak"), knowsStatic ? text(still) : QString(kDash),
+                       knowsStatic ? tr("weights, gradients, optimizer state") : unsorted, false});
     const std::int64_t dynamic = peak->peakBytes - still - (partly ? other : 0);
     QString dynamicNote = unsorted;
     if (isSorted && peak->peakBytes > 0) dynamicNote = tr("%1 of the peak").arg(share(dynamic, peak->peakBytes));

@@ -68,6 +68,9 @@ private slots:
             const OpId made = trace.defineOp(op), old = trace.defineOp(before);
             const auto producer = trace.openProducer();
             producer->counter({reserved, Instant{0}, 9e9});
+            const CounterId requested = trace.defineCounter({RankId{0}, "requested_bytes", CounterUnit::Bytes});
+            producer->counter({requested, Instant{0}, 5e9});
+            producer->counter({requested, Instant{2'000'000}, 7e9});
             producer->allocated(RankId{0}, {AllocationId{1}, Instant{0}, 5'000'000'000, 0, MemoryCategory::Other, old, {}});
             producer->allocated(RankId{0}, {AllocationId{2}, Instant{1'000'000}, 2'000'000'000, 0, MemoryCategory::OptimizerState, made, {}});
             OutOfMemory moment;
