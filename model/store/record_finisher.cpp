@@ -158,7 +158,9 @@ Status finishSteps(FinishContext& context)
         context.lookups.emplace(rank, StepLookup(rows));
         context.steps[RankId(rank)] = std::move(rows);
     }
-    const JobStepRule rule = context.definitions().jobStepRule;
+    // Stages of a pipeline begin one after the other: what the first one does alone is part of the step.
+    const bool byEnds = context.definitions().jobStepRule == JobStepRule::Ends && !isPipelined(context.definitions().header);
+    const JobStepRule rule = byEnds ? JobStepRule::Ends : JobStepRule::Hull;
     const std::vector<JobStep> job = jobSteps(context.steps, rule);
     for (const auto& [rank, rows] : context.steps)
         context.shared.emplace(rank.value, StepLookup(rule == JobStepRule::Ends ? sharedSteps(rows, job) : rows));

@@ -343,10 +343,11 @@ private:
     {
         std::map<RankId, std::vector<StepRecord>> steps;
         for (const auto& [rank, views] : m_data.steps) steps.emplace(rank, records(rank));
-        m_data.jobSteps = jobSteps(steps);
+        const JobStepRule rule = isPipelined(m_data.info.header) ? JobStepRule::Hull : JobStepRule::Ends;
+        m_data.jobSteps = jobSteps(steps, rule);
         std::map<RankId, RankStepSummarizer> ranks;
         for (const auto& [rank, own] : steps)
-            ranks.emplace(rank, RankStepSummarizer(rank, sharedSteps(own, m_data.jobSteps), m_data.info.header, m_data.info.closing));
+            ranks.emplace(rank, RankStepSummarizer(rank, rule == JobStepRule::Ends ? sharedSteps(own, m_data.jobSteps) : own, m_data.info.header, m_data.info.closing));
         OpSummarizer ops;
         for (const TrackView& track : m_data.tracks) {
             const auto found = ranks.find(track.info.rank);

@@ -256,6 +256,8 @@ void OverviewView::askStepInsight()
 
 std::optional<RunSpec> OverviewView::knownSpec() const
 {
+    // What misses the trace's own step by far gives no advice, whoever wrote it down.
+    if (whatIf() && whatIf()->guessVerdict() && !whatIf()->guessVerdict()->allowed()) return m_facts ? m_facts->spec : std::nullopt;
     if (whatIf() && whatIf()->recorded()) return whatIf()->recorded();
     return m_facts ? m_facts->spec : std::nullopt;
 }

@@ -178,7 +178,8 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
                                       : Overview::tr("%1 idle").arg(formatPercent(walls.idle));
         break;
     default:
-        text = facts.metrics.mfu ? Overview::tr("kernels run near what the device can do")
+        text = facts.metrics.hostOnly ? Overview::tr("%1 of the step in operators of the processor").arg(formatPercent(computeShare(facts.metrics)))
+               : facts.metrics.mfu    ? Overview::tr("kernels run near what the device can do")
                                  : Overview::tr("%1 of the step is computation").arg(formatPercent(computeShare(facts.metrics)));
         break;
     }

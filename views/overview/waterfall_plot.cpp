@@ -85,7 +85,7 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
         lose(metrics.hostOnly ? "between" : "idle", idle, true);
     }
     if (const auto compute = shareNamed(metrics, "compute")) {
-        bars.push_back({QStringLiteral("compute"), *compute, *compute, Kind::Rest});
+        bars.push_back({metrics.hostOnly ? QStringLiteral("operators") : QStringLiteral("compute"), *compute, *compute, Kind::Rest});
         return bars;
     }
     lose("other_compute", shareNamed(metrics, "other_compute").value_or(0), false);
@@ -102,6 +102,7 @@ QString waterfallName(const QString& key)
     const std::pair<const char*, QString> names[] = {{"whole", WaterfallPlot::tr("peak")},
                                                      {"step", WaterfallPlot::tr("step")},
                                                      {"between", WaterfallPlot::tr("between operators")},
+                                                     {"operators", WaterfallPlot::tr("operators")},
                                                      {"bubble", WaterfallPlot::tr("bubble")},
                                                      {"exposed_comm", WaterfallPlot::tr("exposed comm")},
                                                      {"exposed_copy", WaterfallPlot::tr("exposed copy")},
@@ -126,6 +127,7 @@ QString waterfallMeaning(const QString& key)
     const std::pair<const char*, QString> meanings[] = {
         {"whole", WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.")},
         {"step", WaterfallPlot::tr("All the time that the ranks have in one step, or in the whole trace where it marks no steps.")},
+        {"operators", WaterfallPlot::tr("Operators on the processor. No work of a device is in the trace.")},
         {"between", WaterfallPlot::tr("The program's own time: no operator runs, and no device was recorded.")},
         {"bubble",
          WaterfallPlot::tr("A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.")},

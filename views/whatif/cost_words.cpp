@@ -143,7 +143,7 @@ QString guessSentence(const WhatIf* whatIf)
     case GateReason::NotTraining:
         return CostWords::tr("No training step is predicted: this trace shows %1.").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::UnknownDevice:
-        return CostWords::tr("Nothing is predicted: no rates are known of the device (%1).").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::NoGuess:
         return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") + fill;
     case GateReason::FactsDiffer:
