@@ -300,8 +300,10 @@ private:
         return forAll("SELECT track, start, last_arrival, end, operation, grp, sequence, payload_bytes, wire_bytes, "
                       "peer, algorithm, protocol FROM collective WHERE rank=" + std::to_string(rank) + " ORDER BY id",
                       "collective", [&](sqlite::Statement& row) {
-                          for (int column = 0; column < 12; ++column)
-                              if (column != 9 && !row.asInteger(column)) return false;
+                          for (int column = 0; column < 12; ++column) {
+                              const bool mayBeUnknown = column == 7 || column == 8 || column == 9;
+                              if (!row.asInteger(column) && !(mayBeUnknown && row.isNull(column))) return false;
+                          }
                           CollectiveRow record;
                           if (!isTrack(row.asInteger(0)) || row.integer(4) < 0 || row.integer(4) > 255 ||
                               row.integer(5) < 0 || row.integer(5) > std::numeric_limits<std::int32_t>::max() ||
