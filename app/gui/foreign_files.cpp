@@ -26,7 +26,9 @@ const QString kSuffix = QStringLiteral(".fourwalls");
 QString fingerprint(const QStringList& files)
 {
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion));
+    // Raised when an import of the same file says something else than before.
+    constexpr int kImportRevision = 2;
+    hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion) + '.' + QByteArray::number(kImportRevision));
     for (const QString& file : files) {
         const QFileInfo info(file);
         hash.addData(info.absoluteFilePath().toUtf8());

@@ -20,7 +20,7 @@ class StepPickerTest : public QObject {
         auto spans = std::make_shared<StepSpans>();
         for (int i = 0; i < count; ++i) {
             const Instant begin{std::int64_t{i} * 1'000'000};
-            spans->push_back({{begin, begin + Duration{900'000}}, StepIndex{100 + i}, i == 0});
+            spans->push_back({{begin, begin + Duration{900'000}}, StepIndex{100 + i}, i == 0 ? StepState::Warmup : StepState::Measured});
         }
         return spans;
     }

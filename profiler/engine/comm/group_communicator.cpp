@@ -323,6 +323,7 @@ void GroupCommunicator::receive(const Tensor& tensor, int from)
     record.start = start;
     record.end = r.now();
     record.lastArrival = std::clamp(stamp.sent, record.start, record.end);
+    record.wireBytes = 0; // who receives sends nothing
     if (m_transport->sharesTrace()) r.flow({"message", stamp.track, stamp.sent, r.communicationTrack(), record.end});
     recordLetter(std::move(record), tensor.bytes(), from, index(), count, m_receiveNames[peer]);
 }

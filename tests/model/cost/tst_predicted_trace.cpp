@@ -190,7 +190,7 @@ void PredictedTraceTest::metricsAreThoseOfTheSimulation()
 
     double tensorWire = 0;
     for (const CollectiveMetrics& collective : metrics->collectives)
-        if (collective.group == "tp") tensorWire += double(collective.summary.wireBytes);
+        if (collective.group == "tp") tensorWire += double(collective.summary.wireBytes.value());
     QVERIFY(std::abs(tensorWire / (5e6 * spec.plan.microbatches * cost.shape.positions()) - 1) < 1e-5);
     for (const AuditRecord& record : data.value()->info.audit) QVERIFY(record.name != "invalid_records");
 }
@@ -332,7 +332,7 @@ void PredictedTraceTest::noCollectiveExceedsItsLink()
         std::int64_t empty = 0;
         for (const CollectiveView& view : *records) {
             const CollectiveRecord& record = view.record;
-            const double rate = double(record.wireBytes) / (record.end - record.lastArrival).seconds();
+            const double rate = double(record.wireBytes.value()) / (record.end - record.lastArrival).seconds();
             QVERIFY2(rate <= link, qPrintable(QString("%1 of %2 bytes/s").arg(rate).arg(link)));
             empty += record.payloadBytes <= 0 && spec.plan.tp > 1;
         }
@@ -389,7 +389,7 @@ void PredictedTraceTest::collectivesAreBookedAsWhatTheyAre()
         QVERIFY(records.ok());
         for (const CollectiveView& view : *records) {
             QVERIFY(view.record.payloadBytes > 0);
-            payload[view.record.operation] += double(view.record.payloadBytes);
+            payload[view.record.operation] += double(view.record.payloadBytes.value());
         }
         const double weights = std::min(preset.weightBytes, 2.0);
         const double gathered = payload[CollectiveOp::AllGather] / (weights * parameters);

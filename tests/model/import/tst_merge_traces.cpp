@@ -62,7 +62,7 @@ TracePointer reducingRank(int rank, std::int64_t originUnixNs, std::int64_t wron
         record.sequence = i;
         record.payloadBytes = 4096;
         producer->collective(record);
-        producer->step(RankId{rank}, {StepIndex{i}, {at(begin), at(begin + 1'000'000)}, 2.0 - i, {}, {}, 8, 64, i == 0});
+        producer->step(RankId{rank}, {StepIndex{i}, {at(begin), at(begin + 1'000'000)}, 2.0 - i, {}, {}, 8, 64, i == 0 ? StepState::Warmup : StepState::Measured});
         producer->counter({loss, at(begin + 900'000), 2.0 - i});
     }
     producer.reset();

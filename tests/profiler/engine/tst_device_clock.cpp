@@ -137,7 +137,7 @@ void DeviceClockTest::trafficAddsUp()
     const auto collectives = run.query->collectives(std::nullopt, kAlways, 1'000'000);
     QVERIFY(collectives.ok());
     std::map<int, std::int64_t> sent, recorded;
-    for (const CollectiveView& view : *collectives) recorded[view.rank.value] += view.record.wireBytes;
+    for (const CollectiveView& view : *collectives) recorded[view.rank.value] += view.record.wireBytes.value();
     QVERIFY(!run.query->info().closing.traffic.empty());
     for (const TrafficRecord& record : run.query->info().closing.traffic) {
         QVERIFY(record.from != record.to && record.messages > 0 && record.wireBytes > 0 && !record.group.empty());

@@ -242,9 +242,9 @@ private slots:
         for (const CollectiveView& message : data->collectives) {
             if (message.record.operation != CollectiveOp::Send) continue;
             if (message.record.peer == RankId{2})
-                toServer += message.record.wireBytes;
+                toServer += message.record.wireBytes.value();
             else
-                fromServer += message.record.wireBytes;
+                fromServer += message.record.wireBytes.value();
         }
         const std::int64_t weights = 4 * parameterCount(spec.model);
         QVERIFY(toServer >= 100 * weights && fromServer >= 100 * weights); // 2 workers, 50 steps

@@ -400,7 +400,7 @@ private slots:
             std::map<Kind, int> counts;
             for (const CollectiveView& view : recording.collectives)
                 ++counts[{recording.group(view.record.group).name, view.record.operation, view.rank,
-                          view.record.payloadBytes}];
+                          view.record.payloadBytes.value()}];
             return counts;
         };
         QVERIFY(!shared->collectives.empty());
@@ -430,7 +430,7 @@ private slots:
             const auto n = static_cast<double>(apart->group(r.group).ranks.size());
             const double share = r.operation == CollectiveOp::AllReduce ? 2 * (n - 1) / n : (n - 1) / n;
             // What does not divide by the members is a few elements more or less.
-            QVERIFY(std::abs(static_cast<double>(r.wireBytes) - share * static_cast<double>(r.payloadBytes)) <= 16);
+            QVERIFY(std::abs(static_cast<double>(r.wireBytes.value()) - share * static_cast<double>(r.payloadBytes.value())) <= 16);
         }
         QVERIFY(!operations.empty());
         for (const auto& [key, members] : operations) {
