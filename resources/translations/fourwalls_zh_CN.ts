@@ -1119,10 +1119,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>不预测训练步：此跟踪显示 %1。</translation>
     </message>
     <message>
-        <source>Nothing is predicted: no rates are known of the device (%1).</source>
-        <translation>不作预测：设备（%1）的性能参数未知。</translation>
-    </message>
-    <message>
         <source>Nothing is predicted: too little of the network and its plan shows in this trace.</source>
         <translation>不作预测：此跟踪中能看到的网络和并行方案太少。</translation>
     </message>
@@ -1137,6 +1133,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>The model does not describe this trace: it predicts a step of %1, recorded were %2.</source>
         <translation>模型不能描述此跟踪：预测的步长为 %1，记录为 %2。</translation>
+    </message>
+    <message>
+        <source>Nothing is predicted: no machine among the presets has this device (%1).</source>
+        <translation>不作预测：预设的机器中没有这种设备（%1）。</translation>
     </message>
 </context>
 <context>
@@ -3899,6 +3899,14 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <source>this trace does not say which network and plan it ran: nothing can be predicted</source>
         <translation>此跟踪没有说明运行的网络和并行方案：无法预测</translation>
     </message>
+    <message>
+        <source>%1 of the step in operators of the processor</source>
+        <translation>此步的 %1 在处理器的算子中</translation>
+    </message>
+    <message>
+        <source>no operator and no device&apos;s work is in this trace</source>
+        <translation>此跟踪中没有算子，也没有设备的工作</translation>
+    </message>
 </context>
 <context>
     <name>OverviewView</name>
@@ -4303,6 +4311,16 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
     <message>
         <source>Opens the view that shows it, at that place</source>
         <translation>打开显示它的视图并定位到该处</translation>
+    </message>
+    <message>
+        <source>No operator and no device&apos;s work is in this trace, only what threads did:
+the timeline shows it.</source>
+        <translation>此跟踪中没有算子，也没有设备的工作，只有线程所做的事：
+请看时间线。</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace tells what would help.</source>
+        <translation>此跟踪看不出怎样改进。</translation>
     </message>
 </context>
 <context>
@@ -7850,6 +7868,14 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.</source>
         <translation>FLOPs 与字节数均未知的内核：其可达到的性能未知。</translation>
+    </message>
+    <message>
+        <source>operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Operators on the processor. No work of a device is in the trace.</source>
+        <translation>处理器上的算子。跟踪中没有设备的工作。</translation>
     </message>
 </context>
 <context>
