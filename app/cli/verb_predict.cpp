@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `predict`: the cost model's step as figures and as a trace.
 #include "app/cli/metrics_report.h"
+#include "app/cli/step_states_report.h"
 #include "app/cli/output_file.h"
 #include "app/cli/predict_arguments.h"
 #include "app/cli/verbs.h"
@@ -132,6 +133,7 @@ private:
             prediction.cost.stages[static_cast<std::size_t>(prediction.fullestStage)].memory;
         if (console.json()) {
             json object = metricsJson(metrics);
+            object["step_states"] = stepStatesJson({JobStep{}}, {}); // a prediction is one measured step
             object["low"] = bandJson(prediction, metrics, prediction.lowSeconds, prediction.peakBytes - memory.slack);
             object["high"] = bandJson(prediction, metrics, prediction.highSeconds, prediction.peakBytes + memory.slack);
             // The ends of a rate's band lie the other way round than those of a time.

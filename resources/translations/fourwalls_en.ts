@@ -15,16 +15,16 @@
     <name>OperatorsPage</name>
     <message numerus="yes">
         <source>sums over %n rank(s)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>sums over %n rank</numerusform>
+            <numerusform>sums over %n ranks</numerusform>
         </translation>
     </message>
     <message numerus="yes">
         <source> and %n step(s)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform> and %n step</numerusform>
+            <numerusform> and %n steps</numerusform>
         </translation>
     </message>
 </context>

@@ -4606,10 +4606,6 @@ A memory snapshot alone says nothing of time: import it together with the profil
 <context>
     <name>PipelineView</name>
     <message>
-        <source>mean of all steps %1</source>
-        <translation>所有训练步的平均值 %1</translation>
-    </message>
-    <message>
         <source>mean of all pipelines %1</source>
         <translation>所有流水线的平均值 %1</translation>
     </message>
@@ -4932,6 +4928,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>(p − 1)(F + B − S) / (m (F + B + W) + (p − 1)(F + B − S)), with the mean forward, input-gradient and weight-gradient times F, B and W of this step and S, the shortest of the three</source>
         <translation>(p − 1)(F + B − S) / (m (F + B + W) + (p − 1)(F + B − S))，F、B、W 为此步前向、输入梯度与权重梯度的平均时间，S 为三者中最短的</translation>
+    </message>
+    <message>
+        <source>median step %1</source>
+        <translation>中位步 %1</translation>
     </message>
 </context>
 <context>

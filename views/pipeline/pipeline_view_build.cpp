@@ -337,13 +337,13 @@ QString PipelineView::finding() const
     const int stages = m_picture ? static_cast<int>(m_picture->lanes.size()) : 0;
     if (!m_facts->pipelined) return tr("one stage (pp=1): nobody waits for a neighbour, so there is no bubble");
     const std::optional<double> shown = m_picture ? m_picture->bubble() : std::nullopt;
-    const std::optional<double>& mean = m_facts->metrics.bubbleFraction; // over all pipelines and measured steps
+    const std::optional<double>& mean = m_facts->metrics.bubbleFraction; // of the median step, over all pipelines
     if (!shown && !mean) return {};
     const QString here = formatPercent(shown.value_or(mean.value_or(0))), all = formatPercent(mean.value_or(0));
     QString text = tr("bubble %1 of the pipeline window").arg(here);
     if (mean && !selection()->step() && all != here) {
         text += QStringLiteral(" · ") +
-                (m_facts->pipelines.size() > 1 ? tr("mean of all pipelines %1") : tr("mean of all steps %1")).arg(all);
+                (m_facts->pipelines.size() > 1 ? tr("mean of all pipelines %1") : tr("median step %1")).arg(all);
     }
     if (!m_picture) return text;
     if (m_facts->plan) {

@@ -62,8 +62,8 @@ void CsvExporterTest::rowsByHand_data()
     QTest::addColumn<int>("lines");
     QTest::addColumn<QString>("row");
     QTest::newRow("slices") << "slices" << 19 << "0,0,0,0,10,490,0,";
-    QTest::newRow("steps") << "steps" << 7 << "1,2,2000,3000,0,3.5,,,8,1024";
-    QTest::newRow("job steps") << "job_steps" << 4 << "2,2000,3000,0,1,3.5,,,8,1024";
+    QTest::newRow("steps") << "steps" << 7 << "1,2,2000,3000,0,measured,3.5,,,8,1024";
+    QTest::newRow("job steps") << "job_steps" << 4 << "2,2000,3000,0,measured,1,3.5,,,8,1024";
     QTest::newRow("samples") << "counter_samples" << 4 << "0,1999,4.5";
     QTest::newRow("allocations") << "allocations" << 9 << "0,1,0,,4000,0,weights,,";
     QTest::newRow("collectives") << "collectives" << 7 << "0,1,all_reduce,0,0,600,650,900,4000,4000,,ring,";

@@ -61,8 +61,9 @@ std::string pipelineRank(int rank, const std::vector<Work>& works, int stepEnd)
     int correlation = 1, idleFrom = 0;
     for (const Work& work : works) {
         // The operator launches a kernel; a receive fills the time before it on another stream.
-        text += slice("cpu_op", work.backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::mm", 1, work.begin, 2, "");
-        text += slice("cuda_runtime", "cudaLaunchKernel", 1, work.begin + 1, 1, "'correlation':" + std::to_string(correlation));
+        const int thread = work.backward ? 2 : 1; // autograd has a thread of its own
+        text += slice("cpu_op", work.backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::mm", thread, work.begin, 2, "");
+        text += slice("cuda_runtime", "cudaLaunchKernel", thread, work.begin + 1, 1, "'correlation':" + std::to_string(correlation));
         text += slice("kernel", "gemm", 7, work.begin, work.length, "'stream':7,'device':0,'correlation':" + std::to_string(correlation++));
         if (work.begin > idleFrom)
             text += slice("kernel", "ncclDevKernel_SendRecv", 20, idleFrom, work.begin - idleFrom,

@@ -345,16 +345,18 @@ private slots:
         QVERIFY(probe.view->inferredNote().contains(QStringLiteral("inferred: passes")));
         QVERIFY(probe.view->inferredNote().contains(QStringLiteral("stages")));
         QVERIFY(!probe.view->predictedPlot().isVisible());
-        QCOMPARE(*probe.view->shownStep(), StepIndex{1}); // of two steps the upper middle
-        probe.selection.setStep(StepIndex{0});
+        QCOMPARE(*probe.view->shownStep(), StepIndex{0}); // of two steps the lower middle
+        probe.selection.setStep(StepIndex{1});
         QVERIFY(probe.ready());
+        QTRY_COMPARE(*probe.view->shownStep(), StepIndex{1});
+        probe.selection.setStep(StepIndex{0});
         QTRY_COMPARE(*probe.view->shownStep(), StepIndex{0});
         probe.selection.setStep(std::nullopt);
         probe.selection.setRange({Instant{110'000}, Instant{170'000}}); // the timeline went on to the next step
         QTRY_COMPARE(*probe.view->shownStep(), StepIndex{1});
     }
 
-    /// The title and the card below give the figure of the step that is shown; the mean of all has its name.
+    /// The title and the card below give the figure of the step that is shown; that of the median one has its name.
     void theTitleAgreesWithTheCard()
     {
         const auto data = importedTrace(true, 1'000);
@@ -364,17 +366,25 @@ private slots:
         Probe probe(data);
         QVERIFY(probe.ready());
         const auto own = [&] { return formatPercent(probe.view->bars().bars().front().fraction); };
+        const JobStep median = *typicalStep(*InMemoryTraceQuery(data).jobSteps());
+        const StepIndex other{1 - median.step.value};
+        QCOMPARE(*probe.view->shownStep(), median.step);
+        QCOMPARE(own(), mean);
+        for (const JobStep& step : *InMemoryTraceQuery(data).jobSteps())
+            if (step.step == other) probe.selection.setRange(step.range); // the timeline went there
+        QTRY_COMPARE(*probe.view->shownStep(), other);
+        QVERIFY(probe.ready());
         QVERIFY(own() != mean);
         QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())),
                  qPrintable(probe.view->finding()));
-        QVERIFY2(probe.view->finding().contains(QStringLiteral("mean of all steps ") + mean),
+        QVERIFY2(probe.view->finding().contains(QStringLiteral("median step ") + mean),
                  qPrintable(probe.view->finding()));
-        probe.selection.setStep(StepIndex{0});
+        probe.selection.setStep(other);
         QVERIFY(probe.ready());
-        QTRY_COMPARE(*probe.view->shownStep(), StepIndex{0});
+        QTRY_COMPARE(*probe.view->shownStep(), other);
         QVERIFY2(probe.view->finding().startsWith(QStringLiteral("bubble %1 of").arg(own())),
                  qPrintable(probe.view->finding()));
-        QVERIFY(!probe.view->finding().contains(QStringLiteral("mean")));
+        QVERIFY(!probe.view->finding().contains(QStringLiteral("median")));
     }
 
     void nothingToSeeIsExplained()
