@@ -181,13 +181,13 @@ std::optional<double> roofOf(const TraceInfo& info, RankId rank, const OpInfo& o
 bool isHostOnly(const TraceQuery& trace)
 {
     if (trace.info().header.source != TraceSource::Imported) return false;
-    bool threads = false;
+    bool slices = false;
     for (const TrackView& track : trace.tracks()) {
         const TrackKind kind = track.info.kind;
         if (kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream) return false;
-        threads = threads || kind == TrackKind::CpuThread;
+        slices = slices || track.slices > 0;
     }
-    return threads;
+    return slices;
 }
 
 } // namespace fourwalls

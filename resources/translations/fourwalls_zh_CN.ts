@@ -3792,10 +3792,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>没有计入的步</translation>
     </message>
     <message>
-        <source>the whole trace: it marks no steps</source>
-        <translation>整个跟踪：其中没有标出步</translation>
-    </message>
-    <message>
         <source>the only step</source>
         <translation>唯一的一步</translation>
     </message>
@@ -3906,6 +3902,14 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     <message>
         <source>no operator and no device&apos;s work is in this trace</source>
         <translation>此跟踪中没有算子，也没有设备的工作</translation>
+    </message>
+    <message>
+        <source>all that was recorded: no steps are marked</source>
+        <translation>全部记录：没有标出步</translation>
+    </message>
+    <message>
+        <source>all work of the device: no steps are marked</source>
+        <translation>设备的全部工作：没有标出步</translation>
     </message>
 </context>
 <context>
@@ -4321,6 +4325,10 @@ the timeline shows it.</source>
     <message>
         <source>Nothing in this trace tells what would help.</source>
         <translation>此跟踪看不出怎样改进。</translation>
+    </message>
+    <message>
+        <source>No work of a device is in this trace: what would help it cannot be told.</source>
+        <translation>此跟踪中没有设备的工作：无法说明怎样改进。</translation>
     </message>
 </context>
 <context>

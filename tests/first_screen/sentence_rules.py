@@ -98,12 +98,12 @@ def title(match, claim, facts):
     return NO_CLAIM, ""
 
 
-@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^the whole trace: it marks no steps$|^no measured step")
+@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^all (?:that was recorded|work of the device): no steps are marked$|^no measured step")
 def scope_of_step(match, claim, facts):
     job = facts.run.job_steps()
     measured = sum(s.state == "measured" for s in job)
     said = ", ".join(f"{s.name} {s.state} {fig.milliseconds(s.length())}" for s in job[:8]) or "no marks of steps"
-    if claim.words.startswith(("the whole trace", "no measured")):
+    if claim.words.startswith(("all that was", "all work of", "no measured")):
         return verdict(not job, said)
     if not job:
         return UNCHECKED, said

@@ -383,7 +383,7 @@ void OverviewView::showFigures()
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
-    if (metrics.hostOnly)
+    if (metrics.hostOnly && !m_facts->memoryOnly)
         binds.note = tr("no device was recorded");
     else if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
     if (m_verdict.binding) {
@@ -490,6 +490,7 @@ void OverviewView::showFindings()
             rows.push_back({findingTitle(each), findingFigures(each), {}});
         }
         if (m_facts->threadsOnly) notes << tr("Nothing in this trace tells what would help.");
+        else if (rows.empty() && m_facts->metrics.hostOnly) notes << tr("No work of a device is in this trace: what would help it cannot be told.");
         else if (rows.empty()) notes << nothingFound(found);
         else notes << findingAdvice(found.findings.front());
         finding = found.findings.size() > rows.size() ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())

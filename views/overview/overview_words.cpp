@@ -317,7 +317,9 @@ QString scopeOfStep(const OverviewFacts& facts)
 {
     const OverviewScope& scope = facts.scope;
     if (!facts.metrics.stepTime) return Overview::tr("no measured step");
-    if (scope.wholeTrace) return Overview::tr("the whole trace: it marks no steps");
+    if (scope.wholeTrace)
+        return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no steps are marked")
+                                      : Overview::tr("all work of the device: no steps are marked");
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
     if (scope.measured == 1 && all == 1)

@@ -23,7 +23,7 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
 QString shortPlan(const ParallelPlan& plan);
 /// "−12 %", "+3 %".
 QString signedPercent(double fraction, int decimals = 0);
-/// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "the whole trace: it marks no steps".
+/// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "all work of the device: no steps are marked".
 QString scopeOfStep(const OverviewFacts& facts);
 /// "left out: 1 warm-up, 1 cut"; empty where none is.
 QString stepsLeftOut(const OverviewScope& scope);
