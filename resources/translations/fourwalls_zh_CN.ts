@@ -466,15 +466,15 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     </message>
     <message>
         <source>This trace has no collectives.</source>
-        <translation>此跟踪没有集合通信。</translation>
+        <translation>此轨迹没有集合通信。</translation>
     </message>
     <message>
         <source>None of the trace&apos;s %1 collectives is in what is looked at.</source>
-        <translation>跟踪中的 %1 个集合通信都不在所看的范围内。</translation>
+        <translation>轨迹中的 %1 个集合通信都不在所看的范围内。</translation>
     </message>
     <message>
         <source>None of the trace&apos;s collectives is in what is looked at.</source>
-        <translation>跟踪中的集合通信都不在所看的范围内。</translation>
+        <translation>轨迹中的集合通信都不在所看的范围内。</translation>
     </message>
     <message>
         <source>All groups have one rank: nothing is sent.</source>
@@ -483,24 +483,24 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     <message>
         <source>Only the requests for collectives are in this trace, not the transfers.
 Record the device&apos;s activity too (ProfilerActivity.CUDA).</source>
-        <translation>此跟踪只有集合通信的请求，没有传输。
+        <translation>此轨迹只有集合通信的请求，没有传输。
 请同时记录设备活动（ProfilerActivity.CUDA）。</translation>
     </message>
     <message>
         <source>Only %1 of %2 ranks are in this trace: waiting and transfer cannot be told apart.
 Open the traces of all ranks together.</source>
-        <translation>此跟踪只有 %2 个 rank 中的 %1 个：无法区分等待与传输。
-请一起打开所有 rank 的跟踪。</translation>
+        <translation>此轨迹只有 %2 个 rank 中的 %1 个：无法区分等待与传输。
+请一起打开所有 rank 的轨迹。</translation>
     </message>
     <message>
         <source>This trace does not say how many ranks take part, so waiting and transfer cannot be told apart.
 Open the traces of all ranks together.</source>
-        <translation>此跟踪没有说明有多少 rank 参与，因此无法区分等待与传输。
-请一起打开所有 rank 的跟踪。</translation>
+        <translation>此轨迹没有说明有多少 rank 参与，因此无法区分等待与传输。
+请一起打开所有 rank 的轨迹。</translation>
     </message>
     <message>
         <source>This trace does not say how many bytes its operations sent.</source>
-        <translation>此跟踪没有说明各操作发送了多少字节。</translation>
+        <translation>此轨迹没有说明各操作发送了多少字节。</translation>
     </message>
     <message>
         <source>Transfers take no time on this clock, because no link speed is known.
@@ -644,7 +644,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>only the requests are in the trace</source>
-        <translation>跟踪中只有请求</translation>
+        <translation>轨迹中只有请求</translation>
     </message>
     <message>
         <source>of %1, all ranks</source>
@@ -672,7 +672,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>in %1; %2 in the trace</source>
-        <translation>在 %1 中；整个跟踪有 %2 个</translation>
+        <translation>在 %1 中；整个轨迹有 %2 个</translation>
     </message>
     <message>
         <source>Late rank</source>
@@ -688,7 +688,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>no operation has all its ranks in the trace</source>
-        <translation>没有操作的所有 rank 都在跟踪中</translation>
+        <translation>没有操作的所有 rank 都在轨迹中</translation>
     </message>
     <message>
         <source>nobody is last more often than by chance, or it costs under 1 %</source>
@@ -1108,7 +1108,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>Nothing is predicted: this trace does not say which network ran on which machines.</source>
-        <translation>不作预测：此跟踪没有说明在哪些机器上运行了哪个网络。</translation>
+        <translation>不作预测：此轨迹没有说明在哪些机器上运行了哪个网络。</translation>
     </message>
     <message>
         <source>To fill in: %1.</source>
@@ -1116,11 +1116,11 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>No training step is predicted: this trace shows %1.</source>
-        <translation>不预测训练步：此跟踪显示 %1。</translation>
+        <translation>不预测训练步：此轨迹显示 %1。</translation>
     </message>
     <message>
         <source>Nothing is predicted: too little of the network and its plan shows in this trace.</source>
-        <translation>不作预测：此跟踪中能看到的网络和并行方案太少。</translation>
+        <translation>不作预测：此轨迹中能看到的网络和并行方案太少。</translation>
     </message>
     <message>
         <source>Nothing is predicted: what could be guessed does not match what was recorded (%1: expected %2, found %3).</source>
@@ -1128,11 +1128,11 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>Nothing is predicted: the trace has no measured step to hold a model against.</source>
-        <translation>不作预测：跟踪中没有可供模型对照的实测步。</translation>
+        <translation>不作预测：轨迹中没有可供模型对照的实测步。</translation>
     </message>
     <message>
         <source>The model does not describe this trace: it predicts a step of %1, recorded were %2.</source>
-        <translation>模型不能描述此跟踪：预测的步长为 %1，记录为 %2。</translation>
+        <translation>模型不能描述此轨迹：预测的步长为 %1，记录为 %2。</translation>
     </message>
     <message>
         <source>Nothing is predicted: no machine among the presets has this device (%1).</source>
@@ -1328,7 +1328,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>the whole trace</source>
-        <translation>整个跟踪</translation>
+        <translation>整个轨迹</translation>
     </message>
     <message>
         <source>%1 of %2 (%3)</source>
@@ -1340,7 +1340,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>%1 per rank</source>
-        <translation>每个进程 %1</translation>
+        <translation>每个 rank %1</translation>
     </message>
     <message>
         <source>%1 per step and rank</source>
@@ -1412,7 +1412,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>other ranks are not in the trace</source>
-        <translation>跟踪中没有其他 rank</translation>
+        <translation>轨迹中没有其他 rank</translation>
     </message>
     <message>
         <source>launches cover %1</source>
@@ -1464,7 +1464,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>More loader workers and prefetching fetch the next batch during the step.</source>
-        <translation>更多的加载进程和预取可在本步期间取得下一批数据。</translation>
+        <translation>更多的加载 rank 和预取可在本步期间取得下一批数据。</translation>
     </message>
     <message>
         <source>Pinned memory and non_blocking=True let copies run beside computation.</source>
@@ -1484,11 +1484,11 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>Nothing in this trace tells what would help.</source>
-        <translation>此跟踪中没有能说明如何改进的信息。</translation>
+        <translation>此轨迹中没有能说明如何改进的信息。</translation>
     </message>
     <message>
         <source>Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: record what the processor does, too.</source>
-        <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在跟踪中看不出来：请把处理器的活动也记录下来。</translation>
+        <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在轨迹中看不出来：请把处理器的活动也记录下来。</translation>
     </message>
     <message>
         <source>Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.</source>
@@ -2002,7 +2002,7 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>A typical value: the trace&apos;s gaps are shorter than any launch</source>
-        <translation>典型值：跟踪中的间隙比任何一次启动都短</translation>
+        <translation>典型值：轨迹中的间隙比任何一次启动都短</translation>
     </message>
 </context>
 <context>
@@ -2375,14 +2375,14 @@ For every buffer and its stack, write a snapshot and open it together with the p
 Of a PyTorch program, write a snapshot and open it together with the trace:
 
 %1</source>
-        <translation>该跟踪没有分配记录，因此没有内存曲线。
-对于 PyTorch 程序，请写出快照并与跟踪一起打开：
+        <translation>该轨迹没有分配记录，因此没有内存曲线。
+对于 PyTorch 程序，请写出快照并与轨迹一起打开：
 
 %1</translation>
     </message>
     <message>
         <source>This trace has no allocations, so there is no memory curve.</source>
-        <translation>该跟踪没有分配记录，因此没有内存曲线。</translation>
+        <translation>该轨迹没有分配记录，因此没有内存曲线。</translation>
     </message>
 </context>
 <context>
@@ -3097,7 +3097,7 @@ Choose another rank on the timeline.</source>
     </message>
     <message>
         <source>main memory of the process</source>
-        <translation>进程的主内存</translation>
+        <translation>rank 的主内存</translation>
     </message>
     <message>
         <source>of the device</source>
@@ -3457,7 +3457,7 @@ MFU %4，HFU %5</translation>
     <message>
         <source>No operator of this trace says how much it computes.
 Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</source>
-        <translation>此跟踪中没有算子说明其计算量。
+        <translation>此轨迹中没有算子说明其计算量。
 请用 torch.profiler.profile(…, with_flops=True, record_shapes=True) 记录。</translation>
     </message>
     <message>
@@ -3697,11 +3697,11 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>a rank</source>
-        <translation>某个进程</translation>
+        <translation>某个 rank</translation>
     </message>
     <message>
         <source>rank %1</source>
-        <translation>进程 %1</translation>
+        <translation>rank %1</translation>
     </message>
     <message>
         <source>ranks %1</source>
@@ -3729,23 +3729,23 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>rank %1: at most %2 relative to the start of the profile; what was in use then is unknown</source>
-        <translation>进程 %1：相对记录开始时最多 %2；开始时已用多少未知</translation>
+        <translation>rank %1：相对记录开始时最多 %2；开始时已用多少未知</translation>
     </message>
     <message>
         <source>rank %1: at most %2 in use, by the profiler&apos;s count</source>
-        <translation>进程 %1：按分析器的计数最多使用 %2</translation>
+        <translation>rank %1：按分析器的计数最多使用 %2</translation>
     </message>
     <message>
         <source>rank %1: up to %2 more than at the start of the profile; what was in use then is unknown</source>
-        <translation>进程 %1：比记录开始时最多多 %2；开始时已用多少未知</translation>
+        <translation>rank %1：比记录开始时最多多 %2；开始时已用多少未知</translation>
     </message>
     <message>
         <source>%1 of %2 on rank %3, hardly changing: a reservation, or data that stays</source>
-        <translation>进程 %3 上占 %2 的 %1，几乎不变：是预留，或常驻的数据</translation>
+        <translation>rank %3 上占 %2 的 %1，几乎不变：是预留，或常驻的数据</translation>
     </message>
     <message>
         <source>the trace has %1 of %2 ranks</source>
-        <translation>跟踪含 %2 个进程中的 %1 个</translation>
+        <translation>轨迹含 %2 个 rank 中的 %1 个</translation>
     </message>
     <message>
         <source>a memory snapshot records no communication</source>
@@ -3753,15 +3753,15 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>no collectives in this trace</source>
-        <translation>此跟踪中没有集合通信</translation>
+        <translation>此轨迹中没有集合通信</translation>
     </message>
     <message>
         <source>none in this step, %1 in the trace</source>
-        <translation>此步中没有，整个跟踪中有 %1 个</translation>
+        <translation>此步中没有，整个轨迹中有 %1 个</translation>
     </message>
     <message>
         <source>%1 requests in the step; how long the transfers took is not in the trace</source>
-        <translation>此步有 %1 个请求；传输用了多久不在跟踪中</translation>
+        <translation>此步有 %1 个请求；传输用了多久不在轨迹中</translation>
     </message>
     <message>
         <source>%1 of the step exposed, waiting and transfer</source>
@@ -3769,7 +3769,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>%1 of its time is waiting for others</source>
-        <translation>其时间的 %1 是在等待其他进程</translation>
+        <translation>其时间的 %1 是在等待其他 rank</translation>
     </message>
     <message>
         <source>%1 of its time hidden</source>
@@ -3805,7 +3805,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>ranks %1 to %2</source>
-        <translation>各进程 %1 至 %2</translation>
+        <translation>各 rank %1 至 %2</translation>
     </message>
     <message>
         <source>%1 warm-up</source>
@@ -3833,19 +3833,19 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>No collectives are in this trace.</source>
-        <translation>此跟踪中没有集合通信。</translation>
+        <translation>此轨迹中没有集合通信。</translation>
     </message>
     <message>
         <source>One rank: nothing is sent.</source>
-        <translation>只有一个进程：没有数据要发送。</translation>
+        <translation>只有一个 rank：没有数据要发送。</translation>
     </message>
     <message>
         <source>This step has no collectives; others of the trace have.</source>
-        <translation>此步没有集合通信；跟踪中其他步有。</translation>
+        <translation>此步没有集合通信；轨迹中其他步有。</translation>
     </message>
     <message>
         <source>All %1 collectives are of groups of one rank: nothing is sent.</source>
-        <translation>全部 %1 个集合通信都在单进程的组内：没有数据要发送。</translation>
+        <translation>全部 %1 个集合通信都在单 rank 的组内：没有数据要发送。</translation>
     </message>
     <message>
         <source>Only the requests of %1 collectives were recorded, not the transfers. Record the device&apos;s activity, too.</source>
@@ -3853,7 +3853,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot be told apart, so there is no rate. Open the files of all ranks together.</source>
-        <translation>有 %1 个集合通信，但参与的进程不全在跟踪中：等待与传输无法区分，因此没有速率。请把所有进程的文件一起打开。</translation>
+        <translation>有 %1 个集合通信，但参与的 rank 不全在轨迹中：等待与传输无法区分，因此没有速率。请把所有 rank 的文件一起打开。</translation>
     </message>
     <message>
         <source>%1 collectives, but the file does not say how many bytes they move: there is no rate.</source>
@@ -3861,7 +3861,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>The transfers of this step took no time on the trace&apos;s clock.</source>
-        <translation>按跟踪的时钟，此步的传输没有用时。</translation>
+        <translation>按轨迹的时钟，此步的传输没有用时。</translation>
     </message>
     <message>
         <source>The rates of %1 collectives cannot be drawn.</source>
@@ -3893,7 +3893,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>this trace does not say which network and plan it ran: nothing can be predicted</source>
-        <translation>此跟踪没有说明运行的网络和并行方案：无法预测</translation>
+        <translation>此轨迹没有说明运行的网络和并行方案：无法预测</translation>
     </message>
     <message>
         <source>%1 of the step in operators of the processor</source>
@@ -3901,7 +3901,7 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     </message>
     <message>
         <source>no operator and no device&apos;s work is in this trace</source>
-        <translation>此跟踪中没有算子，也没有设备的工作</translation>
+        <translation>此轨迹中没有算子，也没有设备的工作</translation>
     </message>
     <message>
         <source>all that was recorded: no steps are marked</source>
@@ -4197,10 +4197,6 @@ Traces recorded by Fourwalls mark them; in PyTorch, call the profiler&apos;s ste
 Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
     <message>
-        <source>No allocations are in this trace. In PyTorch, profile with profile_memory=True, or take a snapshot: torch.cuda.memory._record_memory_history(), then _dump_snapshot(&quot;snapshot.pickle&quot;).</source>
-        <translation>此跟踪中没有内存分配。在 PyTorch 中用 profile_memory=True 记录，或保存快照：torch.cuda.memory._record_memory_history()，然后 _dump_snapshot(&quot;snapshot.pickle&quot;)。</translation>
-    </message>
-    <message>
         <source>%1 since the start</source>
         <translation>相对开始时，%1</translation>
     </message>
@@ -4252,11 +4248,11 @@ Fill them in under What if to compare plans.</source>
     </message>
     <message>
         <source>mean of %1 ranks</source>
-        <translation>%1 个进程的平均</translation>
+        <translation>%1 个 rank 的平均</translation>
     </message>
     <message>
         <source>rank %1 of %2, the only one here</source>
-        <translation>进程 %1，共 %2 个，这里只有它</translation>
+        <translation>rank %1，共 %2 个，这里只有它</translation>
     </message>
     <message>
         <source>computing, communicating or copying</source>
@@ -4264,7 +4260,7 @@ Fill them in under What if to compare plans.</source>
     </message>
     <message>
         <source>adds up to the %1 of the trace</source>
-        <translation>合计为跟踪的 %1</translation>
+        <translation>合计为轨迹的 %1</translation>
     </message>
     <message>
         <source>adds up to the %1 step</source>
@@ -4302,7 +4298,7 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
     </message>
     <message>
         <source>from the trace itself</source>
-        <translation>来自跟踪本身</translation>
+        <translation>来自轨迹本身</translation>
     </message>
     <message>
         <source>What stands out</source>
@@ -4319,16 +4315,20 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
     <message>
         <source>No operator and no device&apos;s work is in this trace, only what threads did:
 the timeline shows it.</source>
-        <translation>此跟踪中没有算子，也没有设备的工作，只有线程所做的事：
+        <translation>此轨迹中没有算子，也没有设备的工作，只有线程所做的事：
 请看时间线。</translation>
     </message>
     <message>
         <source>Nothing in this trace tells what would help.</source>
-        <translation>此跟踪看不出怎样改进。</translation>
+        <translation>此轨迹看不出怎样改进。</translation>
     </message>
     <message>
         <source>No work of a device is in this trace: what would help it cannot be told.</source>
-        <translation>此跟踪中没有设备的工作：无法说明怎样改进。</translation>
+        <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
+    </message>
+    <message>
+        <source>No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory snapshot beside the trace.</source>
+        <translation>此轨迹中没有内存分配。在 PyTorch 中用 profile_memory=True 记录，或在轨迹之外另取内存快照。</translation>
     </message>
 </context>
 <context>
@@ -6242,7 +6242,7 @@ arrivals: %3</source>
     </message>
     <message>
         <source>no operation of %1 has all its ranks in this trace</source>
-        <translation>%1 中没有操作的所有 rank 都在此跟踪中</translation>
+        <translation>%1 中没有操作的所有 rank 都在此轨迹中</translation>
     </message>
     <message>
         <source>since the begin of the first measured step [ms]</source>
@@ -6254,7 +6254,7 @@ arrivals: %3</source>
     </message>
     <message>
         <source>No operation has all its ranks in this trace: who was waited for cannot be told.</source>
-        <translation>没有操作的所有 rank 都在此跟踪中：无法得知在等谁。</translation>
+        <translation>没有操作的所有 rank 都在此轨迹中：无法得知在等谁。</translation>
     </message>
 </context>
 <context>
@@ -7111,11 +7111,11 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
     <message>
         <source>This trace does not say which ranks its operations sent to.</source>
-        <translation>此跟踪没有说明各操作发送到哪些 rank。</translation>
+        <translation>此轨迹没有说明各操作发送到哪些 rank。</translation>
     </message>
     <message>
         <source> · recorded, whole trace, warm-up included</source>
-        <translation> · 记录值，整个跟踪，含预热</translation>
+        <translation> · 记录值，整个轨迹，含预热</translation>
     </message>
     <message>
         <source> · modelled, %1</source>
@@ -7319,7 +7319,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>the trace does not name its device</source>
-        <translation>跟踪没有写明设备</translation>
+        <translation>轨迹没有写明设备</translation>
     </message>
     <message>
         <source>no data sheet of %1</source>
@@ -7327,7 +7327,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>ranks on devices with different peaks</source>
-        <translation>各进程的设备峰值不同</translation>
+        <translation>各 rank 的设备峰值不同</translation>
     </message>
     <message>
         <source>the kernels&apos; names do not say what they multiply</source>
@@ -7867,7 +7867,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>All the time that the ranks have in one step, or in the whole trace where it marks no steps.</source>
-        <translation>各进程在一步中的全部时间；没有标出步时为整个跟踪的时间。</translation>
+        <translation>各 rank 在一步中的全部时间；没有标出步时为整个轨迹的时间。</translation>
     </message>
     <message>
         <source>The program&apos;s own time: no operator runs, and no device was recorded.</source>
@@ -7883,7 +7883,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>Operators on the processor. No work of a device is in the trace.</source>
-        <translation>处理器上的算子。跟踪中没有设备的工作。</translation>
+        <translation>处理器上的算子。轨迹中没有设备的工作。</translation>
     </message>
 </context>
 <context>
@@ -8436,7 +8436,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>not in the trace, only the request</source>
-        <translation>不在跟踪中，只有请求</translation>
+        <translation>不在轨迹中，只有请求</translation>
     </message>
     <message>
         <source>wait + transfer</source>
@@ -8452,7 +8452,7 @@ Open the What-if sliders and choose them to search for a plan.</source>
     </message>
     <message>
         <source>in the trace</source>
-        <translation>在跟踪中</translation>
+        <translation>在轨迹中</translation>
     </message>
     <message>
         <source>%1 of its %2 ranks</source>

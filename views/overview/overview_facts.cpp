@@ -47,6 +47,8 @@ Status addLinks(OverviewFacts& facts, TraceQuery& trace)
         const double link = std::max(cluster.devicesPerNode > 1 ? cluster.nodeLink.bytesPerSecond : 0.0,
                                      cluster.nodes > 1 ? cluster.networkBytesPerSecondPerDevice() : 0.0);
         if (link > 0) facts.linkBytesPerSecond = link;
+    } else if (facts.metrics.peak.sheet && facts.metrics.peak.sheet->linkBytesPerSecond > 0) {
+        facts.linkBytesPerSecond = facts.metrics.peak.sheet->linkBytesPerSecond;
     }
     return {};
 }

@@ -102,8 +102,8 @@ MiniPicture OverviewView::memoryPicture() const
     MiniPicture picture;
     if (!m_facts->fullest || m_facts->memory.samples.empty()) {
         if (m_facts->allocator) return allocatorPicture();
-        picture.empty = tr("No allocations are in this trace. In PyTorch, profile with profile_memory=True, or take a "
-                           "snapshot: torch.cuda.memory._record_memory_history(), then _dump_snapshot(\"snapshot.pickle\").");
+        picture.empty = tr("No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory "
+                           "snapshot beside the trace.");
         return picture;
     }
     const TimeRange range = m_facts->memory.range;
