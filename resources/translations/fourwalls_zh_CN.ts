@@ -1344,7 +1344,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>%1 per step and rank</source>
-        <translation>每步每 rank %1 次</translation>
+        <translation>每步每个 rank %1</translation>
     </message>
     <message>
         <source>%1 per step</source>

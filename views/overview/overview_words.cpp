@@ -322,13 +322,15 @@ QString scopeOfStep(const OverviewFacts& facts)
                                       : Overview::tr("all work of the device: no steps are marked");
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
-    if (scope.measured == 1 && all == 1)
-        parts << Overview::tr("the only step");
-    else if (scope.measured == 1)
+    const bool apart = scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second;
+    if (scope.measured == 1 && all == 1) {
+        if (!apart) parts << Overview::tr("the only step"); // the ranks' lengths need the room
+    } else if (scope.measured == 1) {
         parts << Overview::tr("the only measured step of %1").arg(all);
-    else
+    } else {
         parts << Overview::tr("median of %1 steps").arg(scope.measured);
-    if (scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second)
+    }
+    if (apart)
         parts << Overview::tr("ranks %1 to %2").arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
     else if (const QString left = stepsLeftOut(scope); !left.isEmpty())
         parts << left;
