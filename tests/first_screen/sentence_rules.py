@@ -365,9 +365,9 @@ def no_flops(match, claim, facts):
     return TRUE, f"{known} matrix products with shapes"
 
 
-@rule(r"(does not say which network|Without a specification|a snapshot tells of memory only|memory snapshot|nothing can be predicted|^Without training steps|samples per step unknown|operators by time, bytes unknown|^this trace has no measured|Nothing in this trace tells)")
+@rule(r"(does not say which network|Without a specification|a snapshot tells of memory only|memory snapshot|nothing can be predicted|^Without training steps|samples per step unknown|operators by time, bytes unknown|^this trace has no measured|Nothing in this trace tells|^No work of a device is in this trace|^Nothing is predicted: no machine among)")
 def nothing_known(match, claim, facts):
-    if "snapshot" in claim.words and "take a" not in claim.words and not facts.run.only_memory():
+    if "snapshot" in claim.words and "beside the trace" not in claim.words and not facts.run.only_memory():
         return FALSE, "it is no snapshot"
     if "no measured" in claim.words or claim.words.startswith("Without training"):
         return verdict(not facts.run.job_steps(), f"{len(facts.run.job_steps())} steps are marked")
