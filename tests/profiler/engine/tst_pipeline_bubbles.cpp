@@ -133,17 +133,17 @@ private slots:
         QVERIFY(metrics.ok());
         QVERIFY(metrics->bubbleFraction.has_value());
 
-        // The passes of the last step, by rank, in order.
+        // The passes of the step that metrics speaks of, by rank, in order.
+        const auto median = medianStep(*query.jobSteps());
+        QVERIFY(median.has_value());
         const PipelineShape shape = pipelineShape(spec.plan);
         const auto actions = pipelineActions(shape);
         QVERIFY(actions.ok());
         std::map<int, std::vector<std::pair<Pass, std::string>>> passes;
-        std::map<int, std::vector<Pass>> steps;
         QVERIFY(query
                     .scanSlices([&](const SliceView& s) {
                         const OpInfo op = **query.op(s.op);
                         const int rank = query.tracks()[static_cast<std::size_t>(s.track.value)].info.rank.value;
-                        if (op.kind == SliceKind::Step) steps[rank].push_back({s.start.ns, s.end().ns});
                         if (op.kind == SliceKind::Phase && op.phase != Phase::Optimizer && op.phase != Phase::Setup)
                             passes[rank].push_back({{s.start.ns, s.end().ns}, op.name});
                         return true;
@@ -153,11 +153,14 @@ private slots:
         for (auto& [rank, all] : passes) {
             std::sort(all.begin(), all.end(),
                       [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
-            const Pass last = *std::max_element(steps[rank].begin(), steps[rank].end(),
-                                                [](const Pass& a, const Pass& b) { return a.start < b.start; });
+            const auto own = query.steps(RankId{rank});
+            QVERIFY(own.ok());
+            const auto step = std::find_if(own->begin(), own->end(), [&](const StepView& each) { return each.record.step == median->step; });
+            QVERIFY(step != own->end());
+            const TimeRange range = step->record.range;
             auto& times = seconds[static_cast<std::size_t>(rank)];
             for (const auto& [pass, name] : all) {
-                if (pass.start < last.start || pass.end > last.end) continue;
+                if (pass.start < range.begin.ns || pass.end > range.end.ns) continue;
                 const double took = static_cast<double>(pass.end - pass.start) * 1e-9;
                 if (name == "loss") // belongs to the forward pass before it
                     times.back() += took;
