@@ -27,6 +27,7 @@ Result<StepWindow> stepWindow(TraceQuery& trace, std::optional<StepIndex> wanted
     window.range = step->range;
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, trace.stepSummaries(step->step));
     for (const StepSummary& summary : summaries) window.ranks[summary.rank] = summary.range;
+    if (trace.info().closing.stepsBy == kWholeTrace) window.step.reset(); // nobody marked a step of that number
     return window;
 }
 

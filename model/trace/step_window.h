@@ -19,7 +19,7 @@ inline constexpr std::string_view kWholeTrace = "whole trace";
 
 /// A training step over all ranks; of a trace without steps, all of it.
 struct StepWindow {
-    std::optional<StepIndex> step; ///< absent: the trace has no steps
+    std::optional<StepIndex> step; ///< absent: the trace has no steps of its own
     TimeRange range;               ///< first rank's start to last rank's end
     int steps = 1;                 ///< more: all measured ones together, and `step` is absent
     std::map<RankId, TimeRange> ranks;

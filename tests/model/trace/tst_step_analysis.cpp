@@ -53,6 +53,14 @@ void StepAnalysisTest::theStepOfMedianLengthIsLookedAt()
     QVERIFY(!whole.step);
     QCOMPARE(whole.ranks.size(), std::size_t(2));
     QCOMPARE(whole.range.length(), Duration{20});
+    // A step that is all of the trace has no number that anybody gave it.
+    Builder unmarked(1);
+    unmarked.step(0, 0, 5, 25);
+    TraceClosing closing;
+    closing.stepsBy = std::string(kWholeTrace);
+    InMemoryTraceQuery all = unmarked.finish(closing);
+    QVERIFY(!stepWindow(all)->step);
+    QCOMPARE(stepWindow(all)->range.length(), Duration{20});
 }
 
 void StepAnalysisTest::aStepIsReadWholeOrInBins()
