@@ -19,7 +19,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 DATA = TREE / "tests/data/import"
 PROFILES = {
     "kineto": ["Megatron-LM/tp2/result/0", "Megatron-LM/tp2/result/1"],
-    "chrome": ["catapult/chromeos_system_trace.json"],
+    "chrome": ["catapult/simple_trace.json"],
     "snapshot": ["MAGMA27__assignment2-systems/memory_snapshot.pickle"],
     "nsight": ["nsys-ai/healthy_1pct.sqlite"],
 }
