@@ -14,10 +14,6 @@ concept HasDescription = requires
     typename Operation::desc;
 };
 
-/// Whether dnnl_sgemm can be relied on. That of oneDNN 3.7 (Debian 13) gives wrong products on processors with AVX-512,
-/// where its matmul primitive gives right ones.
-inline constexpr bool kSgemmIsSound = DNNL_VERSION_MAJOR < 3;
-
 // Pooling with dilation, which oneDNN 3 has no other than.
 #if DNNL_VERSION_MAJOR < 3
 using PoolingForward = dnnl::pooling_v2_forward;

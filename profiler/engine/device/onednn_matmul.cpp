@@ -8,9 +8,6 @@
 
 #include <dnnl.hpp>
 
-#include <algorithm>
-#include <bit>
-#include <iterator>
 #include <unordered_map>
 #include <vector>
 
@@ -155,62 +152,11 @@ bool OneDnnMatmul::supportsBf16()
     }
 }
 
-namespace {
-
-/// c = a b + beta c by the matmul primitive, one for every shape that a thread meets.
-dnnl_status_t productByPrimitive(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-                                 std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
-{
-    struct Product {
-        dnnl::matmul primitive;
-        memory a, b, c;
-    };
-    constexpr std::size_t kMostProducts = 4096;
-    thread_local const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-    thread_local dnnl::stream stream(engine);
-    thread_local std::unordered_map<Key, Product, KeyHash> products;
-    Key key;
-    const std::int64_t words[] = {transposeA, transposeB, m, n, k, lda, ldb, ldc, static_cast<std::int64_t>(std::bit_cast<std::int32_t>(beta))};
-    std::copy(std::begin(words), std::end(words), std::begin(key.words));
-    auto found = products.find(key);
-    if (found == products.end()) {
-        if (products.size() >= kMostProducts) products.clear();
-        constexpr auto kFloat = memory::data_type::f32;
-        const memory::desc aDesc({m, k}, kFloat, transposeA ? memory::dims{1, lda} : memory::dims{lda, 1});
-        const memory::desc bDesc({k, n}, kFloat, transposeB ? memory::dims{1, ldb} : memory::dims{ldb, 1});
-        const memory::desc cDesc({m, n}, kFloat, memory::dims{ldc, 1});
-        dnnl::primitive_attr attributes;
-        dnnl::post_ops after;
-        if (beta != 0) after.append_sum(beta);
-        attributes.set_post_ops(after);
-        Product product;
-        try {
-            product.primitive = dnnl::matmul(onednn::describe<dnnl::matmul>(engine, attributes, aDesc, bDesc, cDesc));
-        } catch (const dnnl::error& error) {
-            return error.status;
-        }
-        product.a = memory(aDesc, engine, DNNL_MEMORY_NONE);
-        product.b = memory(bDesc, engine, DNNL_MEMORY_NONE);
-        product.c = memory(cDesc, engine, DNNL_MEMORY_NONE);
-        found = products.emplace(key, std::move(product)).first;
-    }
-    Product& p = found->second;
-    p.a.set_data_handle(const_cast<float*>(a));
-    p.b.set_data_handle(const_cast<float*>(b));
-    p.c.set_data_handle(c);
-    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, p.a.get()}, {DNNL_ARG_WEIGHTS, p.b.get()}, {DNNL_ARG_DST, p.c.get()}};
-    return dnnl_primitive_execute(p.primitive.get(), stream.get(), 3, arguments);
-}
-
-} // namespace
-
 void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
 {
     const dnnl_status_t status =
-        !onednn::kSgemmIsSound && alpha == 1.0f
-            ? productByPrimitive(transposeA, transposeB, m, n, k, a, lda, b, ldb, beta, c, ldc)
-            : dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+        dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (status != dnnl_success)
         throw EngineError(ErrorCode::Internal, "oneDNN failed in sgemm, status " + std::to_string(status), "sgemm");
 }
