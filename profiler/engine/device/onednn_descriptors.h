@@ -14,6 +14,10 @@ concept HasDescription = requires
     typename Operation::desc;
 };
 
+/// Whether matmul can be relied on for batches whose matrices lie within one another (heads side by side in rows). That of
+/// oneDNN 3.7 (Debian 13) gives wrong products for some of them on processors with AVX-512; matrix by matrix it is right.
+inline constexpr bool kStridedBatchesAreSound = DNNL_VERSION_MAJOR < 3;
+
 // Pooling with dilation, which oneDNN 3 has no other than.
 #if DNNL_VERSION_MAJOR < 3
 using PoolingForward = dnnl::pooling_v2_forward;

@@ -98,6 +98,19 @@ OneDnnMatmul::~OneDnnMatmul() = default;
 
 void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const MatmulOptions& options)
 {
+    if (!onednn::kStridedBatchesAreSound && c.batch0 * c.batch1 > 1 && !options.residual) {
+        // A batch extent of 1 is repeated, as oneDNN does.
+        const auto at = [](const Matrix& m, std::int64_t i, std::int64_t j) {
+            Matrix one = m;
+            const std::int64_t elements = (m.batch0 > 1 ? i * m.batchStride0 : 0) + (m.batch1 > 1 ? j * m.batchStride1 : 0);
+            one.data = static_cast<char*>(m.data) + elements * bytesOf(m.type);
+            one.batch0 = one.batch1 = 1;
+            return one;
+        };
+        for (std::int64_t i = 0; i < c.batch0; ++i)
+            for (std::int64_t j = 0; j < c.batch1; ++j) run(at(a, i, j), at(b, i, j), at(c, i, j), options);
+        return;
+    }
     Key key;
     describe(key, 0, a);
     describe(key, 8, b);
