@@ -17,7 +17,8 @@ bool isGated(const LayerParameters& p)
 Pieces upPieces(const LayerParameters& p, const std::string& gate, const std::string& up, std::int64_t width)
 {
     if (!isGated(p)) return {{up, width}};
-    return p.llama() ? Pieces{{gate, width}, {up, width}} : Pieces{{up, 2 * width}};
+    if (!p.llama()) return {{up, 2 * width}};
+    return {{gate, width}, {up, width}};
 }
 
 } // namespace
