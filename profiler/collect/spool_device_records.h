@@ -34,8 +34,9 @@ struct Device {
     std::uint8_t migEnabled;
     std::uint8_t eccEnabled;
     std::uint8_t reserved[2];
+    std::uint8_t migUuid[16]; ///< of the instance of a divided card (migEnabled), as the driver says it; else zero
 };
-static_assert(sizeof(Device) == 72);
+static_assert(sizeof(Device) == 88);
 
 struct Context {
     std::uint32_t id;
@@ -225,12 +226,27 @@ struct Synchronization {
     std::uint64_t end;
     std::uint32_t type; ///< SynchronizationType
     std::uint32_t context;
-    std::uint32_t stream; ///< 0xffffffff: none
-    std::uint32_t event;  ///< 0xffffffff: none
+    std::uint32_t stream; ///< that waits or is waited for; 0xffffffff: none
+    std::uint32_t event;  ///< that is waited for, as CudaEvent::event; 0xffffffff: none
     std::uint32_t correlation;
     std::uint32_t reserved;
+    std::uint64_t recordId; ///< CudaEvent::recordId of the record that is waited for; 0: CUPTI does not say (before 12.8)
 };
-static_assert(sizeof(Synchronization) == 40);
+static_assert(sizeof(Synchronization) == 48);
+
+/// An event was recorded into a stream: what was launched there before is what waiters wait for. With StreamWaitEvent
+/// of Synchronization, an edge from the one stream to the other.
+struct CudaEvent {
+    std::uint64_t time;     ///< on the device, when the stream reached it; 0: not asked for
+    std::uint64_t recordId; ///< of this record alone (an event is recorded many times); 0: CUPTI does not say
+    std::uint32_t event;    ///< of the event
+    std::uint32_t device;
+    std::uint32_t context;
+    std::uint32_t stream;
+    std::uint32_t correlation; ///< of the recording call
+    std::uint32_t reserved;
+};
+static_assert(sizeof(CudaEvent) == 40);
 
 enum class OverheadKind : std::uint32_t {
     Unknown = 0,

@@ -124,6 +124,7 @@ enum class RecordKind : std::uint16_t {
     Overhead = 40,
     GraphTrace = 41,
     VirtualMemory = 42,
+    CudaEvent = 43,
     // NVTX
     NvtxPush = 64,
     NvtxPop = 65,
@@ -148,6 +149,7 @@ enum class RecordKind : std::uint16_t {
     Loss = 116,
     OwnCost = 117,
     End = 118,
+    RecorderCost = 119,
 };
 
 // ---- The recording itself --------------------------------------------------------------------------------------
@@ -173,7 +175,15 @@ struct StepMark {
 };
 static_assert(sizeof(StepMark) == 32);
 
-enum class WindowReason : std::uint32_t { Always = 0, Steps = 1, ProfilerApi = 2, Signal = 3, Stop = 4 };
+enum class WindowReason : std::uint32_t {
+    Always = 0,
+    Steps = 1,
+    ProfilerApi = 2,
+    Signal = 3,
+    Stop = 4,
+    Every = 5, ///< FOURWALLS_EVERY: the steps between an `off` and the next `on` are left out, not missing
+    Limit = 6, ///< the spool has reached its limit, or the disk has no more room
+};
 
 /// Capture was switched on or off. Device records of work launched before `on` may be missing.
 struct Window {
@@ -207,6 +217,17 @@ enum class MessageCode : std::uint32_t {
     Versions = 18,        ///< text: driver, CUPTI, NCCL versions
     NcclPlugin = 19,      ///< value: version of the plugin interface in use
     Setting = 20,         ///< text: NAME=value of one of the collector's own variables that is in force
+    SpoolLimit = 21,      ///< recording stopped, the program went on; value: size of the spool [bytes]
+    Detail = 22,          ///< how much of each launch is recorded from here on; value: Detail
+    Every = 23,           ///< only one step out of `value` is recorded
+};
+
+/// FOURWALLS_DETAIL.
+enum class Detail : std::int64_t {
+    Auto = 0,   ///< not decided yet
+    Low = 1,    ///< kernels, copies, NCCL, NVTX: no API calls, synchronisation and events one by one
+    Normal = 2, ///< also API calls, synchronisation, events
+    Full = 3,   ///< also when the device reached each event
 };
 
 /// Followed by `length` bytes of UTF-8 text for a person.
@@ -257,7 +278,17 @@ struct OwnCost {
 };
 static_assert(sizeof(OwnCost) == 72);
 
-enum class EndReason : std::uint32_t { Exit = 1, Signal = 2, Stopped = 3, WriteFailed = 4, Exec = 5 };
+/// What the recorder has cost one thread so far (the last one of a thread counts). Without those of CUPTI itself.
+struct RecorderCost {
+    std::uint64_t time;
+    std::uint64_t nanoseconds; ///< in the collector's functions; of its own threads: processor time
+    std::uint64_t calls;
+    std::uint32_t thread; ///< 0: all threads that found no room in the table
+    std::uint32_t own;    ///< 1: a thread of the collector, beside the program
+};
+static_assert(sizeof(RecorderCost) == 32);
+
+enum class EndReason : std::uint32_t { Exit = 1, Signal = 2, Stopped = 3, WriteFailed = 4, Exec = 5, Limit = 6 };
 
 /// The recording ended in order. A file without one was cut: the process was killed.
 struct End {
