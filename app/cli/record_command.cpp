@@ -36,6 +36,10 @@ namespace {
 constexpr char kEnvModule[] = "FOURWALLS_COLLECTOR"; ///< the module's path, where it does not lie beside this program
 constexpr char kEnvMemory[] = "FOURWALLS_MEMORY";
 
+// As shells have it.
+constexpr int kExitCommandNotStarted = 126;
+constexpr int kExitCommandNotFound = 127;
+
 /// "A-B" or "A" with A <= B.
 bool areSteps(const std::string& text)
 {
@@ -147,10 +151,36 @@ Result<TraceInfo> convert(const std::vector<std::string>& spools, const std::str
     return trace->info();
 }
 
-std::map<std::string, std::string> environmentFor(const CommandRecording& recording, const std::string& module, const std::string& folder)
+/// What a shell would return for a command that ended so.
+int statusOf(const ChildEnd& end)
 {
-    std::map<std::string, std::string> variables{{collect::kEnvSpoolFolder, folder}, {collect::kEnvCudaInjection, module},
-                                                 {collect::kEnvNvtxInjection, module}, {collect::kEnvNcclPlugin, module}};
+    return end.signal != 0 ? 128 + end.signal : end.exitCode;
+}
+
+/// Whether somebody else's tool is to be injected by this variable.
+bool isTaken(const char* variable)
+{
+    const char* const value = std::getenv(variable);
+    return value && *value && fs::path(value).filename() != collect::kModuleFileName;
+}
+
+std::map<std::string, std::string> environmentFor(Console& console, const CommandRecording& recording, const std::string& module, const std::string& folder)
+{
+    std::map<std::string, std::string> variables{{collect::kEnvSpoolFolder, folder}};
+    struct Injection {
+        const char* variable;
+        const char* missing;
+    };
+    for (const Injection& injection : {Injection{collect::kEnvCudaInjection, "nothing of the GPU"}, {collect::kEnvNvtxInjection, "no NVTX ranges"},
+                                       {collect::kEnvNcclPlugin, "no payloads of NCCL"}}) {
+        if (!isTaken(injection.variable)) {
+            variables[injection.variable] = module;
+            continue;
+        }
+        // Two injected tools exclude each other: the one that was asked for first stays.
+        console.message(std::string("fourwalls-cli record: ") + injection.variable + " is set to another tool's " + std::getenv(injection.variable) +
+                        " and stays so: " + injection.missing + " will be recorded (unset it to record)");
+    }
     if (!recording.steps.empty()) variables[collect::kEnvSteps] = recording.steps;
     if (recording.memory) variables[kEnvMemory] = "1";
     // Python looks for sitecustomize there first; ours runs the one that it hides.
@@ -195,42 +225,52 @@ int recordCommand(Console& console, const CommandRecording& recording)
     if (!recording.steps.empty() && !areSteps(recording.steps))
         return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be '" + recording.steps + "'", "--steps", "A-B, for example 10-13"});
     const auto module = findModule();
+    const auto notRecorded = [&console](const Error& error) {
+        console.fail(error);
+        return kExitNotRecorded;
+    };
     if (!module)
-        return console.fail({ErrorCode::NotFound, std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
+        return notRecorded({ErrorCode::NotFound, std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
                              std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
     auto output = PendingOutput::create(recording.output);
-    if (!output) return console.fail(output.error());
+    if (!output) return notRecorded(output.error());
     auto folder = SpoolFolder::create(recording.output);
-    if (!folder) return console.fail(folder.error());
+    if (!folder) return notRecorded(folder.error());
 
-    const auto end = runChild(recording.command, environmentFor(recording, *module, folder->path()), console.json());
-    if (!end) return console.fail(end.error());
-    const bool failed = end->signal != 0 || end->exitCode != 0;
+    const auto end = runChild(recording.command, environmentFor(console, recording, *module, folder->path()), console.json());
+    if (!end) {
+        console.fail(end.error());
+        return end.error().code == ErrorCode::NotFound ? kExitCommandNotFound : kExitCommandNotStarted;
+    }
+    const int status = statusOf(*end);
+    const bool failed = status != 0;
+    const auto noTrace = [&](const Error& error) { return failed ? (console.fail(error), status) : notRecorded(error); };
     const std::vector<std::string> spools = folder->spools();
     if (spools.empty()) {
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing was recorded: " : "nothing was recorded: ";
-        return console.fail({ErrorCode::NotFound, ended + whyNothing(), name, "a program that uses a GPU of this machine"});
+        return noTrace({ErrorCode::NotFound, ended + whyNothing(), name, "a program that uses a GPU of this machine"});
     }
     const StopSignals signals;
     const auto info = convert(spools, output->temporaryPath(), signals.token());
-    if (!info) return console.fail(folder->keepFor(info.error()));
+    if (!info) return noTrace(folder->keepFor(info.error()));
     if (info->counts.slices == 0) {
         const std::string complaint = complaintOf(*info);
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing of the GPU was recorded" : "nothing of the GPU was recorded";
-        return console.fail({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name, "FOURWALLS_VERBOSE=1 to see what the collector says"});
+        return noTrace({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name, "FOURWALLS_VERBOSE=1 to see what the collector says"});
     }
     const Status placed = output->commit();
-    if (!placed.ok()) return console.fail(folder->keepFor(placed.error()));
+    if (!placed.ok()) return noTrace(folder->keepFor(placed.error()));
     const int told = report(console, recording, *info, spools.size(), *end);
     const bool worked = std::none_of(info->audit.begin(), info->audit.end(), [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });
     if (!worked) {
         const std::string complaint = complaintOf(*info);
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and " : "";
-        return console.fail({ErrorCode::NotFound, ended + "no work on a GPU was seen: " + (complaint.empty() ? whyNothing() : complaint) +
-                                                  "; what the host did is in " + recording.output, name, ""});
+        console.fail({ErrorCode::NotFound, ended + "no work on a GPU was seen: " + (complaint.empty() ? whyNothing() : complaint) +
+                                           "; what the host did is in " + recording.output, name, ""});
+    } else if (failed) {
+        console.fail({ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
     }
-    if (!failed) return told;
-    return console.fail({ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
+    return failed ? status : told;
 }
 
 } // namespace fourwalls::cli

@@ -17,9 +17,12 @@ struct CommandRecording {
     std::vector<std::string> command;
 };
 
-/// The exit code: done if a trace with work on a GPU was made and the command returned 0; else "could not", with one line
-/// that says which of the two it was (what was recorded until then is in the file; the spools stay where no trace can be
-/// made of them).
+/// The recording itself failed although the command returned 0: no trace came of it.
+inline constexpr int kExitNotRecorded = 125;
+
+/// The exit code is the command's own, as a shell gives it: what it returned, 128+n after signal n, 126 or 127 where it
+/// cannot be started. A command that returned 0 and left no trace gives kExitNotRecorded. One line on standard error says
+/// what went wrong; the spools stay where no trace can be made of them.
 int recordCommand(Console& console, const CommandRecording& recording);
 
 } // namespace fourwalls::cli

@@ -37,6 +37,7 @@ private slots:
     void anotherProgram();
     void anotherProgramFails();
     void anotherProgramWithoutGpu();
+    void otherToolsStayInjected();
     void anotherProgramOnTheHostOnly();
     void spoolsStayWhereNoTraceComesOfThem();
     void signalsReachTheOtherProgram();
@@ -260,11 +261,11 @@ void CliRecordTest::anotherProgramFails()
 {
     makeSample();
     const Answer answer = recordShell("failed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; exit 3");
-    QCOMPARE(answer.exitCode, 1);
+    QCOMPARE(answer.exitCode, 3);
     QVERIFY2(answer.saysOneLine() && answer.err.contains("returned 3"), answer.err.constData());
     QVERIFY(QFile::exists(path("failed.fourwalls")));
     const Answer killed = recordShell("killed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; kill -KILL $$");
-    QCOMPARE(killed.exitCode, 1);
+    QCOMPARE(killed.exitCode, 128 + 9);
     QVERIFY2(killed.err.contains("signal 9"), killed.err.constData());
     QVERIFY(QFile::exists(path("killed.fourwalls")));
 }
@@ -273,23 +274,42 @@ void CliRecordTest::anotherProgramWithoutGpu()
 {
     makeSample();
     const Answer nothing = recordShell("nothing.fourwalls", "true");
-    QCOMPARE(nothing.exitCode, 1);
+    QCOMPARE(nothing.exitCode, 125);
     QVERIFY2(nothing.saysOneLine() && nothing.err.contains("nothing was recorded"), nothing.err.constData());
-    QCOMPARE(recordShell("nothing.fourwalls", "exit 4").exitCode, 1);
+    QCOMPARE(recordShell("nothing.fourwalls", "exit 4").exitCode, 4);
     const Answer unknown = run({"record", "-o", path("nothing.fourwalls"), "--", "no-such-program"});
-    QCOMPARE(unknown.exitCode, 1);
+    QCOMPARE(unknown.exitCode, 127);
     QVERIFY2(unknown.saysOneLine(), unknown.err.constData());
     for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}})
         QCOMPARE(recordShell("nothing.fourwalls", "true", wrong).exitCode, 2);
     QCOMPARE(run({"record", "--", "true"}).exitCode, 2);
     // Only the first pair of dashes is ours; a command may end in one of its own.
-    QCOMPARE(run({"record", "-o", path("dashes.fourwalls"), "--", "sh", "-c", "exit 3", "--"}).exitCode, 1);
+    QCOMPARE(run({"record", "-o", path("dashes.fourwalls"), "--", "sh", "-c", "exit 3", "--"}).exitCode, 3);
     QCOMPARE(run({"record", "-o", path("x.fourwalls"), "--memory"}).exitCode, 2);
     QVERIFY(QDir(m_folder.path()).entryList({"*nothing.fourwalls*"}, QDir::AllEntries | QDir::Hidden).isEmpty());
     qputenv("FOURWALLS_COLLECTOR", "/nowhere");
     const Answer without = recordShell("nothing.fourwalls", "true");
-    QCOMPARE(without.exitCode, 1);
+    QCOMPARE(without.exitCode, 125);
     QVERIFY2(without.err.contains("module"), without.err.constData());
+}
+
+void CliRecordTest::otherToolsStayInjected()
+{
+    makeSample();
+    const QString shell = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; env > '" + path("env") + "'";
+    qputenv("NCCL_PROFILER_PLUGIN", "/opt/site/libinspector.so");
+    qputenv("NVTX_INJECTION64_PATH", "/elsewhere/libfourwalls_collector.so"); // ours, of a recording around this one
+    const Answer answer = recordShell("beside.fourwalls", shell);
+    qunsetenv("NCCL_PROFILER_PLUGIN");
+    qunsetenv("NVTX_INJECTION64_PATH");
+    QCOMPARE(answer.exitCode, 0);
+    QVERIFY2(answer.saysOneLine() && answer.err.contains("/opt/site/libinspector.so"), answer.err.constData());
+    QFile variables(path("env"));
+    QVERIFY(variables.open(QIODevice::ReadOnly));
+    const QByteArray all = variables.readAll();
+    QVERIFY(all.contains("NCCL_PROFILER_PLUGIN=/opt/site/libinspector.so\n"));
+    QVERIFY(all.contains("NVTX_INJECTION64_PATH=" + path("sample.fwspool").toUtf8() + "\n"));
+    QVERIFY(all.contains("CUDA_INJECTION64_PATH=" + path("sample.fwspool").toUtf8() + "\n"));
 }
 
 void CliRecordTest::anotherProgramOnTheHostOnly()
@@ -303,11 +323,11 @@ void CliRecordTest::anotherProgramOnTheHostOnly()
     }
     const QString copy = "cp '" + path("host.fwspool") + "' $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
     const Answer answer = recordShell("host.fourwalls", copy);
-    QCOMPARE(answer.exitCode, 1);
+    QCOMPARE(answer.exitCode, 0);
     QVERIFY2(answer.saysOneLine() && answer.err.contains("no work on a GPU was seen") && answer.err.contains("host.fourwalls"), answer.err.constData());
     QCOMPARE(run({"info", path("host.fourwalls"), "--json"}).exitCode, 0);
     const Answer failed = recordShell("host.fourwalls", copy + "; exit 3");
-    QCOMPARE(failed.exitCode, 1);
+    QCOMPARE(failed.exitCode, 3);
     QVERIFY2(failed.err.contains("returned 3") && failed.err.contains("no work on a GPU was seen"), failed.err.constData());
 }
 
@@ -315,7 +335,7 @@ void CliRecordTest::spoolsStayWhereNoTraceComesOfThem()
 {
     makeSample();
     const auto stays = [this](const QString& name, const Answer& answer) {
-        QCOMPARE(answer.exitCode, 1);
+        QCOMPARE(answer.exitCode, 125);
         const QStringList folders = QDir(m_folder.path()).entryList({name + ".spool-*"}, QDir::Dirs);
         QCOMPARE(folders.size(), 1);
         QVERIFY2(answer.saysOneLine() && answer.err.contains("what was recorded is in " + path(folders[0]).toUtf8()), answer.err.constData());
@@ -336,7 +356,7 @@ void CliRecordTest::signalsReachTheOtherProgram()
     ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
     process.write("wake up\n");
     QVERIFY(process.waitForFinished(60'000));
-    QCOMPARE(process.exitCode(), 1);
+    QCOMPARE(process.exitCode(), 5);
     QVERIFY(process.readAllStandardOutput().contains("got it"));
     QVERIFY(process.readAllStandardError().contains("returned 5"));
 }
@@ -366,7 +386,7 @@ void CliRecordTest::interruptWhileTheTraceIsMade_data()
 {
     QTest::addColumn<int>("times");
     QTest::addColumn<int>("exitCode");
-    QTest::newRow("in order") << 1 << 1;
+    QTest::newRow("in order") << 1 << 125;
     QTest::newRow("at once") << 2 << 130;
 }
 
