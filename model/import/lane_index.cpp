@@ -92,7 +92,7 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
             return process->second == "Ascend Hardware" ? own : process->second + ": " + own;
         }
         const std::string number = lane.tid.compare(0, 7, "stream ") == 0 ? withoutTrailingSpace(lane.tid.substr(7)) : lane.tid;
-        return (severalDevices ? "device " + lane.pid + " " : std::string()) + "stream " + number;
+        return (severalDevices ? "device " + lane.pid + " " : std::string()) + (number.starts_with(kAllStreams) ? "" : "stream ") + number;
     };
     const auto thread = [&] {
         const auto named = m_threadNames.find({lane.pid, lane.tid});

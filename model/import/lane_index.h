@@ -14,6 +14,9 @@
 
 namespace fourwalls::importers {
 
+/// Name of a "stream" that stands for all of a device: what waits for the whole device has no stream of its own.
+inline constexpr char kAllStreams[] = "all streams";
+
 /// What shares a (pid, tid) in the file but is kept on rows of its own.
 enum class LaneRole : std::uint8_t { Stream, Annotations, Thread, PythonFrames, Synchronisation, Async, Profiler };
 

@@ -118,6 +118,26 @@ NcclOperation NcclPairing::together(const std::vector<const NcclCall*>& calls, c
     return all;
 }
 
+/// Launch: its plan. The k-th of both on a thread and communicator belong together, where none of them is missing.
+std::unordered_map<std::uint64_t, std::uint64_t> NcclPairing::plansOfLaunches() const
+{
+    using Place = std::pair<std::uint32_t, std::uint64_t>;
+    std::map<Place, std::pair<std::vector<const NcclLaunch*>, std::vector<const NcclPlan*>>> places;
+    for (const NcclLaunch& launch : m_launches)
+        if (!launch.captured) places[{launch.thread, launch.communicator}].first.push_back(&launch);
+    for (const NcclPlan& plan : m_plans) places[{plan.thread, plan.communicator}].second.push_back(&plan);
+    std::unordered_map<std::uint64_t, std::uint64_t> planOf;
+    for (auto& [place, both] : places) {
+        auto& [launches, plans] = both;
+        if (launches.size() != plans.size()) continue;
+        const auto earlier = [](const auto* a, const auto* b) { return std::tie(a->begin, a->id) < std::tie(b->begin, b->id); };
+        std::sort(launches.begin(), launches.end(), earlier);
+        std::sort(plans.begin(), plans.end(), earlier);
+        for (std::size_t k = 0; k < launches.size(); ++k) planOf[launches[k]->id] = plans[k]->id;
+    }
+    return planOf;
+}
+
 std::vector<std::int32_t> NcclPairing::pairKernels(const std::vector<NcclKernel>& kernels, const std::unordered_map<std::uint64_t, int>& ranks,
                                                    std::vector<NcclOperation>& operations)
 {
@@ -138,7 +158,26 @@ std::vector<std::int32_t> NcclPairing::pairKernels(const std::vector<NcclKernel>
     for (const NcclLaunch& launch : m_launches)
         if (launch.group != 0) launchesOf[{launch.group, launch.communicator}].push_back(&launch);
     std::unordered_map<std::uint64_t, std::int32_t> operationOf;   // by launch
+    std::set<std::uint64_t> guessed;                               // launches
+    const auto planOf = plansOfLaunches();
+    std::map<Bucket, std::vector<const NcclCall*>> callsOfPlan;
+    for (const NcclCall& call : m_calls)
+        if (!call.fromRange && call.plan != 0) callsOfPlan[{call.plan, call.communicator}].push_back(&call);
     for (auto& [bucket, launches] : launchesOf) {
+        const auto calls = [&](const NcclLaunch* launch) {
+            const auto plan = planOf.find(launch->id);
+            return plan == planOf.end() ? callsOfPlan.end() : callsOfPlan.find({plan->second, launch->communicator});
+        };
+        // Several launches: all by their plans, or all by order.
+        if (std::all_of(launches.begin(), launches.end(), [&](const NcclLaunch* launch) { return calls(launch) != callsOfPlan.end(); })) {
+            for (const NcclLaunch* launch : launches) {
+                auto& share = calls(launch)->second;
+                std::sort(share.begin(), share.end(), [](const NcclCall* a, const NcclCall* b) { return a->id < b->id; });
+                operationOf[launch->id] = make(share);
+                for (const NcclCall* call : share) used[static_cast<std::size_t>(call - m_calls.data())] = true;
+            }
+            continue;
+        }
         const auto found = callsOf.find(bucket);
         if (found == callsOf.end()) continue;
         std::sort(launches.begin(), launches.end(), [](const NcclLaunch* a, const NcclLaunch* b) { return std::tie(a->begin, a->id) < std::tie(b->begin, b->id); });
@@ -146,6 +185,7 @@ std::vector<std::int32_t> NcclPairing::pairKernels(const std::vector<NcclKernel>
         for (std::size_t j = 0; j < launches.size(); ++j) {
             const auto share = shareOf(found->second, j, launches.size());
             operationOf[launches[j]->id] = make(share);
+            if (launches.size() > 1) guessed.insert(launches[j]->id);
             for (const NcclCall* call : share) used[static_cast<std::size_t>(call - m_calls.data())] = true;
         }
     }
@@ -155,7 +195,9 @@ std::vector<std::int32_t> NcclPairing::pairKernels(const std::vector<NcclKernel>
         const auto operation = launch == m_launchOf.end() ? operationOf.end() : operationOf.find(launch->second);
         if (operation != operationOf.end()) {
             paired[i] = operation->second;
-            ++m_exactly;
+            ++(guessed.contains(launch->second) ? m_divided : m_exactly);
+        } else if (kernels[i].inGraph) {
+            ++m_inGraphs;
         } else if (kernels[i].launchedAt > 0) {
             rest.push_back(i);
         }
@@ -172,7 +214,7 @@ std::vector<std::int32_t> NcclPairing::pairKernels(const std::vector<NcclKernel>
     for (const std::size_t i : rest) events.push_back({kernels[i].thread, kernels[i].launchedAt, true, i});
     for (std::size_t i = 0; i < m_calls.size(); ++i) {
         const NcclCall& call = m_calls[i];
-        if (used[i]) continue;
+        if (used[i] || call.captured) continue;
         const auto size = ranks.find(call.communicator);
         const bool alone = size != ranks.end() && size->second == 1;
         if (alone) ++m_without;                     // carried out by a copy, or not at all

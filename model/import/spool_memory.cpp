@@ -172,11 +172,14 @@ void SpoolMemoryWriter::sample(const collect::NvmlSample& sample)
     const auto time = spoolTime(sample.time);
     const std::uint32_t device = m_tables.mainDevice();
     const auto known = m_tables.devices.find(device);
-    if (!time || (known != m_tables.devices.end() && std::memcmp(known->second.uuid, sample.uuid, sizeof sample.uuid) != 0)) return;
-    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+    // Of a MIG instance, NVML may name the instance or its card.
+    const auto isThis = [&](const collect::Device& each) {
+        return std::memcmp(each.uuid, sample.uuid, sizeof sample.uuid) == 0 || std::memcmp(each.migUuid, sample.uuid, sizeof sample.uuid) == 0;
+    };
+    if (!time || (known != m_tables.devices.end() && !isThis(known->second))) return;
     const auto has = [&](std::uint32_t bit) { return (sample.valid & bit) != 0; };
-    if (has(collect::kNvmlProcessMemory) && sample.processMemory < kMostBytes) used(device, *time, static_cast<std::int64_t>(sample.processMemory), true);
-    else if (has(collect::kNvmlMemory) && sample.memoryUsed < kMostBytes) used(device, *time, static_cast<std::int64_t>(sample.memoryUsed), false);
+    if (has(collect::kNvmlProcessMemory) && sample.processMemory < kMostMemoryBytes) used(device, *time, static_cast<std::int64_t>(sample.processMemory), true);
+    else if (has(collect::kNvmlMemory) && sample.memoryUsed < kMostMemoryBytes) used(device, *time, static_cast<std::int64_t>(sample.memoryUsed), false);
     if (has(collect::kNvmlSmClock)) count(m_smClock, "sm_clock", CounterUnit::Hertz, *time, sample.smClockMhz * 1e6);
     if (has(collect::kNvmlMemoryClock)) count(m_memoryClock, "memory_clock", CounterUnit::Hertz, *time, sample.memoryClockMhz * 1e6);
     if (has(collect::kNvmlPower)) count(m_power, "power", CounterUnit::Watt, *time, sample.powerMilliwatt * 1e-3);
@@ -197,8 +200,7 @@ void SpoolMemoryWriter::sample(const collect::NvmlSample& sample)
 void SpoolMemoryWriter::sample(const collect::MemoryInfo& info)
 {
     const auto time = spoolTime(info.time);
-    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
-    if (!time || info.device < 0 || info.totalBytes > kMostBytes || info.freeBytes > info.totalBytes || info.ownBytes > info.totalBytes) return;
+    if (!time || info.device < 0 || info.totalBytes > kMostMemoryBytes || info.freeBytes > info.totalBytes || info.ownBytes > info.totalBytes) return;
     const auto device = static_cast<std::uint32_t>(info.device);
     m_own[device] = static_cast<std::int64_t>(info.ownBytes);
     if (device == m_tables.mainDevice()) used(device, *time, static_cast<std::int64_t>(info.totalBytes - info.freeBytes), false);

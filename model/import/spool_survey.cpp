@@ -3,7 +3,9 @@
 #include "model/import/duration_pairs.h"
 #include "model/import/kernel_class.h"
 #include "model/import/nccl_ranges.h"
+#include "model/import/spool_physical_memory.h"
 #include "model/import/spool_tables.h"
+#include "model/import/stream_captures.h"
 #include "model/trace/saturating_sum.h"
 #include "profiler/collect/spool_reader.h"
 
@@ -111,15 +113,16 @@ public:
         case RecordKind::NcclKernelLaunch: {
             const auto launch = record.as<collect::NcclKernelLaunch>();
             const auto at = spoolTime(launch.start);
-            m_pairing.add(NcclLaunch{launch.id, launch.parent, launch.communicator, at.value_or(0)});
+            m_launches.push_back({launch.id, launch.parent, launch.communicator, at.value_or(0), launch.thread, false});
             break;
         }
+        case RecordKind::NcclGroup: group(record.as<collect::NcclGroup>()); break;
         case RecordKind::NcclColl: m_colls.push_back(record.as<collect::NcclColl>()); break;
         case RecordKind::NcclP2p: m_messages.push_back(record.as<collect::NcclP2p>()); break;
         case RecordKind::NvmlSample: {
             const auto sample = record.as<collect::NvmlSample>();
             note(sample.time);
-            m_tables.processMemory = m_tables.processMemory || (sample.valid & collect::kNvmlProcessMemory) != 0;
+            m_tables.processMemory = m_tables.processMemory || ((sample.valid & collect::kNvmlProcessMemory) != 0 && sample.processMemory <= kMostMemoryBytes);
             break;
         }
         case RecordKind::MemoryInfo: note(record.as<collect::MemoryInfo>().time); break;
@@ -142,7 +145,6 @@ public:
         case RecordKind::Stream:
         case RecordKind::NvtxCategory:
         case RecordKind::MemoryPool:
-        case RecordKind::NcclGroup:
         case RecordKind::End: break; // say nothing that a trace has room for
         default: ++m_tables.unknownRecords; break;
         }
@@ -154,6 +156,8 @@ public:
         // Only now is every context's device known.
         for (const auto& [context, stream] : m_waits) m_tables.streamLane(LaneRole::Synchronisation, deviceOf(context), context, stream);
         m_pairs.finish(m_tables.lastNs);
+        m_captures.finish();
+        m_physical.finish(m_tables.memory);
         closeRanges();
         m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
         m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
@@ -253,7 +257,7 @@ private:
         m_streams.insert({kernel.device, kernel.stream});
         if (communicates) {
             if (isNcclName(m_tables.string(kernel.name))) ++m_nccl, m_ncclTime += static_cast<std::uint64_t>(length);
-            m_tables.communication.push_back({when->first, when->second, lane, kernel.name, kernel.correlation, -1});
+            m_tables.communication.push_back({when->first, when->second, lane, kernel.name, kernel.correlation, -1, kernel.graph != 0});
         }
         if (m_tables.kernels.size() < kMostKernels) m_tables.kernels.push_back({when->first, when->second, kernel.correlation, kernel.name, lane});
         else ++m_tables.kernelsLeftOut;
@@ -279,29 +283,25 @@ private:
                               kind == collect::MemoryKind::DeviceStatic || kind == collect::MemoryKind::ManagedStatic;
         note(memory.time);
         if (!onDevice || (operation != collect::MemoryOperation::Allocate && operation != collect::MemoryOperation::Release)) return;
-        addMemory(memory.time, memory.address, memory.size, memory.device, memory.correlation, operation == collect::MemoryOperation::Allocate, false,
+        addMemory(memory.time, memory.address, memory.size, memory.device, memory.correlation, operation == collect::MemoryOperation::Allocate,
                   memory.poolType != 0);
     }
 
     void memory(const collect::VirtualMemory& memory)
     {
-        const auto operation = static_cast<collect::VirtualMemoryOperation>(memory.operation);
         note(memory.time);
-        const bool creates = operation == collect::VirtualMemoryOperation::Create;
-        if (!creates && operation != collect::VirtualMemoryOperation::Release) return;
-        if (creates && memory.device < 0) return;
-        addMemory(memory.time, memory.handle, memory.size, static_cast<std::uint32_t>(std::max(0, memory.device)), memory.correlation, creates, true, false);
+        if (!m_physical.add(memory)) ++m_tables.badTimes;
     }
 
     void addMemory(std::uint64_t time, std::uint64_t key, std::uint64_t bytes, std::uint32_t device, std::uint32_t correlation, bool allocates,
-                   bool physical, bool fromPool)
+                   bool fromPool)
     {
         const auto at = spoolTime(time);
-        if (!at || *at == 0 || bytes > (std::uint64_t{1} << 50)) {
+        if (!at || *at == 0 || bytes > kMostMemoryBytes) {
             ++m_tables.badTimes;
             return;
         }
-        m_tables.memory.push_back({*at, key, static_cast<std::int64_t>(bytes), device, correlation, allocates, physical, fromPool});
+        m_tables.memory.push_back({*at, key, static_cast<std::int64_t>(bytes), device, correlation, allocates, false, fromPool});
     }
 
     void call(const collect::ApiCall& call)
@@ -312,6 +312,8 @@ private:
         ++m_calls;
         m_span.add(when->first, when->second);
         if (call.correlation != 0) m_tables.links.addLaunch(call.correlation, lane, when->first);
+        if (const auto name = m_tables.apiNames.find({call.domain, call.function}); name != m_tables.apiNames.end())
+            m_captures.call(call.thread, name->second, m_tables.string(name->second), when->first, when->second);
     }
 
     void opened(const collect::SpoolRecord& record)
@@ -393,6 +395,7 @@ private:
         call.end = range.end;
         call.thread = opened.thread;
         call.fromRange = true;
+        call.captured = m_captures.covers(opened.thread, range.begin);
         call.operation.operation = operation.value_or(CollectiveOp::Other);
         call.operation.payloadBytes = facts.bytes;
         call.operation.peer = facts.peer;
@@ -400,6 +403,12 @@ private:
     }
 
     void api(const collect::NcclApi& api) { m_apis[api.id] = api; }
+
+    void group(const collect::NcclGroup& group)
+    {
+        if (group.api != 0 && group.captured != 0) m_capturedGroups.insert(group.id);
+        if (group.api == 0) m_pairing.add(NcclPlan{group.id, group.communicator, spoolTime(group.start).value_or(0), group.thread});
+    }
 
     void clock(const collect::ClockPair& pair)
     {
@@ -447,11 +456,17 @@ private:
 
     void nccl()
     {
+        for (NcclLaunch& launch : m_launches) {
+            launch.captured = m_capturedGroups.contains(launch.group) || m_captures.covers(launch.thread, launch.begin);
+            m_pairing.add(launch);
+        }
         for (const collect::NcclColl& coll : m_colls) {
             NcclCall call;
             const auto api = m_apis.find(coll.parent);
             call.id = coll.id;
             call.group = api != m_apis.end() ? api->second.parent : 0;
+            call.plan = coll.group;
+            call.captured = (api != m_apis.end() && api->second.captured != 0) || m_captures.covers(coll.thread, spoolTime(coll.start).value_or(0));
             call.communicator = coll.communicator;
             call.begin = spoolTime(coll.start).value_or(0);
             call.end = spoolTime(coll.stop).value_or(0);
@@ -472,6 +487,8 @@ private:
             const auto api = m_apis.find(message.parent);
             call.id = message.id;
             call.group = api != m_apis.end() ? api->second.parent : 0;
+            call.plan = message.group;
+            call.captured = (api != m_apis.end() && api->second.captured != 0) || m_captures.covers(message.thread, spoolTime(message.start).value_or(0));
             call.communicator = message.communicator;
             call.begin = spoolTime(message.start).value_or(0);
             call.end = spoolTime(message.stop).value_or(0);
@@ -487,6 +504,7 @@ private:
             const std::optional<Launch> launch = each.correlation != 0 ? m_tables.links.find(each.correlation) : std::nullopt;
             NcclKernel kernel;
             kernel.correlation = each.correlation;
+            kernel.inGraph = each.inGraph;
             if (launch) {
                 kernel.launchedAt = launch->at;
                 const auto thread = m_tables.threadOfLane.find(launch->lane);
@@ -502,6 +520,8 @@ private:
         for (std::size_t i = 0; i < paired.size(); ++i) m_tables.communication[i].operation = paired[i];
         m_tables.pairedExactly = m_pairing.exactly();
         m_tables.pairedByTime = m_pairing.byTime();
+        m_tables.pairedEvenly = m_pairing.divided();
+        m_tables.communicationInGraphs = m_pairing.inGraphs();
         m_tables.callsWithoutKernel = m_pairing.callsWithoutKernel();
     }
 
@@ -546,6 +566,10 @@ private:
     std::vector<NcclRangeFacts> m_rangeFacts;
     std::vector<std::pair<std::size_t, std::int32_t>> m_ncclOf; ///< NCCL's calls among the ranges: of tables.ranges, of m_opened
     NcclPairing m_pairing;
+    std::vector<NcclLaunch> m_launches;
+    std::set<std::uint64_t> m_capturedGroups;
+    StreamCaptures m_captures;
+    PhysicalMemory m_physical;
     std::vector<collect::NcclColl> m_colls;
     std::vector<collect::NcclP2p> m_messages;
     std::unordered_map<std::uint64_t, collect::NcclApi> m_apis;

@@ -45,12 +45,16 @@ struct SpoolCommunication {
     std::uint32_t name = 0;                 ///< string
     std::uint32_t correlation = 0;
     std::int32_t operation = -1;            ///< of SpoolTables::operations; -1: unknown
+    bool inGraph = false;
 };
+
+/// No device has more; larger numbers mean "not available" or are damaged.
+inline constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 50;
 
 /// Memory that the program obtained or gave back.
 struct SpoolMemory {
     std::int64_t time = 0;
-    std::uint64_t key = 0;                  ///< address, or handle of physical memory
+    std::uint64_t key = 0;                  ///< address, or handle of physical memory (told apart where one is used again)
     std::int64_t bytes = 0;
     std::uint32_t device = 0, correlation = 0;
     bool allocates = false, physical = false, fromPool = false;
@@ -91,7 +95,7 @@ struct SpoolTables {
     std::int64_t firstNs = 0, lastNs = 0;   ///< of everything with a time; 0: nothing has
     std::int64_t clockSetNs = 0;            ///< by how much the system's clock was set in between
     std::int64_t rangesLeftOpen = 0, endsWithoutBegin = 0;
-    std::int64_t pairedExactly = 0, pairedByTime = 0;   ///< kernels of NCCL
+    std::int64_t pairedExactly = 0, pairedByTime = 0, pairedEvenly = 0, communicationInGraphs = 0;   ///< kernels of NCCL
     std::int64_t callsWithoutKernel = 0;                ///< of communicators of one rank
     std::int64_t kernelsLeftOut = 0;        ///< beyond what `kernels` holds
     std::int64_t unknownRecords = 0, badTimes = 0, timesLost = 0;

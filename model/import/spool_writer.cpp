@@ -351,6 +351,8 @@ void SpoolWriter::audit() const
     add("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
     add("nccl_kernels_paired", Info, t.pairedExactly, "communication kernels with their operation, by the launch's own id");
     add("nccl_kernels_paired_by_time", Info, t.pairedByTime, "communication kernels with their operation, by thread and time");
+    add("nccl_kernels_divided", Info, t.pairedEvenly, "communication kernels of groups with several launches: their calls were divided evenly, which is a guess");
+    add("nccl_kernels_of_graphs", Info, t.communicationInGraphs, "communication kernels of replayed graphs: known by their names only, without payload");
     add("single_rank_operations", Info, t.callsWithoutKernel, "calls on communicators of one rank: a copy, or nothing, on the device");
     add("phases_by_kernel_name", Info, m_byName, "kernels taken for the optimizer's by their names");
     add("phases_from_threads", Info, t.phasesFromThreads ? 1 : 0, "work launched by autograd's threads is the backward pass");

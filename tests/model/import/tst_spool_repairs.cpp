@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a spool says that is easily read wrongly: graphs of NCCL, memory that stays mapped, instances of a card, clocks.
+#include <QtTest>
+
+#ifndef Q_MOC_RUN
+#include "model/trace/in_memory_trace.h"
+#include "tests/model/import/import_helpers.h"
+#include "tests/model/import/spool_sample.h"
+#include "tests/support/test_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+#endif
+
+namespace tst_spool_repairs {
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+constexpr const char* kReduceKernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+
+/// Parts of SpoolSample::collective, one by one.
+class NcclParts {
+public:
+    explicit NcclParts(SpoolSample& spool) : m_spool(spool) {}
+
+    std::uint64_t group(std::int64_t at, bool api, bool captured = false)
+    {
+        collect::NcclGroup made{};
+        made.id = ++m_id;
+        made.start = m_spool.at(at);
+        made.stop = m_spool.at(at + 1);
+        made.communicator = 1;
+        made.thread = 1;
+        made.api = api ? 1 : 0;
+        made.captured = captured ? 1 : 0;
+        m_spool.add(collect::RecordKind::NcclGroup, made);
+        return made.id;
+    }
+    void reduce(std::int64_t at, std::uint64_t apiGroup, std::uint64_t plan, std::uint64_t floats, bool captured = false)
+    {
+        collect::NcclApi api{};
+        if (apiGroup != 0) {
+            api.id = ++m_id;
+            api.parent = apiGroup;
+            api.start = m_spool.at(at);
+            api.stop = m_spool.at(at + 1);
+            api.communicator = 1;
+            api.count = floats;
+            api.function = m_spool.text("AllReduce");
+            api.datatype = m_spool.text("ncclFloat32");
+            api.thread = 1;
+            api.captured = captured ? 1 : 0;
+            m_spool.add(collect::RecordKind::NcclCollApi, api);
+        }
+        collect::NcclColl coll{};
+        coll.id = ++m_id;
+        coll.parent = api.id;
+        coll.group = plan;
+        coll.start = m_spool.at(at);
+        coll.stop = m_spool.at(at + 1);
+        coll.communicator = 1;
+        coll.sequence = m_id;
+        coll.count = floats;
+        coll.function = m_spool.text("AllReduce");
+        coll.datatype = m_spool.text("ncclFloat32");
+        coll.thread = 1;
+        m_spool.add(collect::RecordKind::NcclColl, coll);
+    }
+    void launch(std::int64_t at, std::uint64_t apiGroup, std::int64_t start, std::int64_t length)
+    {
+        collect::NcclKernelLaunch made{};
+        made.id = ++m_id;
+        made.parent = apiGroup;
+        made.start = m_spool.at(at);
+        made.stop = m_spool.at(at + 2);
+        made.communicator = 1;
+        made.thread = 1;
+        made.correlated = 1;
+        m_spool.add(collect::RecordKind::NcclKernelLaunch, made);
+        const std::uint32_t correlation = m_spool.launch(kReduceKernel, at, start, length, 1, 20);
+        m_spool.add(collect::RecordKind::ExternalCorrelation,
+                    collect::ExternalCorrelation{made.id, correlation, static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
+    }
+
+private:
+    SpoolSample& m_spool;
+    std::uint64_t m_id = 0;
+};
+
+/// Payloads of the collectives in the order of their starts; -1: not known.
+std::vector<std::int64_t> payloads(const Imported& imported)
+{
+    std::vector<std::pair<std::int64_t, std::int64_t>> found;
+    for (const CollectiveView& view : imported.data->collectives) found.emplace_back(view.record.start.ns, view.record.payloadBytes.value_or(-1));
+    std::sort(found.begin(), found.end());
+    std::vector<std::int64_t> bytes;
+    for (const auto& each : found) bytes.push_back(each.second);
+    return bytes;
+}
+
+} // namespace
+
+class SpoolRepairsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    /// Two all-reduces of 4 and 400 bytes captured once, replayed three times, then one of 40 bytes that is no graph's.
+    void ncclInGraphs_data()
+    {
+        QTest::addColumn<bool>("plugin");
+        QTest::newRow("the plugin says that it captures") << true;
+        QTest::newRow("only the calls of CUDA say so") << false;
+    }
+    void ncclInGraphs()
+    {
+        QFETCH(const bool, plugin);
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/g.fwspool";
+        {
+            SpoolSample spool(path, 0, 2);
+            spool.communicator(1, 0xabcd, 2, 0);
+            NcclParts nccl(spool);
+            const auto captured = [&](std::int64_t at, std::uint64_t floats) {
+                const std::uint64_t group = plugin ? nccl.group(at, true, true) : 0;
+                nccl.reduce(at, group, 0, floats, plugin);
+            };
+            if (!plugin) spool.call(5, spool.nextCorrelation(), 1, "cudaStreamBeginCapture_v10000");
+            captured(10, 1);
+            captured(20, 100);
+            if (!plugin) spool.call(30, spool.nextCorrelation(), 1, "cudaStreamEndCapture_v10000");
+            for (int replay = 0; replay < 3; ++replay) {
+                const std::int64_t at = 100 + replay * 100;
+                const std::uint32_t correlation = spool.nextCorrelation();
+                spool.call(at, correlation, 1, "cudaGraphLaunch_v10000");
+                spool.kernel(kReduceKernel, at + 10, 5, correlation, 20, 7);
+                spool.kernel(kReduceKernel, at + 20, 30, correlation, 20, 7);
+            }
+            nccl.reduce(500, 0, 0, 10);
+            spool.launch(kReduceKernel, 502, 510, 5, 1, 20);
+            spool.end(600);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(payloads(imported), (std::vector<std::int64_t>{-1, -1, -1, -1, -1, -1, 40}));
+        QCOMPARE(imported.audit("nccl_kernels_of_graphs"), std::int64_t{6});
+        QCOMPARE(imported.audit("nccl_kernels_paired_by_time"), std::int64_t{1});
+    }
+
+    /// One call of the API, two launches: three small operations in the first, a large one in the second.
+    void severalLaunchesOfAGroup_data()
+    {
+        QTest::addColumn<bool>("plans");
+        QTest::newRow("tied by plans") << true;
+        QTest::newRow("tied by nothing") << false;
+    }
+    void severalLaunchesOfAGroup()
+    {
+        QFETCH(const bool, plans);
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/p.fwspool";
+        {
+            SpoolSample spool(path, 0, 2);
+            spool.communicator(1, 0xabcd, 2, 0);
+            NcclParts nccl(spool);
+            const std::uint64_t api = nccl.group(10, true);
+            const std::uint64_t first = plans ? nccl.group(21, false) : 0, second = plans ? nccl.group(31, false) : 0;
+            for (int i = 0; i < 3; ++i) nccl.reduce(11 + i, api, first, 1);
+            nccl.reduce(15, api, second, 1000);
+            nccl.launch(20, api, 100, 5);
+            nccl.launch(30, api, 110, 50);
+            spool.end(200);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(payloads(imported), plans ? (std::vector<std::int64_t>{12, 4000}) : (std::vector<std::int64_t>{8, 4004}));
+        QCOMPARE(imported.audit("nccl_kernels_paired"), std::int64_t{plans ? 2 : 0});
+        QCOMPARE(imported.audit("nccl_kernels_divided"), std::int64_t{plans ? 0 : 2});
+    }
+
+    /// Physical memory lives until it is neither held nor mapped.
+    void releasedWhileMapped()
+    {
+        using enum collect::VirtualMemoryOperation;
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/v.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            const auto physical = [&](std::int64_t at, collect::VirtualMemoryOperation operation, std::uint64_t handle, std::uint64_t address, std::uint64_t bytes) {
+                collect::VirtualMemory made{};
+                made.time = spool.at(at);
+                made.handle = handle;
+                made.address = address;
+                made.size = bytes;
+                made.operation = static_cast<std::uint32_t>(operation);
+                spool.add(collect::RecordKind::VirtualMemory, made);
+            };
+            // Released right after it was mapped, twice; then one range is unmapped, and then the other.
+            physical(10, Create, 5, 0, 2'000'000);
+            physical(11, Map, 5, 0x100000, 2'000'000);
+            physical(12, Map, 5, 0x900000, 2'000'000);
+            physical(13, Release, 5, 0, 0);
+            // The handle's number again, while the first is mapped: not mapped, so back at once.
+            physical(20, Create, 5, 0, 300);
+            physical(30, Release, 5, 0, 0);
+            physical(40, Unmap, 0, 0x100000, 2'000'000);
+            physical(50, Unmap, 0, 0x900000, 2'000'000);
+            // Unmapped and mapped elsewhere, as expandable segments do, then released: back with the release.
+            physical(60, Create, 6, 0, 70);
+            physical(61, Map, 6, 0x100000, 70);
+            physical(62, Unmap, 0, 0x100000, 70);
+            physical(80, Release, 6, 0, 0);
+            spool.end(100);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        std::vector<std::pair<std::int64_t, std::int64_t>> lives;      // bytes, length in microseconds
+        for (const AllocationView& view : imported.data->allocations.at(RankId{0})) {
+            QVERIFY(view.end);
+            lives.emplace_back(view.bytes, (*view.end - view.start).ns / 1000);
+        }
+        std::sort(lives.begin(), lives.end());
+        QCOMPARE(lives, (std::vector<std::pair<std::int64_t, std::int64_t>>{{70, 20}, {300, 10}, {2'000'000, 40}}));
+        QCOMPARE(imported.audit("memory_peak_allocated_rank_0"), std::int64_t{2'000'300});
+    }
+
+    /// CUPTI names the card, NVML the instance, or the other way round: the samples are kept; others' are not.
+    void samplesOfMig()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/m.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            collect::Device device{};
+            device.id = 0;
+            device.memoryBytes = 10'000'000'000;
+            std::memset(device.uuid, 1, sizeof device.uuid);
+            std::memset(device.migUuid, 2, sizeof device.migUuid);
+            spool.add(collect::RecordKind::Device, device);
+            spool.launch("gemm", 1, 2, 5);
+            for (int of = 1; of <= 3; ++of) {
+                collect::NvmlSample sample{};
+                sample.time = spool.at(of * 10);
+                sample.memoryUsed = static_cast<std::uint64_t>(of) * 1'000'000;
+                sample.processMemory = ~std::uint64_t{0};               // NVML_VALUE_NOT_AVAILABLE, marked as there
+                sample.valid = collect::kNvmlMemory | collect::kNvmlProcessMemory;
+                std::memset(sample.uuid, of, sizeof sample.uuid);
+                spool.add(collect::RecordKind::NvmlSample, sample);
+            }
+            spool.end(100);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("memory_peak_used_rank_0"), std::int64_t{2'000'000});
+        QCOMPARE(imported.audit("memory_gap_rank_0"), std::int64_t{2'000'000});
+    }
+
+    /// A wait for the whole device has no stream: CUPTI writes the largest number.
+    void waitForAllStreams()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/s.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.launch("gemm", 10, 20, 5);
+            collect::Synchronization wait{};
+            wait.start = spool.at(30);
+            wait.end = spool.at(35);
+            wait.type = static_cast<std::uint32_t>(collect::SynchronizationType::Context);
+            wait.context = 1;
+            wait.stream = 0xffffffffu;
+            spool.add(collect::RecordKind::Synchronization, wait);
+            spool.end(100);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const SliceView* waited = imported.slice("device wait");
+        QVERIFY(waited);
+        QCOMPARE(imported.track(*waited).name, std::string("all streams waits"));
+    }
+
+    /// Threads as the system names them, told anew when they are renamed: autograd's make the backward pass.
+    void threadsByTheirNames()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/t.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            spool.thread(1, "python3");
+            spool.thread(2, "python3");
+            spool.launch("fwd", 10, 20, 5, 1);
+            spool.launch("bwd", 30, 40, 5, 2);
+            spool.thread(2, "pt_autograd_0");
+            spool.thread(1, "trainer");
+            spool.end(100);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.op(*imported.slice("fwd")).phase, Phase::Forward);
+        QCOMPARE(imported.op(*imported.slice("bwd")).phase, Phase::BackwardInput);
+        QCOMPARE(imported.audit("phases_from_threads"), std::int64_t{1});
+        for (const auto* name : {"trainer (1)", "pt_autograd_0 (2)"})
+            QVERIFY2(std::any_of(imported.data->tracks.begin(), imported.data->tracks.end(), [name](const auto& track) { return track.info.name == name; }), name);
+    }
+};
+
+FOURWALLS_TEST(SpoolRepairsTest, QCoreApplication)
+
+} // namespace tst_spool_repairs
+
+#include "tst_spool_repairs.moc"
