@@ -216,9 +216,8 @@ private:
             world.push_back(rank);
             m_header.ranks.push_back(std::move(info));
             if (tables.header.worldSize > 0 && tables.header.worldSize <= (1 << 20)) worldSize = std::max(worldSize, tables.header.worldSize);
-            const std::int64_t length = tables.lastNs - tables.firstNs;
-            if (tables.cost && length > 0) {
-                overhead += (static_cast<double>(tables.cost->callbackNs) + static_cast<double>(tables.cost->writerCpuNs)) / static_cast<double>(length);
+            if (const auto spent = tables.overheadFraction()) {
+                overhead += *spent;
                 ++withCost;
             }
         }

@@ -9,6 +9,7 @@
 #include "profiler/collect/step_mark.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <unordered_map>
 
@@ -129,6 +130,9 @@ std::vector<MarkedStep> marksOfOptimizer(const SpoolTables& tables)
     std::int64_t from = tables.firstNs;
     for (const SpoolRange* range : ranges) {
         if (range->end <= from) continue;
+        // What lies before a pause of the recording belongs to a step that is not recorded.
+        for (const collect::Window& window : tables.windows)
+            if (const auto at = spoolTime(window.time); at && window.on != 0 && *at <= range->begin) from = std::max(from, *at);
         marks.push_back(hostMark(static_cast<int>(marks.size()), from, range->end));
         from = range->end;
     }
@@ -149,11 +153,36 @@ std::vector<MarkedStep> projected(const std::vector<MarkedStep>& marks, const La
     return moved;
 }
 
-SpoolSteps fromMarks(std::vector<MarkedStep> marks, const Launched& launched, const char* source, bool numbered)
+/// Whether recording was off between two times.
+bool pausedBetween(const SpoolTables& tables, std::int64_t from, std::int64_t to)
 {
+    return std::any_of(tables.windows.begin(), tables.windows.end(), [&](const collect::Window& window) {
+        const auto at = spoolTime(window.time);
+        return window.on == 0 && at && *at >= from && *at <= to;
+    });
+}
+
+/// Steps with a pause of the recording behind them end with their own work: the next recorded one is no neighbour.
+void endAtPauses(std::vector<StepRecord>& steps, const SpoolTables& tables, const std::vector<MarkedStep>& host, const std::vector<MarkedStep>& device)
+{
+    for (std::size_t i = 0; i < host.size(); ++i) {
+        std::int64_t next = INT64_MAX;                              // begin of the mark behind it
+        for (std::size_t j = i + 1; j < host.size() && next == INT64_MAX; ++j)
+            if (host[j].begin > host[i].begin) next = host[j].begin;
+        if (!pausedBetween(tables, host[i].begin, next)) continue;
+        const auto step = std::find_if(steps.begin(), steps.end(), [&](const StepRecord& each) { return each.range.begin.ns == device[i].begin; });
+        if (step != steps.end()) step->range.end.ns = std::clamp(step->range.end.ns, step->range.begin.ns, std::max(step->range.begin.ns, device[i].end));
+    }
+}
+
+SpoolSteps fromMarks(const SpoolTables& tables, std::vector<MarkedStep> marks, const Launched& launched, const char* source, bool numbered)
+{
+    std::sort(marks.begin(), marks.end(), [](const MarkedStep& a, const MarkedStep& b) { return a.begin < b.begin; });
     std::vector<std::size_t> kernels;
     SpoolSteps result;
-    result.steps = recogniseSteps(projected(marks, launched, kernels));
+    const std::vector<MarkedStep> moved = projected(marks, launched, kernels);
+    result.steps = recogniseSteps(moved);
+    if (!tables.windows.empty()) endAtPauses(result.steps, tables, marks, moved);
     result.source = source;
     result.numbered = numbered;
     const bool onDevice = std::any_of(kernels.begin(), kernels.end(), [](std::size_t count) { return count > 0; });
@@ -205,9 +234,9 @@ SpoolSteps fromKernels(const SpoolTables& tables)
 SpoolSteps stepsOfSpool(const SpoolTables& tables)
 {
     const Launched launched(tables);
-    if (const auto marks = marksOfJob(tables); !marks.empty()) return fromMarks(marks, launched, "step marks", true);
+    if (const auto marks = marksOfJob(tables); !marks.empty()) return fromMarks(tables, marks, launched, "step marks", true);
     bool numbered = false;
-    if (const auto marks = marksOfRanges(tables, numbered); marks.size() >= (numbered ? 1u : 2u)) return fromMarks(marks, launched, "NVTX ranges", numbered);
+    if (const auto marks = marksOfRanges(tables, numbered); marks.size() >= (numbered ? 1u : 2u)) return fromMarks(tables, marks, launched, "NVTX ranges", numbered);
     if (auto marks = marksOfOptimizer(tables); marks.size() >= 3) {
         // What came before the first optimizer is a step only if it looks like one.
         std::vector<std::size_t> kernels;
@@ -215,7 +244,7 @@ SpoolSteps stepsOfSpool(const SpoolTables& tables)
         const std::size_t usual = upperMedian(std::vector<std::size_t>(kernels.begin() + 1, kernels.end()));
         if (kernels.front() * 10 < usual * 9 || kernels.front() * 10 > usual * 11) marks.erase(marks.begin());
         for (std::size_t i = 0; i < marks.size(); ++i) marks[i].number = static_cast<int>(i);
-        return fromMarks(marks, launched, "optimizer ranges", false);
+        return fromMarks(tables, marks, launched, "optimizer ranges", false);
     }
     return fromKernels(tables);
 }

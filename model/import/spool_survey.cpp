@@ -3,6 +3,7 @@
 #include "model/import/duration_pairs.h"
 #include "model/import/kernel_class.h"
 #include "model/import/nccl_ranges.h"
+#include "model/import/spool_edges.h"
 #include "model/import/spool_physical_memory.h"
 #include "model/import/spool_tables.h"
 #include "model/import/stream_captures.h"
@@ -86,6 +87,7 @@ public:
         case RecordKind::Synchronization: {
             const auto wait = record.as<collect::Synchronization>();
             if (span(wait.start, wait.end)) m_waits.insert({wait.context, wait.stream});
+            m_edges.add(wait);
             break;
         }
         case RecordKind::Overhead: {
@@ -141,11 +143,21 @@ public:
             bytes += loss.size;
             break;
         }
+        case RecordKind::RecorderCost: {
+            const auto cost = record.as<collect::RecorderCost>();
+            if (cost.own != 0) break;
+            auto& spent = m_tables.threadCost[cost.thread];
+            spent = std::max(spent, cost.nanoseconds);             // sums so far: the last of a thread is the largest
+            break;
+        }
+        case RecordKind::CudaEvent: m_edges.add(record.as<collect::CudaEvent>()); break;
         case RecordKind::OwnCost: m_tables.cost = record.as<collect::OwnCost>(); break;
         case RecordKind::Stream:
         case RecordKind::NvtxCategory:
         case RecordKind::MemoryPool:
-        case RecordKind::End: break; // say nothing that a trace has room for
+        case RecordKind::End:
+            if (record.as<collect::End>().reason == static_cast<std::uint32_t>(collect::EndReason::Limit)) m_tables.limited = true;
+            break;
         default: ++m_tables.unknownRecords; break;
         }
     }
@@ -159,6 +171,7 @@ public:
         m_captures.finish();
         m_physical.finish(m_tables.memory);
         closeRanges();
+        m_edges.finish(m_tables);
         m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
         m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
         phases();
@@ -271,6 +284,7 @@ private:
         if (!when) return;
         m_tables.lanes.noteWork(lane, LaneIndex::Work::Copy, when->second - when->first);
         m_gpuSpan.add(when->first, when->second);
+        m_edges.addCopy(lane, copied.correlation, when->first, when->second);
         if (isCopy) ++m_copies, m_copyTime += static_cast<std::uint64_t>(when->second - when->first);
         else ++m_sets;
     }
@@ -569,6 +583,7 @@ private:
     std::vector<NcclLaunch> m_launches;
     std::set<std::uint64_t> m_capturedGroups;
     StreamCaptures m_captures;
+    SpoolEdges m_edges;
     PhysicalMemory m_physical;
     std::vector<collect::NcclColl> m_colls;
     std::vector<collect::NcclP2p> m_messages;

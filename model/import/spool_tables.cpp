@@ -42,6 +42,34 @@ bool SpoolTables::recordedAt(std::uint64_t time) const
     return behind == windows.begin() || std::prev(behind)->on != 0;
 }
 
+std::int64_t SpoolTables::recordedNs() const
+{
+    std::int64_t total = 0, from = firstNs;
+    bool on = true;
+    for (const collect::Window& window : windows) {
+        const auto at = spoolTime(window.time);
+        if (!at) continue;
+        const std::int64_t time = std::clamp(*at, firstNs, std::max(firstNs, lastNs));
+        if (on) total += time - from;
+        from = time;
+        on = window.on != 0;
+    }
+    return on ? total + std::max<std::int64_t>(0, lastNs - from) : total;
+}
+
+std::optional<double> SpoolTables::overheadFraction() const
+{
+    const auto recorded = static_cast<double>(recordedNs());
+    if (recorded <= 0) return std::nullopt;
+    double spent = 0;
+    for (const auto& [thread, nanoseconds] : threadCost) spent = std::max(spent, static_cast<double>(nanoseconds));
+    if (threadCost.empty()) {
+        if (!cost) return std::nullopt;
+        spent = static_cast<double>(cost->callbackNs) + static_cast<double>(cost->writerCpuNs);
+    }
+    return spent / recorded;
+}
+
 std::uint32_t SpoolTables::mainDevice() const
 {
     const auto most = std::max_element(deviceWork.begin(), deviceWork.end(), [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -60,6 +60,12 @@ struct SpoolMemory {
     bool allocates = false, physical = false, fromPool = false;
 };
 
+/// What one stream waited for in another: from the end of the last work before the event to the first work behind the wait.
+struct SpoolEdge {
+    std::int32_t fromLane = 0, toLane = 0;
+    std::int64_t from = 0, to = 0;
+};
+
 /// One file: one process of the run.
 struct SpoolTables {
     std::string path, host, executable, version;
@@ -89,6 +95,8 @@ struct SpoolTables {
     std::vector<std::pair<collect::Message, std::string>> messages;
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> losses; ///< LossKind: count, bytes
     std::optional<collect::OwnCost> cost;
+    std::map<std::uint32_t, std::uint64_t> threadCost;                       ///< of the recorder in the program's threads [ns]
+    std::vector<SpoolEdge> edges;
     std::map<std::uint32_t, double> deviceWork;                              ///< time of kernels and graphs by device [ns]
     TraceFacts facts;
 
@@ -100,7 +108,9 @@ struct SpoolTables {
     std::int64_t kernelsLeftOut = 0;        ///< beyond what `kernels` holds
     std::int64_t unknownRecords = 0, badTimes = 0, timesLost = 0;
     std::uint64_t records = 0, unreadBytes = 0, overwrittenSegments = 0, badSegments = 0;
+    std::int64_t waitsWithoutEdge = 0;      ///< of streams, for events of which no work is known
     bool ended = false;
+    bool limited = false;                   ///< ended at the spool's limit or with the disk's last room
     bool training = false;                  ///< there is a backward pass
     bool phasesFromThreads = false, phasesFromRanges = false;
     bool processMemory = false;             ///< the driver tells what this process alone uses of the device
@@ -116,6 +126,11 @@ struct SpoolTables {
     int threadLane(std::uint32_t thread);
     /// Whether capture was on at that time of the file, as its windows say; before the first of them it was.
     bool recordedAt(std::uint64_t time) const;
+    /// How long capture was on, from the first to the last time of the file.
+    std::int64_t recordedNs() const;
+    /// Part of the recorded time that the recorder's own functions took of the program's thread where they took most;
+    /// from old collectors, of all threads together.
+    std::optional<double> overheadFraction() const;
     /// The device that the process worked on most.
     std::uint32_t mainDevice() const;
 };

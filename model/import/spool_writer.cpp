@@ -118,6 +118,8 @@ Result<std::int64_t> SpoolWriter::write(std::int64_t firstBuffer, std::stop_toke
         take(*record, memory);
     }
     for (const SpoolRange& each : m_tables.ranges) range(each);
+    for (const SpoolEdge& edge : m_tables.edges)
+        if (inRange(edge.from) && inRange(edge.to)) m_producer->flow({"stream_wait", track(edge.fromLane), at(edge.from), track(edge.toLane), at(edge.to)});
     messages();
     memory.finish();
     m_producer.reset();
@@ -367,6 +369,20 @@ void SpoolWriter::audit() const
         "too many different names: later ones have # for their numbers");
     add("unknown_records", Skipped, t.unknownRecords, "of a newer collector");
     if (t.clockSetNs != 0) m_sink.audit({"clock_was_set", Repaired, t.clockSetNs, "nanoseconds by which the system's clock was set during the recording: times jump there"});
+    add("stream_wait_arrows", Info, static_cast<std::int64_t>(t.edges.size()), "arrows from work to the work of another stream that waited for its event");
+    add("stream_waits_without_arrow", Info, t.waitsWithoutEdge, "streams' waits for events of which the recording holds no work");
+    if (t.limited) add("recording_limited", Skipped, 1, "the spool reached its limit, or the disk was full: the job went on, what came later is not recorded");
+    const auto leftOut = std::count_if(t.windows.begin(), t.windows.end(), [](const collect::Window& window) {
+        return window.on == 0 && window.reason == static_cast<std::uint32_t>(collect::WindowReason::Every);
+    });
+    add("recording_pauses", Info, leftOut, "times that recording was off because only one step out of several was asked for: these steps are left out, not missing");
+    for (const auto& [message, text] : t.messages) {
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail))
+            add("detail_level", Info, message.value, "1: low, no record of each call; 2: normal; 3: full, also when the device reached each event");
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every)) add("every_nth_step", Info, message.value, "one step out of that many was recorded");
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
+            add("recording_limited", Skipped, 1, "the spool reached its limit: the job went on, what came later is not recorded");
+    }
     if (!t.ended) add("recording_cut", Dropped, 1, "the process ended without closing its recording: what it had not written is missing");
     add("file_cut", Dropped, unsignedCount(t.unreadBytes), "bytes of an unfinished record at the end of the file");
     add("segments_overwritten", Info, unsignedCount(t.overwrittenSegments), "parts of a ring that younger ones replaced");
