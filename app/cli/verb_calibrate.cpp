@@ -4,12 +4,19 @@
 #include "app/cli/this_machine.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/spec/device_datasheet.h"
 #include "model/spec/names.h"
+#include "profiler/calibrate/gpu_bench.h"
+#include "profiler/calibrate/gpu_calibration.h"
 #include "profiler/calibrate/machine_calibration.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace fourwalls::cli {
 
@@ -46,23 +53,23 @@ json clusterJson(const calibrate::MachineCalibration& measured)
                              {"seconds", op.seconds},
                              {"flops", op.flops},
                              {"bytes", op.bytes}});
-    return {{"name", "calibrated"},
-            {"device", device},
-            {"devices_per_node", cluster.devicesPerNode},
-            {"nodes", 1},
-            {"fabric", "shared"},
-            {"node_link",
-             {{"bytes_per_second", cluster.nodeLink.bytesPerSecond},
-              {"latency_seconds", cluster.nodeLink.latencySeconds}}},
-            {"calibration",
-             {{"kernel_seconds", measured.calibration.kernelSeconds},
-              {"node_link_fraction", measured.calibration.nodeLinkFraction},
-              {"contention", measured.calibration.contention},
-              {"busy_slowdown", measured.calibration.busySlowdown},
-              {"device_spread", measured.calibration.deviceSpread},
-              {"families", {{"cpu", rates}, {"other", rates}}}}},
-            {"operators", operators},
-            {"source", "measured by fourwalls-cli calibrate"}};
+    return {
+        {"name", "calibrated"},
+        {"device", device},
+        {"devices_per_node", cluster.devicesPerNode},
+        {"nodes", 1},
+        {"fabric", "shared"},
+        {"node_link",
+         {{"bytes_per_second", cluster.nodeLink.bytesPerSecond}, {"latency_seconds", cluster.nodeLink.latencySeconds}}},
+        {"calibration",
+         {{"kernel_seconds", measured.calibration.kernelSeconds},
+          {"node_link_fraction", measured.calibration.nodeLinkFraction},
+          {"contention", measured.calibration.contention},
+          {"busy_slowdown", measured.calibration.busySlowdown},
+          {"device_spread", measured.calibration.deviceSpread},
+          {"families", {{"cpu", rates}, {"other", rates}}}}},
+        {"operators", operators},
+        {"source", "measured by fourwalls-cli calibrate"}};
 }
 
 class CalibrateVerb : public Verb {
@@ -72,20 +79,27 @@ public:
     const char* examples() const override
     {
         return "  fourwalls-cli calibrate -o machine.json\n"
+               "  fourwalls-cli calibrate --device cuda --seconds 300 -o gpu.json\n"
                "  fourwalls-cli predict --model gpt-tiny --cluster machine.json";
     }
     Arguments arguments() override
     {
-        return {Argument("-o,--output", &m_output, "the cluster file to write").required(),
-                {"--seconds", &m_seconds, "of measuring per operator"},
-                {"--passes", &m_passes, "over all operators, between which that time is divided; their mean counts"},
-                Argument("--precision", &m_precision, "measure this one alone (default: all that the processor has)")
-                    .oneOf({"f32", "bf16"})};
+        return {
+            Argument("-o,--output", &m_output, "the cluster file to write").required(),
+            Argument("--device", &m_device, "what is measured").oneOf({"cpu", "cuda"}),
+            {"--seconds", &m_seconds,
+             "of measuring per operator (default: 0.015); with --device cuda of all, the most useful first (default: "
+             "480)"},
+            {"--passes", &m_passes, "over all operators, between which that time is divided; their mean counts"},
+            Argument("--precision", &m_precision, "measure this one alone (default: all that the processor has)")
+                .oneOf({"f32", "bf16"})};
     }
 
     int run(Console& console) override
     {
-        if (!(m_seconds > 0 && m_seconds <= 60))
+        if (m_device == "cuda") return runGpu(console);
+        const double seconds = m_seconds.value_or(calibrate::CalibrateOptions{}.secondsPerOperator);
+        if (!(seconds > 0 && seconds <= 60))
             return console.wrongUsage(
                 {ErrorCode::InvalidArgument, "must be above 0 and at most 60", "--seconds", "0.015"});
         if (m_passes < 1 || m_passes > 1000)
@@ -96,20 +110,14 @@ public:
         describeThisMachine(base);
         Progress progress("measuring");
         calibrate::CalibrateOptions options;
-        options.secondsPerOperator = m_seconds;
+        options.secondsPerOperator = seconds;
         options.passes = m_passes;
         options.precision = valueOf(kPrecisionWords, m_precision);
         options.progress = [&progress](double share) { progress(share); };
         const auto measured = calibrate::calibrateMachine(base, options);
         if (!measured) return console.fail(measured.error());
         const json cluster = clusterJson(*measured);
-        {
-            std::ofstream file(output->temporaryPath());
-            file << cluster.dump(1) << '\n';
-            if (!file.flush()) return console.fail({ErrorCode::Io, "cannot be written", m_output, "check the space"});
-        }
-        const Status placed = output->commit();
-        if (!placed.ok()) return console.fail(placed.error());
+        if (!write(console, *output, cluster.dump(1) + "\n")) return 1;
         if (console.json()) return console.answerJson({{"file", m_output}, {"cluster", cluster}});
         std::string text = fmt::format("{}\n", measured->cluster.device.name);
         const FamilyCalibration& family = measured->calibration.family("cpu");
@@ -122,8 +130,60 @@ public:
     }
 
 private:
-    std::string m_output, m_precision;
-    double m_seconds = calibrate::CalibrateOptions{}.secondsPerOperator;
+    /// Places the file. False: it was told why not.
+    bool write(Console& console, PendingOutput& output, const std::string& text)
+    {
+        {
+            std::ofstream file(output.temporaryPath());
+            file << text;
+            if (!file.flush())
+                return console.fail({ErrorCode::Io, "cannot be written", m_output, "check the space"}), false;
+        }
+        const Status placed = output.commit();
+        return placed.ok() || (console.fail(placed.error()), false);
+    }
+
+    int runGpu(Console& console)
+    {
+        const double seconds = m_seconds.value_or(480);
+        if (!(seconds >= 1 && seconds <= 86400))
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "must be 1 to 86400 with --device cuda", "--seconds", "480"});
+        if (!m_precision.empty() && m_precision != "bf16")
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "must be bf16 with --device cuda", "--precision", "leave it out"});
+        ClusterSpec cluster;
+        if (const Status found = describeThisGpu(cluster); !found.ok()) return console.fail(found.error());
+        if (const auto sheet = deviceDatasheet(cluster.device.name)) {
+            cluster.device.memoryBytesPerSecond = sheet->memoryBytesPerSecond;
+            cluster.device.hostBytesPerSecond = sheet->hostBytesPerSecond;
+            for (const auto& [precision, arithmetic] :
+                 {std::pair{Precision::F32, Arithmetic::F32}, std::pair{Precision::Tf32, Arithmetic::Tf32},
+                  std::pair{Precision::Bf16, Arithmetic::Bf16}, std::pair{Precision::Fp8, Arithmetic::Fp8}})
+                if (const auto peak = sheet->peak(arithmetic)) cluster.device.peakFlops[precision] = *peak;
+        }
+        auto output = PendingOutput::create(m_output);
+        if (!output) return console.fail(output.error());
+        auto bench = calibrate::openGpuBench();
+        if (!bench) return console.fail(bench.error());
+        Progress progress("measuring");
+        const auto measured = calibrate::calibrateGpu(**bench, calibrate::gpuSchedule(), seconds,
+                                                      [&progress](double share) { progress(share); });
+        if (!measured) return console.fail(measured.error());
+        const auto preset = calibrate::gpuPreset(*measured, cluster);
+        if (!preset) return console.fail(preset.error());
+        if (!write(console, *output, *preset)) return 1;
+        if (console.json()) return console.answerJson({{"file", m_output}, {"cluster", json::parse(*preset)}});
+        std::string text =
+            fmt::format("{}\n{} measurements; products that last take {:.3f} of a burst's time\n", cluster.device.name,
+                        measured->measured.size(), calibrate::sustainedSlowdown(*measured));
+        for (const std::string& line : measured->leftOut) text += fmt::format("left out: {}\n", line);
+        text += "not measured: CUDA graphs, collectives, attention kernels of other libraries\n";
+        return console.answerText(text + fmt::format("written to {}", m_output));
+    }
+
+    std::string m_output, m_precision, m_device = "cpu";
+    std::optional<double> m_seconds;
     int m_passes = calibrate::CalibrateOptions{}.passes;
 };
 

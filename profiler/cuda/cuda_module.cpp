@@ -33,6 +33,9 @@ namespace {
 bool startModule(int* count, char* why, int whySize)
 {
     *count = 0;
+    // A kernel that is loaded at its first launch waits for the whole GPU, which may be waiting for another rank's kernel
+    // in a collective: all are loaded at the start. Whoever sets the variable knows better.
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     int driver = 0, runtime = 0;
     cudaRuntimeGetVersion(&runtime);
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
@@ -70,6 +73,10 @@ bool factsOf(int device, DeviceFacts* facts)
     facts->multiprocessors = properties.multiProcessorCount;
     facts->cacheBytes = properties.l2CacheSize;
     facts->cudnnVersion = cudnnVersion();
+    if (cudaDeviceGetPCIBusId(facts->pciBus, sizeof facts->pciBus, device) != cudaSuccess) {
+        facts->pciBus[0] = 0;
+        cudaGetLastError(); // an answer, not an error
+    }
     return true;
 }
 

@@ -23,6 +23,7 @@ struct DeviceFacts {
     int multiprocessors;
     std::int64_t cacheBytes;   ///< the second level, which all multiprocessors share; 0: not known
     std::int64_t cudnnVersion; ///< 0: not there
+    char pciBus[32];           ///< by which NVML knows it; empty: not known
 };
 
 /// A stream of one GPU with what belongs to it. Whoever holds it sees the first failure of anything that was asked of
