@@ -29,7 +29,7 @@ using namespace fourwalls::test;
 /// Products at 400 TFLOP/s in a burst and 5/4 of the time when they last, 3/2 of that beside copying; every call 4 us.
 class Law final : public GpuBench {
 public:
-    double now = 0;
+    double now = 0, factor = 1;
     std::vector<GpuMeasurement> asked;
 
     static double seconds(const GpuMeasurement& what)
@@ -57,7 +57,7 @@ public:
         now += what.seconds;
         GpuTimes times;
         for (const double noise : {0.9, 1.0, 1.1, 1.0, 0.9, 1.1, 1.0, 0.9, 1.1, 1.0, 1.0})
-            times.seconds.push_back(noise * seconds(what));
+            times.seconds.push_back(factor * noise * seconds(what));
         times.clockMhz = what.sustained() ? 1400 : 1900;
         times.powerWatts = 650;
         return times;
@@ -83,6 +83,7 @@ class CliGpuCalibrationTest : public QObject {
 private slots:
     void theMostUsefulComesFirst();
     void predictionsFollowTheLaw();
+    void theProgramPredictsByTheLaw();
     void withoutAGpuOneSentence();
 
 private:
@@ -152,10 +153,28 @@ void CliGpuCalibrationTest::predictionsFollowTheLaw()
     QCOMPARE(row["fraction_of_peak"].get<double>(), 0.4);
     QVERIFY(!object["tables"]["attention"].empty() && !object["tables"]["memory_bound"].empty());
 
-    // And the program: a step of products and attention at these rates, nothing else of which takes long.
-    const Answer answer = run({"predict", "--model", "gpt3-6.7b", "--cluster", path, "--batch", "1", "--json", "-o",
-                               m_folder.filePath("step.fourwalls")});
-    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+}
+
+/// What takes twice as long on the GPU takes twice as long in the step.
+void CliGpuCalibrationTest::theProgramPredictsByTheLaw()
+{
+    double times[2] = {}; // [ms]
+    for (const int factor : {1, 2}) {
+        Law law;
+        law.factor = factor;
+        const auto measured = calibrateGpu(law, gpuSchedule(), 1000);
+        QVERIFY(measured.ok());
+        const auto preset = gpuPreset(*measured, device());
+        QVERIFY(preset.ok());
+        const QString path = m_folder.filePath(QString("gpu%1.json").arg(factor));
+        std::ofstream(path.toStdString()) << *preset;
+        const Answer answer = run({"predict", "--model", "gpt3-1.3b", "--cluster", path, "--framework", "fourwalls",
+                                   "--batch", "4", "--json"});
+        QVERIFY2(answer.exitCode == 0, answer.err.constData());
+        times[factor - 1] = answer.json()["step_time_ms"].toDouble();
+    }
+    QVERIFY(times[0] > 0);
+    QVERIFY2(std::abs(times[1] / times[0] - 2) < 1e-3, QByteArray::number(times[1] / times[0]));
 }
 
 void CliGpuCalibrationTest::withoutAGpuOneSentence()
