@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostCopiesOfEdges = 4'000'000;
 
-std::uint64_t eventKey(std::uint32_t context, std::uint32_t event) { return (static_cast<std::uint64_t>(context) << 32) | event; }
+std::uint64_t eventOfContext(std::uint32_t context, std::uint32_t event) { return (static_cast<std::uint64_t>(context) << 32) | event; }
 
 } // namespace
 
@@ -38,7 +38,7 @@ void SpoolEdges::finish(SpoolTables& tables)
     std::stable_sort(m_events.begin(), m_events.end(), earlier);
     for (const collect::CudaEvent& event : m_events) {
         if (event.recordId != 0) byRecord[event.recordId] = &event;
-        byEvent[eventKey(event.context, event.event)].push_back(&event);
+        byEvent[eventOfContext(event.context, event.event)].push_back(&event);
     }
     std::vector<SpoolKernel> work = std::move(m_copies);
     for (const SpoolKernel& kernel : tables.kernels)
@@ -49,7 +49,7 @@ void SpoolEdges::finish(SpoolTables& tables)
     const auto before = [](const SpoolKernel& each, std::pair<std::int32_t, std::uint32_t> place) { return std::pair(each.lane, each.correlation) < place; };
     const auto recordOf = [&](const collect::Synchronization& wait) -> const collect::CudaEvent* {
         if (const auto found = byRecord.find(wait.recordId); wait.recordId != 0 && found != byRecord.end()) return found->second;
-        const auto found = byEvent.find(eventKey(wait.context, wait.event));
+        const auto found = byEvent.find(eventOfContext(wait.context, wait.event));
         if (wait.recordId != 0 || found == byEvent.end()) return nullptr;
         const auto behind = std::lower_bound(found->second.begin(), found->second.end(), wait.correlation,
                                              [](const collect::CudaEvent* event, std::uint32_t correlation) { return event->correlation < correlation; });

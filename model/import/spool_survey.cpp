@@ -3,6 +3,7 @@
 #include "model/import/duration_pairs.h"
 #include "model/import/kernel_class.h"
 #include "model/import/nccl_ranges.h"
+#include "model/import/spool_device_clock.h"
 #include "model/import/spool_edges.h"
 #include "model/import/spool_physical_memory.h"
 #include "model/import/spool_tables.h"
@@ -615,12 +616,14 @@ Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std
     const char* const version = tables.header.collectorVersion;
     tables.version.assign(version, strnlen(version, sizeof tables.header.collectorVersion));
     tables.links = LaunchLinks(scratchFolder);
+    FOURWALLS_TRY_ASSIGN(SpoolDeviceClock clock, SpoolDeviceClock::of(path));
+    tables.deviceClockNs = clock.offset();
     Survey survey(tables, scratchFolder);
     for (std::uint64_t i = 0;; ++i) {
         if (i % 4096 == 0 && stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
         FOURWALLS_TRY_ASSIGN(const std::optional<collect::SpoolRecord> record, reader.next());
         if (!record) break;
-        survey.take(*record);
+        survey.take(clock.place(*record));
     }
     FOURWALLS_TRY(survey.finish());
     const collect::SpoolState& state = reader.state();

@@ -102,6 +102,7 @@ struct SpoolTables {
 
     std::int64_t firstNs = 0, lastNs = 0;   ///< of everything with a time; 0: nothing has
     std::int64_t clockSetNs = 0;            ///< by how much the system's clock was set in between
+    std::int64_t deviceClockNs = 0;         ///< added to CUPTI's times, which are on another clock; 0: they are on the system's
     std::int64_t rangesLeftOpen = 0, endsWithoutBegin = 0;
     std::int64_t pairedExactly = 0, pairedByTime = 0, pairedEvenly = 0, communicationInGraphs = 0;   ///< kernels of NCCL
     std::int64_t callsWithoutKernel = 0;                ///< of communicators of one rank

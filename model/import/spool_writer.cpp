@@ -3,6 +3,7 @@
 #include "model/import/spool_writer.h"
 
 #include "model/import/demangled_name.h"
+#include "model/import/spool_device_clock.h"
 #include "model/import/step_periodicity.h"
 
 #include <algorithm>
@@ -106,6 +107,7 @@ TrackId SpoolWriter::track(std::int32_t lane) const
 Result<std::int64_t> SpoolWriter::write(std::int64_t firstBuffer, std::stop_token stop)
 {
     FOURWALLS_TRY_ASSIGN(collect::SpoolReader reader, collect::SpoolReader::open(m_tables.path));
+    FOURWALLS_TRY_ASSIGN(SpoolDeviceClock clock, SpoolDeviceClock::of(m_tables.path));
     SpoolMemoryWriter memory(m_tables, m_sink, *m_producer, m_placement.rank, m_placement.shiftNs, firstBuffer);
     const std::int64_t nextBuffer = memory.writeBuffers();
     for (std::uint64_t i = 0; i < m_tables.records; ++i) {
@@ -115,7 +117,7 @@ Result<std::int64_t> SpoolWriter::write(std::int64_t firstBuffer, std::stop_toke
         }
         FOURWALLS_TRY_ASSIGN(const std::optional<collect::SpoolRecord> record, reader.next());
         if (!record) break;
-        take(*record, memory);
+        take(clock.place(*record), memory);
     }
     for (const SpoolRange& each : m_tables.ranges) range(each);
     for (const SpoolEdge& edge : m_tables.edges)
@@ -368,6 +370,7 @@ void SpoolWriter::audit() const
     add("names_without_numbers", Info, m_names.shortenedNames(),
         "too many different names: later ones have # for their numbers");
     add("unknown_records", Skipped, t.unknownRecords, "of a newer collector");
+    if (t.deviceClockNs != 0) m_sink.audit({"device_clock_moved", Info, t.deviceClockNs, "nanoseconds added to CUPTI's times, which were on another clock than the system's"});
     if (t.clockSetNs != 0) m_sink.audit({"clock_was_set", Repaired, t.clockSetNs, "nanoseconds by which the system's clock was set during the recording: times jump there"});
     add("stream_wait_arrows", Info, static_cast<std::int64_t>(t.edges.size()), "arrows from work to the work of another stream that waited for its event");
     add("stream_waits_without_arrow", Info, t.waitsWithoutEdge, "streams' waits for events of which the recording holds no work");

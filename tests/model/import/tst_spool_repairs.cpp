@@ -9,6 +9,7 @@
 #include "tests/support/test_program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -307,6 +308,39 @@ private slots:
         QCOMPARE(imported.audit("phases_from_threads"), std::int64_t{1});
         for (const auto* name : {"trainer (1)", "pt_autograd_0 (2)"})
             QVERIFY2(std::any_of(imported.data->tracks.begin(), imported.data->tracks.end(), [name](const auto& track) { return track.info.name == name; }), name);
+    }
+
+    /// CUPTI's times count from the start of the machine (WSL) and drift by 2 us in a second: ranges are on the system's.
+    void deviceTimesOnAnotherClock()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/w.fwspool";
+        constexpr std::uint64_t kBehind = 1'700'000'000'000'000'000;
+        {
+            SpoolSample spool(path, 0, 1);
+            const auto pair = [&](std::int64_t at, std::uint64_t drift) {
+                spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(at), 1000, spool.at(at) - kBehind - drift, 10});
+            };
+            pair(0, 0);
+            collect::Kernel made{};
+            made.start = spool.at(500'000) - kBehind - 1000;
+            made.end = spool.at(500'010) - kBehind - 1000;
+            made.context = 1;
+            made.stream = 7;
+            made.name = spool.text("gemm");
+            spool.add(collect::RecordKind::Kernel, made);
+            spool.push("range", 500'000);
+            spool.pop(500'020);
+            pair(1'000'000, 2000);
+            spool.end(1'000'000);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const SliceView* const kernel = imported.slice("gemm");
+        const SliceView* const range = imported.slice("range");
+        QVERIFY(kernel && range);
+        QVERIFY2(std::abs((kernel->start - range->start).ns) <= 1, std::to_string((kernel->start - range->start).ns).c_str());
+        QCOMPARE(imported.audit("device_clock_moved"), static_cast<std::int64_t>(kBehind));
     }
 };
 
