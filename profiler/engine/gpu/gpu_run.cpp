@@ -9,6 +9,8 @@
 #include "profiler/engine/train/server_protocol.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 namespace fourwalls::engine {
 
@@ -141,6 +143,9 @@ void useGpu(WorldOptions& world, bool tf32, bool nccl)
         return std::make_unique<GpuStream>(moduleOrThrow(), nccl ? rank.value : kGpu);
     };
     world.makeDevice = [tf32](Recorder& recorder, Allocator& allocator) -> std::unique_ptr<Device> {
+        // cuBLAS and cuDNN obey it whatever they are asked for.
+        if (const char* forced = std::getenv("NVIDIA_TF32_OVERRIDE"))
+            recorder.event(EventKind::Annotation, "NVIDIA_TF32_OVERRIDE=" + std::string(forced));
         return std::make_unique<GpuDevice>(recorder, allocator, static_cast<GpuStream&>(*allocator.memory()), tf32);
     };
     if (nccl) world.collectives = std::make_shared<NcclWorld>(moduleOrThrow(), *findNccl(moduleOrThrow()));

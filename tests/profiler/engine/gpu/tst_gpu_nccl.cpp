@@ -577,16 +577,22 @@ private slots:
         if (!choose(real, 1)) return;
         const RunSpec spec = specOf(Net::Decoder, "", 3);
         const auto without = train(spec, DeviceKind::Cuda);
+        qputenv("NVIDIA_TF32_OVERRIDE", "0"); // what the libraries obey behind our back is told
         const auto with = record(spec, withNccl());
+        qunsetenv("NVIDIA_TF32_OVERRIDE");
         QVERIFY(without.ok());
         QVERIFY2(with.ok(), with.ok() ? "" : with.error().message().c_str());
         QCOMPARE(with->report.steps.back().loss, without->steps.back().loss);
         QVERIFY(with->collectives.empty());
-        bool told = false;
+        bool told = false, forced = false;
         const auto events = with->query->events(kAlways, 1000, std::nullopt);
         QVERIFY(events.ok());
-        for (const auto& event : *events) told = told || event.text.starts_with("NCCL 2.");
+        for (const auto& event : *events) {
+            told = told || event.text.starts_with("NCCL 2.");
+            forced = forced || event.text == "NVIDIA_TF32_OVERRIDE=0";
+        }
         QVERIFY(told);
+        QVERIFY(forced);
     }
 };
 
