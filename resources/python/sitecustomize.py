@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `fourwalls-cli record` adds to a Python job: marks around optimizer steps and, if asked for, PyTorch's own
-memory history of the recorded steps. Python runs this before the job's script. Nothing happens in programs that do not
-import torch, and no error of this file reaches the job.
+memory history of the recorded steps; the end of a recording in workers that leave by os._exit; and torch.profiler is
+kept from taking the GPU's records away from the recording. Python runs this before the job's script. Nothing is
+imported that the job does not import, and no error of this file reaches the job.
 
 FOURWALLS_MEMORY=1   take the memory snapshot (written beside the spool when the recorded steps are over, or at exit)
 FOURWALLS_STEPS=A-B  the steps to take it of; steps are counted by the optimizer's, from 0
@@ -32,7 +33,7 @@ class _Recording:
 
     def __init__(self):
         self.step = 0
-        self.depth = 0
+        self.open = []  # optimizers whose step() runs, the outermost first
         self.history = False
         self.written = False
         self.first, self.last = _window(os.environ.get("FOURWALLS_STEPS", ""))
@@ -90,14 +91,22 @@ def _hook(optimizers):
 
     state = _Recording()
 
+    # While torch.compile traces an optimizer, a mark would break its graph and change what is measured.
+    compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+
     def before(optimizer, args, kwargs):
-        state.depth += 1
+        while optimizer in state.open:  # its last step() raised: PyTorch then skips the hook behind it
+            state.open.pop()
+            torch.cuda.nvtx.range_pop()
+        state.open.append(optimizer)
         torch.cuda.nvtx.range_push("Optimizer.step#" + type(optimizer).__name__ + ".step")
 
     def after(optimizer, args, kwargs):
+        if optimizer not in state.open:
+            return
+        state.open.pop()
         torch.cuda.nvtx.range_pop()
-        state.depth -= 1
-        if state.depth == 0:
+        if not state.open:
             state.step += 1
             state.begin_history(torch)
             if state.last is not None and state.step > state.last:
@@ -105,6 +114,8 @@ def _hook(optimizers):
 
     def quiet(function):
         def guarded(*args):
+            if compiling():
+                return
             try:
                 function(*args)
             except Exception as problem:
@@ -121,17 +132,54 @@ def _hook(optimizers):
         atexit.register(quiet(lambda: state.end_history(torch)))
 
 
-class _Finder:
-    """Waits for torch's optimizers to be imported, without importing anything itself."""
+def _leave_gpu_to_recording(profiler):
+    """Called once torch.profiler.profiler has been imported. PyTorch's profiler takes CUPTI's buffers and ends with
+    switching its kinds off: the recording would lose everything behind it. It goes on with what it sees of the host."""
+    plain = profiler._KinetoProfile.__init__
+    said = []
 
-    name = "torch.optim.optimizer"
+    def __init__(self, *args, **kwargs):
+        plain(self, *args, **kwargs)
+        cuda = profiler.ProfilerActivity.CUDA
+        if cuda in self.activities:
+            self.activities = set(self.activities) - {cuda} or {profiler.ProfilerActivity.CPU}
+            if not said:
+                said.append(True)
+                print("fourwalls: torch.profiler leaves the GPU to this recording and sees the host only", file=sys.stderr)
+
+    profiler._KinetoProfile.__init__ = __init__
+
+
+def _end_in_workers(util):
+    """Called once multiprocessing.util has been imported. Workers that are forked leave by os._exit, where no exit
+    handler of a library runs; multiprocessing's own finalizers do."""
+
+    def stop():
+        try:
+            import ctypes
+
+            ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"], mode=os.RTLD_NOLOAD | os.RTLD_NOW).fourwalls_collector_stop()
+        except Exception:
+            pass  # nothing is recorded in this process
+
+    _end_in_workers.kept = stop  # util refers to it weakly
+    util.register_after_fork(stop, lambda _: util.Finalize(None, stop, exitpriority=-100))  # behind the worker's own
+
+
+class _Finder:
+    """Waits for modules to be imported, without importing anything itself."""
+
+    def __init__(self, waiting):
+        self.waiting = waiting
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name:
+        then = self.waiting.pop(name, None)
+        if then is None:
             return None
-        sys.meta_path.remove(self)
         import importlib.util
 
+        if not self.waiting and self in sys.meta_path:
+            sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
@@ -140,7 +188,7 @@ class _Finder:
         def exec_module(module):
             load(module)
             try:
-                _hook(module)
+                then(module)
             except Exception:
                 pass
 
@@ -149,7 +197,8 @@ class _Finder:
 
 
 try:
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _Finder({"torch.optim.optimizer": _hook, "torch.profiler.profiler": _leave_gpu_to_recording,
+                                     "multiprocessing.util": _end_in_workers}))
 except Exception:
     pass
 _chain()

@@ -126,7 +126,6 @@ void CliUsageTest::couldNot_data()
     row("unknown cluster", {"record", "-o", "x", "--cluster", "moon"}, "dgx-h100");
     row("nothing to shard", {"record", "-o", "x", "--plan", "zero=1"}, "zero");
     row("transport", {"record", "-o", "x", "--transport", "nccl"}, "nccl");
-    row("command", {"record", "-o", "x", "--", "true"}, "true");
     row("data", {"record", "-o", "x", "--data", "missing.txt"}, "missing.txt");
     row("weights below a file", {"record", "-o", "x", "--save-weights", "/etc/passwd/weights"}, "--save-weights");
     row("weights", {"record", "-o", "x", "--load-weights", "missing"}, "missing");

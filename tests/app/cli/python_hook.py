@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The hook of `record --` (resources/python/sitecustomize.py) in a Python of its own, beside stand-ins for torch and the
+module: marks of steps, programs that compile their optimizer, steps that raise, torch.profiler, workers that leave by
+os._exit, and programs without any of it.  python_hook.py SITECUSTOMIZE"""
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+HOOK = os.path.dirname(os.path.abspath(sys.argv.pop(1)))
+
+STAND_IN = {
+    "torch/__init__.py": """
+        compiling = False
+        said = []
+        class compiler:
+            is_compiling = staticmethod(lambda: compiling)
+        class cuda:
+            class nvtx:
+                range_push = staticmethod(lambda name: said.append("push " + name))
+                range_pop = staticmethod(lambda: said.append("pop"))
+        """,
+    "torch/optim/__init__.py": "",
+    "torch/optim/optimizer.py": """
+        before, after = [], []
+        register_optimizer_step_pre_hook = before.append
+        register_optimizer_step_post_hook = after.append
+        class SGD:
+            def step(self, fails=False):
+                for hook in before: hook(self, (), {})
+                if fails: raise ValueError("as the job does")
+                for hook in after: hook(self, (), {})
+        """,
+    "torch/profiler/__init__.py": "",
+    "torch/profiler/profiler.py": """
+        class ProfilerActivity:
+            CPU, CUDA = "cpu", "cuda"
+        class _KinetoProfile:
+            def __init__(self, *, activities=None):
+                self.activities = set(activities) if activities else {"cpu", "cuda"}
+        class profile(_KinetoProfile):
+            def __init__(self, *, activities=None, schedule=None):
+                super().__init__(activities=activities)
+        """,
+}
+
+
+class HookTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        for name, text in STAND_IN.items():
+            path = os.path.join(self.folder.name, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(textwrap.dedent(text))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_job(self, text, **variables):
+        """(exit status, standard output, standard error) of a program in a file, as a job's would be."""
+        path = os.path.join(self.folder.name, "job.py")
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+        environment = {**os.environ, "PYTHONPATH": HOOK + ":" + self.folder.name, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+        done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_steps_are_marked(self):
+        result = self.run_job("""
+            import torch, torch.optim.optimizer as o
+            o.SGD().step()
+            print(torch.said)
+            """)
+        self.assertEqual(result, (0, "['push Optimizer.step#SGD.step', 'pop']\n", ""))
+
+    def test_a_compiled_step_is_left_alone(self):
+        result = self.run_job("""
+            import torch, torch.optim.optimizer as o
+            torch.compiling = True
+            o.SGD().step()
+            print(torch.said)
+            """)
+        self.assertEqual(result, (0, "[]\n", ""))
+
+    def test_a_step_that_raises_leaves_no_range_open(self):
+        result = self.run_job("""
+            import torch, torch.optim.optimizer as o
+            sgd = o.SGD()
+            try:
+                sgd.step(fails=True)
+            except ValueError:
+                pass
+            sgd.step()
+            print([word.split()[0] for word in torch.said])
+            """)
+        self.assertEqual(result, (0, "['push', 'pop', 'push', 'pop']\n", ""))
+
+    def test_an_optimizer_within_an_optimizer(self):
+        result = self.run_job("""
+            import torch, torch.optim.optimizer as o
+            class Outer(o.SGD):
+                def step(self):
+                    for hook in o.before: hook(self, (), {})
+                    o.SGD().step()
+                    for hook in o.after: hook(self, (), {})
+            Outer().step()
+            print([word.split('#')[-1] for word in torch.said])
+            """)
+        self.assertEqual(result, (0, "['Outer.step', 'SGD.step', 'pop', 'pop']\n", ""))
+
+    def test_torch_profiler_leaves_the_gpu_to_the_recording(self):
+        code, out, err = self.run_job("""
+            from torch.profiler.profiler import profile
+            print([sorted(profile(activities=a).activities) for a in (None, ["cpu", "cuda"], ["cuda"], ["cpu"])])
+            """)
+        self.assertEqual((code, out), (0, "[['cpu'], ['cpu'], ['cpu'], ['cpu']]\n"))
+        self.assertEqual(err.count("\n"), 1)
+        self.assertIn("torch.profiler", err)
+
+    def workers(self, method):
+        return self.run_job(f"""
+            import ctypes, multiprocessing, multiprocessing.util, os
+            class Module:
+                def __init__(self, name, mode=0): self.name = name
+                def fourwalls_collector_stop(self): print("stopped", self.name, flush=True)
+            if {method!r} == "fork":
+                ctypes.CDLL = Module
+            def work():
+                ctypes.CDLL = Module
+                multiprocessing.util.Finalize(None, lambda: print("the worker's own", flush=True), exitpriority=0)
+                print("works", flush=True)
+            if __name__ == "__main__":
+                worker = multiprocessing.get_context({method!r}).Process(target=work)
+                worker.start()
+                worker.join()
+                print(worker.exitcode)
+            """, CUDA_INJECTION64_PATH="/the/module.so")
+
+    def test_workers_that_are_forked_end_their_recording(self):
+        said = "works\nthe worker's own\nstopped /the/module.so\n0\n"
+        self.assertEqual(self.workers("fork"), (0, said, ""))
+        self.assertEqual(self.workers("forkserver"), (0, said, ""))
+
+    def test_a_program_without_torch_is_as_it_was(self):
+        job = "import sys; print(sorted(m for m in sys.modules if 'torch' in m or m.startswith(('ctypes', 'multiprocessing')))); sys.exit(7)"
+        self.assertEqual(self.run_job(job), (7, "[]\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
