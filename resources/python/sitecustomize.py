@@ -91,8 +91,10 @@ def _hook(optimizers):
 
     state = _Recording()
 
-    # While torch.compile traces an optimizer, a mark would break its graph and change what is measured.
-    compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+    def compiling():
+        """While torch.compile traces an optimizer, a mark would break its graph and change what is measured. The
+        question is looked up late: torch imports its optimizers before its compiler."""
+        return hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling") and torch.compiler.is_compiling()
 
     def before(optimizer, args, kwargs):
         while optimizer in state.open:  # its last step() raised: PyTorch then skips the hook behind it

@@ -16,12 +16,13 @@ STAND_IN = {
     "torch/__init__.py": """
         compiling = False
         said = []
-        class compiler:
-            is_compiling = staticmethod(lambda: compiling)
         class cuda:
             class nvtx:
                 range_push = staticmethod(lambda name: said.append("push " + name))
                 range_pop = staticmethod(lambda: said.append("pop"))
+        import torch.optim.optimizer  # before the compiler, as torch has it
+        class compiler:
+            is_compiling = staticmethod(lambda: compiling)
         """,
     "torch/optim/__init__.py": "",
     "torch/optim/optimizer.py": """
