@@ -17,11 +17,18 @@ inline constexpr char kEnvCapture[] = "FOURWALLS_CAPTURE";
 inline constexpr char kEnvSignal[] = "FOURWALLS_SIGNAL";
 /// Name of the NVTX range or mark that begins a step, where the usual ones (step_mark.h) are not what the program uses.
 inline constexpr char kEnvStepMark[] = "FOURWALLS_STEP_MARK";
+/// N: record one step out of N only (N-1, 2N-1, ... as the step marks number them), of those of FOURWALLS_STEPS if set.
+inline constexpr char kEnvEvery[] = "FOURWALLS_EVERY";
+/// "low", "normal" or "full": how much of each launch is recorded; "auto", the default: by the launch rate.
+inline constexpr char kEnvDetail[] = "FOURWALLS_DETAIL";
+/// Size of the spool [MiB] at which recording stops while the program goes on. Default 16384; it also stops before the
+/// disk is full. 0: no limit of its own.
+inline constexpr char kEnvSpoolLimit[] = "FOURWALLS_SPOOL_LIMIT";
 /// Largest size of the spool [bytes, or with K, M, G]: a ring of the last steps. Default 0: no limit.
 inline constexpr char kEnvMaxBytes[] = "FOURWALLS_MAX_BYTES";
 /// Host memory for records that wait to be written [bytes, or with K, M, G]. Default 256M.
 inline constexpr char kEnvQueueBytes[] = "FOURWALLS_QUEUE_BYTES";
-/// Device buffers that CUPTI may hold per context, 3.2 MB each. Default 64.
+/// Device buffers that CUPTI may hold per context, 3.2 MB each, made as they are needed. Default 250, as CUPTI has it.
 inline constexpr char kEnvPoolLimit[] = "FOURWALLS_POOL_LIMIT";
 /// Milliseconds between two samples of clocks, power and memory. Default 100; 0: none.
 inline constexpr char kEnvSampleMs[] = "FOURWALLS_SAMPLE_MS";

@@ -3,6 +3,8 @@
 // and the iterator knows how long each is.
 #include "profiler/collect/module/activity_records.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace fourwalls::collect::module {
@@ -133,6 +135,41 @@ Synchronization synchronizationOf(const CUpti_ActivitySynchronization& from)
     return to;
 }
 
+// What CUPTI of CUDA 12.8 has added at the end of records that are read since 12.0.
+constexpr std::uint32_t kNamesEventRecords = 26;
+constexpr std::size_t kEventDeviceAt = 24;
+constexpr std::size_t kEventTimeAt = 40;
+constexpr std::size_t kEventRecordAt = 48;
+constexpr std::size_t kLongEventBytes = 56;
+constexpr std::size_t kWaitRecordAt = 40;
+#if CUPTI_API_VERSION >= 26
+static_assert(offsetof(CUpti_ActivityCudaEvent2, deviceId) == kEventDeviceAt);
+static_assert(offsetof(CUpti_ActivityCudaEvent2, deviceTimestamp) == kEventTimeAt);
+static_assert(offsetof(CUpti_ActivityCudaEvent2, cudaEventSyncId) == kEventRecordAt);
+static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventSyncId) == kWaitRecordAt);
+#endif
+
+template <class Number>
+Number numberBehind(const void* record, std::size_t offset)
+{
+    Number number{};
+    std::memcpy(&number, static_cast<const std::byte*>(record) + offset, sizeof number);
+    return number;
+}
+
+CudaEvent eventOf(const CUpti_ActivityCudaEvent& from, bool isLong)
+{
+    CudaEvent to{};
+    to.event = from.eventId;
+    to.context = from.contextId;
+    to.stream = from.streamId;
+    to.correlation = from.correlationId;
+    to.device = isLong ? numberBehind<std::uint32_t>(&from, kEventDeviceAt) : ~std::uint32_t{0};
+    to.time = isLong ? numberBehind<std::uint64_t>(&from, kEventTimeAt) : 0;
+    to.recordId = isLong ? numberBehind<std::uint64_t>(&from, kEventRecordAt) : 0;
+    return to;
+}
+
 OverheadKind overheadKindOf(std::uint32_t kind)
 {
     switch (kind) {
@@ -182,6 +219,7 @@ std::size_t bytesRead(std::uint32_t kind)
     case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return sizeof(CUpti_ActivityCudaEvent);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return sizeof(CUpti_ActivityGraphTrace);
     case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(CUpti_ActivityDevice4);
@@ -265,6 +303,10 @@ void ActivityRecords::checkTimes(const Record& record)
 
 void ActivityRecords::addApi(ApiDomain domain, const CUpti_ActivityAPI* call)
 {
+    if (isSkipped(call->start)) {
+        m_skippedCalls = std::max(m_skippedCalls, call->correlationId);
+        return;
+    }
     if (!m_filter.wanted(domain, call->cbid)) return;
     for (const auto& ignored : m_ignored) {
         if (ignored.load(std::memory_order_relaxed) == call->threadId) return;
@@ -291,6 +333,22 @@ void ActivityRecords::addApi(ApiDomain domain, const CUpti_ActivityAPI* call)
     m_sink.add(RecordKind::ApiCall, to);
 }
 
+void ActivityRecords::noteLaunch(const Kernel& kernel)
+{
+    if (kernel.graph != 0 && kernel.correlation == m_lastGraphLaunch) return; // a graph is launched as a whole
+    if (kernel.graph != 0) m_lastGraphLaunch = kernel.correlation;
+    constexpr std::uint64_t kLaunchesCountedFor = 1'000'000'000; // [ns]
+    if (kernel.start == 0) return;
+    if (m_launches.count == 0) m_launches.first = kernel.start;
+    m_launches.over = m_launches.over || kernel.start > m_launches.first + kLaunchesCountedFor;
+    m_launches.count += m_launches.over ? 0 : 1;
+}
+
+bool ActivityRecords::isSkipped(std::uint64_t start) const
+{
+    return m_skip != nullptr && start != 0 && m_skip->holds(start);
+}
+
 void ActivityRecords::addDevice(const CUpti_ActivityDevice4* device)
 {
     Device to{};
@@ -310,6 +368,8 @@ void ActivityRecords::addDevice(const CUpti_ActivityDevice4* device)
     to.maxWarpsPerMultiprocessor = device->maxWarpsPerMultiprocessor;
     to.migEnabled = device->isMigEnabled;
     to.eccEnabled = device->eccEnabled != 0 ? 1 : 0;
+    static_assert(sizeof device->migUuid == sizeof to.migUuid);
+    if (device->isMigEnabled != 0) std::memcpy(to.migUuid, &device->migUuid, sizeof to.migUuid);
     m_sink.add(RecordKind::Device, to);
 }
 
@@ -322,6 +382,8 @@ bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
         const auto& from = as<CUpti_ActivityKernel9>(record);
         Kernel to = kernelOf(from);
+        if (isSkipped(to.start) || isOfSkippedCall(to.correlation)) break;
+        noteLaunch(to);
         to.name = m_sink.textAt(m_texts.at(from.name));
         checkTimes(to);
         m_sink.add(RecordKind::Kernel, to);
@@ -329,6 +391,7 @@ bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
         const Memcpy to = copyOf(as<CUpti_ActivityMemcpy5>(record));
+        if (isSkipped(to.start) || isOfSkippedCall(to.correlation)) break;
         checkTimes(to);
         m_sink.add(RecordKind::Memcpy, to);
         break;
@@ -336,6 +399,7 @@ bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
         const auto& from = as<CUpti_ActivityMemcpyPtoP4>(record);
         Memcpy to = copyOf(from);
+        if (isSkipped(to.start) || isOfSkippedCall(to.correlation)) break;
         to.sourceDevice = static_cast<std::int32_t>(from.srcDeviceId);
         to.destinationDevice = static_cast<std::int32_t>(from.dstDeviceId);
         checkTimes(to);
@@ -344,6 +408,7 @@ bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
         const Memset to = memsetOf(as<CUpti_ActivityMemset4>(record));
+        if (isSkipped(to.start) || isOfSkippedCall(to.correlation)) break;
         checkTimes(to);
         m_sink.add(RecordKind::Memset, to);
         break;
@@ -367,9 +432,19 @@ bool ActivityRecords::convertOne(const CUpti_Activity* record, std::size_t left)
         m_sink.add(RecordKind::ExternalCorrelation, ExternalCorrelation{from.externalId, from.correlationId, owner});
         break;
     }
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        m_sink.add(RecordKind::Synchronization, synchronizationOf(as<CUpti_ActivitySynchronization>(record)));
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
+        Synchronization to = synchronizationOf(as<CUpti_ActivitySynchronization>(record));
+        if (m_cupti.version >= kNamesEventRecords && left >= kWaitRecordAt + sizeof to.recordId) {
+            to.recordId = numberBehind<std::uint64_t>(record, kWaitRecordAt);
+        }
+        m_sink.add(RecordKind::Synchronization, to);
         break;
+    }
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: {
+        const bool isLong = m_cupti.version >= kNamesEventRecords && left >= kLongEventBytes;
+        m_sink.add(RecordKind::CudaEvent, eventOf(as<CUpti_ActivityCudaEvent>(record), isLong));
+        break;
+    }
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         m_sink.add(RecordKind::Overhead, overheadOf(as<CUpti_ActivityOverhead>(record)));
         break;

@@ -5,6 +5,7 @@
 #include "profiler/collect/module/api_filter.h"
 #include "profiler/collect/module/buffer_pool.h"
 #include "profiler/collect/module/cupti_library.h"
+#include "profiler/collect/module/skipped_times.h"
 #include "profiler/collect/module/spool_sink.h"
 
 #include <atomic>
@@ -69,7 +70,17 @@ public:
     /// API calls of this thread are the collector's own and are left out.
     void ignoreThread(std::uint32_t thread);
 
+    /// Device work and calls that began in these times are left out.
+    void skip(const SkippedTimes* times) { m_skip = times; }
+
     std::uint64_t suspiciousTimes() const { return m_suspicious; }
+    /// What was launched in the first second: kernels, and graphs as a whole.
+    struct Launches {
+        std::uint64_t count = 0;
+        std::uint64_t first = 0; ///< when the first of them began on the device
+        bool over = false;       ///< there is one behind that second
+    };
+    const Launches& launches() const { return m_launches; }
 
 private:
     /// Writes one record. False: it reaches beyond the `left` bytes of its buffer.
@@ -78,6 +89,13 @@ private:
     void checkTimes(const Record& record);
     void addApi(ApiDomain domain, const CUpti_ActivityAPI* call);
     void addDevice(const CUpti_ActivityDevice4* device);
+    void noteLaunch(const Kernel& kernel);
+    bool isSkipped(std::uint64_t start) const;
+    /// Work that runs in the window and was launched before it: ids grow with the calls.
+    bool isOfSkippedCall(std::uint32_t correlation) const
+    {
+        return correlation != 0 && correlation <= m_skippedCalls;
+    }
 
     static constexpr std::size_t kMostIgnored = 8;
     const CuptiLibrary& m_cupti;
@@ -88,6 +106,10 @@ private:
     std::atomic<std::uint32_t> m_ignored[kMostIgnored] = {};
     bool m_named[2][ApiFilter::kMostFunctions] = {};
     std::uint64_t m_suspicious = 0;
+    const SkippedTimes* m_skip = nullptr;
+    Launches m_launches;
+    std::uint32_t m_lastGraphLaunch = 0;
+    std::uint32_t m_skippedCalls = 0; ///< the last correlation id of a call that was skipped
 };
 
 } // namespace fourwalls::collect::module

@@ -9,7 +9,7 @@ namespace fourwalls::collect::module {
 namespace {
 
 constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-constexpr std::uint32_t kOldestVersion = 18; // CUDA 12.0: the kernel record has all fields that are read
+constexpr std::uint32_t kOldestVersion = 19; // CUDA 12.0: the kernel record has all fields that are read; 18 is 11.8
 
 void* findLibrary()
 {
@@ -45,10 +45,12 @@ bool CuptiLibrary::load(const char** problem)
     bind(library, getCallbackName, "cuptiGetCallbackName");
     bind(library, setAttribute, "cuptiActivitySetAttribute");
     bind(library, setThreadIdType, "cuptiSetThreadIdType");
+    bind(library, registerClock, "cuptiActivityRegisterTimestampCallback");
     bind(library, pushExternal, "cuptiActivityPushExternalCorrelationId");
     bind(library, popExternal, "cuptiActivityPopExternalCorrelationId");
     bind(library, enableRuntimeApi, "cuptiActivityEnableRuntimeApi");
     bind(library, enableDriverApi, "cuptiActivityEnableDriverApi");
+    bind(library, enableEventTimes, "cuptiActivityEnableCudaEventDeviceTimestamps");
     if (!complete || getVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion) {
         *problem = "libcupti is older than CUDA 12.0: nothing of the GPU is recorded (put a newer toolkit's library "
                    "folder first in LD_LIBRARY_PATH)";

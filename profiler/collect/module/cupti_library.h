@@ -27,10 +27,12 @@ struct CuptiLibrary {
     decltype(cuptiGetCallbackName)* getCallbackName = nullptr;
     decltype(cuptiActivitySetAttribute)* setAttribute = nullptr;
     decltype(cuptiSetThreadIdType)* setThreadIdType = nullptr;
+    decltype(cuptiActivityRegisterTimestampCallback)* registerClock = nullptr;
     decltype(cuptiActivityPushExternalCorrelationId)* pushExternal = nullptr;
     decltype(cuptiActivityPopExternalCorrelationId)* popExternal = nullptr;
     decltype(cuptiActivityEnableRuntimeApi)* enableRuntimeApi = nullptr;
     decltype(cuptiActivityEnableDriverApi)* enableDriverApi = nullptr;
+    CUptiResult(CUPTIAPI* enableEventTimes)(std::uint8_t enable) = nullptr; // since CUDA 12.8
 
     std::uint32_t version = 0; ///< of CUPTI's API
 

@@ -24,6 +24,9 @@ constexpr CUpti_ActivityKind kDeviceKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KE
 constexpr CUpti_ActivityKind kApiKinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
                                             CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
+// NCCL launches its kernels with this function of the driver (enqueue.cc).
+constexpr CUpti_CallbackId kNcclLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx;
+
 // From this version on a refused buffer is safe; before, CUPTI could crash on one.
 constexpr std::uint32_t kRefusalIsSafe = 27;
 constexpr std::size_t kScrapBytes = 256 << 10;
@@ -34,6 +37,11 @@ void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* size, std::s
     *size = 0;
     Recorder* const recorder = Recorder::current();
     *buffer = recorder == nullptr ? nullptr : recorder->bufferRequested(size);
+}
+
+std::uint64_t CUPTIAPI cuptiClock()
+{
+    return realtime();
 }
 
 void CUPTIAPI onBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t validSize)
@@ -110,6 +118,8 @@ void CuptiSession::setLimits(std::uint32_t poolLimit)
         m_library.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
     }
     if (m_library.setThreadIdType != nullptr) m_library.setThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    // The clock of everything else in the spool: of itself CUPTI takes another one under WSL.
+    if (m_library.registerClock != nullptr) m_library.registerClock(&cuptiClock);
 }
 
 void CuptiSession::watchCalls()
@@ -130,6 +140,7 @@ void CuptiSession::begin(const Settings& settings)
 {
     if (m_begun.exchange(true)) return;
     m_parts = settings.parts;
+    if (settings.detail != Detail::Auto) m_detail.store(settings.detail);
     if (!m_parts.cuda) return;
     const char* problem = nullptr;
     if (!m_library.load(&problem)) {
@@ -158,16 +169,42 @@ void CuptiSession::capture(bool on)
 {
     if (!active()) return;
     for (const CUpti_ActivityKind kind : kDeviceKinds) enable(kind, on);
-    if (m_parts.api) {
-        for (const CUpti_ActivityKind kind : kApiKinds) enable(kind, on);
-    }
-    if (m_parts.sync) enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
     if (!m_parts.graphNodes) enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    captureCalls(on);
+    m_capturing.store(on);
+    if (on && m_detail.load() == Detail::Low) captureCalls(true); // it was set meanwhile
+}
+
+void CuptiSession::captureCalls(bool on)
+{
+    const bool each = on && m_detail.load() != Detail::Low;
+    if (m_parts.api) {
+        for (const CUpti_ActivityKind kind : kApiKinds) enable(kind, each);
+        // NCCL's launches are tied to its calls even so: by the one function that launches them.
+        if (on && !each) {
+            enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, true);
+            if (m_library.enableDriverApi != nullptr) m_library.enableDriverApi(kNcclLaunch, 1);
+        } else if (!on && m_library.enableDriverApi != nullptr) {
+            m_library.enableDriverApi(kNcclLaunch, 0);
+        }
+    }
+    if (!m_parts.sync) return;
+    if (each && m_detail.load() == Detail::Full && m_library.enableEventTimes != nullptr) m_library.enableEventTimes(1);
+    enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, each);
+    enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT, each);
+}
+
+void CuptiSession::setDetail(Detail detail)
+{
+    m_detail.store(detail);
+    if (active() && m_capturing.load()) captureCalls(true);
 }
 
 void CuptiSession::flush(bool forced)
 {
     if (!active()) return;
+    // Before the program's first launches, and between them, there is nothing to ask the driver for.
+    if (!forced && m_recorder.pool().outside() == 0) return;
     m_library.flushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
     std::size_t dropped = 0;
     if (m_library.getNumDropped(nullptr, 0, &dropped) == CUPTI_SUCCESS) m_dropped.fetch_add(dropped);

@@ -24,6 +24,8 @@ public:
 
     /// Switches the kinds of a capture window on or off. Any thread.
     void capture(bool on);
+    /// How much of each launch the windows record. Any thread.
+    void setDetail(Detail detail);
     /// Hands over what is complete; forced also what is not (at the end only).
     void flush(bool forced);
     /// Switches everything off. Nothing is freed: CUPTI may still hold buffers.
@@ -50,7 +52,11 @@ private:
     Recorder& m_recorder;
     CuptiLibrary m_library;
     ApiFilter m_filter;
+    void captureCalls(bool on);
+
     Parts m_parts;
+    std::atomic<Detail> m_detail{Detail::Normal};
+    std::atomic<bool> m_capturing{false};
     CUpti_SubscriberHandle m_subscriber = nullptr;
     std::atomic<bool> m_begun{false};
     std::atomic<bool> m_active{false};

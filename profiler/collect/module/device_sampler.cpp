@@ -53,6 +53,7 @@ struct DriverLibrary {
 namespace {
 
 constexpr int kNvmlSm = 1;
+constexpr unsigned long long kNvmlNotAvailable = ~0ULL; // NVML_VALUE_NOT_AVAILABLE
 constexpr int kNvmlMemoryDomain = 2;
 // What CUPTI sets aside on each device from the start: three buffers of 3.2 MB.
 constexpr std::uint64_t kCuptiDeviceBytes = 3 * 3'200'000;
@@ -116,7 +117,7 @@ void readProcessMemory(void* device, NvmlSample* to)
     unsigned count = 64;
     if (g_nvml.processes == nullptr || g_nvml.processes(device, &count, processes) != 0) return;
     for (unsigned i = 0; i < std::min(count, 64U); ++i) {
-        if (processes[i].pid != static_cast<unsigned>(getpid())) continue;
+        if (processes[i].pid != static_cast<unsigned>(getpid()) || processes[i].usedMemory == kNvmlNotAvailable) continue;
         to->processMemory = processes[i].usedMemory;
         to->valid |= kNvmlProcessMemory;
     }

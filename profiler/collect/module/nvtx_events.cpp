@@ -6,6 +6,7 @@
 
 #include "profiler/collect/module/definitions.h"
 #include "profiler/collect/module/recorder.h"
+#include "profiler/collect/module/thread_names.h"
 #include "profiler/collect/step_mark.h"
 
 #include <algorithm>
@@ -191,6 +192,7 @@ void nameCategory(const Domain* domain, std::uint32_t category, const char* name
 
 void nameThread(std::uint32_t thread, const char* name)
 {
+    keepThreadName(thread);
     const Thread to{thread, 0};
     const EventText text{name, offsetof(Thread, name)};
     addDefinition(RecordKind::Thread, &to, sizeof to, &text, 1);

@@ -4,6 +4,7 @@
 
 #include "profiler/collect/module/nccl_events.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -136,6 +137,13 @@ bool Recorder::begin(EntryPoint entry)
     }
     m_capturing.store(m_settings.capture == Capture::Always);
     m_everCaptured.store(capturing());
+    if (m_settings.detail != Detail::Auto) {
+        message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail), "as it was asked for");
+    }
+    if (m_settings.every > 1) {
+        message(MessageCode::Every, Severity::Info, m_settings.every,
+                "FOURWALLS_EVERY: the steps between the recorded ones are left out");
+    }
     if (m_settings.inForce[0] != '\0') message(MessageCode::Setting, Severity::Info, 0, m_settings.inForce);
     if (m_settings.problem[0] != '\0') message(MessageCode::BadSetting, Severity::Warning, 0, m_settings.problem);
     push(RecordKind::Window,
@@ -176,9 +184,15 @@ void Recorder::capture(bool on, WindowReason reason)
     if (on) {
         m_everCaptured.store(true);
         m_disableAfter.store(0);
-        m_cupti.capture(true); // at once, on the program's thread: the window's first launches count
+        m_windowBegin.store(monotonic());
+        m_skipped.end(realtime());
+        // At once, on the program's thread: the window's first launches count.
+        if (!m_prepared.exchange(false)) m_cupti.capture(true);
     } else {
-        m_disableAfter.store(monotonic() + kDrainNs); // by the sampler, when the window's work is done
+        // By the sampler, when the window's work is done. Of one step among many: about as long as the step took.
+        const std::uint64_t now = monotonic();
+        const bool brief = reason == WindowReason::Every;
+        m_disableAfter.store(now + (brief ? std::min(kDrainNs, now - m_windowBegin.load()) : kDrainNs));
     }
 }
 
@@ -205,9 +219,22 @@ void Recorder::stepBegan(std::int64_t number, StepSource source, const char* nam
     } else {
         m_stepCount.store(number + 1);
     }
-    const bool steps = m_settings.capture == Capture::Steps;
-    const bool inside = number >= m_settings.firstStep && number <= m_settings.lastStep;
-    if (steps) capture(inside, WindowReason::Steps); // before the mark, whose time tells whether it is in the window
+    if (m_settings.capture == Capture::Steps) {
+        const CostScope cost(callbackNs, callbacks);
+        const bool every = m_settings.every > 1;
+        bool inside = isRecordedStep(number);
+        if (!m_everCaptured.load() && !m_prepared.load()) {
+            // What CUPTI allocates when it is switched on falls into the step before the first that is recorded.
+            if (every) inside = false;
+            if (!inside && isRecordedStep(number + 1)) {
+                m_skipped.begin(realtime());
+                m_prepared.store(true);
+                m_cupti.capture(true);
+            }
+        }
+        // Before the mark, whose time tells whether it is in the window.
+        capture(inside, every ? WindowReason::Every : WindowReason::Steps);
+    }
     StepMark mark{};
     mark.time = realtime();
     mark.step = number;
@@ -215,6 +242,12 @@ void Recorder::stepBegan(std::int64_t number, StepSource source, const char* nam
     mark.thread = threadId();
     const EventText text{name, offsetof(StepMark, name)};
     push(RecordKind::StepMark, mark, &text, 1);
+}
+
+bool Recorder::isRecordedStep(std::int64_t number) const
+{
+    if (number < m_settings.firstStep || number > m_settings.lastStep) return false;
+    return (number - m_settings.firstStep) % m_settings.every == m_settings.every - 1;
 }
 
 const char* Recorder::whyNoWindow() const
@@ -251,6 +284,7 @@ void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
         for (int i = 0; i < 500 && !m_stopped.load() && m_samplerThread.load() != threadId(); ++i) poll(nullptr, 0, 10);
         return;
     }
+    m_skipped.end(realtime());
     if (m_capturing.exchange(false)) {
         push(RecordKind::Window, Window{realtime(), 0, static_cast<std::uint32_t>(WindowReason::Stop)});
     }
@@ -302,6 +336,7 @@ void forgetRecordingInChild()
     g_forked.store(true);
     new (&g_startMutex) Mutex();
     forgetThreadId();
+    forgetThreadCosts();
 }
 
 } // namespace fourwalls::collect::module

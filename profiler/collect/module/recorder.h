@@ -10,7 +10,10 @@
 #include "profiler/collect/module/event_queue.h"
 #include "profiler/collect/module/raw_keeper.h"
 #include "profiler/collect/module/settings.h"
+#include "profiler/collect/module/skipped_times.h"
 #include "profiler/collect/module/spool_sink.h"
+#include "profiler/collect/module/thread_names.h"
+#include "profiler/collect/module/thread_costs.h"
 #include "profiler/collect/spool_file.h"
 
 #include <atomic>
@@ -83,6 +86,12 @@ private:
     void disableWhenDrained();
     void noteEntry(EntryPoint entry);
     void describeDevices();
+    bool isRecordedStep(std::int64_t number) const;
+    void chooseDetail(const ActivityRecords& activities);
+    void watchSpool();
+    void writeThreadCosts();
+    void giveUp(EndReason reason);
+    bool handleEnd();
     void sayHowItEnded(EndReason reason);
     const char* whyNoWindow() const;
 
@@ -109,6 +118,12 @@ private:
     std::atomic<std::int64_t> m_stepCount{0};
     std::atomic<bool> m_stepSeen{false};
     std::atomic<std::uint64_t> m_disableAfter{0}; ///< monotonic time; 0: nothing to disable
+    std::atomic<std::uint64_t> m_windowBegin{0};  ///< monotonic time of the last window
+    std::atomic<bool> m_prepared{false};          ///< CUPTI is on for a window that has not begun
+    std::atomic<std::uint32_t> m_giveUp{0};       ///< EndReason, once the recording has to end while the program goes on
+    std::atomic<bool> m_toLow{false};             ///< the writer has chosen Detail::Low, the sampler is to set it
+    SkippedTimes m_skipped;
+    std::atomic<std::uint64_t> m_samplerCpuNs{0};
     std::atomic<std::uint64_t> m_flushNs{0};
     std::atomic<std::uint64_t> m_refusedBuffers{0};
     std::atomic<std::uint64_t> m_discardedRecords{0};
@@ -123,6 +138,8 @@ private:
     std::uint64_t m_nextFlush = 0;
     std::uint64_t m_nextSample = 0;
     std::uint64_t m_nextMemory = 0;
+    std::uint64_t m_nextNames = 0;
+    ThreadNames m_threadNames;
     std::uint32_t m_childrenSeen = 0;
     bool m_devicesKnown = false;
 
@@ -131,6 +148,9 @@ private:
     std::uint64_t m_nextStatus = 0;
     std::uint64_t m_suspiciousSaid = 0;
     bool m_wrapSaid = false;
+    bool m_detailChosen = false;
+    std::uint64_t m_diskReserve = 0; ///< [bytes] that are left to others
+    std::uint64_t m_costsWritten[kMostThreadCosts] = {};
     int m_fileError = 0;
     EndReason m_endReason = EndReason::Exit;
     DefinitionWriter m_definitions;

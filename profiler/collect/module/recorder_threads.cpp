@@ -35,6 +35,8 @@ void Recorder::write()
         },
         &m_raw);
     ActivityRecords activities(m_cupti.library(), m_cupti.filter(), m_sink, m_raw.on() ? kept : RecordTexts());
+    activities.skip(&m_skipped);
+    watchSpool();
     bool last = false;
     while (!last) {
         m_writerAlarm.wait(kTickMs);
@@ -54,6 +56,7 @@ void Recorder::write()
             chunk = next;
         }
         writeBuffers(activities);
+        chooseDetail(activities);
         if (activities.suspiciousTimes() > m_suspiciousSaid * 10) {
             m_suspiciousSaid = activities.suspiciousTimes();
             m_sink.addMessage(
@@ -68,6 +71,7 @@ void Recorder::write()
             m_fileError = error;
             std::fprintf(stderr, "fourwalls: %s cannot be written any more (%s): the rest is not recorded\n", m_path,
                          std::strerror(error));
+            giveUp(EndReason::WriteFailed);
         }
     }
     m_file.close();
@@ -102,8 +106,11 @@ void Recorder::writeStatus()
                           "the spool reached FOURWALLS_MAX_BYTES: the oldest events are overwritten from here on");
     }
     const std::uint64_t now = monotonic();
-    if (now < m_nextStatus && !m_writerEnds.load()) return;
+    const bool due = now >= m_nextStatus;
+    if (due || (m_settings.spoolLimit != 0 && m_file.bytes() >= m_settings.spoolLimit)) watchSpool();
+    if (!due && !m_writerEnds.load()) return;
     m_nextStatus = now + kSecond;
+    writeThreadCosts();
     m_sink.writeLosses();
     OwnCost cost{};
     cost.time = realtime();
@@ -147,7 +154,9 @@ void Recorder::sample()
     sampleClock();
     while (!m_samplerEnds.load()) {
         m_samplerAlarm.wait(period);
-        if (handleSignals()) return;
+        m_samplerCpuNs.store(threadCpu(), std::memory_order_relaxed);
+        if (handleSignals() || handleEnd()) return;
+        if (m_toLow.exchange(false)) m_cupti.setDetail(Detail::Low);
         disableWhenDrained();
         const std::uint64_t now = monotonic();
         if (now >= m_nextFlush) {
@@ -157,6 +166,10 @@ void Recorder::sample()
         }
         if (now >= m_nextClock) sampleClock();
         noteChildren();
+        if (now >= m_nextNames) {
+            m_nextNames = now + kSecond;
+            m_threadNames.look();
+        }
         if (m_settings.sampleMs > 0 && m_settings.parts.nvml && now >= m_nextSample) {
             m_nextSample = now + static_cast<std::uint64_t>(m_settings.sampleMs) * kMs;
             describeDevices();
@@ -167,6 +180,7 @@ void Recorder::sample()
         }
     }
     noteChildren();
+    m_threadNames.look();
     sampleClock();
 }
 
@@ -218,6 +232,14 @@ void Recorder::noteChildren()
                 more ? "more children were forked; they are not said one by one"
                      : "the process forked a child; it is not recorded unless it initialises CUDA itself");
     }
+}
+
+bool Recorder::handleEnd()
+{
+    const std::uint32_t reason = m_giveUp.load();
+    if (reason == 0) return false;
+    stop(static_cast<EndReason>(reason), MessageCode::Other, 0);
+    return true;
 }
 
 bool Recorder::handleSignals()

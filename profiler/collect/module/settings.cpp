@@ -156,6 +156,29 @@ void readCapture(Reader& reader, Settings* settings)
     }
 }
 
+/// After readSteps: without steps of its own, all of them are looked at.
+void readEvery(Reader& reader, Settings* settings)
+{
+    settings->every = reader.number(kEnvEvery, 1, 1, 1'000'000'000);
+    if (settings->every == 1 || settings->capture == Capture::Steps) return;
+    settings->capture = Capture::Steps;
+    settings->firstStep = 0;
+    settings->lastStep = INT64_MAX;
+}
+
+void readDetail(Reader& reader, Settings* settings)
+{
+    const char* value = reader.text(kEnvDetail);
+    if (value == nullptr) return;
+    constexpr const char* kNames[] = {"auto", "low", "normal", "full"}; // as Detail numbers them
+    for (std::size_t i = 0; i < 4; ++i) {
+        if (std::strcmp(value, kNames[i]) != 0) continue;
+        settings->detail = static_cast<Detail>(i);
+        return;
+    }
+    reader.complain(kEnvDetail, value, "auto, low, normal or full");
+}
+
 void readParts(Reader& reader, Settings* settings)
 {
     const char* value = reader.text(kEnvWithout);
@@ -204,6 +227,10 @@ Settings readSettings()
     if (const char* mark = reader.text(kEnvStepMark)) copyText(settings.stepMark, sizeof settings.stepMark, mark);
     readCapture(reader, &settings);
     readSteps(reader, &settings);
+    readEvery(reader, &settings);
+    readDetail(reader, &settings);
+    const long limit = reader.number(kEnvSpoolLimit, static_cast<long>(settings.spoolLimit >> 20), 0, 1L << 40);
+    settings.spoolLimit = static_cast<std::uint64_t>(limit) << 20;
     reader.bytes(kEnvMaxBytes, &settings.maxBytes);
     reader.bytes(kEnvQueueBytes, &settings.queueBytes);
     settings.queueBytes = settings.queueBytes < kSmallestQueueBytes ? kSmallestQueueBytes : settings.queueBytes;

@@ -31,12 +31,15 @@ struct Settings {
     Capture capture = Capture::Always;
     std::int64_t firstStep = 0;
     std::int64_t lastStep = 0;
-    int signal = 0; ///< 0: none
+    std::int64_t every = 1; ///< of these steps, one out of so many
+    Detail detail = Detail::Auto;
+    std::uint64_t spoolLimit = 16ULL << 30; ///< [bytes]; 0: none
+    int signal = 0;                         ///< 0: none
     std::uint64_t maxBytes = 0;
     std::uint64_t queueBytes = 256ULL << 20; ///< kSmallestQueueBytes at least
     char rawFolder[512] = "";                ///< empty: raw buffers are not kept
     std::uint64_t rawBytes = 64ULL << 20;
-    std::uint32_t poolLimit = 64;
+    std::uint32_t poolLimit = 250; ///< CUPTI's own; smaller pools lose times in programs of many graphs
     int sampleMs = 100;
     Parts parts;
     bool verbose = false;

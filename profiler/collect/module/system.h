@@ -72,21 +72,38 @@ private:
     int m_event = -1;
 };
 
-/// Adds the time it lives to `total` and counts itself.
+/// What the collector's functions have taken of one thread of the program.
+struct ThreadCost {
+    std::atomic<std::uint32_t> thread{0};
+    std::atomic<std::uint64_t> nanoseconds{0};
+    std::atomic<std::uint64_t> calls{0};
+};
+/// The calling thread's; asked for once per thread. thread_costs.cpp.
+ThreadCost& costOfThisThread();
+
+/// Adds the time it lives to `total` and to its thread's, and counts itself.
 class CostScope {
 public:
     CostScope(std::atomic<std::uint64_t>& total, std::atomic<std::uint64_t>& count)
         : m_total(total)
+        , m_thread(costOfThisThread())
         , m_begin(monotonic())
     {
         count.fetch_add(1, std::memory_order_relaxed);
+        m_thread.calls.fetch_add(1, std::memory_order_relaxed);
     }
-    ~CostScope() { m_total.fetch_add(monotonic() - m_begin, std::memory_order_relaxed); }
+    ~CostScope()
+    {
+        const std::uint64_t spent = monotonic() - m_begin;
+        m_total.fetch_add(spent, std::memory_order_relaxed);
+        m_thread.nanoseconds.fetch_add(spent, std::memory_order_relaxed);
+    }
     CostScope(const CostScope&) = delete;
     CostScope& operator=(const CostScope&) = delete;
 
 private:
     std::atomic<std::uint64_t>& m_total;
+    ThreadCost& m_thread;
     std::uint64_t m_begin;
 };
 

@@ -25,6 +25,9 @@ std::size_t g_size = 0;
 std::size_t g_used = 0;
 std::size_t g_dropped = 0;
 bool g_keepBuffers = false;
+CUpti_TimestampCallbackFunc g_clock = nullptr;
+std::uint32_t g_flushes = 0;
+bool g_eventTimes = false;
 std::uint32_t g_correlation = 0;
 thread_local std::uint64_t t_external = 0;
 
@@ -36,8 +39,9 @@ bool g_held = false;
 
 std::uint64_t now()
 {
+    if (g_clock != nullptr) return g_clock();
     timespec time{};
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
@@ -88,6 +92,7 @@ std::size_t sizeOf(CUpti_ActivityKind kind)
     case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return sizeof(CUpti_ActivityCudaEvent2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return sizeof(CUpti_ActivityGraphTrace2);
     case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(CUpti_ActivityDevice5);
@@ -204,6 +209,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 CUptiResult cuptiActivityFlushAll(std::uint32_t)
 {
     const std::lock_guard lock(g_mutex);
+    ++g_flushes;
     completeBuffer();
     return CUPTI_SUCCESS;
 }
@@ -228,6 +234,26 @@ CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, 
     if (next >= buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
     *record = reinterpret_cast<CUpti_Activity*>(next);
     return sizeOf((*record)->kind) == 0 ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable)
+{
+    g_eventTimes = enable != 0;
+    return CUPTI_SUCCESS;
+}
+/// As CUPTI has it under WSL: its own clock is another one, unless the tool gives it one.
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+{
+    for (const bool enabled : g_enabled) {
+        if (enabled) return CUPTI_ERROR_INVALID_OPERATION; // before any kind, CUPTI's manual says
+    }
+    g_clock = clock;
+    return CUPTI_SUCCESS;
+}
+/// How often the driver was asked for records so far.
+std::uint32_t fake_flushes()
+{
+    const std::lock_guard lock(g_mutex);
+    return g_flushes;
 }
 CUptiResult cuptiGetTimestamp(std::uint64_t* time)
 {
@@ -372,6 +398,38 @@ void fake_every_kind()
     addKernel(2001, start + 50, start, "inverted"); // ends before it starts
     addKernel(2002, start, 0, "running");           // still running at a forced flush
     addKernel(2003, start, start + 5, "fine");
+}
+
+/// An event is recorded into stream 7, and stream 13 waits for it.
+void fake_event_edge()
+{
+    const std::lock_guard lock(g_mutex);
+    if (auto* event = add<CUpti_ActivityCudaEvent2>(CUPTI_ACTIVITY_KIND_CUDA_EVENT)) {
+        event->eventId = 5;
+        event->contextId = 1;
+        event->streamId = 7;
+        event->deviceId = 3;
+        event->correlationId = 500;
+        event->deviceTimestamp = g_eventTimes ? 123'456 : 0;
+        event->cudaEventSyncId = 0x1'0000'0001;
+    }
+    if (auto* wait = add<CUpti_ActivitySynchronization2>(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) {
+        wait->type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+        wait->start = now();
+        wait->end = wait->start + 10;
+        wait->contextId = 1;
+        wait->streamId = 13;
+        wait->cudaEventId = 5;
+        wait->correlationId = 501;
+        wait->cudaEventSyncId = 0x1'0000'0001;
+    }
+}
+
+/// Whether CUPTI records this kind now.
+int fake_enabled(int kind)
+{
+    const std::lock_guard lock(g_mutex);
+    return g_enabled[kind] ? 1 : 0;
 }
 
 /// Whoever reads records next waits until this is called with 0. Returns when somebody does wait.

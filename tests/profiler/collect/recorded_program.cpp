@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@
 #include "profiler/collect/module/nccl_interface.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <poll.h>
 
 namespace {
 
@@ -277,6 +279,34 @@ void stalled()
     hold(0);
 }
 
+bool isEnabled(int kind)
+{
+    return find<int(int)>(g_cupti, "fake_enabled")(kind) != 0;
+}
+
+/// Launches in `rounds` of `each`, 20 ms apart, and says at the end which kinds CUPTI records: of kernels and of calls.
+void paced(int rounds, std::uint32_t each)
+{
+    for (int i = 0; i < rounds; ++i) {
+        launch(each);
+        usleep(20'000);
+    }
+    std::printf("kernels %d calls %d waits %d events %d\n", isEnabled(10), isEnabled(5), isEnabled(38), isEnabled(36));
+}
+
+/// Steps of 10 launches and 60 ms; says of each whether CUPTI records kernels in it, at its end.
+void pacedSteps(int count)
+{
+    std::string enabled;
+    for (int n = 0; n < count; ++n) {
+        step(n);
+        launch(10);
+        usleep(60'000);
+        enabled += isEnabled(10) ? '1' : '0';
+    }
+    std::printf("enabled %s\n", enabled.c_str());
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -305,6 +335,22 @@ int main(int argc, char** argv)
     } else if (what == "kinds") {
         find<void()>(g_cupti, "fake_every_kind")();
         find<void(std::uint64_t)>(g_cupti, "fake_mem_create")(2 << 20);
+    } else if (what == "edge") {
+        find<void()>(g_cupti, "fake_event_edge")();
+    } else if (what == "paced") {
+        paced(std::atoi(argv[2]), static_cast<std::uint32_t>(std::atoi(argv[3])));
+    } else if (what == "small-files") {
+        const rlimit most{1 << 20, 1 << 20};
+        setrlimit(RLIMIT_FSIZE, &most);
+        paced(40, 1000);
+    } else if (what == "no-folder") {
+        launch(10);
+        const std::string folder = std::getenv("FOURWALLS_SPOOL_DIR");
+        rename(folder.c_str(), (folder + "-gone").c_str());
+        paced(150, 10);
+        rename((folder + "-gone").c_str(), folder.c_str());
+    } else if (what == "paced-steps") {
+        pacedSteps(std::atoi(argv[2]));
     } else if (what == "cuda-nccl") {
         nccl5();
     } else if (what == "keep") {
@@ -359,6 +405,17 @@ int main(int argc, char** argv)
         std::fflush(stdout);
         std::fgetc(stdin); // until the file has them
         std::abort();
+    } else if (what == "quiet") { // CUDA is there, and for several rounds of the sampler nothing is launched
+        poll(nullptr, 0, 700);
+        std::printf("flushes %u\n", find<std::uint32_t()>(g_cupti, "fake_flushes")());
+    } else if (what == "named" || what == "named-twice") {
+        std::thread autograd([&what] {
+            prctl(PR_SET_NAME, "pt_autograd_0"); // as PyTorch names its threads
+            if (what == "named-twice") nvtxNameOsThreadA(static_cast<std::uint32_t>(gettid()), "backward");
+            launch(10);
+            find<void()>(g_module, "fourwalls_collector_stop")(); // while the thread is there to be looked at
+        });
+        autograd.join();
     } else if (what == "stop") {
         launch(10);
         find<void()>(g_module, "fourwalls_collector_stop")();

@@ -151,7 +151,7 @@ private slots:
                  std::string("libcupti was not found: nothing of the GPU is recorded (put the CUDA toolkit's library "
                              "folder into LD_LIBRARY_PATH)"));
         QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
-        const Spool old = record({"nothing"}, {{"FAKE_CUPTI_VERSION", "17"}});
+        const Spool old = record({"nothing"}, {{"FAKE_CUPTI_VERSION", "18"}});
         QVERIFY(old.message(MessageCode::CuptiMissing).find("libcupti is older than CUDA 12.0") == 0);
         QVERIFY(old.message(MessageCode::CuptiFailed).empty());
     }

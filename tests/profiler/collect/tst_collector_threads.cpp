@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recording's own thread does beside the program: names of threads, and no question to an idle driver.
+#include "tests/profiler/collect/module_test.h"
+#include "tests/support/test_program.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tst_collector_threads {
+
+using namespace fourwalls::collect;
+
+class TestCollectorThreads : public ModuleTest {
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        if (!isModuleBuilt()) QSKIP("the collector's module was not built: CUPTI's headers are missing");
+    }
+
+    void namesOfTheOperatingSystem()
+    {
+        const Spool spool = record({"named"});
+        const auto calls = spool.all<ApiCall>(RecordKind::ApiCall);
+        QCOMPARE(calls.size(), std::size_t{10});
+        std::map<std::uint32_t, std::vector<std::string>> names;
+        for (const Thread& thread : spool.all<Thread>(RecordKind::Thread)) names[thread.id].push_back(spool.text(thread.name));
+        QCOMPARE(names.size(), std::size_t{1}); // neither the collector's own nor those that are called like the process
+        QCOMPARE(names[calls.front().thread], std::vector<std::string>{"pt_autograd_0"});
+    }
+
+    void nothingIsAskedForWhereNothingWasLaunched()
+    {
+        const Spool spool = record({"quiet"});
+        QVERIFY(spool.state.ended);
+        QCOMPARE(m_process.readAll(), QByteArray("flushes 0\n"));
+    }
+
+    void namesOfNvtxStay()
+    {
+        const Spool spool = record({"named-twice"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        const auto threads = spool.all<Thread>(RecordKind::Thread);
+        QCOMPARE(threads.size(), std::size_t{1});
+        QCOMPARE(spool.text(threads.front().name), std::string("backward"));
+    }
+};
+
+FOURWALLS_TEST(TestCollectorThreads, QCoreApplication)
+
+} // namespace tst_collector_threads
+
+#include "tst_collector_threads.moc"
