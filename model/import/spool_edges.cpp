@@ -66,18 +66,20 @@ void SpoolEdges::finish(SpoolTables& tables)
     std::set<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int64_t>> known;
     for (const collect::Synchronization& wait : m_waits) {
         const collect::CudaEvent* const event = recordOf(wait);
-        const auto fromLane = event ? laneOf(event->context, event->stream) : std::nullopt;
-        const auto toLane = laneOf(wait.context, wait.stream);
-        if (fromLane && fromLane == toLane) continue;                  // in order anyway
-        std::optional<SpoolEdge> edge;
-        if (fromLane && toLane) {
-            auto last = std::lower_bound(work.begin(), work.end(), std::pair(*fromLane, event->correlation), before);
-            const auto first = std::lower_bound(work.begin(), work.end(), std::pair(*toLane, wait.correlation), before);
-            if (last != work.begin() && first != work.end() && first->lane == *toLane && (--last)->lane == *fromLane && last->end <= first->start)
-                edge = SpoolEdge{*fromLane, *toLane, last->end, first->start};
+        constexpr int kNoLane = -1;
+        const int fromLane = event ? laneOf(event->context, event->stream).value_or(kNoLane) : kNoLane;
+        const int toLane = laneOf(wait.context, wait.stream).value_or(kNoLane);
+        if (fromLane != kNoLane && fromLane == toLane) continue; // in order anyway
+        bool tied = false;
+        SpoolEdge edge{fromLane, toLane, 0, 0};
+        if (fromLane != kNoLane && toLane != kNoLane) {
+            auto last = std::lower_bound(work.begin(), work.end(), std::pair(fromLane, event->correlation), before);
+            const auto first = std::lower_bound(work.begin(), work.end(), std::pair(toLane, wait.correlation), before);
+            tied = last != work.begin() && first != work.end() && first->lane == toLane && (--last)->lane == fromLane && last->end <= first->start;
+            if (tied) edge.from = last->end, edge.to = first->start;
         }
-        if (!edge) ++tables.waitsWithoutEdge;
-        else if (known.insert({edge->fromLane, edge->from, edge->toLane, edge->to}).second) tables.edges.push_back(*edge);
+        if (!tied) ++tables.waitsWithoutEdge;
+        else if (known.insert({edge.fromLane, edge.from, edge.toLane, edge.to}).second) tables.edges.push_back(edge);
     }
     m_events = {};
     m_waits = {};
