@@ -144,6 +144,10 @@ Arguments RecordArguments::all()
         {"--no-trace", &noTrace, "run the same without recording and print the step times"},
         {"--memory", &memorySnapshot,
          "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)"},
+        Argument("--detail", &detail, "with a command: how much of each launch is recorded (default: auto, by the launch rate)")
+            .oneOf({"auto", "low", "normal", "full"}),
+        {"--every", &every, "with a command: record one step out of so many"},
+        {"--spool-limit", &spoolLimit, "with a command: MiB of a process's records at which recording stops while the command goes on (default: 16384)"},
         Argument("COMMAND", &command, "after --: a program to record instead of the embedded engine").afterDashes(),
     };
     for (Argument& each : arguments) each.given = &given;
@@ -157,7 +161,7 @@ bool RecordArguments::isGiven(std::string_view name) const
 
 std::string RecordArguments::engineOption() const
 {
-    constexpr std::array<std::string_view, 4> kOfBoth = {"--output", "--steps", "--memory", "COMMAND"};
+    constexpr std::array<std::string_view, 7> kOfBoth = {"--output", "--steps", "--memory", "--detail", "--every", "--spool-limit", "COMMAND"};
     for (const std::string& name : given)
         if (std::find(kOfBoth.begin(), kOfBoth.end(), name) == kOfBoth.end()) return name;
     return {};

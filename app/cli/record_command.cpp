@@ -182,6 +182,9 @@ std::map<std::string, std::string> environmentFor(Console& console, const Comman
                         " and stays so: " + injection.missing + " will be recorded (unset it to record)");
     }
     if (!recording.steps.empty()) variables[collect::kEnvSteps] = recording.steps;
+    if (!recording.detail.empty()) variables[collect::kEnvDetail] = recording.detail;
+    if (recording.every) variables[collect::kEnvEvery] = std::to_string(*recording.every);
+    if (recording.limit) variables[collect::kEnvSpoolLimit] = std::to_string(*recording.limit);
     if (recording.memory) variables[kEnvMemory] = "1";
     // Python looks for sitecustomize there first; ours runs the one that it hides.
     const fs::path hook = fs::path(folder) / "python";
@@ -224,6 +227,10 @@ int recordCommand(Console& console, const CommandRecording& recording)
     if (recording.output.empty()) return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls", "name the trace"});
     if (!recording.steps.empty() && !areSteps(recording.steps))
         return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be '" + recording.steps + "'", "--steps", "A-B, for example 10-13"});
+    if (recording.every && *recording.every < 1)
+        return console.wrongUsage({ErrorCode::InvalidArgument, "must be at least 1", "--every", "--every 100"});
+    if (recording.limit && *recording.limit < 0)
+        return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be below 0", "--spool-limit", "--spool-limit 16384"});
     const auto module = findModule();
     const auto notRecorded = [&console](const Error& error) {
         console.fail(error);

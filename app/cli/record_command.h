@@ -5,6 +5,8 @@
 
 #include "app/cli/console.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,9 @@ struct CommandRecording {
     std::string output;
     std::string steps;                  ///< "A-B" or "A"; empty: everything
     bool memory = false;                ///< PyTorch's memory snapshot of the recorded steps
+    std::string detail;                 ///< auto, low, normal or full; empty: as the environment says
+    std::optional<std::int64_t> every;  ///< one step out of so many
+    std::optional<std::int64_t> limit;  ///< of a process's spool [MiB]; 0: none
     std::vector<std::string> command;
 };
 

@@ -80,13 +80,15 @@ public:
         if (!m_arguments.command.empty()) {
             if (const std::string option = m_arguments.engineOption(); !option.empty())
                 return console.wrongUsage({ErrorCode::InvalidArgument, "is for the embedded engine", option,
-                                           "-o, --steps A-B and --memory with a command"});
+                                           "-o, --steps A-B, --memory, --detail, --every and --spool-limit with a command"});
             return recordCommand(console, {m_arguments.output, m_arguments.isGiven("--steps") ? m_arguments.steps : std::string(),
-                                           m_arguments.memorySnapshot, m_arguments.command});
+                                           m_arguments.memorySnapshot, m_arguments.detail, m_arguments.every,
+                                           m_arguments.spoolLimit, m_arguments.command});
         }
-        if (m_arguments.memorySnapshot)
-            return console.wrongUsage({ErrorCode::InvalidArgument, "is for programs that are recorded", "--memory",
-                                       "a command after --"});
+        for (const char* option : {"--memory", "--detail", "--every", "--spool-limit"})
+            if (m_arguments.isGiven(option))
+                return console.wrongUsage({ErrorCode::InvalidArgument, "is for programs that are recorded", option,
+                                           "a command after --"});
         if (m_arguments.output.empty() && !m_arguments.noTrace)
             return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls",
                                        "name the trace, or --no-trace to time the steps only"});

@@ -238,7 +238,7 @@ void CliRecordTest::anotherProgram()
 {
     makeSample();
     const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; ";
-    const Answer answer = recordShell("job.fourwalls", copy + "echo out; env > '" + path("env") + "'; ls \"${PYTHONPATH%%:*}\"", {"--steps", "1-2", "--memory", "--json"});
+    const Answer answer = recordShell("job.fourwalls", copy + "echo out; env > '" + path("env") + "'; ls \"${PYTHONPATH%%:*}\"", {"--steps", "1-2", "--memory", "--detail", "low", "--every", "3", "--spool-limit", "100", "--json"});
     QVERIFY2(answer.exitCode == 0, answer.err.constData());
     // The job's own output is beside the answer, not in it.
     QVERIFY(answer.err.contains("out\n") && answer.err.contains("sitecustomize.py"));
@@ -250,7 +250,7 @@ void CliRecordTest::anotherProgram()
     QFile variables(path("env"));
     QVERIFY(variables.open(QIODevice::ReadOnly));
     const QByteArray all = variables.readAll();
-    for (const char* each : {"FOURWALLS_STEPS=1-2\n", "FOURWALLS_MEMORY=1\n", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NCCL_PROFILER_PLUGIN="})
+    for (const char* each : {"FOURWALLS_STEPS=1-2\n", "FOURWALLS_MEMORY=1\n", "FOURWALLS_DETAIL=low\n", "FOURWALLS_EVERY=3\n", "FOURWALLS_SPOOL_LIMIT=100\n", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NCCL_PROFILER_PLUGIN="})
         QVERIFY2(all.contains(each), each);
     QCOMPARE(run({"check", path("job.fourwalls")}).exitCode, 0);
     QCOMPARE(run({"info", path("job.fourwalls"), "--json"}).json()["source"].toString(), QString("recorded"));
@@ -280,12 +280,14 @@ void CliRecordTest::anotherProgramWithoutGpu()
     const Answer unknown = run({"record", "-o", path("nothing.fourwalls"), "--", "no-such-program"});
     QCOMPARE(unknown.exitCode, 127);
     QVERIFY2(unknown.saysOneLine(), unknown.err.constData());
-    for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}})
+    for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}, QStringList{"--detail", "some"},
+                                     QStringList{"--every", "0"}, QStringList{"--spool-limit", "-1"}})
         QCOMPARE(recordShell("nothing.fourwalls", "true", wrong).exitCode, 2);
     QCOMPARE(run({"record", "--", "true"}).exitCode, 2);
     // Only the first pair of dashes is ours; a command may end in one of its own.
     QCOMPARE(run({"record", "-o", path("dashes.fourwalls"), "--", "sh", "-c", "exit 3", "--"}).exitCode, 3);
-    QCOMPARE(run({"record", "-o", path("x.fourwalls"), "--memory"}).exitCode, 2);
+    for (const QStringList& wrong : {QStringList{"--memory"}, QStringList{"--detail", "low"}, QStringList{"--every", "10"}, QStringList{"--spool-limit", "100"}})
+        QCOMPARE(run(QStringList{"record", "-o", path("x.fourwalls")} + wrong).exitCode, 2);
     QVERIFY(QDir(m_folder.path()).entryList({"*nothing.fourwalls*"}, QDir::AllEntries | QDir::Hidden).isEmpty());
     qputenv("FOURWALLS_COLLECTOR", "/nowhere");
     const Answer without = recordShell("nothing.fourwalls", "true");
