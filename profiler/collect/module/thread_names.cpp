@@ -21,7 +21,7 @@ Mutex g_keptMutex;
 std::uint32_t g_kept[kMostKept];
 std::size_t g_keptCount = 0;
 
-bool isKept(std::uint32_t thread)
+bool keepsItsName(std::uint32_t thread)
 {
     const Locked lock(g_keptMutex);
     for (std::size_t i = 0; i < g_keptCount; ++i) {
@@ -46,7 +46,7 @@ bool readName(const char* path, char (&name)[16])
 
 void keepThreadName(std::uint32_t thread)
 {
-    if (isKept(thread)) return;
+    if (keepsItsName(thread)) return;
     const Locked lock(g_keptMutex);
     if (g_keptCount < kMostKept) g_kept[g_keptCount++] = thread;
 }
@@ -81,7 +81,7 @@ void ThreadNames::look()
         char name[16] = "";
         // A thread that nobody named has the process's name: that tells nothing.
         if (!readName(path, name) || std::strcmp(name, own) == 0 || std::strncmp(name, "fw_", 3) == 0) continue;
-        if (!isNew(thread, name) || isKept(thread)) continue;
+        if (!isNew(thread, name) || keepsItsName(thread)) continue;
         const Thread to{thread, 0};
         const EventText text{name, offsetof(Thread, name)};
         addDefinition(RecordKind::Thread, &to, sizeof to, &text, 1);
