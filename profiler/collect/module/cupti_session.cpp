@@ -30,6 +30,7 @@ constexpr CUpti_CallbackId kNcclLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelE
 // From this version on a refused buffer is safe; before, CUPTI could crash on one.
 constexpr std::uint32_t kRefusalIsSafe = 27;
 constexpr std::size_t kScrapBytes = 256 << 10;
+constexpr std::uint32_t kMostStateMessages = 8;
 
 void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* maxNumRecords)
 {
@@ -292,6 +293,8 @@ void CuptiSession::onCallback(void* userData, CUpti_CallbackDomain domain, CUpti
     Recorder& recorder = *static_cast<Recorder*>(userData);
     if (Recorder::current() != &recorder) return; // a forked child
     if (domain == CUPTI_CB_DOMAIN_STATE) {
+        // They may come with every launch; the first ones tell.
+        if (recorder.cupti().m_stateMessages.fetch_add(1) >= kMostStateMessages) return;
         const auto* state = static_cast<const CUpti_StateData*>(data);
         recorder.message(
             MessageCode::CuptiFailed, Severity::Error, static_cast<std::int64_t>(state->notification.result),

@@ -61,6 +61,7 @@ private:
     std::atomic<bool> m_begun{false};
     std::atomic<bool> m_active{false};
     std::atomic<std::uint64_t> m_dropped{0};
+    std::atomic<std::uint32_t> m_stateMessages{0};
     std::uint64_t m_refusedKinds = 0; // bits of kinds that were complained about
 };
 

@@ -48,6 +48,7 @@ struct DriverLibrary {
     CUresult(CUDAAPI* pushContext)(CUcontext) = nullptr;
     CUresult(CUDAAPI* popContext)(CUcontext*) = nullptr;
     CUresult(CUDAAPI* memory)(std::size_t*, std::size_t*) = nullptr;
+    decltype(cuThreadExchangeStreamCaptureMode)* exchangeCaptureMode = nullptr;
 };
 
 namespace {
@@ -83,6 +84,7 @@ bool bindNvml()
 bool bindDriver()
 {
     void* const library = openLibrary("libcuda.so.1", false); // the program's own or none: a driver is not started here
+    bind(library, g_driver.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
     const bool named =
         bind(library, g_driver.uuid, "cuDeviceGetUuid_v2") || bind(library, g_driver.uuid, "cuDeviceGetUuid");
     return named && bind(library, g_driver.version, "cuDriverGetVersion") &&
@@ -164,6 +166,14 @@ int DeviceSampler::driverVersion()
     if (m_driver == nullptr && bindDriver()) m_driver = &g_driver;
     int version = 0;
     return m_driver != nullptr && m_driver->version(&version) == CUDA_SUCCESS ? version : 0;
+}
+
+void DeviceSampler::leaveCapturesAlone()
+{
+    if (m_relaxed || driverVersion() == 0) return;
+    m_relaxed = true;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (m_driver->exchangeCaptureMode != nullptr) m_driver->exchangeCaptureMode(&mode);
 }
 
 void DeviceSampler::findDevices()

@@ -22,6 +22,9 @@ public:
     /// CUDA's driver version, as 13000; 0: no driver.
     int driverVersion();
     bool hasDriver() const { return m_driver != nullptr; }
+    /// The calling thread asks the driver questions while the program captures graphs: in the mode that threads begin with,
+    /// a question that is not allowed meanwhile would end the program's capture. Does nothing until there is a driver.
+    void leaveCapturesAlone();
 
     /// Looks again which devices have a context of this process (at most once a second by itself).
     void findDevices();
@@ -41,6 +44,7 @@ private:
     std::size_t m_usedCount = 0;
     const NvmlLibrary* m_nvml = nullptr;
     const DriverLibrary* m_driver = nullptr;
+    bool m_relaxed = false;
 };
 
 } // namespace fourwalls::collect::module

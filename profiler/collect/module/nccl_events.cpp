@@ -74,7 +74,7 @@ Result init(void** context, std::uint64_t commId, int* activation, const char* c
             int version, int wanted)
 {
     *context = nullptr;
-    if (activation != nullptr) *activation = 0;
+    // What to record is one mask for all communicators of NCCL: it is written once, and only where this one is recorded.
     Recorder* const recorder = Recorder::start(kEntryNccl);
     if (recorder == nullptr || !recorder->settings().parts.nccl || openEvents() == nullptr) return 0;
     auto* communicator = static_cast<Communicator*>(std::calloc(1, sizeof(Communicator)));

@@ -25,6 +25,7 @@ std::atomic<bool> g_forked{false}; // this process is the forked child of a reco
 Mutex g_startMutex;
 
 constexpr int kMostAttempts = 1000;               // spools of one pid in one folder
+constexpr int kDriverSeconds = 5; // for a thread in the driver, when the program ends
 constexpr std::uint64_t kDrainNs = 1'000'000'000; // after a window, for work that was launched in it
 
 /// True if the file is an earlier part of this very process: its program was replaced by exec.
@@ -293,16 +294,24 @@ void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
         std::snprintf(text, sizeof text, "the process was ended by signal %d", static_cast<int>(value));
         message(code, Severity::Warning, value, text);
     }
+    bool driverAnswers = true;
     if (m_samplerThread.load() != threadId()) {
         m_samplerEnds.store(true);
         m_samplerAlarm.wake();
-        joinThread(m_sampler);
+        for (int i = 0; i < kDriverSeconds * 100 && !m_samplerEnded.load(); ++i) poll(nullptr, 0, 10);
+        driverAnswers = m_samplerEnded.load();
+        if (driverAnswers) joinThread(m_sampler);
     }
     writeOpenNcclEvents(*this);
     const std::uint64_t before = m_completedBuffers.load();
     const std::size_t held = m_pool.outside();
-    m_cupti.end();
-    if (held > 0 && m_pool.outside() == held && m_completedBuffers.load() == before) {
+    if (driverAnswers) {
+        m_cupti.end();
+    } else {
+        message(MessageCode::CuptiFailed, Severity::Error, kDriverSeconds,
+                "the CUDA driver does not answer (a GPU that is gone?): what CUPTI still holds is left with it");
+    }
+    if (driverAnswers && held > 0 && m_pool.outside() == held && m_completedBuffers.load() == before) {
         char text[192];
         std::snprintf(
             text, sizeof text,

@@ -112,6 +112,7 @@ private:
     std::atomic<bool> m_capturing{false};
     std::atomic<bool> m_stopping{false};
     std::atomic<bool> m_samplerEnds{false};
+    std::atomic<bool> m_samplerEnded{false};
     std::atomic<bool> m_writerEnds{false};
     std::atomic<int> m_pendingSignal{0}; ///< of those that end the process
     std::atomic<bool> m_toggle{false};

@@ -13,7 +13,7 @@ namespace fourwalls::collect::module {
 
 namespace {
 
-constexpr int kTickMs = 200; // a kill loses no more than this
+constexpr int kTickMs = 200; // a kill loses no more of the program's own events
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kSecond = 1'000 * kMs;
 constexpr std::int64_t kClockJumpNs = 1'000'000;
@@ -144,6 +144,7 @@ void Recorder::writeEnd(EndReason reason)
 void* Recorder::samplerBody(void* recorder)
 {
     static_cast<Recorder*>(recorder)->sample();
+    static_cast<Recorder*>(recorder)->m_samplerEnded.store(true);
     return nullptr;
 }
 
@@ -157,6 +158,7 @@ void Recorder::sample()
         m_samplerCpuNs.store(threadCpu(), std::memory_order_relaxed);
         if (handleSignals() || handleEnd()) return;
         if (m_toLow.exchange(false)) m_cupti.setDetail(Detail::Low);
+        if (m_cudaSeen.load()) m_devices.leaveCapturesAlone();
         disableWhenDrained();
         const std::uint64_t now = monotonic();
         if (now >= m_nextFlush) {

@@ -2,6 +2,7 @@
 // A stand-in for libcupti, with its SONAME: what the collector calls, and what a program on a GPU would make CUPTI
 // record, written with CUPTI's own structures. FAKE_CUPTI_REAL names the true library, whose record iterator is then
 // used; FAKE_CUPTI_RESULT is the answer to a subscription, FAKE_CUPTI_VERSION its version.
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -27,6 +28,8 @@ std::size_t g_dropped = 0;
 bool g_keepBuffers = false;
 CUpti_TimestampCallbackFunc g_clock = nullptr;
 std::uint32_t g_flushes = 0;
+std::atomic<bool> g_gone{false};
+std::atomic<bool> g_asked{false};
 bool g_eventTimes = false;
 std::uint32_t g_correlation = 0;
 thread_local std::uint64_t t_external = 0;
@@ -208,6 +211,10 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 }
 CUptiResult cuptiActivityFlushAll(std::uint32_t)
 {
+    if (g_gone.load()) {
+        g_asked.store(true);
+        for (;;) pause();
+    }
     const std::lock_guard lock(g_mutex);
     ++g_flushes;
     completeBuffer();
@@ -248,6 +255,20 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc c
     }
     g_clock = clock;
     return CUPTI_SUCCESS;
+}
+/// The GPU falls off the bus: who asks for records waits for ever. Returns when somebody does.
+void fake_gone()
+{
+    g_gone.store(true);
+    while (!g_asked.load()) usleep(1000);
+}
+/// CUPTI reports an error of its own, `count` times.
+void fake_state_errors(int count)
+{
+    CUpti_StateData state{};
+    state.notification.result = CUPTI_ERROR_UNKNOWN;
+    state.notification.message = "something is wrong";
+    for (int i = 0; i < count; ++i) g_callback(g_userData, CUPTI_CB_DOMAIN_STATE, 1, &state);
 }
 /// How often the driver was asked for records so far.
 std::uint32_t fake_flushes()

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <unistd.h>
 
 namespace {
 
 constexpr char kUuid[] = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f";
+
+thread_local int t_captureMode = 0; // global, as every thread begins
 
 struct Memory {
     unsigned long long total, free, used;
@@ -60,8 +63,15 @@ int cuCtxPopCurrent_v2(void**)
 {
     return 0;
 }
+int cuThreadExchangeStreamCaptureMode(int* mode)
+{
+    std::swap(*mode, t_captureMode);
+    return 0;
+}
+/// As while some thread captures: only a relaxed one may ask (900: it would end the capture).
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total)
 {
+    if (t_captureMode != 2) return 900;
     return *free = 70, *total = 100, 0;
 }
 

@@ -405,6 +405,12 @@ int main(int argc, char** argv)
         std::fflush(stdout);
         std::fgetc(stdin); // until the file has them
         std::abort();
+    } else if (what == "state-errors") {
+        find<void(int)>(g_cupti, "fake_state_errors")(1000);
+    } else if (what == "gone") {
+        launch(10);
+        nvtxMarkA("the last that is seen");
+        find<void()>(g_cupti, "fake_gone")();
     } else if (what == "quiet") { // CUDA is there, and for several rounds of the sampler nothing is launched
         poll(nullptr, 0, 700);
         std::printf("flushes %u\n", find<std::uint32_t()>(g_cupti, "fake_flushes")());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recording's own thread does beside the program: names of threads, and no question to an idle driver.
+// The recording keeps quiet beside the program: names of threads, no question to an idle driver, few complaints.
 #include "tests/profiler/collect/module_test.h"
 #include "tests/support/test_program.h"
 
@@ -36,6 +36,22 @@ private slots:
         const Spool spool = record({"quiet"});
         QVERIFY(spool.state.ended);
         QCOMPARE(m_process.readAll(), QByteArray("flushes 0\n"));
+    }
+
+    void errorsOfCuptiAreSaidAFewTimes()
+    {
+        const Spool spool = record({"state-errors"});
+        QCOMPARE(m_process.readAll().count("something is wrong"), 8);
+        QCOMPARE(spool.message(MessageCode::CuptiFailed), std::string("something is wrong"));
+    }
+
+    void endsWithoutTheDriver()
+    {
+        const Spool spool = record({"gone"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        QCOMPARE(m_process.exitStatus(), QProcess::NormalExit);
+        QVERIFY(spool.state.ended);
+        QVERIFY(spool.message(MessageCode::CuptiFailed).find("does not answer") != std::string::npos);
+        QCOMPARE(spool.count(RecordKind::NvtxMark), std::size_t{1});
     }
 
     void namesOfNvtxStay()
