@@ -296,12 +296,10 @@ private slots:
             const bool inWindow = mark.time >= windows[1].time && mark.time < windows[2].time;
             QCOMPARE(inWindow, mark.step >= 10 && mark.step <= 13);
         }
-        // CUPTI is on since step 9: its work is there where it ran in the window, but not its calls.
-        QCOMPARE(spool.all<ApiCall>(RecordKind::ApiCall).front().correlation, 101U); // the first launch of step 10
-        QVERIFY(kernels.front().correlation > 90 && kernels.front().start >= windows[1].time);
+        QCOMPARE(kernels.front().correlation, 101U); // the first launch of step 10
         std::size_t inside = 0;
         for (const Kernel& kernel : kernels)
-            inside += kernel.start - 3000 >= windows[1].time && kernel.start - 3000 < windows[2].time ? 1 : 0;
+            inside += kernel.start >= windows[1].time && kernel.start - 3000 < windows[2].time ? 1 : 0;
         QCOMPARE(inside, std::size_t{40});
         const Spool missed = record({"launch", "10"}, {{kEnvSteps, "10-13"}});
         QVERIFY(missed.message(MessageCode::WindowMissed).find("no step mark") != std::string::npos);
