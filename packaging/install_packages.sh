@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes sure that the Debian packages of packages.txt, and those named as arguments, are installed. As root it
-# installs what is missing; otherwise it says what to install and exits with 1.
+# Makes sure that the Debian packages of packages.txt, and those named as arguments, are installed; after --only, those
+# named alone. As root it installs what is missing; otherwise it says what to install and exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -14,8 +14,10 @@ installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+listed=$(grep -v '^#' packages.txt)
+if [ "${1:-}" = --only ]; then listed="" && shift; fi
 missing=()
-for line in $(grep -v '^#' packages.txt) "$@"; do
+for line in $listed "$@"; do
     found=no
     for package in ${line//|/ }; do
         if installed "$package"; then found=yes; fi
