@@ -111,10 +111,25 @@ private slots:
         QTest::newRow("unequal gpipe") << "pp=4 microbatches=8 schedule=gpipe" << 7;
     }
 
+    /// A step takes a few milliseconds, and one interrupt of the host that falls beside a pass moves its bubble by more
+    /// than what is allowed. A wrong schedule is wrong in each run, the host is not: one of three runs has to agree.
     void bubblesAreThoseOfTheSchedule()
     {
         QFETCH(QString, plan);
         QFETCH(int, layers);
+        double off = 1;
+        constexpr int kRuns = kTimesCount ? 3 : 1;
+        for (int run = 0; run < kRuns && off >= kBesidePasses; ++run) {
+            runOnce(plan, layers, off);
+            if (QTest::currentTestFailed()) return;
+        }
+        QVERIFY2(!kTimesCount || off < kBesidePasses, qPrintable(QString("off by %1 in each run").arg(off)));
+    }
+
+private:
+    /// One run against the replay of its own passes; \p off receives by how much the shares of the step differ.
+    static void runOnce(const QString& plan, int layers, double& off)
+    {
         const auto parsed = parsePlan(plan.toStdString());
         QVERIFY(parsed.ok());
         RunSpec spec = pipelineSpec(plan.toStdString(), layers, parsed->microbatches);
@@ -193,8 +208,7 @@ private slots:
               layers, *metrics->bubbleFraction, expected, even,
               closed ? qPrintable(QString::number(*closed, 'f', 4)) : "none");
         QVERIFY2(!closed || std::abs(even - *closed) < 1e-9, qPrintable(QString("%1 %2").arg(even).arg(*closed)));
-        QVERIFY2(!kTimesCount || std::abs(*metrics->bubbleFraction - expected) < kBesidePasses,
-                 qPrintable(QString("measured %1, replayed %2").arg(*metrics->bubbleFraction).arg(expected)));
+        off = std::abs(*metrics->bubbleFraction - expected);
     }
 };
 
