@@ -5,8 +5,9 @@
 #include "profiler/collect/module/definitions.h"
 #include "profiler/collect/module/system.h"
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,7 +75,9 @@ void ThreadNames::look()
     DIR* const folder = opendir("/proc/self/task");
     if (folder == nullptr) return;
     while (const dirent* entry = readdir(folder)) {
-        const auto thread = static_cast<std::uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
+        // Not strtoul: since glibc 2.38 its header means a function by another name, and the module loads on older ones.
+        std::uint32_t thread = 0;
+        std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), thread);
         if (thread == 0) continue; // "." and ".."
         char path[64];
         std::snprintf(path, sizeof path, "/proc/self/task/%u/comm", thread);
