@@ -9,6 +9,10 @@
 #include "profiler/engine/gpu/gpu_device.h"
 #include "profiler/engine/gpu/gpu_images.h"
 
+#include <QtTest>
+
+#include <string>
+
 namespace fourwalls::engine::testing {
 
 /// A rank without a sink, as TestRank.
@@ -48,6 +52,16 @@ inline const gpu::Module* moduleFor(bool realGpu, std::string& why)
     if (loaded) return loaded->module;
     why = loaded.error().what;
     return nullptr;
+}
+
+/// Ends a row whose GPU, or whose library for it, is missing: skipped, or failed where FOURWALLS_REQUIRE_GPU=1 says that
+/// there is one.
+inline void endRowWithoutGpu(const std::string& why)
+{
+    if (qEnvironmentVariableIntValue("FOURWALLS_REQUIRE_GPU") == 1)
+        QTest::qFail(("FOURWALLS_REQUIRE_GPU=1, and " + why).c_str(), __FILE__, __LINE__);
+    else
+        QTest::qSkip(why.c_str(), __FILE__, __LINE__);
 }
 
 } // namespace fourwalls::engine::testing

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small jobs, by name: one stage each of the check is about what they do."""
+import sys
+import time
+
+
+def captures(torch):
+    """CUDA graphs are captured for 25 s while the recorder's sampler asks the driver: no capture may break."""
+    x = torch.ones(1024, device="cuda")
+    broken = done = 0
+    end = time.time() + 25
+    while time.time() < end:
+        done += 1
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                for _ in range(2000):
+                    x.mul_(1.0001)
+            graph.replay()
+        except RuntimeError as failure:
+            broken += 1
+            print(failure)
+    torch.cuda.synchronize()
+    print(f"captures broken: {broken} of {done}")
+    return int(broken > 0)
+
+
+def inside(torch):
+    """torch.profiler within a recording: 1000 kernels before, in and after it."""
+    from torch.profiler import ProfilerActivity, profile
+
+    x = torch.ones(1 << 20, device="cuda")
+
+    def part(name):
+        torch.cuda.nvtx.range_push(name)
+        for _ in range(1000):
+            x.mul_(1.0001)
+        torch.cuda.synchronize()
+        torch.cuda.nvtx.range_pop()
+
+    part("before")
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as own:
+        part("inside")
+    print("torch.profiler saw", sum(each.device_type.name == "CUDA" for each in own.events()), "events of the GPU")
+    part("after")
+    return 0
+
+
+def fails(torch):
+    """A job that computes and then fails with status 7."""
+    print(torch.ones(3, device="cuda").sum().item())
+    return 7
+
+
+if __name__ == "__main__":
+    import torch as the_torch
+
+    sys.exit({"captures": captures, "inside": inside, "fails": fails}[sys.argv[1]](the_torch))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of the check, in the order of their worth. Each gets the run (run.py) and says by its `check` what passed."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import verdicts
+
+SMALL = ["--layers", "4", "--wide", "512", "--batch", "4", "--seq", "512"]
+LARGE = ["--layers", "12", "--wide", "1024", "--batch", "8", "--seq", "1024"]
+BOUND = ["--layers", "12", "--wide", "128", "--batch", "1", "--seq", "64"]  # by launches
+
+
+def facts(run):
+    """Where this is: GPU, driver, libraries, rights."""
+    ran = run.shell("facts", 20, """
+        nvidia-smi --query-gpu=name,driver_version,memory.total,mig.mode.current,compute_mode,clocks.sm,power.limit --format=csv
+        uname -r; nproc; getconf GNU_LIBC_VERSION; nvcc --version 2>/dev/null | tail -n 1
+        grep CapEff /proc/self/status; grep -s RmProfilingAdminOnly /proc/driver/nvidia/params
+        ldconfig -p | grep -E 'libcupti|libcublasLt|libcudnn.so|libnccl.so'; true""")
+    run.quote(ran.text)
+    ran = run.python("torch", 40, ["-c", "import sys, torch; print(sys.version.split()[0], torch.__version__, torch.version.cuda,"
+                                         " torch.cuda.nccl.version(), torch.cuda.get_device_name())"])
+    run.quote(ran.text)
+    run.judge("PyTorch sees the GPU", ran)
+    run.judge("fourwalls-cli starts", run.cli("version", 10, ["--version"]))
+
+
+def raw(run):
+    """CUPTI's buffers as they came, and the spool that the program decodes of them: with these every later question can be
+    worked on without the machine."""
+    kept = run.folder("raw")
+    for name, without in (("nodes", ""), ("whole_graphs", "graph_nodes")):
+        environment = run.injected(run.folder("raw_spool"), FOURWALLS_RAW=kept, FOURWALLS_RAW_BYTES="14M",
+                                   FOURWALLS_WITHOUT=without, FOURWALLS_VERBOSE="1")
+        run.judge(f"a small job with raw buffers kept, {name}",
+                  run.job(f"raw_{name}", 60, ["train.py", *SMALL, "--steps", "3", "--graph", "20"], environment))
+    files = sorted(name for name in os.listdir(kept) if name.endswith(".fwcupti"))
+    run.check(f"raw buffers: {len(files)} files", [] if len(files) >= 2 else ["two were expected"])
+    for name in files:
+        path = os.path.join(kept, name)
+        ran = run.command(f"decode_{name}", 20, [run.tests("cupti_replay"), path, path + ".fwspool"])
+        run.judge(f"{name} decodes again", ran)
+    run.take("raw", kept)
+
+
+def record(run):
+    """What a user does first, and everything that he would look at."""
+    said, path = run.recorded("record", 150, ["train.py", *SMALL, "--steps", "10", "--workers", "2"], ["--steps", "4-7", "--memory"])
+    run.check("4 steps recorded", verdicts.recorded(said, 4, 500), "record")
+    run.judge("check", run.cli("record_check", 30, ["check", path]))
+    info = verdicts.json_of(run.cli("record_info", 30, ["info", path, "--json"]).text)
+    run.check("nothing lost; phases, launches, memory", verdicts.audit(info, ("phases_from_threads", "import_arrows", "import_buffers")),
+              "record_info")
+    ran = run.cli("record_metrics", 30, ["metrics", path, "--json"])
+    run.check("metrics", verdicts.figures(verdicts.json_of(ran.text)), "record_metrics")
+    run.take("record", path)
+    ran = run.cli("record_fails", 60, ["record", "-o", run.file("fails.fourwalls"), "--", run.interpreter, run.script("small_jobs.py"), "fails"])
+    run.judge("a job that fails has its own status", ran, 7)
+    run.judge("and its trace", run.cli("record_fails_info", 20, ["info", run.file("fails.fourwalls")]))
+
+
+def compare(run):
+    """The same job recorded, and under torch.profiler in another process: kernels within 1 % in number and time."""
+    job = ["train.py", *SMALL, "--steps", "14"]
+    said, path = run.recorded("compare", 90, job, ["--steps", "4-13"])
+    run.check("10 steps recorded", verdicts.recorded(said, 10, 500), "compare")
+    profile = run.file("torch_profile.json")
+    run.judge("the job under torch.profiler", run.job("compare_profiler", 90, [*job, "--profile", profile]))
+    own = verdicts.json_of(run.cli("compare_facts", 30, ["facts", path, "--json"]).text) or {}
+    try:
+        with open(profile, encoding="utf-8") as file:
+            theirs = verdicts.profile_kernels(json.load(file))
+    except (OSError, ValueError, KeyError) as failure:
+        run.check("torch.profiler's trace", [str(failure)], "compare_profiler")
+        return
+    ours = own.get("gpu_kernel_events"), verdicts.microseconds(own.get("gpu_kernel_time_us"))
+    run.check(f"kernels and their µs: {ours} recorded, {theirs} by torch.profiler", verdicts.same_kernels(ours, theirs), "compare_facts")
+    run.judge("torch.profiler's trace opens", run.cli("compare_import", 40, ["import", profile, "-o", run.file("profile.fourwalls")]))
+    run.take("compare", path, profile)
+
+
+def operators(run):
+    run.tested("the engine's operators against double precision", "gpu_operators", 150)
+
+
+def training(run):
+    run.tested("the engine's training against the processor", "gpu_training", 180)
+
+
+def endings(run):
+    """What a recording loses when its job ends in some way."""
+    for way in ("exit", "_exit", "fork", "spawn", "TERM", "KILL"):
+        folder = run.folder(f"spool_{way}")
+        argument = "wait" if way in ("TERM", "KILL") else way
+        process = subprocess.Popen([run.interpreter, run.script("endings.py"), argument], stdout=subprocess.PIPE, text=True,
+                                   stderr=subprocess.STDOUT, env=run.injected(folder))
+        if argument == "wait":
+            first = process.stdout.readline()
+            time.sleep(8 if "ready" in first else 0)
+            process.send_signal(getattr(signal, "SIG" + way))
+        try:
+            text = process.communicate(timeout=50)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            run.check(f"end by {way}", ["it did not end in time"])
+            continue
+        launched = sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("launched"))
+        path = run.file(f"end_{way}.fourwalls")
+        ran = run.cli(f"end_{way}", 40, ["import", folder, "-o", path])
+        own = verdicts.json_of(run.cli(f"end_{way}_facts", 20, ["facts", path, "--json"]).text) or {}
+        kernels = own.get("gpu_kernel_events") or 0
+        problems = verdicts.ended(ran.status, ran.timed_out, ran.text)
+        if not kernels or kernels < 0.98 * launched:
+            problems.append(f"{kernels} kernels of {launched or 'many'}")
+        run.check(f"end by {way}: {kernels} kernels kept, {launched or 'unknown'} launched", problems, f"end_{way}")
+
+
+def nccl(run):
+    """Collectives paired with their kernels, of one rank and of two on one GPU, also where launches are not recorded."""
+    for name, world, more in (("one", 1, []), ("two", 2, []), ("two_low", 2, ["--detail", "low"])):
+        said, path = run.recorded(f"nccl_{name}", 80, ["collectives.py", str(world)], more)
+        run.check(f"{world} ranks {' '.join(more)}", verdicts.recorded(said, None, 5 * 3 * world), f"nccl_{name}")
+        info = verdicts.json_of(run.cli(f"nccl_{name}_info", 20, ["info", path, "--json"]).text)
+        run.check("NCCL's kernels paired by number", verdicts.audit(info, ("nccl_kernels_paired",)), f"nccl_{name}_info")
+        run.take("nccl", path)
+
+
+def compiled(run):
+    """torch.compile of model and optimizer: graphs, breaks and the loss are those of a run without the recorder."""
+    job = ["train.py", *SMALL, "--steps", "6", "--compile"]
+    plain = run.job("compile_plain", 120, job)
+    run.judge("the compiled job alone", plain)
+    run.recorded("compile_recorded", 120, job, [])
+    own = verdicts.json_of(run.log("compile_recorded_job"))
+    run.check("the same graphs, breaks and loss", verdicts.same_run(verdicts.json_of(plain.text), own, ("graphs", "graph_breaks", "loss")),
+              "compile_recorded")
+
+
+def graph(run):
+    """A CUDA graph that is replayed more often than CUPTI has buffers on the device for."""
+    said, path = run.recorded("graph", 90, ["train.py", *SMALL, "--graph", "20000"], [], FOURWALLS_POOL_LIMIT="8")
+    run.check("recorded", verdicts.recorded(said, None, 500), "graph")
+    info = verdicts.json_of(run.cli("graph_info", 40, ["info", path, "--json"]).text)
+    run.check("nodes of graphs, nothing lost", verdicts.audit(info, ("graph_nodes",)), "graph_info")
+
+
+def profiler_inside(run):
+    """torch.profiler within a recorded job: the recording keeps the GPU's work before, in and after it."""
+    said, path = run.recorded("inside", 60, ["small_jobs.py", "inside"], [])
+    own = verdicts.json_of(run.cli("inside_facts", 20, ["facts", path, "--json"]).text) or {}
+    kernels = own.get("gpu_kernel_events") or 0
+    run.check(f"{kernels} of 3000 kernels kept", [] if kernels >= 2990 else ["kernels were lost"], "inside")
+
+
+def engine(run):
+    path = run.file("engine.fourwalls")
+    arguments = ["--device", "cuda", "--precision", "bf16", "--model", "gpt2-124m", "--batch", "8", "--steps", "12"]
+    run.judge("the engine trains gpt2-124m in bf16", run.cli("engine", 90, ["record", "-o", path, *arguments]))
+    run.judge("check", run.cli("engine_check", 30, ["check", path]))
+    ran = run.cli("engine_metrics", 30, ["metrics", path, "--json"])
+    run.check("metrics", verdicts.figures(verdicts.json_of(ran.text)), "engine_metrics")
+    run.quote(run.cli("engine_text", 30, ["metrics", path]).text)
+    run.take("engine", path)
+
+
+def static_program(run):
+    """A program without Python and without libcupti on its path."""
+    if not shutil.which("nvcc"):
+        run.check("a static program", ["nvcc is not here to make it"])
+        return
+    source = run.file("plain.cu")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include <cstdio>\n__global__ void k(float* x) { x[threadIdx.x] += 1; }\nint main() { float* x; cudaMalloc(&x, 4096);"
+                   " for (int i = 0; i < 1000; ++i) k<<<1, 256>>>(x); std::puts(cudaGetErrorString(cudaDeviceSynchronize())); return 3; }\n")
+    run.judge("nvcc", run.command("nvcc", 60, ["nvcc", "-v", "-o", run.file("plain"), source]))
+    path = run.file("plain.fourwalls")
+    run.judge("its own status", run.cli("plain", 40, ["record", "-o", path, "--", run.file("plain")]), 3)
+    own = verdicts.json_of(run.cli("plain_facts", 20, ["facts", path, "--json"]).text) or {}
+    run.check("1000 kernels", [] if own.get("gpu_kernel_events") == 1000 else [f"{own.get('gpu_kernel_events')}"], "plain")
+
+
+def surroundings(run):
+    """What is wrong around a job is said in a line and leaves the job alone."""
+    job = ["train.py", *SMALL, "--steps", "4"]
+    plain = verdicts.json_of(run.job("surroundings_plain", 60, job).text)
+    cases = [("no CUPTI", ["record"], {"FOURWALLS_CUPTI": "/nowhere/libcupti.so"}), ("a spool of 1 MiB", ["record", "--spool-limit", "1"], {})]
+    for name, verb, environment in cases:
+        said, _ = run.recorded("surroundings", 60, job, verb[1:], **environment)
+        own = verdicts.json_of(run.log("surroundings_job"))
+        run.check(f"{name}: the job's own loss", verdicts.same_run(plain, own, ("loss",)), "surroundings")
+        run.quote(run.log("surroundings"))
+    if os.geteuid() == 0 and shutil.which("unshare"):
+        path = run.file("namespace.fourwalls")
+        ran = run.cli("namespace", 60, ["record", "-o", path, "--", "unshare", "--pid", "--fork", "--mount-proc", run.interpreter,
+                                        run.script(job[0]), *job[1:]])
+        run.judge("a job in another process namespace", ran)
+        own = verdicts.json_of(run.cli("namespace_facts", 20, ["facts", path, "--json"]).text) or {}
+        run.check("its kernels", [] if own.get("gpu_kernel_events") else ["none"], "namespace")
+
+
+def overhead(run):
+    """Step times plain and recorded at each detail, and between the steps of --every, in turns."""
+    ways = {"plain": None, "low": ["--detail", "low"], "normal": ["--detail", "normal"], "full": ["--detail", "full"],
+            "between steps of --every 10": ["--every", "10"]}
+    for size, shape, steps in (("large", LARGE, "25"), ("bound by launches", BOUND, "45")):
+        times = {way: [] for way in ways}
+        for turn in range(3):
+            for way in list(ways) if turn % 2 == 0 else reversed(list(ways)):
+                if run.left() < 60:
+                    break
+                if ways[way] is None:
+                    said = verdicts.json_of(run.job("overhead", 60, ["train.py", *shape, "--steps", steps]).text)
+                else:
+                    run.recorded("overhead", 60, ["train.py", *shape, "--steps", steps], ways[way])
+                    said = verdicts.json_of(run.log("overhead_job"))
+                measured = list(enumerate((said or {}).get("step_ms", [])))[5:]
+                times[way].append([ms for index, ms in measured if not (way.startswith("between") and index % 10 in (9, 0))])
+        rows = verdicts.overhead(times)
+        run.check(f"step times, {size}", [] if len(rows) == len(ways) else [f"{len(rows)} of {len(ways)} were measured"], "overhead")
+        for way, median, least, most, change in rows:
+            run.say(f"  - {size}, {way}: {median:.3f} ms ({least:.3f} to {most:.3f}), {change:+.2f} %")
+
+
+def captured(run):
+    said, _ = run.recorded("captures", 70, ["small_jobs.py", "captures"], [], FOURWALLS_SAMPLE_MS="1")
+    text = run.log("captures_job")
+    run.check("no capture of a CUDA graph breaks while the sampler asks", [] if "captures broken: 0 of" in text else [text[-200:]], "captures")
+
+
+def engine_nccl(run):
+    run.tested("the engine with NCCL (rows of as many ranks as there are GPUs)", "gpu_nccl", 150)
+
+
+def calibrate(run):
+    path = run.file("cluster.json")
+    run.judge("calibrate --device cuda", run.cli("calibrate", 150, ["calibrate", "--device", "cuda", "--seconds", "60", "-o", path]))
+    ran = run.cli("predict", 30, ["predict", "--model", "gpt2-124m", "--batch", "8", "--cluster", path, "-o", run.file("predicted.fourwalls"), "--json"])
+    run.judge("predict with what was measured", ran)
+    run.quote(run.cli("predict_text", 30, ["metrics", run.file("predicted.fourwalls")]).text)
+    run.take("calibrate", path)
+
+
+def against_pytorch(run):
+    ran = run.python("against", 220, [run.script("cuda_against_pytorch.py"), "--cli", run.program, "--only", "gpt", "--rounds", "3"])
+    run.judge("the engine's step against PyTorch's", ran)
+    run.quote(ran.text[-1500:])
+
+
+def sanitizer(run):
+    if not shutil.which("compute-sanitizer"):
+        run.check("compute-sanitizer", ["it is not here"])
+        return
+    ran = run.command("racecheck", 400, ["compute-sanitizer", "--tool", "racecheck", run.tests("tests_profiler_engine_gpu"), "gpu_operators",
+                                         "rowOperators", "softmax", "crossEntropy", "norms"], run.for_tests())
+    run.judge("racecheck of the block reductions", ran)
+    run.check("no hazards", [] if "RACECHECK SUMMARY: 0 hazards" in ran.text else ["no summary of 0 hazards"], "racecheck")
+
+
+# Name, what it does, seconds that it may take in all.
+STAGES = [("facts", facts, 80), ("raw", raw, 160), ("record", record, 260), ("compare", compare, 250), ("operators", operators, 150),
+          ("training", training, 180), ("endings", endings, 260), ("nccl", nccl, 260), ("compiled", compiled, 260), ("graph", graph, 140),
+          ("profiler_inside", profiler_inside, 90), ("engine", engine, 160), ("static_program", static_program, 130),
+          ("surroundings", surroundings, 240), ("overhead", overhead, 540), ("captured", captured, 80), ("engine_nccl", engine_nccl, 150),
+          ("calibrate", calibrate, 230), ("against_pytorch", against_pytorch, 220), ("sanitizer", sanitizer, 420)]

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts of packaging/check_on_gpu against made logs of every outcome, and the whole of it without a GPU.
+
+  check_on_gpu.py PACKAGING"""
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+PACKAGING = os.path.abspath(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(PACKAGING, "check_on_gpu"))
+import run as check  # noqa: E402
+import stages  # noqa: E402
+import verdicts  # noqa: E402
+
+PASSED = "PASS   : Ops::products(GPU f32)\nTotals: 12 passed, 0 failed, 0 skipped, 0 blacklisted, 31ms\n"
+AUDIT = {"audit": [{"name": "import_arrows", "count": 400, "detail": "launches"}, {"name": "phases_from_threads", "count": 1, "detail": "d"}]}
+
+
+def with_audit(*more):
+    return {"audit": AUDIT["audit"] + [{"name": name, "count": count, "detail": "why"} for name, count in more]}
+
+
+class Verdicts(unittest.TestCase):
+    def test_ends(self):
+        self.assertEqual(verdicts.ended(0, False, "done"), [])
+        self.assertEqual(verdicts.ended(7, False, "done", 7), [])
+        self.assertEqual(verdicts.ended(1, False, "done"), ["exit status 1 instead of 0"])
+        self.assertEqual(verdicts.ended(0, False, "done", 7), ["exit status 0 instead of 7"])
+        self.assertEqual(verdicts.ended(-9, False, "done"), ["signal 9 ended it"])
+        self.assertEqual(verdicts.ended(-9, True, "done"), ["it did not end in time"])
+        self.assertEqual(verdicts.ended(0, False, " \n"), ["it printed nothing"])
+
+    def test_json(self):
+        self.assertEqual(verdicts.json_of('warning\n{"a": {"b": 1}}\nbye'), {"a": {"b": 1}})
+        self.assertEqual(verdicts.json_of('{"a": 1}\n{"b": 2}\n'), {"b": 2})
+        self.assertEqual(verdicts.json_of('{\n "a": [\n{"c": 3}\n]}\n')["a"], [{"c": 3}])
+        self.assertIsNone(verdicts.json_of("killed"))
+        self.assertIsNone(verdicts.json_of('{"cut": '))
+
+    def test_programs(self):
+        self.assertEqual(verdicts.test_program(PASSED), [])
+        self.assertEqual(verdicts.test_program("SKIP   : Nccl::step(4 ranks) wants 4 GPUs, and there are 1\n" + PASSED), [])
+        self.assertIn("1 rows skipped", verdicts.test_program("SKIP   : Ops::products(GPU f32) no driver\n" + PASSED)[0])
+        failed = "FAIL!  : Ops::products(GPU bf16) 'close' returned FALSE\nTotals: 11 passed, 1 failed, 0 skipped, 0 blacklisted\n"
+        self.assertEqual(verdicts.test_program(failed), ["1 failed: products(GPU bf16)"])
+        self.assertEqual(verdicts.test_program("PASS : a\nSegmentation fault\n"), ["no totals: the program did not get to its end"])
+        self.assertEqual(verdicts.test_program("Totals: 0 passed, 0 failed, 3 skipped, 0 blacklisted\n"), ["nothing was tested"])
+
+    def test_audit(self):
+        self.assertEqual(verdicts.audit(AUDIT, ("phases_from_threads",)), [])
+        self.assertEqual(verdicts.audit(AUDIT, ("import_buffers",)), ["import_buffers is missing in the audit"])
+        self.assertEqual(verdicts.audit(None), ["info printed no JSON"])
+        self.assertEqual(verdicts.audit(with_audit(("cupti_dropped", 5))), ["cupti_dropped (5): why"])
+        self.assertEqual(verdicts.audit(with_audit(("work_without_launch", 20))), [])
+        self.assertEqual(len(verdicts.audit(with_audit(("work_without_launch", 21)))), 1)
+
+    def test_recorded(self):
+        self.assertEqual(verdicts.recorded({"steps": 4, "slices": 900}, 4, 500), [])
+        self.assertEqual(verdicts.recorded({"steps": 3, "slices": 900}, 4, 500), ["3 steps instead of 4"])
+        self.assertEqual(len(verdicts.recorded({"steps": 4, "slices": 0}, 4, 500)), 1)
+        self.assertEqual(verdicts.recorded(None, 4, 500), ["record printed no JSON"])
+
+    def test_figures(self):
+        good = {"step_time_ms": 12.5, "waterfall": {"compute": 0.75, "idle": 0.25}, "mfu": 0.4}
+        self.assertEqual(verdicts.figures(good), [])
+        self.assertEqual(verdicts.figures({**good, "mfu": None}), [])
+        for wrong in ({"step_time_ms": None}, {"waterfall": {}}, {"waterfall": {"compute": 0.75, "idle": 0.5}},
+                      {"waterfall": {"compute": 1.5, "idle": -0.5}}, {"mfu": 1.2}, {"mfu": 0}):
+            self.assertEqual(len(verdicts.figures({**good, **wrong})), 1, wrong)
+        self.assertEqual(verdicts.figures(None), ["metrics printed no JSON"])
+
+    def test_kernels(self):
+        profile = {"traceEvents": [{"cat": "kernel", "dur": 10}, {"cat": "kernel", "dur": 2.5}, {"cat": "cpu_op", "dur": 99}, {}]}
+        self.assertEqual(verdicts.profile_kernels(profile), (2, 12.5))
+        self.assertEqual(verdicts.same_kernels((1000, 505.0), (1000, 500.0)), [])
+        self.assertEqual(len(verdicts.same_kernels((1000, 510.0), (1000, 500.0))), 1)  # 2 % off
+        self.assertEqual(len(verdicts.same_kernels((980, 500.0), (1000, 500.0))), 1)
+        self.assertEqual(len(verdicts.same_kernels((None, None), (1000, 500.0))), 2)
+        self.assertEqual(len(verdicts.same_kernels((0, 0.0), (0, 0.0))), 2)  # nothing agrees with nothing: no success
+
+    def test_runs(self):
+        self.assertEqual(verdicts.same_run({"loss": 1.5}, {"loss": 1.5}, ("loss",)), [])
+        self.assertEqual(verdicts.same_run({"loss": 1.5}, {"loss": 1.25}, ("loss",)), ["loss: 1.25 recorded, 1.5 plain"])
+        self.assertEqual(verdicts.same_run({"loss": 1.5}, None, ("loss",)), ["a run printed no JSON"])
+
+    def test_overhead(self):
+        rows = verdicts.overhead({"plain": [[9, 10, 11], [10, 10, 10]], "low": [[11, 11, 12], []], "full": []})
+        self.assertEqual(rows, [("plain", 10, 10, 10, 0.0), ("low", 11, 11, 11, 100 * (11 / 10 - 1))])
+        self.assertEqual(verdicts.overhead({"low": [[1]]}), [])
+
+
+def bundle(folder):
+    """A bundle whose program prints its arguments."""
+    import zipfile
+
+    with zipfile.ZipFile(os.path.join(folder, "fourwalls-0-py3-none-any.whl"), "w") as wheel:
+        wheel.writestr("fourwalls/bin/fourwalls-cli", '#!/bin/sh\necho "$@"\n')
+    return folder
+
+
+class Runs(unittest.TestCase):
+    def made(self, list_of_stages, first="facts", seconds=60, gpu=True):
+        """Runs made stages; the exit status, the report and the folder of what came of it."""
+        out = tempfile.mkdtemp()
+        real, stages.STAGES = stages.STAGES, list_of_stages
+        try:
+            run = check.Run(bundle(tempfile.mkdtemp()), out, seconds)
+            run.gpu_problems = lambda: [] if gpu else ["no driver"]
+            status = run.finish(run.stages(first), first)
+        finally:
+            stages.STAGES = real
+        with open(os.path.join(out, "report.md"), encoding="utf-8") as file:
+            return status, file.read(), out
+
+    def test_passes(self):
+        status, report, out = self.made([("facts", lambda run: run.judge("it says so", run.cli("said", 5, ["hello"])), 30)])
+        self.assertEqual(status, 0, report)
+        self.assertIn("- PASS it says so", report)
+        self.assertIn("| facts | PASS |", report)
+        with tarfile.open(os.path.join(out, "evidence.tar")) as tar:
+            self.assertEqual(lzma.decompress(tar.extractfile("said.log.xz").read()), b"hello\n")
+
+    def test_fails_with_the_end_of_its_log(self):
+        def stage(run):
+            run.judge("a command", run.command("bad", 5, ["sh", "-c", "echo the reason; exit 4"]))
+        status, report, _ = self.made([("facts", stage, 30), ("more", lambda run: run.check("more", []), 5)])
+        self.assertEqual(status, 1)
+        self.assertIn("- **FAIL** a command: exit status 4 instead of 0\n```\nthe reason\n```", report)
+        self.assertIn("| more | PASS |", report)  # the others still run
+
+    def test_times_out(self):
+        status, report, _ = self.made([("facts", lambda run: run.judge("a command", run.command("slow", 2, ["sleep", "100"])), 30)])
+        self.assertEqual(status, 1)
+        self.assertIn("- **TIMEOUT** a command", report)
+        self.assertIn("| facts | TIMEOUT |", report)
+
+    def test_a_killed_or_missing_program(self):
+        def stage(run):
+            run.judge("killed", run.command("killed", 5, ["sh", "-c", "kill -9 $$"]))
+            run.judge("missing", run.command("missing", 5, ["/nowhere/program"]))
+        status, report, _ = self.made([("facts", stage, 30)])
+        self.assertEqual(status, 1)
+        self.assertIn("signal 9 ended it", report)
+        self.assertIn("exit status 127", report)
+
+    def test_nothing_checked_is_no_success(self):
+        self.assertEqual(self.made([("facts", lambda run: None, 30)])[0], 1)
+
+    def test_a_stage_that_breaks(self):
+        status, report, _ = self.made([("facts", lambda run: {}["key"], 30)])
+        self.assertEqual(status, 1)
+        self.assertIn("KeyError", report)
+
+    def test_time_is_over(self):
+        passes = lambda run: run.check("fine", [])
+        status, report, _ = self.made([("facts", passes, 1), ("long", passes, 400)], seconds=check.RESERVED + 10)
+        self.assertEqual(status, 3)
+        self.assertIn("NEXT: run --from long", report)
+        self.assertIn("| long | not run |", report)
+
+    def test_no_gpu(self):
+        status, report, _ = self.made([("facts", lambda run: run.check("fine", []), 30)], gpu=False)
+        self.assertEqual(status, 1)
+        self.assertIn("no driver", report)
+
+    def test_evidence_is_bounded(self):
+        def stage(run):
+            for name in ("a", "b"):
+                with open(run.file(name), "wb") as file:
+                    file.write(os.urandom(check.MOST * 2 // 3))
+                run.take("x", run.file(name))
+            run.check("fine", [])
+        _, report, out = self.made([("facts", stage, 30)])
+        self.assertFalse(os.path.exists(os.path.join(out, "evidence.tar")) and os.path.getsize(os.path.join(out, "evidence.tar")) > check.MOST + 10240)
+        self.assertIn("left out: b", report)
+
+    def test_the_command_without_a_gpu(self):
+        if os.path.exists("/dev/nvidiactl"):
+            self.skipTest("there is a driver")
+        out = tempfile.mkdtemp()
+        ran = subprocess.run([os.path.join(PACKAGING, "check_on_gpu.sh"), "run", "-o", out], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
+        with open(os.path.join(out, "report.md"), encoding="utf-8") as file:
+            report = file.read()
+        self.assertIn("no driver", report)
+        self.assertIn("\nFAILED", report)
+        self.assertNotIn("PASS", report)
+
+    def test_every_stage_is_listed_once(self):
+        names = [name for name, _, _ in stages.STAGES]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(names[0], "facts")
+
+
+if __name__ == "__main__":
+    unittest.main()
