@@ -38,8 +38,8 @@ bundle() {
     rm -rf "$folder/check_on_gpu/__pycache__"
     for name in tests_profiler_engine_gpu cupti_replay; do
         file=$(find "$tree" -name $name -type f -perm -u+x | head -n 1)
-        ldd "$file" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[-a-z0-9]*|libstdc\+\+|libgcc_s|libcuda)[-.]' |
-            while read -r library; do cp -Lnu "$library" "$folder/tests/lib/"; done
+        ldd "$file" | awk '$3 ~ /^\// && $3 !~ /\/(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libcuda)[-.]/ {print $3}' |
+            while read -r library; do cp -Lu "$library" "$folder/tests/lib/"; done
         cp "$file" "$folder/tests/bin/"
         strip --strip-unneeded "$folder/tests/bin/$name"
         # DT_RPATH, which libraries hand on to those that they load, and not a variable, which would reach what is recorded.
