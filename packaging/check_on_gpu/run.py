@@ -166,7 +166,7 @@ class Run:
 
     def for_tests(self):
         return {**os.environ, **self.libraries(), "FOURWALLS_REQUIRE_GPU": "1", "QT_QPA_PLATFORM": "offscreen",
-                "FOURWALLS_CUDA_MODULE": os.path.join(self.package, "fourwalls", "lib", "libfourwalls_cuda.so")}
+                "FOURWALLS_CUDA_MODULE": os.path.join(self.package, "fourwalls", "lib", "fourwalls", "libfourwalls_cuda.so")}
 
     def gpu_problems(self):
         try:
