@@ -8,11 +8,14 @@
 # Debian 12's libraries are what it is built of, because they ask for the oldest C library of all that are supported. On
 # another system it is built in a bare Debian 12 (packaging/in_root.sh, which needs root), without the engine's CUDA
 # module, as FOURWALLS_CUDA=OFF builds it anywhere. CUPTI's headers, which the collector is made with, are those of
-# CUPTI_INCLUDE=FOLDER or of the CUDA toolkit, or else come from NVIDIA's packages on PyPI.
+# CUPTI_INCLUDE=FOLDER or of the CUDA toolkit, or else come from NVIDIA's packages on PyPI. Exit status 77: pip did not
+# reach its package index, from which the tools come.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 fail() { echo "wheel.sh: $1" >&2; exit 1; }
+# from_index PIP ARGUMENT…: what pip does with the package index.
+from_index() { timeout 300 "$@" || { echo "wheel.sh: pip could not get what it takes from its package index" >&2; exit 77; }; }
 [ $# -le 1 ] || fail "usage: packaging/wheel.sh [FOLDER]"
 out=$(realpath -m "${1:-build/dist}")
 work=$PWD/build/wheel-tools
@@ -30,12 +33,12 @@ if ! grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
     packaging/install_packages.sh --only mmdebstrap python3-venv
     inner=build/roots/bookworm/wheel-tools
     python3 -m venv "$work/venv"
-    "$work/venv/bin/pip" download -q -d "$inner/wheels" --python-version 3.11 --only-binary :all: "${pip[@]}"
+    from_index "$work/venv/bin/pip" download -q -d "$inner/wheels" --python-version 3.11 --only-binary :all: "${pip[@]}"
     with=()
     if [ -n "$cupti" ]; then
         with=(--with "$cupti")
     else
-        "$work/venv/bin/pip" download -q --no-deps -d "$inner/wheels" "${headers[@]}"
+        from_index "$work/venv/bin/pip" download -q --no-deps -d "$inner/wheels" "${headers[@]}"
     fi
     packaging/in_root.sh "${with[@]}" bookworm env CUPTI_INCLUDE="$cupti" FOURWALLS_CUDA=OFF packaging/wheel.sh build/dist
     mkdir -p "$out"
@@ -51,10 +54,10 @@ mkdir -p "$work"
 python=$work/venv/bin/python
 from=()
 if [ -d "$work/wheels" ]; then from=(--no-index --find-links "$work/wheels"); fi
-"$python" -m pip install -q "${from[@]}" "${pip[@]}"
+from_index "$python" -m pip install -q "${from[@]}" "${pip[@]}"
 export PATH=$work/venv/bin:$PATH
 if [ -z "$cupti" ]; then
-    "$python" -m pip install -q --no-deps --upgrade --target "$work/headers" "${from[@]}" "${headers[@]}"
+    from_index "$python" -m pip install -q --no-deps --upgrade --target "$work/headers" "${from[@]}" "${headers[@]}"
     cupti=$(dirname "$(find "$work/headers" -name cupti.h | head -n 1)")
 fi
 
