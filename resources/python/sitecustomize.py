@@ -103,7 +103,7 @@ def _hook(optimizers):
         state.open.append(optimizer)
         torch.cuda.nvtx.range_push("Optimizer.step#" + type(optimizer).__name__ + ".step")
 
-    def after(optimizer, args, kwargs):
+    def after(optimizer):
         if optimizer not in state.open:
             return
         state.open.pop()
@@ -127,7 +127,15 @@ def _hook(optimizers):
         return guarded
 
     optimizers.register_optimizer_step_pre_hook(quiet(before))
-    optimizers.register_optimizer_step_post_hook(quiet(after))
+    # A hook behind the step, or the question whether something compiles, would change how torch.compile cuts what
+    # follows a compiled step. What PyTorch calls there for its profiler may look into a list, which is empty then.
+    running, behind = state.open, quiet(after)
+
+    def _optimizer_step_code(self):
+        if running:
+            behind(self)
+
+    optimizers.Optimizer._optimizer_step_code = _optimizer_step_code
     if state.memory:
         import atexit
 

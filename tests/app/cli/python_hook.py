@@ -26,14 +26,15 @@ STAND_IN = {
         """,
     "torch/optim/__init__.py": "",
     "torch/optim/optimizer.py": """
-        before, after = [], []
+        before = []
         register_optimizer_step_pre_hook = before.append
-        register_optimizer_step_post_hook = after.append
-        class SGD:
+        class Optimizer:
+            def _optimizer_step_code(self): pass
+        class SGD(Optimizer):
             def step(self, fails=False):
                 for hook in before: hook(self, (), {})
                 if fails: raise ValueError("as the job does")
-                for hook in after: hook(self, (), {})
+                self._optimizer_step_code()
         """,
     "torch/profiler/__init__.py": "",
     "torch/profiler/profiler.py": """
@@ -107,7 +108,7 @@ class HookTest(unittest.TestCase):
                 def step(self):
                     for hook in o.before: hook(self, (), {})
                     o.SGD().step()
-                    for hook in o.after: hook(self, (), {})
+                    self._optimizer_step_code()
             Outer().step()
             print([word.split('#')[-1] for word in torch.said])
             """)
