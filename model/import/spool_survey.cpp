@@ -155,7 +155,7 @@ public:
         case RecordKind::OwnCost: m_tables.cost = record.as<collect::OwnCost>(); break;
         case RecordKind::Stream:
         case RecordKind::NvtxCategory:
-        case RecordKind::MemoryPool:
+        case RecordKind::MemoryPool: break;
         case RecordKind::End:
             if (record.as<collect::End>().reason == static_cast<std::uint32_t>(collect::EndReason::Limit)) m_tables.limited = true;
             break;

@@ -146,6 +146,10 @@ private slots:
                 say(collect::MessageCode::Detail, 1);
                 say(collect::MessageCode::Every, 10);
                 if (limited) say(collect::MessageCode::SpoolLimit, 1 << 20);
+                collect::MemoryPool pool{}; // its size lies where an end has its reason
+                pool.time = spool.at(30);
+                pool.size = static_cast<std::uint64_t>(collect::EndReason::Limit);
+                spool.add(collect::RecordKind::MemoryPool, pool);
                 spool.add(collect::RecordKind::End,
                           collect::End{spool.at(100), 1, static_cast<std::uint32_t>(limited ? collect::EndReason::Limit : collect::EndReason::Exit), 0});
             }
