@@ -55,9 +55,9 @@ public:
             m_tables.devices[device.id] = device;
             break;
         }
-        case RecordKind::Context: {
-            const auto context = record.as<collect::Context>();
-            m_tables.contexts[context.id] = context.device;
+        case RecordKind::Context: m_tables.contexts[record.as<collect::Context>().id] = record.as<collect::Context>().device; break;
+        case RecordKind::HostPause: {
+            if (const auto pause = record.as<collect::HostPause>(); span(pause.begin, pause.end)) m_tables.threadLane(pause.thread);
             break;
         }
         case RecordKind::Thread: thread(record.as<collect::Thread>()); break;

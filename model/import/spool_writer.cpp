@@ -174,6 +174,7 @@ void SpoolWriter::take(const collect::SpoolRecord& record, SpoolMemoryWriter& me
         ++m_marks;
         break;
     }
+    case RecordKind::HostPause: pause(record.as<collect::HostPause>()); break;
     case RecordKind::NvmlSample: memory.sample(record.as<collect::NvmlSample>()); break;
     case RecordKind::MemoryInfo: memory.sample(record.as<collect::MemoryInfo>()); break;
     default: break;
@@ -279,6 +280,20 @@ void SpoolWriter::range(const SpoolRange& range)
     emit(range.lane, m_names.id(*found->second), static_cast<std::uint64_t>(range.begin), static_cast<std::uint64_t>(range.end), 0);
 }
 
+void SpoolWriter::pause(const collect::HostPause& pause)
+{
+    const auto kind = static_cast<collect::PauseKind>(pause.kind);
+    const bool loading = kind == collect::PauseKind::DataLoading;
+    std::string name = loading ? "DataLoader.__next__" : "pause of the program";
+    if (kind == collect::PauseKind::GarbageCollection) name = "garbage collection (generation " + std::to_string(pause.detail) + ")";
+    NamedWork& work = plain(Category::UserAnnotation, name);
+    if (loading) {
+        work.info.kind = SliceKind::DataLoading;
+        work.info.activity = Activity::DataLoading;
+    }
+    if (emit(m_tables.threadLane(pause.thread), m_names.id(work, loading ? Phase::DataLoading : Phase::None), pause.begin, pause.end, 0)) ++m_pauses;
+}
+
 bool SpoolWriter::emit(std::int32_t lane, OpId op, std::uint64_t start, std::uint64_t end, std::uint32_t correlation)
 {
     const auto from = spoolTime(start), to = spoolTime(end);
@@ -350,6 +365,7 @@ void SpoolWriter::audit() const
     add("import_slices", Info, m_slices, "slices kept");
     add("import_arrows", Info, m_arrows, "arrows from launches to their work; of a graph's replay to its first node");
     add("import_instants", Info, m_marks, "NVTX marks kept");
+    add("host_pauses", Info, m_pauses, "times that Python collected garbage or waited for its data loader");
     add("graph_nodes", Info, m_replayed, "kernels of graph replays");
     add("kernels_without_steps", Skipped, t.kernelsLeftOut, "kernels beyond the first eight million: shown, but no steps were looked for among them");
     add("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");

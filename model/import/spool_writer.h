@@ -51,6 +51,7 @@ private:
     void copy(const Copied& copied, Category category, const char* name, std::string detail);
     void call(const collect::ApiCall& call);
     void range(const SpoolRange& range);
+    void pause(const collect::HostPause& pause);
     void messages();
     void audit() const;
     NamedWork& workOf(const collect::Kernel& kernel);
@@ -76,7 +77,7 @@ private:
     std::unordered_map<std::uint32_t, std::int32_t> m_operationOf;   ///< correlation: of tables.operations
     std::unordered_map<std::uint32_t, bool> m_optimizer;        ///< by string
     std::uint32_t m_lastReplay = 0;
-    std::int64_t m_slices = 0, m_withoutLaunch = 0, m_running = 0, m_marks = 0, m_outOfRange = 0, m_arrows = 0, m_byName = 0, m_replayed = 0;
+    std::int64_t m_slices = 0, m_withoutLaunch = 0, m_running = 0, m_marks = 0, m_outOfRange = 0, m_arrows = 0, m_byName = 0, m_replayed = 0, m_pauses = 0;
 };
 
 } // namespace fourwalls::importers

@@ -39,6 +39,8 @@ inline constexpr char kEnvWithout[] = "FOURWALLS_WITHOUT";
 inline constexpr char kEnvRaw[] = "FOURWALLS_RAW";
 /// Largest size of a process's file of raw buffers [bytes, or with K, M, G]. Default 64M.
 inline constexpr char kEnvRawBytes[] = "FOURWALLS_RAW_BYTES";
+/// "0": the hook in Python does not tell of garbage collections and of waits for data loaders. Default 1.
+inline constexpr char kEnvHostPauses[] = "FOURWALLS_HOST_PAUSES";
 /// "1": what goes into the spool as messages is also printed on standard error.
 inline constexpr char kEnvVerbose[] = "FOURWALLS_VERBOSE";
 
@@ -54,9 +56,12 @@ inline constexpr char kModuleFileName[] = "libfourwalls_collector.so";
 ///   void fourwalls_collector_step(long long n)   step n begins now
 ///   void fourwalls_collector_stop(void)          ends the recording in order; nothing is recorded afterwards
 ///   const char* fourwalls_collector_path(void)   the spool's path, "" where nothing is recorded
+///   void fourwalls_collector_pause(unsigned kind, unsigned long long begin, unsigned long long detail)
+///       the calling thread was held up (PauseKind) from that time of CLOCK_REALTIME [ns] until now
 inline constexpr char kFunctionStart[] = "fourwalls_collector_start";
 inline constexpr char kFunctionStep[] = "fourwalls_collector_step";
 inline constexpr char kFunctionStop[] = "fourwalls_collector_stop";
 inline constexpr char kFunctionPath[] = "fourwalls_collector_path";
+inline constexpr char kFunctionPause[] = "fourwalls_collector_pause";
 
 } // namespace fourwalls::collect

@@ -141,6 +141,7 @@ enum class RecordKind : std::uint16_t {
     // Samples
     NvmlSample = 96,
     MemoryInfo = 97,
+    HostPause = 98,
     // The recording itself
     ClockPair = 112,
     StepMark = 113,

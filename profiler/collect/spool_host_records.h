@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of a spool (spool_format.h has the rules): NVTX ranges and their payloads, NCCL events of the profiler plugin,
-// samples of the devices' state.
+// samples of the devices' state, pauses of the host.
 #pragma once
 
 #include <cstdint>
@@ -215,5 +215,19 @@ struct MemoryInfo {
     std::uint32_t reserved;
 };
 static_assert(sizeof(MemoryInfo) == 40);
+
+// ---- Pauses of the program's own ------------------------------------------------------------------------------
+
+enum class PauseKind : std::uint32_t { Unknown = 0, GarbageCollection = 1, DataLoading = 2 };
+
+/// Time in which a thread of the program did something else than its work, told by the language's run time.
+struct HostPause {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint32_t thread;
+    std::uint32_t kind;   ///< PauseKind
+    std::uint64_t detail; ///< GarbageCollection: the generation
+};
+static_assert(sizeof(HostPause) == 32);
 
 } // namespace fourwalls::collect

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `fourwalls-cli record` adds to a Python job: marks around optimizer steps and, if asked for, PyTorch's own
-memory history of the recorded steps; the end of a recording in workers that leave by os._exit; and torch.profiler is
-kept from taking the GPU's records away from the recording. Python runs this before the job's script. Nothing is
-imported that the job does not import, and no error of this file reaches the job.
+memory history of the recorded steps; garbage collections and waits for data loaders; the end of a recording in workers
+that leave by os._exit; and torch.profiler is kept from taking the GPU's records away from the recording. Python runs
+this before the job's script. Nothing is imported that the job does not import, and no error of this file reaches the job.
 
 FOURWALLS_MEMORY=1   take the memory snapshot (written beside the spool when the recorded steps are over, or at exit)
 FOURWALLS_STEPS=A-B  the steps to take it of; steps are counted by the optimizer's, from 0
 FOURWALLS_SPOOL_DIR  where it goes
+FOURWALLS_HOST_PAUSES=0  leave out garbage collections and waits for data loaders
 """
 import os
 import sys
@@ -176,6 +177,67 @@ def _end_in_workers(util):
     util.register_after_fork(stop, lambda _: util.Finalize(None, stop, exitpriority=-100))  # behind the worker's own
 
 
+_PAUSE_FLOOR_NS = 10_000  # what is shorter is not worth a record
+_GARBAGE_COLLECTION, _DATA_LOADING = 1, 2  # PauseKind of the spool
+
+
+class _Pauses:
+    """Tells the recording when a thread was held up. The module is looked for until it is there, once a second, and
+    only with a ctypes that the job has imported itself; its function keeps the lock of the interpreter (PyDLL)."""
+
+    def __init__(self):
+        self.clock = __import__("time").time_ns
+        self.tell = None
+        self.next_look = 0
+        self.collecting = 0
+
+    def ended(self, kind, begin, detail):
+        now = self.clock()
+        if now - begin < _PAUSE_FLOOR_NS:
+            return
+        if self.tell is None:
+            if now < self.next_look:
+                return
+            self.next_look = now + 1_000_000_000
+            ctypes = sys.modules.get("ctypes")
+            if ctypes is None:
+                return
+            try:
+                module = ctypes.PyDLL(os.environ["CUDA_INJECTION64_PATH"], mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+                tell = module.fourwalls_collector_pause
+                tell.argtypes = ctypes.c_uint, ctypes.c_ulonglong, ctypes.c_ulonglong
+                tell.restype = None
+            except Exception:
+                return  # not loaded (yet)
+            self.tell = tell
+        self.tell(kind, begin, detail)
+
+    def garbage(self, phase, info):
+        if phase == "start":
+            self.collecting = self.clock()
+        elif self.collecting:
+            begin, self.collecting = self.collecting, 0
+            self.ended(_GARBAGE_COLLECTION, begin, info["generation"])
+
+    def watch_loaders(self, dataloader):
+        """Called once torch.utils.data.dataloader has been imported."""
+        plain, clock, ended = dataloader._BaseDataLoaderIter.__next__, self.clock, self.ended
+
+        def __next__(self):
+            begin = clock()
+            try:
+                return plain(self)
+            finally:
+                ended(_DATA_LOADING, begin, 0)
+
+        # To torch.compile these are PyTorch's own functions, which it leaves alone.
+        for own in (__next__, _Pauses.ended):
+            own.__code__ = own.__code__.replace(co_filename=plain.__code__.co_filename)
+        __next__.__module__ = plain.__module__
+        __next__.__qualname__ = plain.__qualname__
+        dataloader._BaseDataLoaderIter.__next__ = __next__
+
+
 class _Finder:
     """Waits for modules to be imported, without importing anything itself."""
 
@@ -207,8 +269,13 @@ class _Finder:
 
 
 try:
-    sys.meta_path.insert(0, _Finder({"torch.optim.optimizer": _hook, "torch.profiler.profiler": _leave_gpu_to_recording,
-                                     "multiprocessing.util": _end_in_workers}))
+    _waiting = {"torch.optim.optimizer": _hook, "torch.profiler.profiler": _leave_gpu_to_recording,
+                "multiprocessing.util": _end_in_workers}
+    if os.environ.get("FOURWALLS_HOST_PAUSES", "1") != "0":
+        _pauses = _Pauses()
+        __import__("gc").callbacks.append(_pauses.garbage)
+        _waiting["torch.utils.data.dataloader"] = _pauses.watch_loaders
+    sys.meta_path.insert(0, _Finder(_waiting))
 except Exception:
     pass
 _chain()

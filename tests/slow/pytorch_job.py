@@ -118,6 +118,23 @@ class PyTorchJob(unittest.TestCase):
             """)
         self.assertEqual((plain.returncode, recorded.returncode), (0, 0))
 
+    def test_pauses_of_the_host(self):
+        _, recorded = self.both(TRAIN.replace("for step in range(5):", "for step in range(2):") + """
+    import gc, time
+    class Slow(torch.utils.data.Dataset):
+        def __len__(self): return 4
+        def __getitem__(self, index):
+            time.sleep(.02)
+            return torch.ones(8)
+    for batch in torch.utils.data.DataLoader(Slow()):
+        gc.collect()
+        model(batch).sum().backward()
+        optimizer.step()
+    """)
+        info = json.loads(subprocess.run([CLI, "info", recorded.trace, "--json"], capture_output=True, text=True, timeout=60, check=True).stdout)
+        pauses = [entry["count"] for entry in info["audit"] if entry["name"] == "host_pauses"]
+        self.assertTrue(pauses and pauses[0] >= 8, info["audit"])  # 4 batches, 4 collections, and what Python does itself
+
     def test_torch_profiler_within(self):
         plain, recorded = self.both("""
             import torch

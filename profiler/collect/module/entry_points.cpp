@@ -57,3 +57,11 @@ FOURWALLS_EXPORT const char* fourwalls_collector_path(void)
     const Recorder* const recorder = Recorder::current();
     return recorder == nullptr ? "" : recorder->path();
 }
+
+FOURWALLS_EXPORT void fourwalls_collector_pause(unsigned kind, unsigned long long begin, unsigned long long detail)
+{
+    Recorder* const recorder = Recorder::current();
+    if (recorder == nullptr || !recorder->capturing()) return;
+    const CostScope cost(recorder->callbackNs, recorder->callbacks);
+    recorder->push(RecordKind::HostPause, HostPause{begin, realtime(), threadId(), kind, detail});
+}

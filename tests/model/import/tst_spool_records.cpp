@@ -27,6 +27,39 @@ class SpoolRecordsTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// What Python's hook tells becomes slices of the thread; waiting for data is data loading.
+    void hostPauses()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/p.fwspool";
+        {
+            using enum collect::PauseKind;
+            SpoolSample spool(path, 0, 1);
+            const auto pause = [&](collect::PauseKind kind, std::int64_t begin, std::int64_t end, std::uint64_t detail) {
+                spool.add(collect::RecordKind::HostPause, collect::HostPause{spool.at(begin), spool.at(end), 1, static_cast<std::uint32_t>(kind), detail});
+            };
+            spool.launch("gemm", 10, 20, 30);
+            pause(GarbageCollection, 60, 72, 2);
+            pause(DataLoading, 80, 95, 0);
+            pause(DataLoading, 99, 98, 0); // impossible
+            spool.launch("gemm", 100, 110, 30);
+            spool.end(200);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        const auto collected = imported.slice("garbage collection (generation 2)");
+        const auto loaded = imported.slice("DataLoader.__next__");
+        QVERIFY(collected && loaded);
+        QCOMPARE(collected->duration.ns, std::int64_t{12'000});
+        QCOMPARE(loaded->duration.ns, std::int64_t{15'000});
+        QCOMPARE(loaded->track, collected->track);
+        QCOMPARE((loaded->start - collected->start).ns, std::int64_t{20'000});
+        QCOMPARE(imported.data->ops[static_cast<std::size_t>(loaded->op.value)]->activity, Activity::DataLoading);
+        QVERIFY(imported.data->ops[static_cast<std::size_t>(collected->op.value)]->activity != Activity::DataLoading);
+        QCOMPARE(imported.audit("host_pauses"), std::int64_t{2});
+        QCOMPARE(imported.audit("unknown_records"), std::int64_t{0});
+    }
+
     /// Stream 20 waits for what stream 7 was given before its event: not for the kernel behind it.
     void streamWaits_data()
     {

@@ -18,6 +18,7 @@ EXPORTS = {
     "InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension", "ncclProfiler_v4",
     "ncclProfiler_v5", "fourwalls_collector_start", "fourwalls_collector_step", "fourwalls_collector_stop",
     "fourwalls_collector_path",
+    "fourwalls_collector_pause",
 }
 
 
