@@ -3,6 +3,7 @@
 #include "app/cli/argument.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
