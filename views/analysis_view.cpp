@@ -3,8 +3,8 @@
 #include "views/analysis_view.h"
 
 #include "views/memory/memory_panels.h"
-#include "views/plot_card.h"
-#include "views/plot_context.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_context.h"
 #include "views/step_picker.h"
 
 #include <QAction>
@@ -157,7 +157,8 @@ void AnalysisView::askSteps()
         "picker", [rank = selection()->rank()](TraceQuery& trace, std::stop_token) { return trace.steps(rank); },
         [this](const std::shared_ptr<const std::vector<StepView>>& steps) {
             const auto spans = stepSpansOf(*steps);
-            m_picker->setSteps(spans, session() && session()->isOpen() ? session()->info().closing.stepsBy : std::string());
+            m_picker->setSteps(spans,
+                               session() && session()->isOpen() ? session()->info().closing.stepsBy : std::string());
             m_picker->showStep(selection()->step());
             m_picker->setVisible(spans->size() > 1);
         });

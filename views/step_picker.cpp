@@ -2,9 +2,9 @@
 // See step_picker.h.
 #include "views/step_picker.h"
 
-#include "views/format.h"
-#include "views/step_states.h"
-#include "views/words.h"
+#include "views/session/step_states.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QAbstractListModel>
 #include <QEvent>
@@ -58,7 +58,7 @@ public:
 
 private:
     std::shared_ptr<const StepSpans> m_steps;
-    bool m_whole = false;   ///< the one step is all of the trace
+    bool m_whole = false; ///< the one step is all of the trace
 };
 
 StepPicker::StepPicker(QWidget* parent) : QComboBox(parent), m_model(new Model(this))

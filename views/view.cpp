@@ -112,7 +112,8 @@ void View::paintWithoutContent()
     QPainter painter(this);
     paintEmpty(painter, rect(), reason);
     painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{}, reason.isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                reason.isEmpty() ? FrameQuality::Blank : FrameQuality::Full);
 }
 
 QVBoxLayout* View::fillWith(QWidget* content)

@@ -2,9 +2,9 @@
 // The base of every view: what the window, the renderer, the benchmark and the exporters ask of one.
 #pragma once
 
-#include "views/selection.h"
-#include "views/theme.h"
-#include "views/trace_session.h"
+#include "views/plot/theme.h"
+#include "views/session/selection.h"
+#include "views/session/trace_session.h"
 
 #include <QAction>
 #include <QList>

@@ -12,7 +12,7 @@
 namespace fourwalls::views {
 
 struct ViewEntry {
-    QString id;                                   ///< as on the command line
+    QString id; ///< as on the command line
     std::function<View*(QWidget* parent)> create;
 };
 

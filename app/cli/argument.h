@@ -34,9 +34,10 @@ struct Argument {
     bool isCommand = false;                    ///< what follows "--", and nothing before it
 
     Argument(std::string allNames, Target into, std::string line)
-        : names(std::move(allNames)), target(into), help(std::move(line))
-    {
-    }
+        : names(std::move(allNames))
+        , target(into)
+        , help(std::move(line))
+    {}
     Argument required() const
     {
         Argument copy = *this;

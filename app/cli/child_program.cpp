@@ -27,7 +27,8 @@ std::vector<char*> execPointers(std::vector<std::string>& texts)
     return list;
 }
 
-Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment, bool outputToError)
+Result<ChildEnd> runChild(const std::vector<std::string>& command,
+                          const std::map<std::string, std::string>& environment, bool outputToError)
 {
     std::vector<std::string> arguments = command, variables;
     for (char** variable = environ; *variable; ++variable) {
@@ -37,7 +38,9 @@ Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::ma
     for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
     const std::vector<char*> argv = execPointers(arguments), envp = execPointers(variables);
     int failed[2];
-    if (pipe2(failed, O_CLOEXEC) != 0) return Error{ErrorCode::Io, std::string("no pipe: ") + std::strerror(errno), command.front(), "end other programs"};
+    if (pipe2(failed, O_CLOEXEC) != 0)
+        return Error{ErrorCode::Io, std::string("no pipe: ") + std::strerror(errno), command.front(),
+                     "end other programs"};
     sigset_t watched, before;
     sigemptyset(&watched);
     sigaddset(&watched, SIGCHLD);
@@ -66,15 +69,19 @@ Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::ma
     }
     // What is still pending was meant for the child.
     const timespec atOnce{};
-    while (sigtimedwait(&watched, nullptr, &atOnce) > 0) {}
+    while (sigtimedwait(&watched, nullptr, &atOnce) > 0) {
+    }
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (reason != 0) {
         const ErrorCode code = reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Io;
-        return Error{code, std::string("cannot be started: ") + std::strerror(reason), command.front(), "the program's name or path after --"};
+        return Error{code, std::string("cannot be started: ") + std::strerror(reason), command.front(),
+                     "the program's name or path after --"};
     }
     ChildEnd end;
-    if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-    else end.exitCode = WEXITSTATUS(status);
+    if (WIFSIGNALED(status))
+        end.signal = WTERMSIG(status);
+    else
+        end.exitCode = WEXITSTATUS(status);
     return end;
 }
 

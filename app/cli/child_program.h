@@ -14,14 +14,15 @@ namespace fourwalls::cli {
 std::vector<char*> execPointers(std::vector<std::string>& texts);
 
 struct ChildEnd {
-    int exitCode = 0;   ///< what it returned
-    int signal = 0;     ///< that ended it; 0: none
+    int exitCode = 0; ///< what it returned
+    int signal = 0;   ///< that ended it; 0: none
 };
 
 /// environment: variables to set; the others are inherited. outputToError: what it prints on standard output appears on
 /// standard error. Signals that end or tell a program something (INT, TERM, HUP, QUIT, USR1, USR2) are passed on, except
 /// those of a terminal, which the program gets itself. Call before any other thread is started.
 /// Errors: NotFound, Io if it cannot be started.
-Result<ChildEnd> runChild(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment, bool outputToError);
+Result<ChildEnd> runChild(const std::vector<std::string>& command,
+                          const std::map<std::string, std::string>& environment, bool outputToError);
 
 } // namespace fourwalls::cli

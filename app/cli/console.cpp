@@ -23,7 +23,8 @@ int writeOut(std::string_view text)
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fputc('\n', stdout);
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return kExitDone;
-    std::fputs("fourwalls-cli: standard output cannot be written (try: free space, or another place for the answer)\n", stderr);
+    std::fputs("fourwalls-cli: standard output cannot be written (try: free space, or another place for the answer)\n",
+               stderr);
     return kExitCouldNot;
 }
 
@@ -86,7 +87,8 @@ void Progress::operator()(double fraction)
     if (now - m_begin < 300ms || ((m_shown || m_lines) && now - m_last < 100ms)) return;
     m_last = now;
     if (m_lines) {
-        std::fprintf(stderr, "{\"progress\": %.3f, \"message\": \"%s\"}\n", std::clamp(fraction, 0.0, 1.0), m_label.c_str());
+        std::fprintf(stderr, "{\"progress\": %.3f, \"message\": \"%s\"}\n", std::clamp(fraction, 0.0, 1.0),
+                     m_label.c_str());
         return;
     }
     m_shown = true;

@@ -67,10 +67,11 @@ std::string noMfuText(const TraceMetrics& metrics)
     const PeakFacts& peak = metrics.peak;
     if (metrics.mfuAbsent == NoMfu::UnknownDevice && !peak.device.empty()) text += ": " + peak.device;
     if (metrics.mfuAbsent == NoMfu::NoRate) text += fmt::format(": {} of {}", name(peak.arithmetic), peak.device);
-    if (metrics.mfuAbsent == NoMfu::FewFlops && peak.matrixKnown) text += fmt::format(": {} of their time", percent(*peak.matrixKnown));
+    if (metrics.mfuAbsent == NoMfu::FewFlops && peak.matrixKnown)
+        text += fmt::format(": {} of their time", percent(*peak.matrixKnown));
     if (metrics.mfuAbsent == NoMfu::AboveRoof && peak.breach)
-        text += fmt::format(": {} of the compute time, {} x in {}", percent(peak.breach->share), plain(peak.breach->times),
-                            peak.breach->op.substr(0, 60));
+        text += fmt::format(": {} of the compute time, {} x in {}", percent(peak.breach->share),
+                            plain(peak.breach->times), peak.breach->op.substr(0, 60));
     return text;
 }
 
@@ -125,16 +126,17 @@ json metricsJson(const TraceMetrics& metrics)
     const auto gigabytes = [](const std::optional<double>& rate) { return rate ? json(*rate * 1e-9) : json(nullptr); };
     for (const CollectiveMetrics& collective : metrics.collectives) {
         const CollectiveSummary& summary = collective.summary;
-        object["collectives"].push_back({{"operation", name(summary.operation)},
-                                         {"group", collective.group},
-                                         {"count", summary.count},
-                                         {"payload_bytes", summary.payloadBytes ? json(*summary.payloadBytes) : json(nullptr)},
-                                         {"wire_bytes", summary.wireBytes ? json(*summary.wireBytes) : json(nullptr)},
-                                         {"timing", name(collective.timing)},
-                                         {"time_ms", collective.transfer ? json(collective.transfer->milliseconds()) : json(nullptr)},
-                                         {"wait_ms", collective.wait ? json(collective.wait->milliseconds()) : json(nullptr)},
-                                         {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
-                                         {"busbw_gbps", gigabytes(collective.busBytesPerSecond)}});
+        object["collectives"].push_back(
+            {{"operation", name(summary.operation)},
+             {"group", collective.group},
+             {"count", summary.count},
+             {"payload_bytes", summary.payloadBytes ? json(*summary.payloadBytes) : json(nullptr)},
+             {"wire_bytes", summary.wireBytes ? json(*summary.wireBytes) : json(nullptr)},
+             {"timing", name(collective.timing)},
+             {"time_ms", collective.transfer ? json(collective.transfer->milliseconds()) : json(nullptr)},
+             {"wait_ms", collective.wait ? json(collective.wait->milliseconds()) : json(nullptr)},
+             {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
+             {"busbw_gbps", gigabytes(collective.busBytesPerSecond)}});
     }
     object["recorder_overhead_fraction"] = orNull(metrics.recorderOverheadFraction);
     object["recorder_overhead_measured"] = orNull(metrics.recorderOverheadMeasured);
@@ -155,7 +157,8 @@ std::string metricsText(const TraceMetrics& metrics)
     line("MFU", metrics.mfu ? mfuText(metrics) : orDash(std::nullopt, percent) + " (" + noMfuText(metrics) + ")");
     line("MFU, full attention", orDash(metrics.mfuFullAttention, percent));
     line("HFU", orDash(metrics.hfu, percent));
-    if (!metrics.mfu && metrics.flopsPerSecond) line("FLOP/s", formatRate(*metrics.flopsPerSecond, "FLOP/s") + ", each device");
+    if (!metrics.mfu && metrics.flopsPerSecond)
+        line("FLOP/s", formatRate(*metrics.flopsPerSecond, "FLOP/s") + ", each device");
     line("bubble", orDash(metrics.bubbleFraction, percent));
     line("exposed communication", orDash(metrics.exposedCommFraction, percent));
     line("exposed copies", orDash(metrics.exposedCopyFraction, percent));
@@ -169,7 +172,8 @@ std::string metricsText(const TraceMetrics& metrics)
     }
     if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
     for (const auto& [part, share] : metrics.waterfall)
-        text += fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", std::round(share * 1e4) / 100 + 0.0)); // no -0
+        text +=
+            fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", std::round(share * 1e4) / 100 + 0.0)); // no -0
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {
         text += fmt::format("\nmemory of rank {}{}\n  {:<24}{} at {}\n  {:<24}{}\n", memory->rank.value,
                             shownMemory(metrics.memory).size() < metrics.memory.size()
@@ -192,12 +196,14 @@ std::string metricsText(const TraceMetrics& metrics)
         if (summary.payloadBytes) payload = static_cast<double>(*summary.payloadBytes);
         std::string time = "requests only, the transfers are not in the trace";
         if (collective.wait)
-            time = fmt::format("{}, waiting {}, busbw {}", formatTime(*collective.transfer), formatTime(*collective.wait),
-                               orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
+            time =
+                fmt::format("{}, waiting {}, busbw {}", formatTime(*collective.transfer), formatTime(*collective.wait),
+                            orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
         else if (collective.transfer)
             time = fmt::format("{} (wait and transfer)", formatTime(*collective.transfer));
         text += fmt::format("  {} in {}: {} x, payload {}, {}\n", name(summary.operation), collective.group,
-                            formatCount(summary.count), orDash(payload, [](double bytes) { return formatBytes(bytes); }), time);
+                            formatCount(summary.count),
+                            orDash(payload, [](double bytes) { return formatBytes(bytes); }), time);
     }
     if (!text.empty()) text.pop_back(); // the console ends the last line
     return text;

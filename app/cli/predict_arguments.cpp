@@ -76,11 +76,13 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
                          calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
     if (spec.cluster.name == "this-machine" && spec.cluster.device.peakFlops.empty()) {
         describeThisMachine(spec.cluster);
-        FOURWALLS_TRY_ASSIGN(calibrate::MachineCalibration machine, calibrate::calibrateMachine(spec.cluster, calibrate::quickLook()));
+        FOURWALLS_TRY_ASSIGN(calibrate::MachineCalibration machine,
+                             calibrate::calibrateMachine(spec.cluster, calibrate::quickLook()));
         spec.cluster = std::move(machine.cluster);
         if (calibration.empty()) inputs.calibration = std::move(machine.calibration);
-        inputs.note = "this machine was measured just now, briefly and at small sizes; better: fourwalls-cli calibrate -o "
-                      "machine.json, then --cluster machine.json";
+        inputs.note =
+            "this machine was measured just now, briefly and at small sizes; better: fourwalls-cli calibrate -o "
+            "machine.json, then --cluster machine.json";
     }
     TrainingSettings& training = spec.training;
     FOURWALLS_TRY_ASSIGN(training.precision, precisionOf(precision, spec.cluster.device));

@@ -58,7 +58,8 @@ bool cut(std::string_view text, char separator, std::string_view& before, std::s
 Status checkRank(const char* option, int rank, const ParallelPlan& plan)
 {
     if (rank >= 0 && rank < plan.worldSize()) return {};
-    return wrongArgument(option, "there is no rank " + std::to_string(rank), "0 to " + std::to_string(plan.worldSize() - 1));
+    return wrongArgument(option, "there is no rank " + std::to_string(rank),
+                         "0 to " + std::to_string(plan.worldSize() - 1));
 }
 
 /// "R:FACTOR".
@@ -70,7 +71,7 @@ Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPla
     if (!cut(text, ':', first, second) || !readNumber(first, rank) || !readNumber(second, factor) || !(factor >= 1) ||
         factor > 1e6)
         return wrongArgument("--slow-rank", "cannot be '" + text + "'",
-                     "R:FACTOR with a factor of 1 or more, for example 1:1.5");
+                             "R:FACTOR with a factor of 1 or more, for example 1:1.5");
     FOURWALLS_TRY(checkRank("--slow-rank", rank, plan));
     return engine::SlowRank{RankId{rank}, factor};
 }
@@ -79,9 +80,10 @@ Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPla
 Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelPlan& plan)
 {
     const auto wrong = [&text] {
-        return wrongArgument("--link-fault", "cannot be '" + text + "'",
-                     "A-B:KEY=VALUE,… with bandwidth (factor above 0), latency_us, loss (share below 1), for example "
-                     "0-1:bandwidth=0.1,loss=0.01");
+        return wrongArgument(
+            "--link-fault", "cannot be '" + text + "'",
+            "A-B:KEY=VALUE,… with bandwidth (factor above 0), latency_us, loss (share below 1), for example "
+            "0-1:bandwidth=0.1,loss=0.01");
     };
     int a = -1, b = -1;
     std::string_view pair, faults, first, second;
@@ -126,12 +128,14 @@ Arguments RecordArguments::all()
         {"--lr", &learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)"},
         Argument("--device", &device, "that the engine computes on").oneOf(words(kDeviceKindWords)),
         Argument("--clock", &clock, "what times mean").oneOf({"wall", "device"}),
-        Argument("--transport", &transport, "between ranks: local (threads of this process), gloo (processes) or nccl (a GPU for each rank)")
+        Argument("--transport", &transport,
+                 "between ranks: local (threads of this process), gloo (processes) or nccl (a GPU for each rank)")
             .oneOf({"local", "gloo", "nccl"}),
         {"--rank-timeout", &rankTimeout,
          "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30)"},
         {"--cluster", &cluster, "preset or JSON file of the machines"},
-        Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)").oneOf({"f32", "tf32", "bf16"}),
+        Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)")
+            .oneOf({"f32", "tf32", "bf16"}),
         {"--seed", &seed, "equal seeds give equal runs"},
         {"--data", &data, "text file to train on (default: the text that ships with the program)"},
         {"--eval-every", &evaluateEvery, "steps between evaluations on batches that training does not see"},
@@ -144,10 +148,13 @@ Arguments RecordArguments::all()
         {"--no-trace", &noTrace, "run the same without recording and print the step times"},
         {"--memory", &memorySnapshot,
          "with a command: PyTorch's own memory history of the recorded steps, too (costs the job some time)"},
-        Argument("--detail", &detail, "with a command: how much of each launch is recorded (default: auto, by the launch rate)")
+        Argument("--detail", &detail,
+                 "with a command: how much of each launch is recorded (default: auto, by the launch rate)")
             .oneOf({"auto", "low", "normal", "full"}),
         {"--every", &every, "with a command: record one step out of so many"},
-        {"--spool-limit", &spoolLimit, "with a command: MiB of a process's records at which recording stops while the command goes on (default: 16384)"},
+        {"--spool-limit", &spoolLimit,
+         "with a command: MiB of a process's records at which recording stops while the command goes on (default: "
+         "16384)"},
         Argument("COMMAND", &command, "after --: a program to record instead of the embedded engine").afterDashes(),
     };
     for (Argument& each : arguments) each.given = &given;
@@ -161,7 +168,8 @@ bool RecordArguments::isGiven(std::string_view name) const
 
 std::string RecordArguments::engineOption() const
 {
-    constexpr std::array<std::string_view, 7> kOfBoth = {"--output", "--steps", "--memory", "--detail", "--every", "--spool-limit", "COMMAND"};
+    constexpr std::array<std::string_view, 7> kOfBoth = {"--output", "--steps",       "--memory", "--detail",
+                                                         "--every",  "--spool-limit", "COMMAND"};
     for (const std::string& name : given)
         if (std::find(kOfBoth.begin(), kOfBoth.end(), name) == kOfBoth.end()) return name;
     return {};
@@ -179,7 +187,7 @@ Result<RunSpec> RecordArguments::resolveRun() const
 
     TrainingSettings& training = spec.training;
     training.batch = batch;
-    training.sequence = sequence.value_or(0); // resolve puts the model's own
+    training.sequence = sequence.value_or(0);                  // resolve puts the model's own
     training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the words
     training.learningRate = learningRate.value_or(training.optimizer == Optimizer::Sgd ? kSgdRate : kAdamWRate);
     training.precision = *valueOf(kPrecisionWords, precision);
@@ -205,9 +213,12 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return wrongArgument("--rank-timeout", "is for ranks that are processes", "--transport gloo");
     if (rankTimeout && !(*rankTimeout >= 0.1 && *rankTimeout <= 86400))
         return wrongArgument("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
-    if (evaluateEvery && *evaluateEvery < 1) return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
-    if (evaluateBatches && *evaluateBatches < 1) return wrongArgument("--eval-steps", "must be at least 1", "--eval-steps 4");
-    if (evaluateBatches && !evaluateEvery) return wrongArgument("--eval-steps", "needs --eval-every", "--eval-every 10");
+    if (evaluateEvery && *evaluateEvery < 1)
+        return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
+    if (evaluateBatches && *evaluateBatches < 1)
+        return wrongArgument("--eval-steps", "must be at least 1", "--eval-steps 4");
+    if (evaluateBatches && !evaluateEvery)
+        return wrongArgument("--eval-steps", "needs --eval-every", "--eval-every 10");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
         return Error{ErrorCode::NotFound, "no such file", "--data '" + data + "'", "any text file"};

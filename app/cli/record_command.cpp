@@ -8,7 +8,7 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/trace_clocks_report.h"
 #include "model/base/format.h"
-#include "model/import/spool_beside.h"
+#include "model/import/spool/spool_beside.h"
 #include "model/import/trace_import.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
@@ -46,7 +46,8 @@ bool areSteps(const std::string& text)
     const std::size_t dash = text.find('-');
     const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
     const auto number = [](const std::string& word) {
-        return !word.empty() && word.size() <= 9 && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+        return !word.empty() && word.size() <= 9 &&
+               std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     };
     return number(first) && number(last) && std::stol(first) <= std::stol(last);
 }
@@ -74,7 +75,9 @@ public:
     {
         std::error_code failure;
         std::string path = fs::absolute(output + ".spool-XXXXXX", failure).string();
-        if (!mkdtemp(path.data())) return Error{ErrorCode::Io, std::string("no folder for the recording: ") + strerror(errno), path, "another place for -o"};
+        if (!mkdtemp(path.data()))
+            return Error{ErrorCode::Io, std::string("no folder for the recording: ") + strerror(errno), path,
+                         "another place for -o"};
         return SpoolFolder(path);
     }
     SpoolFolder(SpoolFolder&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
@@ -118,7 +121,8 @@ std::string whyNothing()
 
 std::string howItEnded(const ChildEnd& end)
 {
-    if (end.signal != 0) return std::string("was ended by signal ") + std::to_string(end.signal) + " (" + strsignal(end.signal) + ")";
+    if (end.signal != 0)
+        return std::string("was ended by signal ") + std::to_string(end.signal) + " (" + strsignal(end.signal) + ")";
     return "returned " + std::to_string(end.exitCode);
 }
 
@@ -126,7 +130,8 @@ std::string howItEnded(const ChildEnd& end)
 std::string complaintOf(const TraceInfo& info)
 {
     for (const AuditRecord& record : info.audit)
-        if (record.name.starts_with("collector_message_") && record.severity != AuditSeverity::Info) return record.detail;
+        if (record.name.starts_with("collector_message_") && record.severity != AuditSeverity::Info)
+            return record.detail;
     return {};
 }
 
@@ -164,22 +169,25 @@ bool isTaken(const char* variable)
     return value && *value && fs::path(value).filename() != collect::kModuleFileName;
 }
 
-std::map<std::string, std::string> environmentFor(Console& console, const CommandRecording& recording, const std::string& module, const std::string& folder)
+std::map<std::string, std::string> environmentFor(Console& console, const CommandRecording& recording,
+                                                  const std::string& module, const std::string& folder)
 {
     std::map<std::string, std::string> variables{{collect::kEnvSpoolFolder, folder}};
     struct Injection {
         const char* variable;
         const char* missing;
     };
-    for (const Injection& injection : {Injection{collect::kEnvCudaInjection, "nothing of the GPU"}, {collect::kEnvNvtxInjection, "no NVTX ranges"},
+    for (const Injection& injection : {Injection{collect::kEnvCudaInjection, "nothing of the GPU"},
+                                       {collect::kEnvNvtxInjection, "no NVTX ranges"},
                                        {collect::kEnvNcclPlugin, "no payloads of NCCL"}}) {
         if (!isTaken(injection.variable)) {
             variables[injection.variable] = module;
             continue;
         }
         // Two injected tools exclude each other: the one that was asked for first stays.
-        console.message(std::string("fourwalls-cli record: ") + injection.variable + " is set to another tool's " + std::getenv(injection.variable) +
-                        " and stays so: " + injection.missing + " will be recorded (unset it to record)");
+        console.message(std::string("fourwalls-cli record: ") + injection.variable + " is set to another tool's " +
+                        std::getenv(injection.variable) + " and stays so: " + injection.missing +
+                        " will be recorded (unset it to record)");
     }
     if (!recording.steps.empty()) variables[collect::kEnvSteps] = recording.steps;
     if (!recording.detail.empty()) variables[collect::kEnvDetail] = recording.detail;
@@ -199,21 +207,28 @@ std::map<std::string, std::string> environmentFor(Console& console, const Comman
     return variables;
 }
 
-int report(Console& console, const CommandRecording& recording, const TraceInfo& info, std::size_t processes, const ChildEnd& end)
+int report(Console& console, const CommandRecording& recording, const TraceInfo& info, std::size_t processes,
+           const ChildEnd& end)
 {
     if (console.json()) {
-        nlohmann::json object{{"file", recording.output}, {"exit_status", end.signal != 0 ? 128 + end.signal : end.exitCode},
-                              {"processes", processes}, {"slices", info.counts.slices}, {"collectives", info.counts.collectives},
-                              {"allocations", info.counts.allocations}, {"steps", info.stepCount}};
+        nlohmann::json object{{"file", recording.output},
+                              {"exit_status", end.signal != 0 ? 128 + end.signal : end.exitCode},
+                              {"processes", processes},
+                              {"slices", info.counts.slices},
+                              {"collectives", info.counts.collectives},
+                              {"allocations", info.counts.allocations},
+                              {"steps", info.stepCount}};
         object["ranks"] = nlohmann::json::array();
         for (const RankInfo& rank : info.header.ranks) object["ranks"].push_back(rank.rank.value);
         object["clocks"] = clocksJson(info);
         return console.answerJson(std::move(object));
     }
-    std::string text = recording.output + ": " + formatCount(info.counts.slices) + " slices, " + formatCount(info.stepCount) + " steps, " +
-                       formatCount(info.counts.collectives) + " collectives on " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) + " ranks";
+    std::string text = recording.output + ": " + formatCount(info.counts.slices) + " slices, " +
+                       formatCount(info.stepCount) + " steps, " + formatCount(info.counts.collectives) +
+                       " collectives on " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) + " ranks";
     for (const AuditRecord& record : info.audit)
-        if (record.name.starts_with("steps_from_") || record.name == "steps_unknown") text += "\n  steps: " + record.detail;
+        if (record.name.starts_with("steps_from_") || record.name == "steps_unknown")
+            text += "\n  steps: " + record.detail;
     for (const std::string& line : clocksText(info)) text += "\n  clock of " + line;
     if (const std::string complaint = complaintOf(info); !complaint.empty()) text += "\n  " + complaint;
     return console.answerText(text);
@@ -224,37 +239,45 @@ int report(Console& console, const CommandRecording& recording, const TraceInfo&
 int recordCommand(Console& console, const CommandRecording& recording)
 {
     const std::string name = "record -- " + recording.command.front();
-    if (recording.output.empty()) return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls", "name the trace"});
+    if (recording.output.empty())
+        return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls", "name the trace"});
     if (!recording.steps.empty() && !areSteps(recording.steps))
-        return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be '" + recording.steps + "'", "--steps", "A-B, for example 10-13"});
+        return console.wrongUsage(
+            {ErrorCode::InvalidArgument, "cannot be '" + recording.steps + "'", "--steps", "A-B, for example 10-13"});
     if (recording.every && *recording.every < 1)
         return console.wrongUsage({ErrorCode::InvalidArgument, "must be at least 1", "--every", "--every 100"});
     if (recording.limit && *recording.limit < 0)
-        return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be below 0", "--spool-limit", "--spool-limit 16384"});
+        return console.wrongUsage(
+            {ErrorCode::InvalidArgument, "cannot be below 0", "--spool-limit", "--spool-limit 16384"});
     const auto module = findModule();
     const auto notRecorded = [&console](const Error& error) {
         console.fail(error);
         return kExitNotRecorded;
     };
     if (!module)
-        return notRecorded({ErrorCode::NotFound, std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
-                             std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
+        return notRecorded({ErrorCode::NotFound,
+                            std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
+                            std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
     auto output = PendingOutput::create(recording.output);
     if (!output) return notRecorded(output.error());
     auto folder = SpoolFolder::create(recording.output);
     if (!folder) return notRecorded(folder.error());
 
-    const auto end = runChild(recording.command, environmentFor(console, recording, *module, folder->path()), console.json());
+    const auto end =
+        runChild(recording.command, environmentFor(console, recording, *module, folder->path()), console.json());
     if (!end) {
         console.fail(end.error());
         return end.error().code == ErrorCode::NotFound ? kExitCommandNotFound : kExitCommandNotStarted;
     }
     const int status = statusOf(*end);
     const bool failed = status != 0;
-    const auto noTrace = [&](const Error& error) { return failed ? (console.fail(error), status) : notRecorded(error); };
+    const auto noTrace = [&](const Error& error) {
+        return failed ? (console.fail(error), status) : notRecorded(error);
+    };
     const std::vector<std::string> spools = folder->spools();
     if (spools.empty()) {
-        const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing was recorded: " : "nothing was recorded: ";
+        const std::string ended =
+            failed ? "it " + howItEnded(*end) + ", and nothing was recorded: " : "nothing was recorded: ";
         return noTrace({ErrorCode::NotFound, ended + whyNothing(), name, "a program that uses a GPU of this machine"});
     }
     const StopSignals signals;
@@ -262,20 +285,26 @@ int recordCommand(Console& console, const CommandRecording& recording)
     if (!info) return noTrace(folder->keepFor(info.error()));
     if (info->counts.slices == 0) {
         const std::string complaint = complaintOf(*info);
-        const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing of the GPU was recorded" : "nothing of the GPU was recorded";
-        return noTrace({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name, "FOURWALLS_VERBOSE=1 to see what the collector says"});
+        const std::string ended = failed ? "it " + howItEnded(*end) + ", and nothing of the GPU was recorded"
+                                         : "nothing of the GPU was recorded";
+        return noTrace({ErrorCode::NotFound, ended + ": " + (complaint.empty() ? whyNothing() : complaint), name,
+                        "FOURWALLS_VERBOSE=1 to see what the collector says"});
     }
     const Status placed = output->commit();
     if (!placed.ok()) return noTrace(folder->keepFor(placed.error()));
     const int told = report(console, recording, *info, spools.size(), *end);
-    const bool worked = std::none_of(info->audit.begin(), info->audit.end(), [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });
+    const bool worked = std::none_of(info->audit.begin(), info->audit.end(),
+                                     [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });
     if (!worked) {
         const std::string complaint = complaintOf(*info);
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and " : "";
-        console.fail({ErrorCode::NotFound, ended + "no work on a GPU was seen: " + (complaint.empty() ? whyNothing() : complaint) +
-                                           "; what the host did is in " + recording.output, name, ""});
+        console.fail({ErrorCode::NotFound,
+                      ended + "no work on a GPU was seen: " + (complaint.empty() ? whyNothing() : complaint) +
+                          "; what the host did is in " + recording.output,
+                      name, ""});
     } else if (failed) {
-        console.fail({ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
+        console.fail(
+            {ErrorCode::Io, howItEnded(*end) + "; what it did until then is in " + recording.output, name, ""});
     }
     return failed ? status : told;
 }

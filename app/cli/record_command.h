@@ -14,11 +14,11 @@ namespace fourwalls::cli {
 
 struct CommandRecording {
     std::string output;
-    std::string steps;                  ///< "A-B" or "A"; empty: everything
-    bool memory = false;                ///< PyTorch's memory snapshot of the recorded steps
-    std::string detail;                 ///< auto, low, normal or full; empty: as the environment says
-    std::optional<std::int64_t> every;  ///< one step out of so many
-    std::optional<std::int64_t> limit;  ///< of a process's spool [MiB]; 0: none
+    std::string steps;                 ///< "A-B" or "A"; empty: everything
+    bool memory = false;               ///< PyTorch's memory snapshot of the recorded steps
+    std::string detail;                ///< auto, low, normal or full; empty: as the environment says
+    std::optional<std::int64_t> every; ///< one step out of so many
+    std::optional<std::int64_t> limit; ///< of a process's spool [MiB]; 0: none
     std::vector<std::string> command;
 };
 

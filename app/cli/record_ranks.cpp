@@ -28,7 +28,8 @@ void removeBegun(const std::string& path)
     const fs::path file(path);
     const std::string begun = file.filename().string() + ".starting-";
     std::vector<fs::path> left;
-    for (const auto& entry : fs::directory_iterator(file.has_parent_path() ? file.parent_path() : fs::path("."), ignored))
+    for (const auto& entry :
+         fs::directory_iterator(file.has_parent_path() ? file.parent_path() : fs::path("."), ignored))
         if (entry.path().filename().string().starts_with(begun)) left.push_back(entry.path());
     for (const fs::path& each : left) fs::remove(each, ignored);
 }

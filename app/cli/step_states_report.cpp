@@ -34,9 +34,11 @@ std::string stepStatesText(const std::vector<JobStep>& steps, const std::string&
     std::string leftOut;
     static constexpr std::array<const char*, kStepStateCount> kWords{"", "warm-up", "cut", "odd"};
     for (std::size_t state = 1; state < counts.size(); ++state)
-        if (counts[state] > 0) leftOut += (leftOut.empty() ? "" : ", ") + std::to_string(counts[state]) + " " + kWords[state];
+        if (counts[state] > 0)
+            leftOut += (leftOut.empty() ? "" : ", ") + std::to_string(counts[state]) + " " + kWords[state];
     const std::string measured = std::to_string(counts[0]), all = std::to_string(steps.size());
-    std::string text = leftOut.empty() ? all + (steps.size() == 1 ? " step" : " steps") : measured + " of " + all + " steps measured (" + leftOut + ")";
+    std::string text = leftOut.empty() ? all + (steps.size() == 1 ? " step" : " steps")
+                                       : measured + " of " + all + " steps measured (" + leftOut + ")";
     if (!by.empty()) text += ", by " + by;
     return text;
 }

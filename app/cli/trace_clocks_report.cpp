@@ -22,12 +22,15 @@ std::map<int, RankClock> clocksOf(const TraceInfo& info)
     std::map<int, RankClock> clocks;
     const auto rankAfter = [](const std::string& name, std::string_view prefix) {
         int rank = -1;
-        if (name.compare(0, prefix.size(), prefix) == 0) std::from_chars(name.data() + prefix.size(), name.data() + name.size(), rank);
+        if (name.compare(0, prefix.size(), prefix) == 0)
+            std::from_chars(name.data() + prefix.size(), name.data() + name.size(), rank);
         return rank;
     };
     for (const AuditRecord& record : info.audit) {
-        if (const int rank = rankAfter(record.name, "clock_offset_ns_rank_"); rank >= 0) clocks[rank].offsetNs = record.count;
-        if (const int rank = rankAfter(record.name, "clock_residual_ns_rank_"); rank >= 0) clocks[rank].residualNs = record.count;
+        if (const int rank = rankAfter(record.name, "clock_offset_ns_rank_"); rank >= 0)
+            clocks[rank].offsetNs = record.count;
+        if (const int rank = rankAfter(record.name, "clock_residual_ns_rank_"); rank >= 0)
+            clocks[rank].residualNs = record.count;
     }
     return clocks;
 }
@@ -38,7 +41,10 @@ nlohmann::json clocksJson(const TraceInfo& info)
 {
     nlohmann::json list = nlohmann::json::array();
     for (const auto& [rank, clock] : clocksOf(info))
-        list.push_back({{"rank", rank}, {"offset_ns", clock.offsetNs}, {"residual_ns", clock.residualNs ? nlohmann::json(*clock.residualNs) : nlohmann::json(nullptr)}});
+        list.push_back(
+            {{"rank", rank},
+             {"offset_ns", clock.offsetNs},
+             {"residual_ns", clock.residualNs ? nlohmann::json(*clock.residualNs) : nlohmann::json(nullptr)}});
     return list;
 }
 

@@ -35,7 +35,8 @@ public:
         std::optional<TraceCompleteness> completeness;
         if (report->sound)
             if (const auto trace = openInput(m_file)) completeness = completenessOf((*trace)->info());
-        const int exitCode = console.json() ? console.answerJson(asJson(*report, completeness)) : console.answerText(asText(*report, completeness));
+        const int exitCode = console.json() ? console.answerJson(asJson(*report, completeness))
+                                            : console.answerText(asText(*report, completeness));
         return report->sound ? exitCode : kExitCouldNot;
     }
 
@@ -43,7 +44,8 @@ private:
     static nlohmann::json asJson(const store::CheckReport& report, const std::optional<TraceCompleteness>& completeness)
     {
         nlohmann::json object{{"sound", report.sound}, {"complete", report.complete}};
-        object["completeness"] = completeness ? nlohmann::json(fourwalls::name(completeness->state)) : nlohmann::json(nullptr);
+        object["completeness"] =
+            completeness ? nlohmann::json(fourwalls::name(completeness->state)) : nlohmann::json(nullptr);
         object["missing"] = nlohmann::json::array();
         if (completeness)
             for (const AuditRecord& record : completeness->reasons) object["missing"].push_back(describe(record));
@@ -59,7 +61,9 @@ private:
         for (const store::CheckProblem& problem : report.problems)
             if (problem.name == "refused") return "refused: " + problem.detail;
         std::string text = report.sound ? "sound, " : "damaged, ";
-        text += !report.complete ? "incomplete: the recording was interrupted" : completeness ? sentenceOf(*completeness) : "complete";
+        text += !report.complete ? "incomplete: the recording was interrupted"
+                : completeness   ? sentenceOf(*completeness)
+                                 : "complete";
         for (const store::CheckProblem& problem : report.problems)
             text += "\n  " + problem.name + ": " + formatCount(problem.count) + " (" + problem.detail + ")";
         return text;

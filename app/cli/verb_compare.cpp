@@ -38,7 +38,8 @@ public:
     }
     Arguments arguments() override
     {
-        return {Argument("A", &m_a, "a trace").required(), Argument("B", &m_b, "the trace to compare with it").required(),
+        return {Argument("A", &m_a, "a trace").required(),
+                Argument("B", &m_b, "the trace to compare with it").required(),
                 {"--fail-over", &m_failOver,
                  "exit with 1 when B's step time, throughput or peak memory is worse by more than this many percent"}};
     }
@@ -46,7 +47,8 @@ public:
     int run(Console& console) override
     {
         if (m_failOver && *m_failOver < 0)
-            return console.wrongUsage({ErrorCode::InvalidArgument, "must be 0 or more", "--fail-over", "--fail-over 5"});
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "must be 0 or more", "--fail-over", "--fail-over 5"});
         const auto a = openInput(m_a);
         if (!a) return console.fail(a.error());
         const auto b = openInput(m_b);
@@ -115,11 +117,10 @@ private:
             if (!layer.a || !layer.b || layer.a->ns == 0) continue;
             const double percent =
                 100.0 * static_cast<double>(layer.b->ns - layer.a->ns) / static_cast<double>(layer.a->ns);
-            layers +=
-                fmt::format("  {:<26}{:>14}{:>14}{:>12}\n",
-                            fmt::format("{} {}", fourwalls::name(layer.phase),
-                                        layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
-                            formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
+            layers += fmt::format("  {:<26}{:>14}{:>14}{:>12}\n",
+                                  fmt::format("{} {}", fourwalls::name(layer.phase),
+                                              layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
+                                  formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
         text.pop_back(); // the console ends the last line

@@ -70,7 +70,9 @@ private:
     static json evidenceOf(const TraceFinding& finding)
     {
         json evidence = json::array();
-        const json where = finding.show.range ? json{{"begin_ns", finding.show.range->begin.ns}, {"end_ns", finding.show.range->end.ns}} : json(nullptr);
+        const json where = finding.show.range ? json{{"begin_ns", finding.show.range->begin.ns},
+                                                     {"end_ns", finding.show.range->end.ns}}
+                                              : json(nullptr);
         const auto add = [&](const char* what, json value, const char* unit) {
             evidence.push_back({{"what", what}, {"value", std::move(value)}, {"unit", unit}, {"where", where}});
         };
@@ -102,17 +104,18 @@ private:
             json ranks = json::array();
             for (const RankId rank : finding.ranks) ranks.push_back(rank.value);
             const bool timed = finding.kind != FindingKind::MemoryFull && finding.kind != FindingKind::OutOfMemory;
-            object["findings"].push_back({{"id", fourwalls::name(finding.kind)},
-                                          {"wall", wallOf(finding.kind)},
-                                          {"title", titleOf(finding.kind)},
-                                          {"ranks", ranks},
-                                          {"stage", nullptr},
-                                          {"steps", finding.step ? json::array({finding.step->value}) : json::array()},
-                                          {"evidence", evidenceOf(finding)},
-                                          {"gain_ms", timed ? json(finding.gain * found.stepTime.milliseconds()) : json(nullptr)},
-                                          {"gain_pct", timed ? json(finding.gain * 100) : json(nullptr)},
-                                          {"gain_from", timed ? json("upper_bound") : json(nullptr)},
-                                          {"confidence", nullptr}});
+            object["findings"].push_back(
+                {{"id", fourwalls::name(finding.kind)},
+                 {"wall", wallOf(finding.kind)},
+                 {"title", titleOf(finding.kind)},
+                 {"ranks", ranks},
+                 {"stage", nullptr},
+                 {"steps", finding.step ? json::array({finding.step->value}) : json::array()},
+                 {"evidence", evidenceOf(finding)},
+                 {"gain_ms", timed ? json(finding.gain * found.stepTime.milliseconds()) : json(nullptr)},
+                 {"gain_pct", timed ? json(finding.gain * 100) : json(nullptr)},
+                 {"gain_from", timed ? json("upper_bound") : json(nullptr)},
+                 {"confidence", nullptr}});
         }
         for (const FindingAbstention& each : found.abstained)
             object["abstained"].push_back({{"id", fourwalls::name(each.kind)}, {"because", each.because}});
@@ -129,16 +132,19 @@ private:
             for (const json& each : evidenceOf(finding)) {
                 const json& value = each["value"];
                 const std::string unit = each["unit"];
-                const std::string shown = unit == "fraction" ? fmt::format("{:.1f} %", value.get<double>() * 100)
+                const std::string shown = unit == "fraction"        ? fmt::format("{:.1f} %", value.get<double>() * 100)
                                           : value.is_number_float() ? formatFigure(value.get<double>(), 4)
                                           : value.is_string()       ? value.get<std::string>()
                                                                     : value.dump();
-                text += fmt::format("  {:<30}{}{}\n", each["what"].get<std::string>(), shown, unit == "ms" || unit == "bytes" ? " " + unit : "");
+                text += fmt::format("  {:<30}{}{}\n", each["what"].get<std::string>(), shown,
+                                    unit == "ms" || unit == "bytes" ? " " + unit : "");
             }
         }
         if (found.findings.empty())
-            text += found.compute ? fmt::format("nothing costs {:.0f} % of the step or more\n", kLeastFinding * 100) : std::string("nothing can be told\n");
-        for (const FindingAbstention& each : found.abstained) text += fmt::format("not told: {} ({})\n", fourwalls::name(each.kind), each.because);
+            text += found.compute ? fmt::format("nothing costs {:.0f} % of the step or more\n", kLeastFinding * 100)
+                                  : std::string("nothing can be told\n");
+        for (const FindingAbstention& each : found.abstained)
+            text += fmt::format("not told: {} ({})\n", fourwalls::name(each.kind), each.because);
         text.pop_back();
         return text;
     }

@@ -23,7 +23,8 @@ public:
         return "  fourwalls-cli export run.fourwalls --format chrome -o run.json     (open it in ui.perfetto.dev)\n"
                "  fourwalls-cli export run.fourwalls --format csv -o run-tables      (a folder, one file per table)\n"
                "  fourwalls-cli export run.fourwalls --format sqlite-plain -o run.db\n"
-               "  fourwalls-cli export run.fourwalls --format spec -o run-spec.json    (what ran, for `record` and `predict`)";
+               "  fourwalls-cli export run.fourwalls --format spec -o run-spec.json    (what ran, for `record` and "
+               "`predict`)";
     }
     Arguments arguments() override
     {

@@ -2,7 +2,7 @@
 // `facts`: figures of an imported file that are defined on its raw events.
 #include "app/cli/open_input.h"
 #include "app/cli/verbs.h"
-#include "model/import/decimal_time.h"
+#include "model/import/common/decimal_time.h"
 #include "model/import/trace_import.h"
 #include "model/store/trace_file.h"
 
@@ -86,6 +86,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeFactsVerb() { return std::make_unique<FactsVerb>(); }
+std::unique_ptr<Verb> makeFactsVerb()
+{
+    return std::make_unique<FactsVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -28,7 +28,9 @@ public:
     Arguments arguments() override
     {
         return {Argument("FILES", &m_files, "profiles of one run").required(),
-                {"--steps-by", &m_stepsBy, "what a step is: marks, \"range NAME\", \"kernel NAME\", \"period MS\" or whole (default: found by rules)"},
+                {"--steps-by", &m_stepsBy,
+                 "what a step is: marks, \"range NAME\", \"kernel NAME\", \"period MS\" or whole (default: found by "
+                 "rules)"},
                 Argument("-o,--output", &m_output, "the trace to write").required()};
     }
 
@@ -80,14 +82,20 @@ private:
     int report(Console& console, const importers::TraceImport& import, const TraceInfo& info) const
     {
         if (console.json()) {
-            nlohmann::json object{{"file", m_output}, {"producer", import.header().producer},
-                                  {"ranks", info.header.ranks.size()}, {"slices", info.counts.slices},
-                                  {"allocations", info.counts.allocations}, {"collectives", info.counts.collectives},
-                                  {"flows", info.counts.flows}, {"steps", info.stepCount}};
+            nlohmann::json object{{"file", m_output},
+                                  {"producer", import.header().producer},
+                                  {"ranks", info.header.ranks.size()},
+                                  {"slices", info.counts.slices},
+                                  {"allocations", info.counts.allocations},
+                                  {"collectives", info.counts.collectives},
+                                  {"flows", info.counts.flows},
+                                  {"steps", info.stepCount}};
             object["audit"] = nlohmann::json::array();
             for (const AuditRecord& record : info.audit)
-                object["audit"].push_back({{"name", record.name}, {"severity", fourwalls::name(record.severity)},
-                                           {"count", record.count}, {"detail", record.detail}});
+                object["audit"].push_back({{"name", record.name},
+                                           {"severity", fourwalls::name(record.severity)},
+                                           {"count", record.count},
+                                           {"detail", record.detail}});
             return console.answerJson(object);
         }
         std::string text = m_output + ": " + formatCount(info.counts.slices) + " slices on " +
@@ -106,6 +114,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeImportVerb() { return std::make_unique<ImportVerb>(); }
+std::unique_ptr<Verb> makeImportVerb()
+{
+    return std::make_unique<ImportVerb>();
+}
 
 } // namespace fourwalls::cli

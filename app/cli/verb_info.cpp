@@ -53,7 +53,10 @@ json completenessJson(const TraceInfo& info)
     const TraceCompleteness completeness = completenessOf(info);
     json reasons = json::array();
     for (const AuditRecord& record : completeness.reasons)
-        reasons.push_back({{"name", record.name}, {"severity", name(record.severity)}, {"count", record.count}, {"detail", record.detail}});
+        reasons.push_back({{"name", record.name},
+                           {"severity", name(record.severity)},
+                           {"count", record.count},
+                           {"detail", record.detail}});
     return {{"state", name(completeness.state)},
             {"events_read", completeness.entriesRead > 0 ? json(completeness.entriesRead) : json(nullptr)},
             {"reasons", std::move(reasons)}};
@@ -112,11 +115,15 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
     object["recorder_overhead_fraction"] = orNull(info.closing.recorderOverheadFraction);
     object["inferred"] = json::array();
     for (const InferredField& field : inferredFields(info.audit))
-        object["inferred"].push_back(
-            {{"field", field.field}, {"value", field.value}, {"confidence", name(field.confidence)}, {"why", field.why}});
+        object["inferred"].push_back({{"field", field.field},
+                                      {"value", field.value},
+                                      {"confidence", name(field.confidence)},
+                                      {"why", field.why}});
     // What "what if" starts from where the trace has no specification of its own.
     const auto guess = guessSpec(info);
-    object["guess"] = guess ? json{{"spec", json::parse(toJson(guess->spec), nullptr, false)}, {"assumed", guess->assumed}} : json(nullptr);
+    object["guess"] =
+        guess ? json{{"spec", json::parse(toJson(guess->spec), nullptr, false)}, {"assumed", guess->assumed}}
+              : json(nullptr);
     object["clocks"] = clocksJson(info);
     object["audit"] = json::array();
     for (const AuditRecord& record : info.audit)
@@ -127,7 +134,8 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
     return object;
 }
 
-std::string infoText(const std::string& file, const TraceInfo& info, std::size_t tracks, const std::vector<JobStep>& steps)
+std::string infoText(const std::string& file, const TraceInfo& info, std::size_t tracks,
+                     const std::vector<JobStep>& steps)
 {
     const TraceHeader& header = info.header;
     std::string text;
@@ -144,7 +152,9 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
          header.communicationLabel + (info.groups.empty() ? "" : ", transport " + joined(transportsOf(info))));
     line("device", joined(devicesOf(info)));
     line("ranks", formatCount(static_cast<std::int64_t>(header.ranks.size())) +
-                      (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()) ? " of " + formatCount(*header.worldSize) : ""));
+                      (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size())
+                           ? " of " + formatCount(*header.worldSize)
+                           : ""));
     for (const std::string& clock : clocksText(info)) line("clock of", clock);
     line("duration", formatTime(info.range.length()));
     line("steps", stepStatesText(steps, info.closing.stepsBy));
@@ -168,8 +178,7 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("flows", formatCount(info.counts.flows));
     line("events", formatCount(info.counts.events));
     for (const InferredField& field : inferredFields(info.audit))
-        line("inferred",
-             fmt::format("{} {} ({}: {})", field.field, field.value, name(field.confidence), field.why));
+        line("inferred", fmt::format("{} {} ({}: {})", field.field, field.value, name(field.confidence), field.why));
     for (const AuditRecord& record : info.audit) {
         if (record.name.starts_with("inferred_")) continue;
         line("audit", fmt::format("{} ({}): {} {}", record.name, name(record.severity), formatCount(record.count),

@@ -19,7 +19,8 @@ public:
     {
         return "  fourwalls-cli merge rank*.fourwalls -o run.fourwalls\n"
                "  fourwalls-cli merge run.fourwalls rank0_memory.pickle -o both.fourwalls\n"
-               "Inputs are traces, or profiles that `import` reads. Clocks are aligned on the collectives that ranks have in\n"
+               "Inputs are traces, or profiles that `import` reads. Clocks are aligned on the collectives that ranks "
+               "have in\n"
                "common; `info` shows each rank's offset and residual.";
     }
     Arguments arguments() override
@@ -45,14 +46,19 @@ private:
     int report(Console& console, const TraceInfo& info) const
     {
         if (console.json()) {
-            nlohmann::json object{{"file", m_output}, {"inputs", m_files.size()}, {"slices", info.counts.slices}, {"collectives", info.counts.collectives}, {"steps", info.stepCount}};
+            nlohmann::json object{{"file", m_output},
+                                  {"inputs", m_files.size()},
+                                  {"slices", info.counts.slices},
+                                  {"collectives", info.counts.collectives},
+                                  {"steps", info.stepCount}};
             object["ranks"] = nlohmann::json::array();
             for (const RankInfo& rank : info.header.ranks) object["ranks"].push_back(rank.rank.value);
             object["clocks"] = clocksJson(info);
             return console.answerJson(std::move(object));
         }
-        std::string text = m_output + ": " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) + " ranks, " +
-                           formatCount(info.counts.slices) + " slices from " + formatCount(static_cast<std::int64_t>(m_files.size())) + " files";
+        std::string text = m_output + ": " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) +
+                           " ranks, " + formatCount(info.counts.slices) + " slices from " +
+                           formatCount(static_cast<std::int64_t>(m_files.size())) + " files";
         for (const std::string& line : clocksText(info)) text += "\n  clock of " + line;
         return console.answerText(text);
     }
@@ -63,6 +69,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Verb> makeMergeVerb() { return std::make_unique<MergeVerb>(); }
+std::unique_ptr<Verb> makeMergeVerb()
+{
+    return std::make_unique<MergeVerb>();
+}
 
 } // namespace fourwalls::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `predict`: the cost model's step as figures and as a trace.
 #include "app/cli/metrics_report.h"
-#include "app/cli/step_states_report.h"
 #include "app/cli/output_file.h"
 #include "app/cli/predict_arguments.h"
+#include "app/cli/step_states_report.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/cost/predicted_step.h"

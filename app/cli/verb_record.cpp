@@ -60,7 +60,10 @@ std::optional<Duration> medianStep(const std::vector<engine::StepProgress>& step
 class RecordVerb : public Verb {
 public:
     const char* name() const override { return "record"; }
-    const char* summary() const override { return "train with the embedded engine, or run any CUDA program (after --), and record the steps"; }
+    const char* summary() const override
+    {
+        return "train with the embedded engine, or run any CUDA program (after --), and record the steps";
+    }
     const char* examples() const override
     {
         return "  fourwalls-cli record -o run.fourwalls --model gpt-tiny --steps 20\n"
@@ -79,16 +82,18 @@ public:
     {
         if (!m_arguments.command.empty()) {
             if (const std::string option = m_arguments.engineOption(); !option.empty())
-                return console.wrongUsage({ErrorCode::InvalidArgument, "is for the embedded engine", option,
-                                           "-o, --steps A-B, --memory, --detail, --every and --spool-limit with a command"});
-            return recordCommand(console, {m_arguments.output, m_arguments.isGiven("--steps") ? m_arguments.steps : std::string(),
+                return console.wrongUsage(
+                    {ErrorCode::InvalidArgument, "is for the embedded engine", option,
+                     "-o, --steps A-B, --memory, --detail, --every and --spool-limit with a command"});
+            return recordCommand(console, {m_arguments.output,
+                                           m_arguments.isGiven("--steps") ? m_arguments.steps : std::string(),
                                            m_arguments.memorySnapshot, m_arguments.detail, m_arguments.every,
                                            m_arguments.spoolLimit, m_arguments.command});
         }
         for (const char* option : {"--memory", "--detail", "--every", "--spool-limit"})
             if (m_arguments.isGiven(option))
-                return console.wrongUsage({ErrorCode::InvalidArgument, "is for programs that are recorded", option,
-                                           "a command after --"});
+                return console.wrongUsage(
+                    {ErrorCode::InvalidArgument, "is for programs that are recorded", option, "a command after --"});
         if (m_arguments.output.empty() && !m_arguments.noTrace)
             return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "-o OUT.fourwalls",
                                        "name the trace, or --no-trace to time the steps only"});

@@ -21,13 +21,17 @@ namespace {
 class StepsVerb : public Verb {
 public:
     const char* name() const override { return "steps"; }
-    const char* summary() const override { return "what the steps of an imported trace are, and another choice of them"; }
+    const char* summary() const override
+    {
+        return "what the steps of an imported trace are, and another choice of them";
+    }
     const char* examples() const override
     {
         return "  fourwalls-cli steps run.fourwalls\n"
                "  fourwalls-cli steps run.fourwalls --steps-by \"range train_step\"\n"
                "  fourwalls-cli steps run.fourwalls --steps-by \"period 12.5\"\n"
-               "Without --steps-by it lists the steps and what comes again in the trace. With it, the trace's steps and all\n"
+               "Without --steps-by it lists the steps and what comes again in the trace. With it, the trace's steps "
+               "and all\n"
                "figures of steps are computed again; --steps-by auto goes back to what the import found.";
     }
     Arguments arguments() override
@@ -59,13 +63,15 @@ private:
         Progress progress("computing the steps");
         FOURWALLS_TRY_ASSIGN(const std::unique_ptr<TraceQuery> trace, openInput(m_file));
         const std::string folder = std::filesystem::absolute(target).parent_path().string();
-        FOURWALLS_TRY_ASSIGN(importers::RunSteps steps, importers::stepsOfChoice(*trace, choice, folder, signals.token()));
+        FOURWALLS_TRY_ASSIGN(importers::RunSteps steps,
+                             importers::stepsOfChoice(*trace, choice, folder, signals.token()));
         FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(target));
         {
             FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                                  store::TraceWriter::create(output.temporaryPath(), trace->info().header));
             const std::unique_ptr<TraceSink> sink = importers::sinkWithSteps(*writer, std::move(steps));
-            FOURWALLS_TRY(trimTrace(*trace, {}, *sink, [&progress](double fraction) { progress(fraction); }, signals.token()));
+            FOURWALLS_TRY(trimTrace(
+                *trace, {}, *sink, [&progress](double fraction) { progress(fraction); }, signals.token()));
         }
         return output.commit();
     }
@@ -87,23 +93,31 @@ private:
             nlohmann::json object{{"file", m_file}, {"step_states", stepStatesJson(*steps, by)}};
             object["steps"] = nlohmann::json::array();
             for (const JobStep& step : *steps)
-                object["steps"].push_back({{"step", step.step.value}, {"begin_ns", step.range.begin.ns}, {"end_ns", step.range.end.ns},
-                                           {"ms", step.range.length().milliseconds()}, {"state", fourwalls::name(step.state)}, {"complete", step.complete}});
+                object["steps"].push_back({{"step", step.step.value},
+                                           {"begin_ns", step.range.begin.ns},
+                                           {"end_ns", step.range.end.ns},
+                                           {"ms", step.range.length().milliseconds()},
+                                           {"state", fourwalls::name(step.state)},
+                                           {"complete", step.complete}});
             object["candidates"] = nlohmann::json::array();
             for (const importers::StepCandidate& each : candidates)
-                object["candidates"].push_back({{"by", importers::stepsByText(each.choice)}, {"count", each.count},
-                                                {"median_ms", each.median.milliseconds()}, {"coverage", each.coverage},
+                object["candidates"].push_back({{"by", importers::stepsByText(each.choice)},
+                                                {"count", each.count},
+                                                {"median_ms", each.median.milliseconds()},
+                                                {"coverage", each.coverage},
                                                 {"looks_like_step", each.looksLikeStep}});
             return console.answerJson(object);
         }
         std::string text = stepStatesText(*steps, by);
         constexpr std::size_t kMostShown = 40;
         for (std::size_t i = 0; i < steps->size() && i < kMostShown; ++i)
-            text += fmt::format("\n  step {:<8} {:>12}  {}", (*steps)[i].step.value, formatTime((*steps)[i].range.length()), fourwalls::name((*steps)[i].state));
+            text += fmt::format("\n  step {:<8} {:>12}  {}", (*steps)[i].step.value,
+                                formatTime((*steps)[i].range.length()), fourwalls::name((*steps)[i].state));
         if (!candidates.empty()) text += "\nwhat comes again (count, median, share of the trace):";
         for (std::size_t i = 0; i < candidates.size() && i < kMostShown; ++i)
-            text += fmt::format("\n  {:>8} {:>12} {:>6}  {}", formatCount(candidates[i].count), formatTime(candidates[i].median),
-                                formatPercent(candidates[i].coverage), importers::stepsByText(candidates[i].choice));
+            text += fmt::format("\n  {:>8} {:>12} {:>6}  {}", formatCount(candidates[i].count),
+                                formatTime(candidates[i].median), formatPercent(candidates[i].coverage),
+                                importers::stepsByText(candidates[i].choice));
         return console.answerText(text);
     }
 

@@ -2,7 +2,7 @@
 // Puts a theme and a language on the whole application.
 #include "app/gui/appearance.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QApplication>
 #include <QLibraryInfo>
@@ -59,7 +59,10 @@ QString& languageInUse()
 
 } // namespace
 
-QString currentLanguage() { return languageInUse(); }
+QString currentLanguage()
+{
+    return languageInUse();
+}
 
 QString applyLanguage(const QString& language)
 {
@@ -68,7 +71,7 @@ QString applyLanguage(const QString& language)
     QString wanted = language;
     if (wanted.isEmpty())
         wanted = QLocale::system().language() == QLocale::Chinese ? QStringLiteral("zh_CN") : QStringLiteral("en");
-    languageInUse() = wanted;   // before the widgets hear of it
+    languageInUse() = wanted; // before the widgets hear of it
     for (QTranslator** each : {&ours, &qts}) {
         if (!*each) continue;
         QCoreApplication::removeTranslator(*each);

@@ -2,7 +2,7 @@
 // The desktop application from command line to exit code.
 #pragma once
 
-#include "views/trace_session.h"
+#include "views/session/trace_session.h"
 
 namespace fourwalls::gui {
 

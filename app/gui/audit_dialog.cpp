@@ -2,9 +2,9 @@
 // See audit_dialog.h.
 #include "app/gui/audit_dialog.h"
 
-#include "views/format.h"
-#include "views/plot_table.h"
-#include "views/words.h"
+#include "views/plot/plot_table.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QHeaderView>
 #include <QLabel>

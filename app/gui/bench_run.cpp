@@ -39,8 +39,9 @@ public:
             if (!target) target = &m_view;
             const QPointF local = target->mapFrom(&m_view, inView);
             const QPoint turn = across ? QPoint(notches * 120, 0) : QPoint(0, notches * 120);
-            m_recorder.play(*target, std::make_unique<QWheelEvent>(local, m_view.mapToGlobal(QPointF(inView)), QPoint(), turn,
-                                                                   Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false));
+            m_recorder.play(*target,
+                            std::make_unique<QWheelEvent>(local, m_view.mapToGlobal(QPointF(inView)), QPoint(), turn,
+                                                          Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false));
         }
     }
 
@@ -120,7 +121,8 @@ void printAsText(const nlohmann::json& figures)
 {
     for (const auto& [name, value] : figures.items()) {
         if (value.is_object() || name == "schema_version") continue;
-        std::printf("%-18s %s\n", name.c_str(), value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+        std::printf("%-18s %s\n", name.c_str(),
+                    value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
     }
 }
 
@@ -133,7 +135,7 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
     window.resize(1920, 1080);
     window.show();
     waitFor([&] { return window.isVisible() && window.testAttribute(Qt::WA_Mapped); });
-    QCoreApplication::processEvents();   // the first, empty paint
+    QCoreApplication::processEvents(); // the first, empty paint
     const double startupMs = millisecondsSinceProcessStart();
 
     const Result<QString> trace = importedTrace(line.files.constFirst());
@@ -159,7 +161,7 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
         FrameRecorder recorder(*view, *document->selection());
         Script(*view, recorder).play();
         nlohmann::json figures = figuresOf(recorder.times());
-        figures["rss_mb"] = number(peakResidentMegabytes());   // of the process until here
+        figures["rss_mb"] = number(peakResidentMegabytes()); // of the process until here
         byView[entry.id.toStdString()] = figures;
         all.add(recorder.times());
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/gui/command_line.h"
-#include "views/trace_session.h"
+#include "views/session/trace_session.h"
 
 namespace fourwalls::gui {
 

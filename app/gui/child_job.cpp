@@ -39,10 +39,9 @@ ChildJob::ChildJob(QObject* parent) : QObject(parent)
     });
     connect(&m_process, &QProcess::finished, this, &ChildJob::onFinished);
     connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-        if (error != QProcess::FailedToStart) return;   // the others are followed by finished
+        if (error != QProcess::FailedToStart) return; // the others are followed by finished
         emit failed({ErrorCode::NotFound, tr("The command-line program could not be started.").toStdString(),
-                     m_process.program().toStdString(),
-                     tr("Install fourwalls-cli beside fourwalls.").toStdString()});
+                     m_process.program().toStdString(), tr("Install fourwalls-cli beside fourwalls.").toStdString()});
     });
 }
 
@@ -51,7 +50,7 @@ ChildJob::~ChildJob()
     m_process.disconnect(this);
     if (m_process.state() != QProcess::NotRunning) {
         m_process.kill();
-        m_process.waitForFinished(1000);   // at the end of the program only: reaps the child
+        m_process.waitForFinished(1000); // at the end of the program only: reaps the child
     }
 }
 
@@ -68,7 +67,10 @@ void ChildJob::start(const QStringList& arguments)
     m_process.start(commandLineProgram(), arguments, QIODevice::ReadOnly);
 }
 
-bool ChildJob::isRunning() const { return m_process.state() != QProcess::NotRunning; }
+bool ChildJob::isRunning() const
+{
+    return m_process.state() != QProcess::NotRunning;
+}
 
 void ChildJob::cancel()
 {
@@ -103,7 +105,10 @@ void ChildJob::onFinished(int exitCode, QProcess::ExitStatus status)
         emit failed({ErrorCode::Cancelled, tr("Cancelled.").toStdString(), {}, {}});
     } else if (status == QProcess::CrashExit) {
         if (m_isImport) {
-            emit failed({ErrorCode::Internal, tr("The import ended unexpectedly; the file may be damaged.").toStdString(), {}, {}});
+            emit failed({ErrorCode::Internal,
+                         tr("The import ended unexpectedly; the file may be damaged.").toStdString(),
+                         {},
+                         {}});
             return;
         }
         emit failed({ErrorCode::Internal, tr("The recording program ended unexpectedly.").toStdString(),

@@ -25,8 +25,10 @@ Result<Instant> parseTime(const QString& text)
     const QRegularExpressionMatch match = form.match(text.trimmed());
     if (!match.hasMatch()) return wrong(QStringLiteral("\"%1\" is not a time").arg(text), {}, QStringLiteral("12.5ms"));
     const QString unit = match.captured(2);
-    const double factor = unit == QLatin1String("ns") ? 1 : unit == QLatin1String("s") ? 1e9
-                          : unit.endsWith(QLatin1String("us")) || unit.startsWith(QChar(0xb5)) ? 1e3 : 1e6;
+    const double factor = unit == QLatin1String("ns")                                          ? 1
+                          : unit == QLatin1String("s")                                         ? 1e9
+                          : unit.endsWith(QLatin1String("us")) || unit.startsWith(QChar(0xb5)) ? 1e3
+                                                                                               : 1e6;
     const double ns = match.captured(1).toDouble() * factor;
     if (std::fabs(ns) > static_cast<double>(kLargestTimeNs))
         return wrong(QStringLiteral("\"%1\" is too far away").arg(text), {}, {});
@@ -38,7 +40,7 @@ Result<QSize> parseSize(const QString& text)
     static const QRegularExpression form(QStringLiteral("^([0-9]{1,5})x([0-9]{1,5})$"));
     const QRegularExpressionMatch match = form.match(text);
     const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
-    constexpr int kNarrowest = 400, kLowest = 300, kLargest = 16384;   // below, a view has no room for any data
+    constexpr int kNarrowest = 400, kLowest = 300, kLargest = 16384; // below, a view has no room for any data
     if (!match.hasMatch() || size.width() < kNarrowest || size.height() < kLowest || size.width() > kLargest ||
         size.height() > kLargest) {
         return wrong(QStringLiteral("\"%1\" is not a size from 400x300 to 16384x16384").arg(text),
@@ -52,7 +54,8 @@ Result<int> parseNumber(const QString& text, const QString& option)
     bool good = false;
     const int value = text.toInt(&good);
     if (!good || value < 0)
-        return wrong(QStringLiteral("\"%1\" is not a whole number from 0").arg(text), option, option + QStringLiteral(" 0"));
+        return wrong(QStringLiteral("\"%1\" is not a whole number from 0").arg(text), option,
+                     option + QStringLiteral(" 0"));
     return value;
 }
 
@@ -73,12 +76,14 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
             return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
                          QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
     } else {
-        static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--range"), QStringLiteral("--step"),
-                                             QStringLiteral("--rank"), QStringLiteral("--view-only"), QStringLiteral("--whatif"),
+        static const QStringList kRenderOnly{QStringLiteral("--size"),      QStringLiteral("--range"),
+                                             QStringLiteral("--step"),      QStringLiteral("--rank"),
+                                             QStringLiteral("--view-only"), QStringLiteral("--whatif"),
                                              QStringLiteral("-o")};
         for (const QString& option : given)
             if (kRenderOnly.contains(option))
-                return wrong(QStringLiteral("%1 goes with --render").arg(option), {}, QStringLiteral("fourwalls --help"));
+                return wrong(QStringLiteral("%1 goes with --render").arg(option), {},
+                             QStringLiteral("fourwalls --help"));
     }
     if (line.mode == Mode::Bench && line.files.size() != 1)
         return wrong(QStringLiteral("--bench needs one trace"), {}, QStringLiteral("fourwalls --bench FILE --json"));
@@ -171,7 +176,8 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
          }},
         {QStringLiteral("--demo"),
          [&](const QString& value) -> Status {
-             if (value.isEmpty()) return wrong(QStringLiteral("--demo needs a name or a file"), {}, QStringLiteral("--demo tour"));
+             if (value.isEmpty())
+                 return wrong(QStringLiteral("--demo needs a name or a file"), {}, QStringLiteral("--demo tour"));
              line.demo = value;
              return {};
          }},
@@ -191,7 +197,8 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
             continue;
         }
         std::optional<QString> attached;
-        if (const qsizetype equals = argument.indexOf(QLatin1Char('=')); argument.startsWith(QLatin1String("--")) && equals > 0) {
+        if (const qsizetype equals = argument.indexOf(QLatin1Char('='));
+            argument.startsWith(QLatin1String("--")) && equals > 0) {
             attached = argument.mid(equals + 1);
             argument.truncate(equals);
         }

@@ -23,15 +23,15 @@ struct CommandLine {
     // --render
     QString view;
     QSize size{1600, 900};
-    std::optional<TimeRange> range;   ///< on the trace's clock
+    std::optional<TimeRange> range; ///< on the trace's clock
     std::optional<int> step, rank;
-    std::optional<QString> whatIf;    ///< a plan to predict beside the trace, as fourwalls-cli takes it
+    std::optional<QString> whatIf; ///< a plan to predict beside the trace, as fourwalls-cli takes it
     bool viewOnly = false;
     QString output;
     // window and --render
     std::optional<bool> dark;
-    QString language;                 ///< "en", "zh_CN"; empty: as set or as the system says
-    QString demo;                     ///< --demo: a carried demo's id, or a file
+    QString language; ///< "en", "zh_CN"; empty: as set or as the system says
+    QString demo;     ///< --demo: a carried demo's id, or a file
     // --bench
     bool json = false;
 };

@@ -2,7 +2,7 @@
 // The command palette.
 #include "app/gui/command_palette.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -45,9 +45,9 @@ public:
         painter->drawText(room, Qt::AlignVCenter | Qt::AlignRight, keys);
         painter->setFont(views::fontOf(views::TextRole::Body));
         painter->setPen(theme.text);
-        painter->drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
-                          painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight,
-                                                            room.width() - keysWidth - 12));
+        painter->drawText(
+            room, Qt::AlignVCenter | Qt::AlignLeft,
+            painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, room.width() - keysWidth - 12));
         painter->restore();
     }
 };
@@ -84,9 +84,11 @@ int matchScore(const QString& pattern, const QString& text)
 }
 
 CommandPalette::CommandPalette(QWidget* parent)
-    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_edit(new QLineEdit(this)), m_list(new QListWidget(this))
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint)
+    , m_edit(new QLineEdit(this))
+    , m_list(new QListWidget(this))
 {
-    setObjectName(QStringLiteral("palette"));   // the style sheet gives it a border
+    setObjectName(QStringLiteral("palette")); // the style sheet gives it a border
     m_edit->installEventFilter(this);
     m_list->setItemDelegate(new CommandDelegate(m_list));
     m_list->setFocusPolicy(Qt::NoFocus);
@@ -144,8 +146,9 @@ void CommandPalette::filter(const QString& pattern)
         const QAction* action = m_actions[index];
         if (!action) continue;
         // The name in the source language also finds it: an English word helps in every language.
-        const int score = std::max(matchScore(pattern, plainText(*action)),
-                                   matchScore(pattern, QString(action->objectName()).replace(QLatin1Char('.'), QLatin1Char(' '))) / 2);
+        const int score = std::max(
+            matchScore(pattern, plainText(*action)),
+            matchScore(pattern, QString(action->objectName()).replace(QLatin1Char('.'), QLatin1Char(' '))) / 2);
         if (score > 0) found.emplace_back(score, index);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -171,7 +174,11 @@ bool CommandPalette::eventFilter(QObject* object, QEvent* event)
 {
     if (object == m_edit && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
-        const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : key == Qt::Key_PageDown ? 10 : key == Qt::Key_PageUp ? -10 : 0;
+        const int step = key == Qt::Key_Down       ? 1
+                         : key == Qt::Key_Up       ? -1
+                         : key == Qt::Key_PageDown ? 10
+                         : key == Qt::Key_PageUp   ? -10
+                                                   : 0;
         if (step != 0 && m_list->count() > 0) {
             m_list->setCurrentRow(std::clamp(m_list->currentRow() + step, 0, m_list->count() - 1));
             return true;

@@ -4,7 +4,7 @@
 
 #include "app/gui/image_export.h"
 #include "model/claims/claims.h"
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <QCryptographicHash>
 #include <QDir>
@@ -39,7 +39,8 @@ Result<QByteArray> readDemoFile(const QString& path)
     if (!file.open(QIODevice::ReadOnly))
         return Error{ErrorCode::Io, file.errorString().toStdString(), path.toStdString(), {}};
     if (file.size() > kLargestDemo && !path.startsWith(kCarried))
-        return Error{ErrorCode::Format, "this is no demo: it is too large", path.toStdString(), "docs/demos.md describes the format"};
+        return Error{ErrorCode::Format, "this is no demo: it is too large", path.toStdString(),
+                     "docs/demos.md describes the format"};
     return file.readAll();
 }
 
@@ -49,12 +50,14 @@ Result<QString> unpacked(const QString& name)
     static QMutex mutex; // two demos may share a trace
     const QMutexLocker lock(&mutex);
     FOURWALLS_TRY_ASSIGN(const QByteArray packed, readDemoFile(kCarried + name + QStringLiteral(".z")));
-    const QString key = QString::fromLatin1(QCryptographicHash::hash(packed, QCryptographicHash::Sha256).toHex().left(16));
+    const QString key =
+        QString::fromLatin1(QCryptographicHash::hash(packed, QCryptographicHash::Sha256).toHex().left(16));
     const QString folder = demoFolder() + QLatin1Char('/') + key;
     const QString path = folder + QLatin1Char('/') + QFileInfo(name).fileName();
     if (QFileInfo::exists(path)) return path;
     const QByteArray bytes = qUncompress(packed);
-    if (bytes.isEmpty()) return Error{ErrorCode::Format, "a carried trace is damaged", name.toStdString(), "install Fourwalls again"};
+    if (bytes.isEmpty())
+        return Error{ErrorCode::Format, "a carried trace is damaged", name.toStdString(), "install Fourwalls again"};
     QDir().mkpath(folder);
     FOURWALLS_TRY(writeWhole(path, bytes));
     return path;
@@ -90,12 +93,15 @@ Status readFigures(PreparedDemo& prepared, bool withClaims, const views::TraceOp
         if (step.plan) {
             if (!specs.contains(sources.current))
                 return Error{ErrorCode::Format, "has a plan, but its trace knows no spec",
-                             "step " + std::to_string(i + 1) + " of " + prepared.demo.id.toStdString(), "leave the plan out"};
+                             "step " + std::to_string(i + 1) + " of " + prepared.demo.id.toStdString(),
+                             "leave the plan out"};
             FOURWALLS_TRY_ASSIGN(const RunSpec spec, views::changedSpec(specs.value(sources.current), *step.plan));
             FOURWALLS_TRY_ASSIGN(views::DemoFigures figures, views::predictedFigures(spec));
-            sources.byName.insert(QStringLiteral("predicted"), std::make_shared<const views::DemoFigures>(std::move(figures)));
+            sources.byName.insert(QStringLiteral("predicted"),
+                                  std::make_shared<const views::DemoFigures>(std::move(figures)));
             FOURWALLS_TRY_ASSIGN(views::DemoFigures asRecorded, views::predictedFigures(specs.value(sources.current)));
-            sources.byName.insert(QStringLiteral("model"), std::make_shared<const views::DemoFigures>(std::move(asRecorded)));
+            sources.byName.insert(QStringLiteral("model"),
+                                  std::make_shared<const views::DemoFigures>(std::move(asRecorded)));
         }
         prepared.sources.append(std::move(sources));
     }
@@ -151,7 +157,7 @@ Result<PreparedDemo> prepareDemo(const QString& idOrFile, const views::TraceOpen
             prepared.paths.insert(name, written);
         } else if (const QString beside = QFileInfo(path).dir().filePath(file); QFileInfo::exists(beside)) {
             prepared.paths.insert(name, QFileInfo(beside).absoluteFilePath());
-        } else {   // a teacher may build on a carried trace
+        } else { // a teacher may build on a carried trace
             FOURWALLS_TRY_ASSIGN(const QString written, unpacked(file));
             prepared.paths.insert(name, written);
         }
@@ -163,7 +169,8 @@ Result<PreparedDemo> prepareDemo(const QString& idOrFile, const views::TraceOpen
 void prepareDemoLater(const QString& idOrFile, const views::TraceOpener& opener, QObject* receiver,
                       std::function<void(const Result<PreparedDemo>&)> done)
 {
-    views::runLater(receiver, [idOrFile, opener] { return prepareDemo(idOrFile, opener); }, std::move(done));
+    views::runLater(
+        receiver, [idOrFile, opener] { return prepareDemo(idOrFile, opener); }, std::move(done));
 }
 
 views::ClaimWords claimWords(const QString& language)
@@ -197,7 +204,8 @@ void loadClaimsLater(const views::TraceOpener& opener, views::ClaimsPage* page)
             }
             const Result<views::DemoValue> figure =
                 views::evaluate(value.toObject().value(QStringLiteral("figure")).toString(), byTrace.value(name));
-            if (figure.ok()) checked.recorded.insert(value.toObject().value(QStringLiteral("claim")).toString(), figure->number);
+            if (figure.ok())
+                checked.recorded.insert(value.toObject().value(QStringLiteral("claim")).toString(), figure->number);
         }
         return checked;
     };

@@ -7,7 +7,7 @@
 #include "views/demos/demo.h"
 #include "views/demos/demo_figures.h"
 #include "views/demos/demos_page.h"
-#include "views/trace_session.h"
+#include "views/session/trace_session.h"
 
 #include <QHash>
 #include <QList>

@@ -28,7 +28,10 @@ TimeRange stretchOf(const TimeRange& whole, const std::array<double, 2>& shares)
 } // namespace
 
 DemoPlayer::DemoPlayer(MainWindow& window, views::DemoPanel& panel, views::TraceOpener opener)
-    : QObject(&window), m_window(window), m_panel(panel), m_opener(std::move(opener))
+    : QObject(&window)
+    , m_window(window)
+    , m_panel(panel)
+    , m_opener(std::move(opener))
 {
     connect(&panel, &views::DemoPanel::nextRequested, this, &DemoPlayer::next);
     connect(&panel, &views::DemoPanel::backRequested, this, &DemoPlayer::back);
@@ -142,7 +145,8 @@ void DemoPlayer::apply(TraceDocument* document)
     if (now.rank) document->selection()->setRank(RankId{*now.rank});
     applyPlan(document);
     const auto& views = views::viewRegistry();
-    const bool known = std::any_of(views.begin(), views.end(), [&](const views::ViewEntry& entry) { return entry.id == now.view; });
+    const bool known =
+        std::any_of(views.begin(), views.end(), [&](const views::ViewEntry& entry) { return entry.id == now.view; });
     if (known) m_window.showView(now.view);
     applyRange(document);
 }
@@ -158,7 +162,8 @@ void DemoPlayer::applyRange(TraceDocument* document)
     }
     using Steps = std::vector<StepView>;
     document->session()->ask<Steps>(
-        this, "demo.steps", [rank = selection->rank()](TraceQuery& query, std::stop_token) { return query.steps(rank); },
+        this, "demo.steps",
+        [rank = selection->rank()](TraceQuery& query, std::stop_token) { return query.steps(rank); },
         [this, step = m_step, document](const views::Answer<Steps>& answer) {
             if (!m_prepared || m_step != step) return;
             const views::DemoStep& asked = m_prepared->demo.steps[step];
@@ -196,7 +201,8 @@ void DemoPlayer::finish(TraceDocument* document)
         const bool on = !wanted.startsWith(QLatin1Char('-'));
         const QString name = on ? wanted : wanted.mid(1);
         for (QAction* action : view ? view->viewActions() : QList<QAction*>()) {
-            if (action->objectName() == name && (!action->isCheckable() || action->isChecked() != on)) action->trigger();
+            if (action->objectName() == name && (!action->isCheckable() || action->isChecked() != on))
+                action->trigger();
         }
     }
     m_settled = true;

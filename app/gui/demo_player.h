@@ -57,7 +57,7 @@ private:
     QStringList m_problems;
     QPointer<TraceDocument> m_document;
     int m_step = 0;
-    quint64 m_request = 0;  ///< of the demo that is being prepared
+    quint64 m_request = 0; ///< of the demo that is being prepared
     bool m_settled = false;
 };
 

@@ -4,7 +4,7 @@
 
 #include "app/gui/child_job.h"
 #include "model/store/schema.h"
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <QCryptographicHash>
 #include <QDateTime>
@@ -28,7 +28,8 @@ QString fingerprint(const QStringList& files)
     QCryptographicHash hash(QCryptographicHash::Sha256);
     // Raised when an import of the same file says something else than before.
     constexpr int kImportRevision = 2;
-    hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion) + '.' + QByteArray::number(kImportRevision));
+    hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion) + '.' +
+                 QByteArray::number(kImportRevision));
     for (const QString& file : files) {
         const QFileInfo info(file);
         hash.addData(info.absoluteFilePath().toUtf8());

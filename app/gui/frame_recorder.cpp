@@ -48,7 +48,8 @@ void FrameRecorder::onPainted(TimeRange range, views::FrameQuality quality)
 {
     using views::FrameQuality;
     if (!m_rangeChanged || m_settled) return;
-    const bool right = range == m_selection.range() && (quality == FrameQuality::Coarse || quality == FrameQuality::Full);
+    const bool right =
+        range == m_selection.range() && (quality == FrameQuality::Coarse || quality == FrameQuality::Full);
     if (!m_judged) {
         m_judged = true;
         if (!right) ++m_times.missed;
@@ -77,7 +78,8 @@ void FrameRecorder::play(QObject& target, std::unique_ptr<QEvent> event)
     m_sincePost.start();
     QCoreApplication::postEvent(&target, event.release());
     // Posted behind the input and with its priority: when this runs, the input was handled.
-    QMetaObject::invokeMethod(this, [&processed] { processed = true; }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [&processed] { processed = true; }, Qt::QueuedConnection);
     while (giveUp.isActive() && !(processed && (!m_rangeChanged || m_settled)))
         QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
     if (m_rangeChanged && !m_shown && !m_judged) ++m_times.missed;

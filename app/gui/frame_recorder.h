@@ -3,7 +3,7 @@
 // that input asked for.
 #pragma once
 
-#include "views/selection.h"
+#include "views/session/selection.h"
 #include "views/view.h"
 
 #include <QElapsedTimer>
@@ -16,9 +16,9 @@
 namespace fourwalls::gui {
 
 struct FrameTimes {
-    std::vector<double> wallMs, cpuMs;   ///< per frame
-    std::vector<double> settleMs;        ///< until full detail of the same range
-    int missed = 0;                      ///< first repaint was blank or of another range, or none came in time
+    std::vector<double> wallMs, cpuMs; ///< per frame
+    std::vector<double> settleMs;      ///< until full detail of the same range
+    int missed = 0;                    ///< first repaint was blank or of another range, or none came in time
 
     void add(const FrameTimes& other);
 };

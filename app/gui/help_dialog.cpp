@@ -79,9 +79,8 @@ HelpDialog::HelpDialog(QWidget* parent)
     connect(m_first, &QPushButton::clicked, this, [this] { showPage(QStringLiteral("index")); });
     connect(m_back, &QPushButton::clicked, m_browser, &QTextBrowser::backward);
     connect(m_browser, &QTextBrowser::backwardAvailable, m_back, &QPushButton::setEnabled);
-    connect(m_browser, &QTextBrowser::sourceChanged, this, [this](const QUrl& url) {
-        m_page = url.fileName().section(QLatin1Char('.'), 0, 0);
-    });
+    connect(m_browser, &QTextBrowser::sourceChanged, this,
+            [this](const QUrl& url) { m_page = url.fileName().section(QLatin1Char('.'), 0, 0); });
     connect(m_close, &QPushButton::clicked, this, &QDialog::close);
     m_back->setEnabled(false);
     retranslate();
@@ -117,6 +116,9 @@ void HelpDialog::changeEvent(QEvent* event)
     QDialog::changeEvent(event);
 }
 
-QString HelpDialog::text() const { return m_browser->toPlainText(); }
+QString HelpDialog::text() const
+{
+    return m_browser->toPlainText();
+}
 
 } // namespace fourwalls::gui

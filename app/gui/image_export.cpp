@@ -3,8 +3,8 @@
 #include "app/gui/image_export.h"
 
 #include "app/gui/appearance.h"
-#include "views/gui_call.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
+#include "views/session/gui_call.h"
 #include "views/view.h"
 
 #include <QBuffer>
@@ -20,7 +20,7 @@ namespace fourwalls::gui {
 
 namespace {
 
-constexpr int kDotsPerInch = 96;   // one device-independent pixel is one unit of the page
+constexpr int kDotsPerInch = 96; // one device-independent pixel is one unit of the page
 
 using Paint = std::function<void(QPainter& painter)>;
 
@@ -126,7 +126,8 @@ Status writeWhole(const QString& path, const QByteArray& bytes)
 void writeWholeLater(const QString& path, const QByteArray& bytes, QObject* receiver,
                      std::function<void(const Status&)> done)
 {
-    views::runLater(receiver, [path, bytes] { return writeWhole(path, bytes); }, std::move(done));
+    views::runLater(
+        receiver, [path, bytes] { return writeWhole(path, bytes); }, std::move(done));
 }
 
 } // namespace fourwalls::gui

@@ -14,8 +14,10 @@
 namespace fourwalls::gui {
 
 JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget* parent)
-    : QDialog(parent), m_message(new QLabel(tr("Starting…"), this)), m_progress(new QProgressBar(this)),
-      m_cancel(new QPushButton(tr("Cancel"), this))
+    : QDialog(parent)
+    , m_message(new QLabel(tr("Starting…"), this))
+    , m_progress(new QProgressBar(this))
+    , m_cancel(new QPushButton(tr("Cancel"), this))
 {
     setWindowTitle(title);
     setAttribute(Qt::WA_DeleteOnClose);
@@ -33,8 +35,9 @@ JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget
     connect(m_cancel, &QPushButton::clicked, this, &JobDialog::reject);
     connect(&m_job, &ChildJob::line, this, [this](const QString& text) {
         const RecordProgress progress = parseProgress(text);
-        m_message->setText(progress.share ? tr("%1 %").arg(static_cast<int>(std::clamp(*progress.share, 0.0, 1.0) * 100))
-                                          : progress.message);
+        m_message->setText(progress.share
+                               ? tr("%1 %").arg(static_cast<int>(std::clamp(*progress.share, 0.0, 1.0) * 100))
+                               : progress.message);
         if (progress.step && progress.steps && *progress.steps > 0) {
             m_progress->setRange(0, *progress.steps);
             m_progress->setValue(*progress.step);

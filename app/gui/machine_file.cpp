@@ -2,7 +2,7 @@
 // See machine_file.h.
 #include "app/gui/machine_file.h"
 
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,14 +26,16 @@ Result<MachineFile> readMachineFile(const QString& path)
         return Error{ErrorCode::Io, file.errorString().toStdString(), where, "check its permissions"};
     const QByteArray text = file.read(kLargestMachine + 1);
     if (text.size() > kLargestMachine)
-        return Error{ErrorCode::Format, "this is too long for a description of machines", where, "fourwalls-cli calibrate -o FILE"};
+        return Error{ErrorCode::Format, "this is too long for a description of machines", where,
+                     "fourwalls-cli calibrate -o FILE"};
     MachineFile machine;
     machine.path = path;
     FOURWALLS_TRY_ASSIGN(machine.cluster, clusterSpecFromJson(text.toStdString(), where));
     machine.cluster.name = QFileInfo(path).completeBaseName().toStdString();
     const nlohmann::json object = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
     if (object.is_object() && object.contains("calibration")) {
-        FOURWALLS_TRY_ASSIGN(Calibration calibration, calibrationFromJson(object["calibration"].dump(), where + ": calibration"));
+        FOURWALLS_TRY_ASSIGN(Calibration calibration,
+                             calibrationFromJson(object["calibration"].dump(), where + ": calibration"));
         machine.calibration = std::make_shared<const Calibration>(std::move(calibration));
     }
     return machine;
@@ -41,7 +43,8 @@ Result<MachineFile> readMachineFile(const QString& path)
 
 void readMachineFileLater(const QString& path, QObject* receiver, std::function<void(const Result<MachineFile>&)> done)
 {
-    views::runLater(receiver, [path] { return readMachineFile(path); }, std::move(done));
+    views::runLater(
+        receiver, [path] { return readMachineFile(path); }, std::move(done));
 }
 
 QString machineFolder()
@@ -54,7 +57,8 @@ void readKnownMachines(const QStringList& chosen, QObject* receiver,
 {
     const auto read = [chosen] {
         QStringList files;
-        for (const QFileInfo& each : QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+        for (const QFileInfo& each :
+             QDir(machineFolder()).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
             files.append(each.absoluteFilePath());
         for (auto each = chosen.crbegin(); each != chosen.crend(); ++each) {
             files.removeAll(*each);
@@ -62,7 +66,8 @@ void readKnownMachines(const QStringList& chosen, QObject* receiver,
         }
         std::vector<MachineFile> machines;
         for (const QString& path : files)
-            if (Result<MachineFile> machine = readMachineFile(path); machine.ok()) machines.push_back(std::move(*machine));
+            if (Result<MachineFile> machine = readMachineFile(path); machine.ok())
+                machines.push_back(std::move(*machine));
         return machines;
     };
     views::runLater(receiver, read, std::move(done));

@@ -18,7 +18,7 @@
 #include "views/demos/demo_panel.h"
 #include "views/demos/demos_page.h"
 #include "views/view_registry.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QCloseEvent>
 #include <QDockWidget>
@@ -49,7 +49,10 @@ QStringList filesOf(const QMimeData* mime)
 } // namespace
 
 MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* parent)
-    : QMainWindow(parent), m_opener(std::move(opener)), m_settings(settings), m_menu(new QMenu(this))
+    : QMainWindow(parent)
+    , m_opener(std::move(opener))
+    , m_settings(settings)
+    , m_menu(new QMenu(this))
 {
     setWindowTitle(QStringLiteral("Fourwalls"));
     setWindowIcon(views::programIcon());
@@ -66,7 +69,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     m_frame = new QWidget(m_pages);
     m_documents = new QStackedWidget(m_frame);
     auto* margins = new QVBoxLayout(m_frame);
-    margins->setContentsMargins(0, 0, 0, 0);   // views keep their own distance from the edges
+    margins->setContentsMargins(0, 0, 0, 0); // views keep their own distance from the edges
     margins->addWidget(m_documents);
     m_pages->addWidget(m_welcome);
     m_pages->addWidget(m_frame);
@@ -222,7 +225,7 @@ void MainWindow::closeDocument(int key)
     m_byKey.erase(found);
     m_header->tabs()->removeTab(key);
     m_documents->removeWidget(document);
-    document->deleteLater();   // it may be the sender
+    document->deleteLater(); // it may be the sender
     if (!wasCurrent) return;
     if (m_byKey.empty()) {
         m_header->tabs()->setCurrent(0);
@@ -250,7 +253,7 @@ void MainWindow::showView(const QString& id)
         if (view) {
             prepareCompare(view);
             applyShortcuts(view->viewActions());
-            view->setFocus();   // keys go to the view, not to the header
+            view->setFocus(); // keys go to the view, not to the header
         }
     } else {
         m_pages->setCurrentWidget(page);
@@ -260,7 +263,7 @@ void MainWindow::showView(const QString& id)
             loadClaimsLater(m_opener, m_claims);
         }
     }
-    m_rail->setCurrent(page == m_claims ? QStringLiteral("demos") : id);   // the claims have no entry of their own
+    m_rail->setCurrent(page == m_claims ? QStringLiteral("demos") : id); // the claims have no entry of their own
     updateChrome();
 }
 
@@ -279,14 +282,15 @@ void MainWindow::updateChrome()
     }
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, pageOf(id) || document, reason);
-    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "view.print", "notes.add", "notes.show", "file.close", "file.audit"}) {
+    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "view.print", "notes.add",
+                             "notes.show", "file.close", "file.audit"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
                                                                           : isOpen && !pageOf(m_viewId));
     }
     setWindowTitle(document && !pageOf(m_viewId) ? document->name() + QStringLiteral(" – Fourwalls")
-                                                    : QStringLiteral("Fourwalls"));
+                                                 : QStringLiteral("Fourwalls"));
     updateWhatIf();
     updateOwnFigures();
 }

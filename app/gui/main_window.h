@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/gui/settings.h"
-#include "views/trace_session.h"
+#include "views/session/trace_session.h"
 
 #include <QElapsedTimer>
 #include <QMainWindow>
@@ -155,18 +155,18 @@ private:
     DemoPlayer* m_player = nullptr;
     bool m_claimsAsked = false;
     QStackedWidget* m_pages;
-    QMainWindow* m_dockHost = nullptr;     ///< around the pages, so that docks stand between header and status bar
+    QMainWindow* m_dockHost = nullptr; ///< around the pages, so that docks stand between header and status bar
     QDockWidget* m_whatIfDock = nullptr;
     views::WhatIfPanel* m_whatIf = nullptr;
     std::vector<std::shared_ptr<const MachineFile>> m_machines; ///< from files, for the sliders of all traces
-    QWidget* m_frame;                      ///< gives the documents their margins
+    QWidget* m_frame;                                           ///< gives the documents their margins
     QStackedWidget* m_documents;
-    CommandPalette* m_palette = nullptr;   ///< made at its first use
+    CommandPalette* m_palette = nullptr; ///< made at its first use
     QPointer<RecordDialog> m_record;
     std::optional<Duration> m_forecast; ///< of the plan that the Record dialog was opened for
     std::map<int, TraceDocument*> m_byKey;
     std::map<QString, QAction*> m_actions;
-    QStringList m_order;                   ///< of the actions
+    QStringList m_order; ///< of the actions
     QMenu* m_menu;
     QPointer<QMenu> m_recent; ///< of m_menu
     QString m_viewId = QStringLiteral("welcome");

@@ -60,7 +60,8 @@ void MainWindow::buildActions()
     int number = 2;
     for (const views::ViewEntry& entry : views::viewRegistry()) {
         // Ctrl+1 to Ctrl+9, then Ctrl+0; there are no more digits.
-        const QKeySequence keys = number <= 10 ? QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_0 + number % 10)) : QKeySequence();
+        const QKeySequence keys =
+            number <= 10 ? QKeySequence(Qt::CTRL | Qt::Key(Qt::Key_0 + number % 10)) : QKeySequence();
         ++number;
         addWindowAction(QStringLiteral("view.") + entry.id, keys, [this, id = entry.id] { showView(id); });
     }
@@ -71,7 +72,7 @@ void MainWindow::buildActions()
     add("demo.answer", QKeySequence(Qt::ALT | Qt::Key_Down), [this] { m_demoPanel->revealAnswer(); });
     add("demo.close", {}, [this] { m_player->stop(); });
     for (const char* name : {"demo.next", "demo.back", "demo.answer", "demo.close"})
-        m_actions.at(QString::fromLatin1(name))->setEnabled(false);   // until one plays
+        m_actions.at(QString::fromLatin1(name))->setEnabled(false); // until one plays
     add("demo.open", {}, [this] { chooseDemo(); });
     add("notes.add", QKeySequence(Qt::CTRL | Qt::Key_B), [this] { addNote(); });
     add("notes.show", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B), [this] { showNotes(); });
@@ -80,7 +81,8 @@ void MainWindow::buildActions()
     add("view.export_picture", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { exportView(); });
     add("view.export_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] { exportTable(); });
     add("view.copy_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { copyTable(); });
-    add("window.dark", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D), [this] { setDark(!views::currentTheme().dark); });
+    add("window.dark", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
+        [this] { setDark(!views::currentTheme().dark); });
     add("window.binary_units", {}, [this] {
         const bool binary = !m_settings.binaryUnits();
         m_settings.setBinaryUnits(binary);
@@ -93,11 +95,11 @@ void MainWindow::buildActions()
     add("window.restore_session", {}, [this] {
         m_settings.setRestoresSession(!m_settings.restoresSession());
     })->setCheckable(true);
-    add("window.full_screen", QKeySequence(Qt::Key_F11), [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    add("window.full_screen", QKeySequence(Qt::Key_F11),
+        [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     add("window.palette", QKeySequence(Qt::CTRL | Qt::Key_K), [this] { openPalette(); });
-    add("window.menu", QKeySequence(Qt::Key_F10), [this] {
-        m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height())));
-    });
+    add("window.menu", QKeySequence(Qt::Key_F10),
+        [this] { m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height()))); });
     buildWhatIfActions();
     add("window.shortcuts", {}, [this] { editShortcuts(); });
     add("file.audit", {}, [this] { showAudit(); });
@@ -188,9 +190,11 @@ void MainWindow::buildMenu()
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
     put(view, {"view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
-    put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table", "view.print", "-", "window.palette", "window.dark"});
+    put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table",
+                 "view.print", "-", "window.palette", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
-    put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about", "file.quit"});
+    put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about",
+                 "file.quit"});
     m_header->setMenu(m_menu);
     showRecentFiles();
 }
@@ -223,17 +227,17 @@ QList<QAction*> MainWindow::allActions() const
 {
     QList<QAction*> list;
     const TraceDocument* document = currentDocument();
-    if (document && !pageOf(m_viewId) && document->currentView())
-        list = document->currentView()->viewActions();
+    if (document && !pageOf(m_viewId) && document->currentView()) list = document->currentView()->viewActions();
     for (const QString& name : m_order) list.append(m_actions.at(name));
     return list;
 }
 
 void MainWindow::chooseFile()
 {
-    auto* dialog = new QFileDialog(this, tr("Open a trace"), m_settings.lastFolder(),
-                                   tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;"
-                                      "Fourwalls traces (*.fourwalls);;All files (*)"));
+    auto* dialog = new QFileDialog(
+        this, tr("Open a trace"), m_settings.lastFolder(),
+        tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;"
+           "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
     dialog->resize(860, 520); // where the platform has no dialog of its own: the columns as wide as their words
@@ -256,7 +260,8 @@ void MainWindow::openFiles(const QStringList& files)
         }
     }
     if (others.isEmpty()) return;
-    planOpeningLater(others, m_settings.importsBesideSource(), this, [this](const OpenPlan& plan) { openPlanned(plan); });
+    planOpeningLater(others, m_settings.importsBesideSource(), this,
+                     [this](const OpenPlan& plan) { openPlanned(plan); });
 }
 
 void MainWindow::openPlanned(const OpenPlan& plan)
@@ -265,10 +270,10 @@ void MainWindow::openPlanned(const OpenPlan& plan)
     if (plan.foreign.isEmpty()) return;
     if (plan.imported) return openImported(plan);
     const QString first = QFileInfo(plan.foreign.constFirst()).fileName();
-    const QString title = plan.foreign.size() == 1
-                              ? tr("Importing %1").arg(first)
-                              : tr("Importing %1 and %n more file(s) as one run", nullptr,
-                                   static_cast<int>(plan.foreign.size()) - 1).arg(first);
+    const QString title = plan.foreign.size() == 1 ? tr("Importing %1").arg(first)
+                                                   : tr("Importing %1 and %n more file(s) as one run", nullptr,
+                                                        static_cast<int>(plan.foreign.size()) - 1)
+                                                         .arg(first);
     auto* dialog = new JobDialog(title, importArguments(plan), this);
     dialog->setObjectName(QStringLiteral("import"));
     connect(dialog, &QDialog::accepted, this, [this, plan] { openImported(plan); });
@@ -291,7 +296,7 @@ void MainWindow::showAudit()
     const TraceDocument* document = currentDocument();
     if (!document || !document->isOpen()) return;
     auto* dialog = new AuditDialog(document->session()->info(), document->name(), this);
-    dialog->show();     // beside the trace, not in its way
+    dialog->show(); // beside the trace, not in its way
 }
 
 void MainWindow::chooseSteps()
@@ -328,7 +333,8 @@ void MainWindow::openRecordDialog()
             // Only the plan that was predicted: a person may have changed it in the dialog.
             const bool isForecast = m_forecast && dialog->isAsRequested();
             const std::optional<Duration> forecast = std::exchange(m_forecast, std::nullopt);
-            if (TraceDocument* document = openFile(path); document && isForecast) document->whatIf()->setForecast(forecast);
+            if (TraceDocument* document = openFile(path); document && isForecast)
+                document->whatIf()->setForecast(forecast);
         });
         m_forecast.reset();
     }

@@ -33,14 +33,15 @@ void MainWindow::choosePartner(QWidget* where)
         if (document == currentDocument()) continue;
         const QPointer<views::CompareView> target(compare);
         const QPointer<TraceDocument> other(document);
-        connect(menu->addAction(QString(document->name()).replace(QLatin1Char('&'), QStringLiteral("&&"))), &QAction::triggered,
-                this, [target, other] {
+        connect(menu->addAction(QString(document->name()).replace(QLatin1Char('&'), QStringLiteral("&&"))),
+                &QAction::triggered, this, [target, other] {
                     if (target && other) target->setPartner(other->session(), other->name());
                 });
     }
     if (!menu->isEmpty()) menu->addSeparator();
     connect(menu->addAction(tr("Open another trace…")), &QAction::triggered, this, [this, target = QPointer(compare)] {
-        auto* dialog = new QFileDialog(this, tr("Compare with"), m_settings.lastFolder(), tr("Fourwalls traces (*.fourwalls);;All files (*)"));
+        auto* dialog = new QFileDialog(this, tr("Compare with"), m_settings.lastFolder(),
+                                       tr("Fourwalls traces (*.fourwalls);;All files (*)"));
         dialog->setAttribute(Qt::WA_DeleteOnClose);
         dialog->setFileMode(QFileDialog::ExistingFile);
         connect(dialog, &QFileDialog::fileSelected, this, [this, target](const QString& file) {

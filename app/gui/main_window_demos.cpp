@@ -49,7 +49,8 @@ void MainWindow::startDemo(const QString& idOrFile)
 
 void MainWindow::chooseDemo()
 {
-    auto* dialog = new QFileDialog(this, tr("Open a demo"), m_settings.lastFolder(), tr("Demos (*.json);;All files (*)"));
+    auto* dialog =
+        new QFileDialog(this, tr("Open a demo"), m_settings.lastFolder(), tr("Demos (*.json);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::startDemo);

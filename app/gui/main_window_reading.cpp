@@ -7,7 +7,7 @@
 #include "app/gui/trace_document.h"
 #include "views/view.h"
 #include "views/view_registry.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QInputDialog>
 #include <QPainter>
@@ -34,11 +34,12 @@ void MainWindow::addNote()
     dialog->setWindowTitle(tr("Add a bookmark"));
     dialog->setLabelText(tr("What is to be seen here?"));
     dialog->setTextValue(tr("%1 of %2").arg(views::viewTitle(m_viewId), views::formatDuration(note.range.length())));
-    connect(dialog, &QInputDialog::textValueSelected, document->notes(), [notes = document->notes(), note](const QString& text) {
-        TraceNote named = note;
-        named.text = text;
-        notes->add(named);
-    });
+    connect(dialog, &QInputDialog::textValueSelected, document->notes(),
+            [notes = document->notes(), note](const QString& text) {
+                TraceNote named = note;
+                named.text = text;
+                notes->add(named);
+            });
     dialog->open();
 }
 

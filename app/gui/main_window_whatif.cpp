@@ -49,7 +49,7 @@ void writeAll(QList<NeededFile> files, QObject* receiver, const std::function<vo
 QWidget* MainWindow::buildDocks(QWidget* centre)
 {
     m_dockHost = new QMainWindow(centre);
-    m_dockHost->setWindowFlags(Qt::Widget);   // QMainWindow's constructor makes a window of it
+    m_dockHost->setWindowFlags(Qt::Widget); // QMainWindow's constructor makes a window of it
     m_dockHost->setContextMenuPolicy(Qt::NoContextMenu);
     m_dockHost->setCentralWidget(m_pages);
     m_whatIfDock = new QDockWidget(m_dockHost);
@@ -143,8 +143,8 @@ void MainWindow::updateWhatIf()
     if (document && document->isOpen() && !m_viewOnly) document->whatIf()->setActive(shown);
     m_header->setWhatIf(document != nullptr, shown);
     const bool hasSpec = document && document->whatIf()->spec();
-    for (const char* name : {"whatif.undo", "whatif.redo", "whatif.reset", "whatif.record", "whatif.copy_predict",
-                             "whatif.copy_record"}) {
+    for (const char* name :
+         {"whatif.undo", "whatif.redo", "whatif.reset", "whatif.record", "whatif.copy_predict", "whatif.copy_record"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end()) found->second->setEnabled(hasSpec);
     }
@@ -211,8 +211,8 @@ void MainWindow::recordPlan()
     const TraceDocument* document = currentDocument();
     if (!document || !document->whatIf()->spec()) return;
     QList<NeededFile> files;
-    const RecordRequest request = recordRequestOf(*document->whatIf()->spec(), document->session()->info().header.clock,
-                                                  planFolder(), files);
+    const RecordRequest request =
+        recordRequestOf(*document->whatIf()->spec(), document->session()->info().header.clock, planFolder(), files);
     std::optional<Duration> forecast;
     constexpr double kLongest = 1e9; // of a step that anybody waits for [s]
     const auto step = document->whatIf()->step();
@@ -238,7 +238,8 @@ void MainWindow::copyPlanCommand(bool record)
     QStringList arguments;
     if (record) {
         RecordRequest request = recordRequestOf(spec, document->session()->info().header.clock, planFolder(), files);
-        request.output = QString::fromStdString(spec.model.name.empty() ? "run" : spec.model.name) + QStringLiteral(".fourwalls");
+        request.output =
+            QString::fromStdString(spec.model.name.empty() ? "run" : spec.model.name) + QStringLiteral(".fourwalls");
         arguments = request.arguments();
         arguments.removeAll(QStringLiteral("--json"));
     } else {

@@ -2,8 +2,8 @@
 // See notes_dialog.h.
 #include "app/gui/notes_dialog.h"
 
-#include "views/format.h"
 #include "views/view_registry.h"
+#include "views/words/format.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -14,13 +14,17 @@
 namespace fourwalls::gui {
 
 NotesDialog::NotesDialog(TraceNotes* notes, const QString& name, QWidget* parent)
-    : QDialog(parent), m_notes(notes), m_list(new QListWidget(this)), m_go(new QPushButton(tr("Show"), this)),
-      m_remove(new QPushButton(tr("Delete"), this))
+    : QDialog(parent)
+    , m_notes(notes)
+    , m_list(new QListWidget(this))
+    , m_go(new QPushButton(tr("Show"), this))
+    , m_remove(new QPushButton(tr("Delete"), this))
 {
     setWindowTitle(tr("Bookmarks and notes of %1").arg(name));
     setAttribute(Qt::WA_DeleteOnClose);
     resize(560, 360);
-    auto* hint = new QLabel(tr("Double click shows the place; F2 changes the text. They are kept beside the trace."), this);
+    auto* hint =
+        new QLabel(tr("Double click shows the place; F2 changes the text. They are kept beside the trace."), this);
     hint->setWordWrap(true);
     m_list->setObjectName(QStringLiteral("notes"));
     m_list->setAccessibleName(tr("Bookmarks"));

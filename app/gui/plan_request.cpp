@@ -4,7 +4,7 @@
 
 #include "model/base/format.h"
 #include "model/spec/names.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <nlohmann/json.hpp>
 
@@ -41,8 +41,8 @@ QString fileFor(const std::string& name, const std::string& json, const QString&
     const QByteArray hash = QCryptographicHash::hash(bytes, QCryptographicHash::Sha1).toHex().left(8);
     QString stem = QString::fromStdString(name);
     stem.replace(QLatin1Char('/'), QLatin1Char('-'));
-    const QString path = QStringLiteral("%1/%2-%3.json").arg(folder, stem.isEmpty() ? QStringLiteral("network") : stem,
-                                                            QString::fromLatin1(hash));
+    const QString path = QStringLiteral("%1/%2-%3.json")
+                             .arg(folder, stem.isEmpty() ? QStringLiteral("network") : stem, QString::fromLatin1(hash));
     files.append({path, bytes});
     return path;
 }
@@ -86,7 +86,8 @@ QStringList predictArguments(const RunSpec& spec, const QString& folder, QList<N
     list << QStringLiteral("--batch") << QString::number(spec.training.batch);
     if (spec.training.sequence > 0) list << QStringLiteral("--seq") << QString::number(spec.training.sequence);
     list << QStringLiteral("--precision") << text(name(spec.training.precision)) << QStringLiteral("--optimizer")
-         << text(name(spec.training.optimizer)) << QStringLiteral("--framework") << QString::fromStdString(spec.framework);
+         << text(name(spec.training.optimizer)) << QStringLiteral("--framework")
+         << QString::fromStdString(spec.framework);
     return list;
 }
 

@@ -39,7 +39,10 @@ double millisecondsSinceProcessStart()
     return milliseconds(CLOCK_BOOTTIME) - started;
 }
 
-double processorMilliseconds() { return milliseconds(CLOCK_PROCESS_CPUTIME_ID); }
+double processorMilliseconds()
+{
+    return milliseconds(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 double residentMegabytes()
 {
@@ -55,7 +58,7 @@ double peakResidentMegabytes()
 {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_maxrss) * 1024.0 * 1e-6;   // ru_maxrss is in KiB on Linux
+    return static_cast<double>(usage.ru_maxrss) * 1024.0 * 1e-6; // ru_maxrss is in KiB on Linux
 }
 
 } // namespace fourwalls::gui

@@ -4,7 +4,7 @@
 
 #include "model/spec/run_spec.h"
 #include "views/chrome/loss_plot.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QClipboard>
 #include <QComboBox>
@@ -46,10 +46,18 @@ QSpinBox* numberBox(int from, int to, int value, QWidget* parent)
 } // namespace
 
 RecordDialog::RecordDialog(QWidget* parent)
-    : QDialog(parent), m_model(new QComboBox(this)), m_optimizer(new QComboBox(this)), m_precision(new QComboBox(this)),
-      m_command(new QLabel(this)), m_form(new QWidget(this)), m_plot(new views::LossPlot(this)),
-      m_progress(new QProgressBar(this)), m_message(new QLabel(this)), m_start(new QPushButton(this)),
-      m_cancel(new QPushButton(this)), m_copy(new QPushButton(this))
+    : QDialog(parent)
+    , m_model(new QComboBox(this))
+    , m_optimizer(new QComboBox(this))
+    , m_precision(new QComboBox(this))
+    , m_command(new QLabel(this))
+    , m_form(new QWidget(this))
+    , m_plot(new views::LossPlot(this))
+    , m_progress(new QProgressBar(this))
+    , m_message(new QLabel(this))
+    , m_start(new QPushButton(this))
+    , m_cancel(new QPushButton(this))
+    , m_copy(new QPushButton(this))
 {
     setWindowTitle(tr("Record a training"));
     setMinimumWidth(620);
@@ -94,8 +102,7 @@ RecordDialog::RecordDialog(QWidget* parent)
 
     connect(m_start, &QPushButton::clicked, this, &RecordDialog::start);
     connect(m_cancel, &QPushButton::clicked, this, &RecordDialog::reject);
-    connect(m_copy, &QPushButton::clicked, this,
-            [this] { QGuiApplication::clipboard()->setText(m_command->text()); });
+    connect(m_copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(m_command->text()); });
     connect(&m_job, &ChildJob::line, this, &RecordDialog::onLine);
     connect(&m_job, &ChildJob::failed, this, &RecordDialog::onFailed);
     connect(&m_job, &ChildJob::succeeded, this, [this] {
@@ -171,17 +178,24 @@ void RecordDialog::buildForm()
     addRow(tr("&Precision"), m_precision, m_precision);
     addRow(tr("Pla&n"), m_plan, m_plan);
     addRow(tr("Cloc&k"), m_clock, m_clock);
-    addRow(tr("&Data"), withBrowse(m_data, tr("Data"), [this] {
-               const QString file = QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
-               if (!file.isEmpty()) m_data->setText(file);
-           }), m_data);
-    addRow(tr("Save &as"), withBrowse(m_output, tr("Save as"), [this] {
-               const QString file = QFileDialog::getSaveFileName(this, tr("Save the recording as"), m_output->text(),
-                                                                 tr("Traces (*.fourwalls)"));
-               if (file.isEmpty()) return;
-               m_output->setText(file);
-               m_outputTouched = true;
-           }), m_output);
+    addRow(tr("&Data"),
+           withBrowse(m_data, tr("Data"),
+                      [this] {
+                          const QString file =
+                              QFileDialog::getOpenFileName(this, tr("A text to train on"), m_data->text());
+                          if (!file.isEmpty()) m_data->setText(file);
+                      }),
+           m_data);
+    addRow(tr("Save &as"),
+           withBrowse(m_output, tr("Save as"),
+                      [this] {
+                          const QString file = QFileDialog::getSaveFileName(
+                              this, tr("Save the recording as"), m_output->text(), tr("Traces (*.fourwalls)"));
+                          if (file.isEmpty()) return;
+                          m_output->setText(file);
+                          m_outputTouched = true;
+                      }),
+           m_output);
     m_model->setAccessibleName(tr("Model"));
     m_steps->setAccessibleName(tr("Steps"));
     m_batch->setAccessibleName(tr("Batch"));
@@ -205,7 +219,7 @@ void RecordDialog::buildForm()
 QString RecordDialog::proposedOutput(const QString& model)
 {
     QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-    if (folder.isEmpty() || !QFileInfo::exists(folder))   // a bare system has no documents folder
+    if (folder.isEmpty() || !QFileInfo::exists(folder)) // a bare system has no documents folder
         folder = QStandardPaths::writableLocation(QStandardPaths::HomeLocation);
     QString stem = model.section(QLatin1Char('/'), -1);
     if (stem.endsWith(QLatin1String(".json"))) stem.chop(5);
@@ -320,8 +334,8 @@ void RecordDialog::onFailed(const Error& error)
         accept();
         return;
     }
-    setInk(m_message, error.code == ErrorCode::Cancelled ? views::currentTheme().secondaryText
-                                                         : views::currentTheme().error);
+    setInk(m_message,
+           error.code == ErrorCode::Cancelled ? views::currentTheme().secondaryText : views::currentTheme().error);
     m_message->show();
     m_message->setText(QString::fromStdString(error.message()));
 }

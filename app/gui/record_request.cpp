@@ -10,11 +10,18 @@ namespace fourwalls::gui {
 
 QStringList RecordRequest::arguments() const
 {
-    QStringList list{QStringLiteral("record"), QStringLiteral("-o"), output, QStringLiteral("--model"), model,
-                     QStringLiteral("--steps"), QString::number(steps), QStringLiteral("--batch"), QString::number(batch)};
+    QStringList list{QStringLiteral("record"),
+                     QStringLiteral("-o"),
+                     output,
+                     QStringLiteral("--model"),
+                     model,
+                     QStringLiteral("--steps"),
+                     QString::number(steps),
+                     QStringLiteral("--batch"),
+                     QString::number(batch)};
     if (sequence > 0) list << QStringLiteral("--seq") << QString::number(sequence);
-    list << QStringLiteral("--optimizer") << optimizer << QStringLiteral("--lr") << QString::number(learningRate, 'g', 6)
-         << QStringLiteral("--precision") << precision;
+    list << QStringLiteral("--optimizer") << optimizer << QStringLiteral("--lr")
+         << QString::number(learningRate, 'g', 6) << QStringLiteral("--precision") << precision;
     if (!plan.isEmpty()) list << QStringLiteral("--plan") << plan;
     if (clock != QLatin1String("wall")) list << QStringLiteral("--clock") << clock;
     if (!cluster.isEmpty()) list << QStringLiteral("--cluster") << cluster;
@@ -48,8 +55,10 @@ std::optional<RecordProgress> parseJsonProgress(const QString& line)
     };
     progress.step = whole("step");
     progress.steps = whole("steps");
-    if (const auto loss = object.find("loss"); loss != object.end() && loss->is_number()) progress.loss = loss->get<double>();
-    if (const auto share = object.find("progress"); share != object.end() && share->is_number()) progress.share = share->get<double>();
+    if (const auto loss = object.find("loss"); loss != object.end() && loss->is_number())
+        progress.loss = loss->get<double>();
+    if (const auto share = object.find("progress"); share != object.end() && share->is_number())
+        progress.share = share->get<double>();
     if (const auto text = object.find("message"); text != object.end() && text->is_string())
         progress.message = QString::fromStdString(text->get<std::string>());
     return progress;
@@ -63,8 +72,9 @@ RecordProgress parseProgress(const QString& line)
         if (const auto progress = parseJsonProgress(line)) return *progress;
     static const QRegularExpression step(QStringLiteral("\\bstep\\s+([0-9]+)\\s*(?:/|of)\\s*([0-9]+)"),
                                          QRegularExpression::CaseInsensitiveOption);
-    static const QRegularExpression loss(QStringLiteral("\\bloss\\s*[=:]?\\s*([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"),
-                                         QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression loss(
+        QStringLiteral("\\bloss\\s*[=:]?\\s*([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"),
+        QRegularExpression::CaseInsensitiveOption);
     RecordProgress progress;
     progress.message = line.trimmed();
     if (const auto match = step.match(line); match.hasMatch()) {

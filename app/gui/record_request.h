@@ -13,16 +13,16 @@ namespace fourwalls::gui {
 struct RecordRequest {
     QString model = QStringLiteral("gpt-tiny");
     int steps = 20;
-    int batch = 8;             ///< sequences or images
-    int sequence = 0;          ///< tokens; 0: the model's own length
+    int batch = 8;    ///< sequences or images
+    int sequence = 0; ///< tokens; 0: the model's own length
     QString optimizer = QStringLiteral("adamw");
     double learningRate = 3e-4;
     QString precision = QStringLiteral("f32");
-    QString plan;              ///< how the step is cut over ranks, as on the command line; empty: one rank
+    QString plan; ///< how the step is cut over ranks, as on the command line; empty: one rank
     QString clock = QStringLiteral("wall");
-    QString cluster;           ///< whose links the device clock models: a preset or a file; empty: this machine
-    QString data;              ///< text file; empty: the text that ships with us
-    QString output;            ///< .fourwalls file
+    QString cluster; ///< whose links the device clock models: a preset or a file; empty: this machine
+    QString data;    ///< text file; empty: the text that ships with us
+    QString output;  ///< .fourwalls file
 
     /// "record -o … --json": everything after the program's name.
     QStringList arguments() const;
@@ -33,10 +33,10 @@ QString shellCommand(const QString& program, const QStringList& arguments);
 
 /// One line of the child's progress: a JSON object, or words.
 struct RecordProgress {
-    std::optional<int> step, steps;    ///< "step 3/20": the third of twenty
+    std::optional<int> step, steps; ///< "step 3/20": the third of twenty
     std::optional<double> loss;
-    std::optional<double> share;       ///< done so far, 0 to 1, of what is not counted in steps
-    QString message;                   ///< for a person
+    std::optional<double> share; ///< done so far, 0 to 1, of what is not counted in steps
+    QString message;             ///< for a person
 };
 RecordProgress parseProgress(const QString& line);
 

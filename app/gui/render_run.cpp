@@ -91,8 +91,8 @@ Status applyWhatIf(const CommandLine& line, MainWindow& window, TraceDocument& d
     views::WhatIf& whatIf = *document.whatIf();
     if (line.whatIf) {
         if (!whatIf.recorded())
-            return Error{ErrorCode::NotFound, "the trace does not say what ran, so there is nothing to change", "--whatif",
-                         "leave --whatif out"};
+            return Error{ErrorCode::NotFound, "the trace does not say what ran, so there is nothing to change",
+                         "--whatif", "leave --whatif out"};
         FOURWALLS_TRY_ASSIGN(const ParallelPlan plan, parsePlan(line.whatIf->toStdString()));
         whatIf.propose(withPlan(*whatIf.recorded(), plan));
     }
@@ -134,7 +134,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     views::View* view = document->currentView();
     view->update();
     const QDeadlineTimer deadline(kPatience);
-    QTimer wakeUp;   // the event loop sleeps while nothing happens
+    QTimer wakeUp; // the event loop sleeps while nothing happens
     wakeUp.start(std::chrono::seconds(1));
     waitFor([&] { return document->isSettled() || deadline.hasExpired(); });
     if (deadline.hasExpired()) {
@@ -151,10 +151,10 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
     Settings settings(Settings::Kind::Forgetful);
     MainWindow window(opener, settings);
     window.setMinimumSize(0, 0);
-    window.layout()->setSizeConstraint(QLayout::SetNoConstraint);   // the size is what was asked for
+    window.layout()->setSizeConstraint(QLayout::SetNoConstraint); // the size is what was asked for
     window.setViewOnly(line.viewOnly);
     window.resize(line.size);
-    QCursor::setPos(-1, -1);   // nothing lies under the pointer
+    QCursor::setPos(-1, -1); // nothing lies under the pointer
     window.show();
     if (needsTrace(line.view)) {
         const Status shown = showTrace(line, window);
@@ -164,9 +164,10 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
     }
     window.updateOwnFigures();
-    QCoreApplication::processEvents();   // what was just learned (status bar, chips) reaches its widgets
+    QCoreApplication::processEvents(); // what was just learned (status bar, chips) reaches its widgets
     window.resize(line.size);
-    const Status written = writeWhole(line.output, pictureOf(static_cast<QWidget&>(window), *pictureFormatOf(line.output)));
+    const Status written =
+        writeWhole(line.output, pictureOf(static_cast<QWidget&>(window), *pictureFormatOf(line.output)));
     return written.ok() ? 0 : fail(written.error());
 }
 

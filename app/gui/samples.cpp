@@ -2,7 +2,7 @@
 // The samples of the welcome page.
 #include "app/gui/samples.h"
 
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <QDir>
 #include <QFile>
@@ -16,7 +16,10 @@ struct Samples {
     Q_DECLARE_TR_FUNCTIONS(Samples)
 };
 
-QStringList words(const char* text) { return QString::fromLatin1(text).split(QLatin1Char(' ')); }
+QStringList words(const char* text)
+{
+    return QString::fromLatin1(text).split(QLatin1Char(' '));
+}
 
 } // namespace
 
@@ -25,7 +28,8 @@ QList<views::SampleEntry> samples()
     return {
         {QStringLiteral("gpt-tiny"), Samples::tr("A small GPT learns to write"),
          Samples::tr("gpt-tiny, 20 steps: forward, backward, optimizer")},
-        {QStringLiteral("llama-tiny"), Samples::tr("A small LLaMA"), Samples::tr("llama-tiny, 10 steps: rotary positions, SwiGLU")},
+        {QStringLiteral("llama-tiny"), Samples::tr("A small LLaMA"),
+         Samples::tr("llama-tiny, 10 steps: rotary positions, SwiGLU")},
         {QStringLiteral("resnet50"), Samples::tr("The classic memory curve"),
          Samples::tr("ResNet-50, batch 4, 2 steps: climb, peak, release")},
         {QStringLiteral("synthetic"), Samples::tr("A million slices on 8 ranks"),
@@ -41,8 +45,7 @@ QString samplePath(const QString& id)
 
 QStringList sampleArguments(const QString& id, const QString& path)
 {
-    if (id == QLatin1String("synthetic"))
-        return words("bench generate --slices 1000000 --ranks 8 --json -o") << path;
+    if (id == QLatin1String("synthetic")) return words("bench generate --slices 1000000 --ranks 8 --json -o") << path;
     if (id == QLatin1String("resnet50"))
         return words("record --model resnet50 --batch 4 --steps 2 --optimizer sgd --json -o") << path;
     if (id == QLatin1String("llama-tiny")) return words("record --model llama-tiny --steps 10 --json -o") << path;

@@ -30,7 +30,10 @@ Settings::Settings(Kind kind)
 
 Settings::~Settings() = default;
 
-QStringList Settings::recentFiles() const { return read(m_store, "files/recent").toStringList(); }
+QStringList Settings::recentFiles() const
+{
+    return read(m_store, "files/recent").toStringList();
+}
 
 void Settings::addRecentFile(const QString& path)
 {
@@ -40,13 +43,28 @@ void Settings::addRecentFile(const QString& path)
     write(m_store, "files/recent", files.mid(0, kRecentFiles));
 }
 
-void Settings::clearRecentFiles() { write(m_store, "files/recent", QStringList()); }
+void Settings::clearRecentFiles()
+{
+    write(m_store, "files/recent", QStringList());
+}
 
-bool Settings::importsBesideSource() const { return read(m_store, "files/import_beside_source", false).toBool(); }
-void Settings::setImportsBesideSource(bool beside) { write(m_store, "files/import_beside_source", beside); }
+bool Settings::importsBesideSource() const
+{
+    return read(m_store, "files/import_beside_source", false).toBool();
+}
+void Settings::setImportsBesideSource(bool beside)
+{
+    write(m_store, "files/import_beside_source", beside);
+}
 
-QStringList Settings::sessionFiles() const { return read(m_store, "session/files").toStringList(); }
-QString Settings::sessionView() const { return read(m_store, "session/view").toString(); }
+QStringList Settings::sessionFiles() const
+{
+    return read(m_store, "session/files").toStringList();
+}
+QString Settings::sessionView() const
+{
+    return read(m_store, "session/view").toString();
+}
 
 void Settings::setSession(const QStringList& files, const QString& view)
 {
@@ -54,21 +72,57 @@ void Settings::setSession(const QStringList& files, const QString& view)
     write(m_store, "session/view", view);
 }
 
-bool Settings::restoresSession() const { return read(m_store, "session/restore", true).toBool(); }
-void Settings::setRestoresSession(bool restores) { write(m_store, "session/restore", restores); }
+bool Settings::restoresSession() const
+{
+    return read(m_store, "session/restore", true).toBool();
+}
+void Settings::setRestoresSession(bool restores)
+{
+    write(m_store, "session/restore", restores);
+}
 
-QByteArray Settings::geometry() const { return read(m_store, "window/geometry").toByteArray(); }
-void Settings::setGeometry(const QByteArray& geometry) { write(m_store, "window/geometry", geometry); }
+QByteArray Settings::geometry() const
+{
+    return read(m_store, "window/geometry").toByteArray();
+}
+void Settings::setGeometry(const QByteArray& geometry)
+{
+    write(m_store, "window/geometry", geometry);
+}
 
-QByteArray Settings::docks() const { return read(m_store, "window/docks").toByteArray(); }
-void Settings::setDocks(const QByteArray& docks) { write(m_store, "window/docks", docks); }
+QByteArray Settings::docks() const
+{
+    return read(m_store, "window/docks").toByteArray();
+}
+void Settings::setDocks(const QByteArray& docks)
+{
+    write(m_store, "window/docks", docks);
+}
 
-bool Settings::dark() const { return read(m_store, "look/dark", false).toBool(); }
-void Settings::setDark(bool dark) { write(m_store, "look/dark", dark); }
-QString Settings::language() const { return read(m_store, "look/language").toString(); }
-void Settings::setLanguage(const QString& language) { write(m_store, "look/language", language); }
-bool Settings::binaryUnits() const { return read(m_store, "look/binary_units", false).toBool(); }
-void Settings::setBinaryUnits(bool binary) { write(m_store, "look/binary_units", binary); }
+bool Settings::dark() const
+{
+    return read(m_store, "look/dark", false).toBool();
+}
+void Settings::setDark(bool dark)
+{
+    write(m_store, "look/dark", dark);
+}
+QString Settings::language() const
+{
+    return read(m_store, "look/language").toString();
+}
+void Settings::setLanguage(const QString& language)
+{
+    write(m_store, "look/language", language);
+}
+bool Settings::binaryUnits() const
+{
+    return read(m_store, "look/binary_units", false).toBool();
+}
+void Settings::setBinaryUnits(bool binary)
+{
+    write(m_store, "look/binary_units", binary);
+}
 
 std::optional<QKeySequence> Settings::shortcut(const QString& action) const
 {
@@ -88,9 +142,15 @@ void Settings::setShortcut(const QString& action, const std::optional<QKeySequen
     }
 }
 
-QStringList Settings::machineFiles() const { return read(m_store, "files/machines").toStringList(); }
+QStringList Settings::machineFiles() const
+{
+    return read(m_store, "files/machines").toStringList();
+}
 
-bool Settings::isForgetful() const { return m_store == nullptr; }
+bool Settings::isForgetful() const
+{
+    return m_store == nullptr;
+}
 
 void Settings::addMachineFile(const QString& path)
 {
@@ -100,7 +160,13 @@ void Settings::addMachineFile(const QString& path)
     write(m_store, "files/machines", files.mid(0, kMachineFiles));
 }
 
-QString Settings::lastFolder() const { return read(m_store, "files/folder").toString(); }
-void Settings::setLastFolder(const QString& folder) { write(m_store, "files/folder", folder); }
+QString Settings::lastFolder() const
+{
+    return read(m_store, "files/folder").toString();
+}
+void Settings::setLastFolder(const QString& folder)
+{
+    write(m_store, "files/folder", folder);
+}
 
 } // namespace fourwalls::gui

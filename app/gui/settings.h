@@ -46,7 +46,7 @@ public:
 
     bool dark() const;
     void setDark(bool dark);
-    QString language() const;             ///< empty: the system's
+    QString language() const; ///< empty: the system's
     void setLanguage(const QString& language);
     bool binaryUnits() const;
     void setBinaryUnits(bool binary);
@@ -65,7 +65,7 @@ public:
     void setLastFolder(const QString& folder);
 
 private:
-    std::unique_ptr<QSettings> m_store;   ///< null when forgetful
+    std::unique_ptr<QSettings> m_store; ///< null when forgetful
 };
 
 } // namespace fourwalls::gui

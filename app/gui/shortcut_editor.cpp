@@ -3,7 +3,7 @@
 #include "app/gui/shortcut_editor.h"
 
 #include "app/gui/command_palette.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QHeaderView>
 #include <QKeySequenceEdit>
@@ -32,7 +32,10 @@ void rememberDefaultShortcut(QAction& action)
 }
 
 ShortcutEditor::ShortcutEditor(const QList<QAction*>& actions, Settings& settings, QWidget* parent)
-    : QDialog(parent), m_settings(settings), m_table(new QTableWidget(this)), m_conflicts(new QLabel(this))
+    : QDialog(parent)
+    , m_settings(settings)
+    , m_table(new QTableWidget(this))
+    , m_conflicts(new QLabel(this))
 {
     setWindowTitle(tr("Shortcuts"));
     resize(620, 560);
@@ -46,7 +49,7 @@ ShortcutEditor::ShortcutEditor(const QList<QAction*>& actions, Settings& setting
     m_table->setColumnWidth(1, 190);
     m_table->setColumnWidth(2, 96);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
-    m_table->setFocusPolicy(Qt::NoFocus);   // the editors in the cells take the keys
+    m_table->setFocusPolicy(Qt::NoFocus); // the editors in the cells take the keys
     m_table->setShowGrid(false);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->horizontalHeader()->setHighlightSections(false);

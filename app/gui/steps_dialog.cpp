@@ -2,8 +2,8 @@
 // See steps_dialog.h.
 #include "app/gui/steps_dialog.h"
 
-#include "views/format.h"
-#include "views/step_states.h"
+#include "views/session/step_states.h"
+#include "views/words/format.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -19,16 +19,21 @@
 namespace fourwalls::gui {
 
 StepsDialog::StepsDialog(const QString& path, const QString& name, QWidget* parent)
-    : QDialog(parent), m_now(new QLabel(tr("Looking at what comes again…"), this)), m_list(new QTreeWidget(this)),
-      m_spec(new QLineEdit(this)), m_use(new QPushButton(tr("Use as steps"), this))
+    : QDialog(parent)
+    , m_now(new QLabel(tr("Looking at what comes again…"), this))
+    , m_list(new QTreeWidget(this))
+    , m_spec(new QLineEdit(this))
+    , m_use(new QPushButton(tr("Use as steps"), this))
 {
     setWindowTitle(tr("Steps of %1").arg(name));
     setAttribute(Qt::WA_DeleteOnClose);
     resize(720, 480);
     m_now->setTextFormat(Qt::PlainText);
     m_now->setWordWrap(true);
-    auto* hint = new QLabel(tr("A step is one pass of the loop. Choose what marks it; the choice is kept in the trace, and all "
-                               "figures of steps are computed again. You can choose again at any time."), this);
+    auto* hint =
+        new QLabel(tr("A step is one pass of the loop. Choose what marks it; the choice is kept in the trace, and all "
+                      "figures of steps are computed again. You can choose again at any time."),
+                   this);
     hint->setWordWrap(true);
     m_list->setObjectName(QStringLiteral("candidates"));
     m_list->setAccessibleName(tr("What comes again in the trace"));
@@ -59,7 +64,8 @@ StepsDialog::StepsDialog(const QString& path, const QString& name, QWidget* pare
     connect(m_list, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item) m_spec->setText(item->data(0, Qt::UserRole).toString());
     });
-    connect(m_spec, &QLineEdit::textChanged, this, [this](const QString& text) { m_use->setEnabled(!text.trimmed().isEmpty()); });
+    connect(m_spec, &QLineEdit::textChanged, this,
+            [this](const QString& text) { m_use->setEnabled(!text.trimmed().isEmpty()); });
     connect(m_list, &QTreeWidget::itemActivated, m_use, &QPushButton::click);
     connect(m_use, &QPushButton::clicked, this, [this] {
         emit chosen(m_spec->text().trimmed());
@@ -67,7 +73,8 @@ StepsDialog::StepsDialog(const QString& path, const QString& name, QWidget* pare
     });
     connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
     connect(&m_job, &ChildJob::succeeded, this, [this] { setAnswer(m_job.output()); });
-    connect(&m_job, &ChildJob::failed, this, [this](const Error& error) { m_now->setText(QString::fromStdString(error.message())); });
+    connect(&m_job, &ChildJob::failed, this,
+            [this](const Error& error) { m_now->setText(QString::fromStdString(error.message())); });
     if (!path.isEmpty()) m_job.start({QStringLiteral("steps"), QStringLiteral("--json"), QStringLiteral("--"), path});
 }
 
@@ -86,7 +93,8 @@ void StepsDialog::setAnswer(const QByteArray& json)
     views::StepCounts counts{};
     for (int state = 0; state < kStepStateCount; ++state) {
         const std::string_view key = name(static_cast<StepState>(state));
-        counts[static_cast<std::size_t>(state)] = states.value(QLatin1String(key.data(), static_cast<qsizetype>(key.size()))).toInt();
+        counts[static_cast<std::size_t>(state)] =
+            states.value(QLatin1String(key.data(), static_cast<qsizetype>(key.size()))).toInt();
     }
     const QString by = views::stepsByText(states.value(QLatin1String("by")).toString().toStdString());
     m_now->setText(tr("Now: %1, by %2").arg(views::stepCountsText(counts), by));
@@ -96,17 +104,21 @@ void StepsDialog::setAnswer(const QByteArray& json)
     for (const QJsonValue& value : answer.value(QLatin1String("candidates")).toArray()) {
         const QJsonObject each = value.toObject();
         const QString spec = each.value(QLatin1String("by")).toString();
-        addChoice(spec == QLatin1String("ProfilerStep") ? QStringLiteral("marks") : spec, views::stepsByText(spec.toStdString()),
-                  {QString::number(each.value(QLatin1String("count")).toInteger()),
-                   views::formatDuration(Duration::fromSeconds(each.value(QLatin1String("median_ms")).toDouble() / 1e3), 3),
-                   views::formatPercent(each.value(QLatin1String("coverage")).toDouble())});
+        addChoice(
+            spec == QLatin1String("ProfilerStep") ? QStringLiteral("marks") : spec,
+            views::stepsByText(spec.toStdString()),
+            {QString::number(each.value(QLatin1String("count")).toInteger()),
+             views::formatDuration(Duration::fromSeconds(each.value(QLatin1String("median_ms")).toDouble() / 1e3), 3),
+             views::formatPercent(each.value(QLatin1String("coverage")).toDouble())});
     }
     for (int column = 1; column < 4; ++column) m_list->resizeColumnToContents(column);
 }
 
 QStringList stepsArguments(const QString& path, const QString& stepsBy)
 {
-    return {QStringLiteral("steps"), QStringLiteral("--json"), QStringLiteral("--steps-by"), stepsBy, QStringLiteral("--"), path};
+    return {QStringLiteral("steps"),      QStringLiteral("--json"),
+            QStringLiteral("--steps-by"), stepsBy,
+            QStringLiteral("--"),         path};
 }
 
 } // namespace fourwalls::gui

@@ -4,8 +4,8 @@
 
 #include "app/gui/demo_library.h"
 #include "app/gui/trace_notes.h"
-#include "model/trace/memory_facts.h"
 #include "model/trace/job_step.h"
+#include "model/trace/memory_facts.h"
 #include "model/trace/ranks_out_of_memory.h"
 #include "model/trace/spec_evidence.h"
 #include "views/chrome/message_page.h"
@@ -23,7 +23,8 @@ QString firstViewOf(const TraceInfo& info)
 }
 
 TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWidget* parent)
-    : QStackedWidget(parent), m_path(path)
+    : QStackedWidget(parent)
+    , m_path(path)
 {
     m_sinceStart.start();
     m_session = new views::TraceSession(std::move(opener), path, this);
@@ -42,9 +43,15 @@ TraceDocument::~TraceDocument()
     delete m_session;
 }
 
-QString TraceDocument::name() const { return QFileInfo(m_path).fileName(); }
+QString TraceDocument::name() const
+{
+    return QFileInfo(m_path).fileName();
+}
 
-bool TraceDocument::isCarried() const { return m_path.startsWith(demoFolder() + QLatin1Char('/')); }
+bool TraceDocument::isCarried() const
+{
+    return m_path.startsWith(demoFolder() + QLatin1Char('/'));
+}
 
 bool TraceDocument::isSettled() const
 {
@@ -99,7 +106,7 @@ void TraceDocument::onOpened()
 {
     m_selection->reset(m_session->info().range);
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
-    m_sinceRangeChange.invalidate();   // opening is not a frame
+    m_sinceRangeChange.invalidate(); // opening is not a frame
     m_whatIf->setTrace(m_session->info());
     if (!m_session->info().header.spec) askEvidence();
     m_session->ask<std::vector<RankId>>(

@@ -2,8 +2,8 @@
 // One open trace with everything that belongs to it: its session, what is selected, and the views that show it.
 #pragma once
 
-#include "views/selection.h"
-#include "views/trace_session.h"
+#include "views/session/selection.h"
+#include "views/session/trace_session.h"
 #include "views/view.h"
 
 #include <QElapsedTimer>
@@ -16,7 +16,7 @@
 namespace fourwalls::views {
 class MessagePage;
 class WhatIf;
-}
+} // namespace fourwalls::views
 
 namespace fourwalls::gui {
 

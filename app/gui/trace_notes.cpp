@@ -3,7 +3,7 @@
 #include "app/gui/trace_notes.h"
 
 #include "app/gui/image_export.h"
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <QCoreApplication>
 #include <QCryptographicHash>
@@ -25,7 +25,10 @@ constexpr qint64 kLargestFile = 4 << 20;
 constexpr qsizetype kMostNotes = 2000;
 
 /// 64-bit times do not survive a JSON number: they are texts.
-QString timeText(Instant at) { return QString::number(at.ns); }
+QString timeText(Instant at)
+{
+    return QString::number(at.ns);
+}
 
 std::optional<Instant> timeFrom(const QJsonValue& value)
 {
@@ -78,18 +81,21 @@ Result<std::vector<TraceNote>> notesFromJson(const QByteArray& json, const QStri
 {
     const QJsonDocument document = QJsonDocument::fromJson(json);
     if (!document.isObject() || document.object().value(QStringLiteral("format")).toInt() != 1)
-        return Error{ErrorCode::Format, "these are no notes that this version knows", where.toStdString(), "move the file away"};
+        return Error{ErrorCode::Format, "these are no notes that this version knows", where.toStdString(),
+                     "move the file away"};
     std::vector<TraceNote> notes;
     for (const QJsonValue& value : document.object().value(QStringLiteral("notes")).toArray()) {
         const QJsonObject object = value.toObject();
-        const auto from = timeFrom(object.value(QStringLiteral("from_ns"))), to = timeFrom(object.value(QStringLiteral("to_ns")));
+        const auto from = timeFrom(object.value(QStringLiteral("from_ns"))),
+                   to = timeFrom(object.value(QStringLiteral("to_ns")));
         if (!from || !to || *to <= *from || notes.size() == static_cast<std::size_t>(kMostNotes)) continue;
         TraceNote note;
         note.text = object.value(QStringLiteral("text")).toString();
         note.view = object.value(QStringLiteral("view")).toString();
         note.range = {*from, *to};
         note.rank = RankId{object.value(QStringLiteral("rank")).toInt()};
-        if (object.contains(QStringLiteral("step"))) note.step = StepIndex{object.value(QStringLiteral("step")).toInt()};
+        if (object.contains(QStringLiteral("step")))
+            note.step = StepIndex{object.value(QStringLiteral("step")).toInt()};
         notes.push_back(std::move(note));
     }
     return notes;
@@ -105,8 +111,8 @@ TraceNotes::TraceNotes(const QString& tracePath, QObject* parent) : QObject(pare
 {
     m_beside = tracePath + QStringLiteral(".notes.json");
     const QByteArray key = QCryptographicHash::hash(tracePath.toUtf8(), QCryptographicHash::Sha256).toHex().left(24);
-    m_own = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/fourwalls/notes/") +
-            QString::fromLatin1(key) + QStringLiteral(".json");
+    m_own = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) +
+            QStringLiteral("/fourwalls/notes/") + QString::fromLatin1(key) + QStringLiteral(".json");
     load();
 }
 
@@ -127,7 +133,8 @@ void TraceNotes::load()
         }
         return loaded;
     };
-    views::runLater(this, load, [this](const Loaded& loaded) { onLoaded(loaded); }, noteThread());
+    views::runLater(
+        this, load, [this](const Loaded& loaded) { onLoaded(loaded); }, noteThread());
 }
 
 void TraceNotes::onLoaded(Loaded loaded)

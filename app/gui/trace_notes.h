@@ -19,8 +19,8 @@ namespace fourwalls::gui {
 /// A place in a trace and what a person says of it.
 struct TraceNote {
     QString text;
-    QString view;           ///< id
-    TimeRange range;        ///< what was in view
+    QString view;    ///< id
+    TimeRange range; ///< what was in view
     std::optional<StepIndex> step;
     RankId rank;
 
@@ -58,11 +58,11 @@ private:
     void changeAndSave();
     void save();
 
-    QString m_beside, m_own;  ///< the two places; where both are there, what is in m_own is newer
+    QString m_beside, m_own; ///< the two places; where both are there, what is in m_own is newer
     std::vector<TraceNote> m_notes;
     bool m_loaded = false;
-    bool m_unsaved = false;  ///< changed before the files were read: written after
-    bool m_keepBeside = false, m_keepOwn = false;  ///< what is there could not be read: it is never overwritten
+    bool m_unsaved = false;                       ///< changed before the files were read: written after
+    bool m_keepBeside = false, m_keepOwn = false; ///< what is there could not be read: it is never overwritten
     int m_writing = 0;
 };
 

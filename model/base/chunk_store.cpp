@@ -65,8 +65,10 @@ bool ChunkStore::spill(Chunk& chunk)
 
 void ChunkStore::overwrite(Chunk& chunk, std::size_t at, std::string_view bytes)
 {
-    if (!chunk.bytes.empty()) chunk.bytes.replace(at, bytes.size(), bytes);
-    else writeAt(chunk.offset + static_cast<std::int64_t>(at), bytes);
+    if (!chunk.bytes.empty())
+        chunk.bytes.replace(at, bytes.size(), bytes);
+    else
+        writeAt(chunk.offset + static_cast<std::int64_t>(at), bytes);
 }
 
 void ChunkStore::seal(Stream& stream)
@@ -76,8 +78,10 @@ void ChunkStore::seal(Stream& stream)
     chunk.size = stream.tail.size();
     chunk.bytes.assign(stream.tail); // exact capacity: most streams are far shorter than a chunk
     stream.tail.clear();
-    if (m_held + chunk.size > m_budget) spill(chunk);
-    else m_held += chunk.size;
+    if (m_held + chunk.size > m_budget)
+        spill(chunk);
+    else
+        m_held += chunk.size;
     stream.chunks.push_back(std::move(chunk));
 }
 
@@ -94,8 +98,8 @@ std::string_view ChunkStore::view(const Chunk& chunk, std::string& buffer)
     buffer.resize(chunk.size);
     std::size_t got = 0;
     while (m_file >= 0 && got < chunk.size) {
-        const ssize_t n = ::pread(m_file, buffer.data() + got, chunk.size - got,
-                                  chunk.offset + static_cast<std::int64_t>(got));
+        const ssize_t n =
+            ::pread(m_file, buffer.data() + got, chunk.size - got, chunk.offset + static_cast<std::int64_t>(got));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         got += static_cast<std::size_t>(n);

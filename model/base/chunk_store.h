@@ -19,8 +19,8 @@ public:
     static constexpr std::size_t kChunkBytes = 32768;
 
     struct Chunk {
-        std::string bytes;        ///< empty when it lies in the file
-        std::int64_t offset = 0;  ///< in the file
+        std::string bytes;       ///< empty when it lies in the file
+        std::int64_t offset = 0; ///< in the file
         std::size_t size = 0;
     };
 

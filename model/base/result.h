@@ -71,14 +71,14 @@ using Status = Result<void>;
 #define FOURWALLS_CONCAT(a, b) FOURWALLS_CONCAT_IMPL(a, b)
 
 /// Returns the error of `expression` (a Result) from the calling function, if it failed.
-#define FOURWALLS_TRY(expression)                                                                                      \
-    do {                                                                                                               \
-        auto fourwallsTry = (expression);                                                                              \
-        if (!fourwallsTry.ok()) return fourwallsTry.error();                                                           \
+#define FOURWALLS_TRY(expression)                            \
+    do {                                                     \
+        auto fourwallsTry = (expression);                    \
+        if (!fourwallsTry.ok()) return fourwallsTry.error(); \
     } while (false)
 
 /// Declares or assigns `target` from a Result, or returns its error from the calling function.
-#define FOURWALLS_TRY_ASSIGN(target, expression)                                                                       \
-    auto FOURWALLS_CONCAT(fourwallsTry, __LINE__) = (expression);                                                      \
-    if (!FOURWALLS_CONCAT(fourwallsTry, __LINE__).ok()) return FOURWALLS_CONCAT(fourwallsTry, __LINE__).error();       \
+#define FOURWALLS_TRY_ASSIGN(target, expression)                                                                 \
+    auto FOURWALLS_CONCAT(fourwallsTry, __LINE__) = (expression);                                                \
+    if (!FOURWALLS_CONCAT(fourwallsTry, __LINE__).ok()) return FOURWALLS_CONCAT(fourwallsTry, __LINE__).error(); \
     target = std::move(*FOURWALLS_CONCAT(fourwallsTry, __LINE__))

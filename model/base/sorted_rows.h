@@ -29,15 +29,19 @@ class SortedRows {
 
 public:
     explicit SortedRows(ChunkStore& chunks, std::size_t mostInMemory = kSortedBytes / sizeof(T), Less less = {})
-        : m_chunks(&chunks), m_most(std::max<std::size_t>(mostInMemory, 1)), m_less(std::move(less))
-    {
-    }
+        : m_chunks(&chunks)
+        , m_most(std::max<std::size_t>(mostInMemory, 1))
+        , m_less(std::move(less))
+    {}
     ~SortedRows() { clear(); }
     SortedRows(SortedRows&& other) noexcept
-        : m_chunks(other.m_chunks), m_most(other.m_most), m_less(other.m_less), m_rows(std::move(other.m_rows)),
-          m_parts(std::exchange(other.m_parts, {})), m_size(std::exchange(other.m_size, 0))
-    {
-    }
+        : m_chunks(other.m_chunks)
+        , m_most(other.m_most)
+        , m_less(other.m_less)
+        , m_rows(std::move(other.m_rows))
+        , m_parts(std::exchange(other.m_parts, {}))
+        , m_size(std::exchange(other.m_size, 0))
+    {}
     SortedRows& operator=(SortedRows&&) = delete;
 
     void add(const T& row)
@@ -78,8 +82,10 @@ public:
                 return;
             }
             std::pop_heap(m_heap.begin(), m_heap.end(), later());
-            if (m_readers[m_heap.back()].next()) std::push_heap(m_heap.begin(), m_heap.end(), later());
-            else m_heap.pop_back();
+            if (m_readers[m_heap.back()].next())
+                std::push_heap(m_heap.begin(), m_heap.end(), later());
+            else
+                m_heap.pop_back();
         }
 
     private:
@@ -87,8 +93,7 @@ public:
             Reader(ChunkStore& store, const std::vector<ChunkStore::Chunk>& from) : chunks(&store), part(&from) {}
             explicit Reader(const std::vector<T>& rows)
                 : bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(T))
-            {
-            }
+            {}
             bool next()
             {
                 while (bytes.size() < sizeof(T)) {
@@ -111,7 +116,7 @@ public:
             return [this](std::size_t a, std::size_t b) { return m_less(m_readers[b].row, m_readers[a].row); };
         }
         Less m_less;
-        std::vector<Reader> m_readers;   ///< never moved: they look into their own buffers
+        std::vector<Reader> m_readers; ///< never moved: they look into their own buffers
         std::vector<std::size_t> m_heap;
     };
 

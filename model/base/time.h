@@ -17,8 +17,16 @@ struct Duration {
     friend constexpr Duration operator+(Duration a, Duration b) { return {a.ns + b.ns}; }
     friend constexpr Duration operator-(Duration a, Duration b) { return {a.ns - b.ns}; }
     friend constexpr Duration operator-(Duration a) { return {-a.ns}; }
-    constexpr Duration& operator+=(Duration other) { ns += other.ns; return *this; }
-    constexpr Duration& operator-=(Duration other) { ns -= other.ns; return *this; }
+    constexpr Duration& operator+=(Duration other)
+    {
+        ns += other.ns;
+        return *this;
+    }
+    constexpr Duration& operator-=(Duration other)
+    {
+        ns -= other.ns;
+        return *this;
+    }
 
     constexpr double seconds() const { return static_cast<double>(ns) * 1e-9; }
     constexpr double milliseconds() const { return static_cast<double>(ns) * 1e-6; }

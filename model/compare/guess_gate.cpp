@@ -45,15 +45,19 @@ void expectedProducts(const RunSpec& spec, std::vector<Ways>& layer, std::vector
 {
     const TransformerSpec& network = *spec.model.transformer();
     const ParallelPlan& plan = spec.plan;
-    const std::int64_t rows = spec.training.batch / std::max(1, plan.dp * plan.microbatches) * spec.training.sequence / std::max(1, plan.cp);
+    const std::int64_t rows =
+        spec.training.batch / std::max(1, plan.dp * plan.microbatches) * spec.training.sequence / std::max(1, plan.cp);
     const std::int64_t hidden = network.hidden, queries = network.queryHidden() / plan.tp;
     const std::int64_t keys = network.headSize() * network.kvHeads / plan.tp, inner = network.ffnHidden / plan.tp;
     const auto product = [rows](std::int64_t from, std::int64_t to) { return Shape{rows, from, to}; };
-    layer.push_back({{product(hidden, queries + 2 * keys)}, {product(hidden, queries), product(hidden, keys), product(hidden, keys)}});
+    layer.push_back({{product(hidden, queries + 2 * keys)},
+                     {product(hidden, queries), product(hidden, keys), product(hidden, keys)}});
     layer.push_back({{product(queries, hidden)}});
     const bool gated = network.activation == Activation::SwiGlu;
-    if (gated) layer.push_back({{product(hidden, 2 * inner)}, {product(hidden, inner), product(hidden, inner)}});
-    else layer.push_back({{product(hidden, inner)}});
+    if (gated)
+        layer.push_back({{product(hidden, 2 * inner)}, {product(hidden, inner), product(hidden, inner)}});
+    else
+        layer.push_back({{product(hidden, inner)}});
     layer.push_back({{product(inner, hidden)}});
     last.push_back({{product(hidden, network.vocabulary / plan.tp)}});
 }
@@ -117,8 +121,10 @@ void compareProducts(const SpecEvidenceData& evidence, const RunSpec& spec, Gues
     };
     take(layer, passes * static_cast<double>(spec.model.transformer()->layers));
     take(last, passes);
-    verdict.facts.push_back({"matrix products of these shapes per step and rank", gateNumber(expected), gateNumber(found), found >= kLeastMatched * expected});
-    verdict.facts.push_back({"share of the recorded products' work that they explain", "90 % or more", gateNumber(100 * explained / all) + " %", explained >= kLeastMatched * all});
+    verdict.facts.push_back({"matrix products of these shapes per step and rank", gateNumber(expected),
+                             gateNumber(found), found >= kLeastMatched * expected});
+    verdict.facts.push_back({"share of the recorded products' work that they explain", "90 % or more",
+                             gateNumber(100 * explained / all) + " %", explained >= kLeastMatched * all});
 }
 
 void compareLayers(const SpecEvidenceData& evidence, const RunSpec& spec, GuessVerdict& verdict)
@@ -126,9 +132,12 @@ void compareLayers(const SpecEvidenceData& evidence, const RunSpec& spec, GuessV
     std::int64_t attention = 0, softmax = 0;
     for (const auto& [shape, count] : evidence.attention) attention += count;
     for (const auto& [shape, count] : evidence.softmax) softmax += count;
-    const double found = static_cast<double>(attention > 0 ? attention : softmax) / static_cast<double>(evidence.runs());
-    const double expected = static_cast<double>(spec.model.transformer()->layers) * spec.plan.microbatches / spec.plan.pp;
-    verdict.facts.push_back({"attention per step and rank (layers times micro-batches)", gateNumber(expected), gateNumber(found), std::abs(found - expected) < 0.5});
+    const double found =
+        static_cast<double>(attention > 0 ? attention : softmax) / static_cast<double>(evidence.runs());
+    const double expected =
+        static_cast<double>(spec.model.transformer()->layers) * spec.plan.microbatches / spec.plan.pp;
+    verdict.facts.push_back({"attention per step and rank (layers times micro-batches)", gateNumber(expected),
+                             gateNumber(found), std::abs(found - expected) < 0.5});
 }
 
 /// Collectives of the kinds that reduce or put together, in groups of one size.
@@ -136,7 +145,8 @@ double reductionsIn(const SpecEvidenceData& evidence, int groupSize)
 {
     double count = 0;
     for (const RecordedCollectives& each : evidence.collectives) {
-        const bool kind = each.operation == CollectiveOp::AllReduce || each.operation == CollectiveOp::ReduceScatter || each.operation == CollectiveOp::AllGather;
+        const bool kind = each.operation == CollectiveOp::AllReduce || each.operation == CollectiveOp::ReduceScatter ||
+                          each.operation == CollectiveOp::AllGather;
         if (kind && each.groupSize == groupSize) count += each.perStep;
     }
     return count;
@@ -146,18 +156,23 @@ void compareCollectives(const SpecEvidenceData& evidence, const RunSpec& spec, G
 {
     const ParallelPlan& plan = spec.plan;
     const int world = evidence.worldSize.value_or(evidence.ranks);
-    verdict.facts.push_back({"ranks", std::to_string(plan.worldSize()), std::to_string(world), plan.worldSize() == world});
+    verdict.facts.push_back(
+        {"ranks", std::to_string(plan.worldSize()), std::to_string(world), plan.worldSize() == world});
     if (plan.tp > 1) {
         // Two in the forward and two in the backward pass of a layer; with sequence parallelism each is two operations.
-        const double expected = 4.0 * static_cast<double>(spec.model.transformer()->layers) * plan.microbatches / plan.pp;
+        const double expected =
+            4.0 * static_cast<double>(spec.model.transformer()->layers) * plan.microbatches / plan.pp;
         const double found = reductionsIn(evidence, plan.tp);
         constexpr double kMostMore = 2.5; // twice as many, and those of embedding, loss and norm
-        verdict.facts.push_back({"collectives of tensor parallelism per step and rank", gateNumber(expected) + " or more", gateNumber(found), found >= expected && found <= kMostMore * expected + 8});
+        verdict.facts.push_back({"collectives of tensor parallelism per step and rank",
+                                 gateNumber(expected) + " or more", gateNumber(found),
+                                 found >= expected && found <= kMostMore * expected + 8});
     }
     const int replicas = plan.dp * plan.cp;
     if (replicas > 1) {
         const double found = reductionsIn(evidence, replicas);
-        verdict.facts.push_back({"reductions of gradients per step and rank", "1 or more, in groups of " + std::to_string(replicas), gateNumber(found), found >= 1});
+        verdict.facts.push_back({"reductions of gradients per step and rank",
+                                 "1 or more, in groups of " + std::to_string(replicas), gateNumber(found), found >= 1});
     }
     // No group is left that no degree explains.
     std::set<int> explained{1, world};
@@ -166,7 +181,8 @@ void compareCollectives(const SpecEvidenceData& evidence, const RunSpec& spec, G
         for (const int b : degrees) explained.insert(a), explained.insert(a * b);
     for (const RecordedCollectives& each : evidence.collectives) {
         if (explained.contains(each.groupSize) && (world > 1 || each.groupSize <= 1)) continue;
-        verdict.facts.push_back({"groups of collectives", "of the plan's degrees", "of " + std::to_string(each.groupSize) + " ranks", false});
+        verdict.facts.push_back({"groups of collectives", "of the plan's degrees",
+                                 "of " + std::to_string(each.groupSize) + " ranks", false});
         break;
     }
 }
@@ -181,7 +197,8 @@ GuessVerdict judgeGuess(const TraceInfo& info, const SpecEvidenceData& evidence,
     verdict.missing = std::move(missing);
     verdict.recordedSeconds = recordedSeconds;
     verdict.predictedSeconds = predictedSeconds;
-    const std::string passes = std::string(evidence.hasBackward ? "backward" : "no backward") + ", " + (evidence.hasOptimizer ? "optimizer" : "no optimizer");
+    const std::string passes = std::string(evidence.hasBackward ? "backward" : "no backward") + ", " +
+                               (evidence.hasOptimizer ? "optimizer" : "no optimizer");
     verdict.facts.push_back({"passes", "backward, optimizer", passes, evidence.hasBackward && evidence.hasOptimizer});
     if (!verdict.facts.back().matches) {
         verdict.reason = GateReason::NotTraining;
@@ -201,11 +218,16 @@ GuessVerdict judgeGuess(const TraceInfo& info, const SpecEvidenceData& evidence,
     compareLayers(evidence, *guess, verdict);
     compareProducts(evidence, *guess, verdict);
     compareCollectives(evidence, *guess, verdict);
-    const bool matches = std::all_of(verdict.facts.begin(), verdict.facts.end(), [](const GateFact& fact) { return fact.matches; });
-    if (!matches) verdict.reason = GateReason::FactsDiffer;
-    else if (!recordedSeconds || *recordedSeconds <= 0) verdict.reason = GateReason::StepUnknown;
-    else if (predictedSeconds && std::abs(*predictedSeconds / *recordedSeconds - 1) > kMostStepError) verdict.reason = GateReason::StepDiffers;
-    else verdict.reason = GateReason::Allowed;
+    const bool matches =
+        std::all_of(verdict.facts.begin(), verdict.facts.end(), [](const GateFact& fact) { return fact.matches; });
+    if (!matches)
+        verdict.reason = GateReason::FactsDiffer;
+    else if (!recordedSeconds || *recordedSeconds <= 0)
+        verdict.reason = GateReason::StepUnknown;
+    else if (predictedSeconds && std::abs(*predictedSeconds / *recordedSeconds - 1) > kMostStepError)
+        verdict.reason = GateReason::StepDiffers;
+    else
+        verdict.reason = GateReason::Allowed;
     return verdict;
 }
 

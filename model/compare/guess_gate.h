@@ -15,12 +15,12 @@ namespace fourwalls::compare {
 
 enum class GateReason {
     Allowed,
-    NotTraining,    ///< no backward pass or no optimizer: a training step is another thing
-    UnknownDevice,  ///< no rates are known of the device
-    NoGuess,        ///< too little of the network or the plan shows
-    FactsDiffer,    ///< what the guess implies is not what was recorded
-    StepUnknown,    ///< the trace has no measured step to hold the prediction against
-    StepDiffers     ///< the predicted step is further than kMostStepError from the recorded one
+    NotTraining,   ///< no backward pass or no optimizer: a training step is another thing
+    UnknownDevice, ///< no rates are known of the device
+    NoGuess,       ///< too little of the network or the plan shows
+    FactsDiffer,   ///< what the guess implies is not what was recorded
+    StepUnknown,   ///< the trace has no measured step to hold the prediction against
+    StepDiffers    ///< the predicted step is further than kMostStepError from the recorded one
 };
 
 /// One thing that the guess implies, and what was recorded of it. Words are short English for JSON and tooltips.
@@ -31,8 +31,8 @@ struct GateFact {
 
 struct GuessVerdict {
     GateReason reason = GateReason::NoGuess;
-    std::vector<GateFact> facts;          ///< in the order in which they were looked at
-    std::vector<std::string> missing;     ///< fields to fill in: names of the specification's JSON
+    std::vector<GateFact> facts;      ///< in the order in which they were looked at
+    std::vector<std::string> missing; ///< fields to fill in: names of the specification's JSON
     std::optional<double> recordedSeconds, predictedSeconds;
 
     bool allowed() const { return reason == GateReason::Allowed; }

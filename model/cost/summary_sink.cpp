@@ -62,11 +62,13 @@ public:
         const TraceInfo& info = m_sink.m_data->info;
         m_sink.cover(record.range.begin, record.range.end);
         m_sink.m_latest = m_sink.m_ranks.size();
-        m_sink.m_ranks.push_back({rank, record,
-                                  StepAccumulator(rank, record, devicePeakFlops(info.header, info.closing),
-                                                  deviceBytesPerSecond(info.header, info.closing),
-                                                  isPipelined(info.header)),
-                                  {}, {}});
+        m_sink.m_ranks.push_back(
+            {rank,
+             record,
+             StepAccumulator(rank, record, devicePeakFlops(info.header, info.closing),
+                             deviceBytesPerSecond(info.header, info.closing), isPipelined(info.header)),
+             {},
+             {}});
         m_sink.m_data->steps[rank].push_back({rank, record});
     }
     void event(const EventRecord& record) override
@@ -77,7 +79,10 @@ public:
     }
 
 private:
-    static bool isMeasured(const Rank& rank, Instant at) { return rank.step.measured() && rank.step.range.contains(at); }
+    static bool isMeasured(const Rank& rank, Instant at)
+    {
+        return rank.step.measured() && rank.step.range.contains(at);
+    }
 
     SummarySink& m_sink;
 };

@@ -61,8 +61,8 @@ private:
     Interner<ProcessGroupInfo, GroupId> m_groups;
     Interner<CounterInfo, CounterId> m_counters;
     std::vector<RankId> m_rankOfTrack;
-    std::vector<Rank> m_ranks;  ///< in the order of their steps
-    std::size_t m_latest = 0;   ///< of m_ranks: records of a rank come together
+    std::vector<Rank> m_ranks; ///< in the order of their steps
+    std::size_t m_latest = 0;  ///< of m_ranks: records of a rank come together
     OpSummarizer m_opSummaries;
     CollectiveSummarizer m_collectives;
     std::int64_t m_records = 0;

@@ -31,7 +31,8 @@ public:
     Status write(const std::function<void(double)>& progress, std::stop_token stop)
     {
         // The first key tells our own importer that nothing need be guessed; viewers pass over what they do not know.
-        m_out << "{\"fourwalls_export\":1,\"displayTimeUnit\":\"ns\",\"otherData\":" << otherData() << ",\"fourwalls\":";
+        m_out << "{\"fourwalls_export\":1,\"displayTimeUnit\":\"ns\",\"otherData\":" << otherData()
+              << ",\"fourwalls\":";
         FOURWALLS_TRY(writeDefinitions());
         m_out << ",\"traceEvents\":[";
         writeProcesses();
@@ -82,13 +83,20 @@ private:
         std::set<RankId> ranks;
         for (const RankInfo& rank : info.header.ranks) {
             ranks.insert(rank.rank);
-            data["ranks"].push_back({{"rank", rank.rank.value}, {"device", rank.device}, {"host", rank.host},
-                                     {"stage", rank.pipelineStage}, {"memory_bytes", rank.memoryBytes}, {"multiplicity", rank.multiplicity}});
+            data["ranks"].push_back({{"rank", rank.rank.value},
+                                     {"device", rank.device},
+                                     {"host", rank.host},
+                                     {"stage", rank.pipelineStage},
+                                     {"memory_bytes", rank.memoryBytes},
+                                     {"multiplicity", rank.multiplicity}});
         }
         data["tracks"] = json::array();
         for (const TrackView& track : m_trace.tracks()) {
             ranks.insert(track.info.rank);
-            data["tracks"].push_back({{"rank", track.info.rank.value}, {"kind", name(track.info.kind)}, {"name", track.info.name}, {"order", track.info.order}});
+            data["tracks"].push_back({{"rank", track.info.rank.value},
+                                      {"kind", name(track.info.kind)},
+                                      {"name", track.info.name},
+                                      {"order", track.info.order}});
         }
         data["groups"] = json::array();
         for (const ProcessGroupInfo& group : info.groups) {
@@ -98,25 +106,39 @@ private:
         }
         data["counters"] = json::array();
         for (const CounterInfo& counter : info.counters)
-            data["counters"].push_back({{"name", counter.name}, {"unit", name(counter.unit)}, {"rank", counter.rank ? json(counter.rank->value) : json(nullptr)}});
+            data["counters"].push_back({{"name", counter.name},
+                                        {"unit", name(counter.unit)},
+                                        {"rank", counter.rank ? json(counter.rank->value) : json(nullptr)}});
         data["steps"] = json::array();
         for (const RankId rank : ranks) {
             FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, m_trace.steps(rank));
             for (const StepView& view : steps) {
                 const StepRecord& step = view.record;
-                data["steps"].push_back({{"rank", rank.value}, {"step", step.step.value}, {"begin_ns", step.range.begin.ns}, {"end_ns", step.range.end.ns},
-                                         {"loss", orNull(step.loss)}, {"learning_rate", orNull(step.learningRate)}, {"gradient_norm", orNull(step.gradientNorm)},
-                                         {"samples", step.samples}, {"tokens", step.tokens}, {"state", name(step.state)}});
+                data["steps"].push_back({{"rank", rank.value},
+                                         {"step", step.step.value},
+                                         {"begin_ns", step.range.begin.ns},
+                                         {"end_ns", step.range.end.ns},
+                                         {"loss", orNull(step.loss)},
+                                         {"learning_rate", orNull(step.learningRate)},
+                                         {"gradient_norm", orNull(step.gradientNorm)},
+                                         {"samples", step.samples},
+                                         {"tokens", step.tokens},
+                                         {"state", name(step.state)}});
             }
         }
         const TraceClosing& closing = info.closing;
-        data["closing"] = {{"peak_flops_per_device", orNull(closing.peakFlopsPerDevice)}, {"peak_source", closing.peakSource}, {"steps_by", closing.stepsBy},
+        data["closing"] = {{"peak_flops_per_device", orNull(closing.peakFlopsPerDevice)},
+                           {"peak_source", closing.peakSource},
+                           {"steps_by", closing.stepsBy},
                            {"memory_bytes_per_second", orNull(closing.memoryBytesPerSecond)},
                            {"recorder_overhead_fraction", orNull(closing.recorderOverheadFraction)},
                            {"recorder_overhead_measured", orNull(closing.recorderOverheadMeasured)}};
         data["audit"] = json::array();
         for (const AuditRecord& record : info.audit)
-            data["audit"].push_back({{"name", record.name}, {"severity", name(record.severity)}, {"count", record.count}, {"detail", record.detail}});
+            data["audit"].push_back({{"name", record.name},
+                                     {"severity", name(record.severity)},
+                                     {"count", record.count},
+                                     {"detail", record.detail}});
         m_out << data.dump(-1, ' ', false, json::error_handler_t::replace);
         return {};
     }
@@ -200,7 +222,8 @@ private:
         const auto& groups = m_trace.info().groups;
         m_out << ",\"operation\":\"" << name(record.operation) << "\",\"group_id\":" << record.group.value
               << (record.payloadBytes ? ",\"payload_bytes\":" + std::to_string(*record.payloadBytes) : std::string())
-              << (record.wireBytes ? ",\"wire_bytes\":" + std::to_string(*record.wireBytes) : std::string()) << ",\"sequence\":" << record.sequence
+              << (record.wireBytes ? ",\"wire_bytes\":" + std::to_string(*record.wireBytes) : std::string())
+              << ",\"sequence\":" << record.sequence
               << ",\"wait_us\":" << microseconds((record.lastArrival - record.start).ns);
         if (record.group.value >= 0 && group < groups.size())
             m_out << ",\"group\":" << jsonText(groups[group].name)
@@ -217,8 +240,9 @@ private:
             if (!isTrack(record.track)) continue;
             const RankId rank = m_trace.tracks()[static_cast<std::size_t>(record.track.value)].info.rank;
             const int tid = thread({record.track, 0});
-            event('i', rank) << ",\"tid\":" << tid << ",\"ts\":" << microseconds(record.start.ns) << ",\"s\":\"t\",\"cat\":\"collective\",\"name\":\""
-                             << name(record.operation) << "\",\"args\":{\"collective_us\":" << microseconds((record.end - record.start).ns);
+            event('i', rank) << ",\"tid\":" << tid << ",\"ts\":" << microseconds(record.start.ns)
+                             << ",\"s\":\"t\",\"cat\":\"collective\",\"name\":\"" << name(record.operation)
+                             << "\",\"args\":{\"collective_us\":" << microseconds((record.end - record.start).ns);
             writeCollectiveArguments(record);
             m_out << "}}";
         }
@@ -235,7 +259,9 @@ private:
         if (slice.microbatch) m_out << ",\"microbatch\":" << slice.microbatch->value;
         if (slice.correlation) m_out << ",\"correlation\":" << slice.correlation->value;
         // Of slices that begin together, the collective's own one.
-        const auto collective = m_kinds[slice.op] == SliceKind::Collective ? m_collectives.find({slice.track, slice.start}) : m_collectives.end();
+        const auto collective = m_kinds[slice.op] == SliceKind::Collective
+                                    ? m_collectives.find({slice.track, slice.start})
+                                    : m_collectives.end();
         if (collective != m_collectives.end()) {
             writeCollectiveArguments(collective->second);
             const Duration length = collective->second.end - slice.start;
@@ -315,8 +341,8 @@ private:
                 const std::string value = shortestNumber(sample.value);
                 if (sample.counter.value < 0 || index >= counters.size() || value.empty()) return true;
                 event('C', counters[index].rank.value_or(RankId{0}))
-                    << ",\"cat\":\"counter:" << index << "\",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":" << jsonText(counters[index].name)
-                    << ",\"args\":{\"value\":" << value << "}}";
+                    << ",\"cat\":\"counter:" << index << "\",\"ts\":" << microseconds(sample.at.ns)
+                    << ",\"name\":" << jsonText(counters[index].name) << ",\"args\":{\"value\":" << value << "}}";
                 return m_out.good();
             },
             stop);
@@ -325,7 +351,8 @@ private:
     void writeMemoryOf(RankId rank, const std::vector<AllocationView>& allocations)
     {
         for (const MemorySample& sample : memoryCurve(memoryEvents(allocations))) {
-            event('C', rank) << ",\"cat\":\"memory\",\"ts\":" << microseconds(sample.at.ns) << ",\"name\":\"memory\",\"args\":{";
+            event('C', rank) << ",\"cat\":\"memory\",\"ts\":" << microseconds(sample.at.ns)
+                             << ",\"name\":\"memory\",\"args\":{";
             for (int c = 0; c < kMemoryCategoryCount; ++c)
                 m_out << (c > 0 ? "," : "") << '"' << name(static_cast<MemoryCategory>(c))
                       << "\":" << sample.bytes[static_cast<std::size_t>(c)];
@@ -338,11 +365,13 @@ private:
     {
         if (buffer.op && m_announcedOps.insert(*buffer.op).second) {
             const std::string& part = opPart(*buffer.op);
-            event('M', buffer.rank) << ",\"name\":\"fourwalls_op\",\"args\":{\"id\":" << buffer.op->value << ",\"op\":{" << part << "}}}}";
+            event('M', buffer.rank) << ",\"name\":\"fourwalls_op\",\"args\":{\"id\":" << buffer.op->value << ",\"op\":{"
+                                    << part << "}}}}";
         }
         const auto begin = [&](char phase, Instant at) -> std::ostream& {
-            return event(phase, buffer.rank) << ",\"tid\":0,\"ts\":" << microseconds(at.ns) << ",\"id\":" << buffer.id.value
-                                             << ",\"cat\":\"buffer\",\"name\":\"" << name(buffer.category) << '"';
+            return event(phase, buffer.rank)
+                   << ",\"tid\":0,\"ts\":" << microseconds(at.ns) << ",\"id\":" << buffer.id.value
+                   << ",\"cat\":\"buffer\",\"name\":\"" << name(buffer.category) << '"';
         };
         begin('N', buffer.start) << ",\"args\":{\"bytes\":" << buffer.bytes << ",\"address\":" << buffer.address;
         if (buffer.op) m_out << ",\"op\":" << buffer.op->value;

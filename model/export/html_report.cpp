@@ -24,9 +24,9 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr const char* kDash = "\xe2\x80\x93";
-constexpr int kMemoryColumns = 600;         ///< positions of the memory curve
-constexpr std::size_t kMostPoints = 2000;   ///< of a curve over steps
-constexpr int kMostShownSteps = 6;          ///< of a memory curve; of longer traces the step with the peak
+constexpr int kMemoryColumns = 600;       ///< positions of the memory curve
+constexpr std::size_t kMostPoints = 2000; ///< of a curve over steps
+constexpr int kMostShownSteps = 6;        ///< of a memory curve; of longer traces the step with the peak
 constexpr std::size_t kMostOperators = 15, kMostBuffers = 2000, kMostReasons = 10, kMostRanks = 16, kMostRows = 40;
 
 std::string percent(const std::optional<double>& share)
@@ -37,15 +37,20 @@ std::string percent(const std::optional<double>& share)
 /// "bubble", "exposed communication", …: the keys of the waterfall as words, and what each means.
 std::pair<std::string, std::string> words(const std::string& key)
 {
-    if (key == "achieved") return {"achieved", "the network's arithmetic at the devices' peak rate: the useful part (MFU)"};
+    if (key == "achieved")
+        return {"achieved", "the network's arithmetic at the devices' peak rate: the useful part (MFU)"};
     if (key == "recompute") return {"recomputation", "forward work done a second time, to save memory"};
     if (key == "bubble") return {"bubble", "a pipeline stage has nothing to do because another one has not delivered"};
-    if (key == "exposed_comm") return {"exposed communication", "sending to and waiting for other ranks that no computation hides"};
+    if (key == "exposed_comm")
+        return {"exposed communication", "sending to and waiting for other ranks that no computation hides"};
     if (key == "exposed_copy") return {"exposed copies", "copies between host and device that no computation hides"};
     if (key == "idle") return {"idle", "nothing runs: input data, launches, synchronisation or unknown reasons"};
-    if (key == "memory_bound") return {"memory-bound", "operators that memory bandwidth limits, beyond their arithmetic at the peak rate"};
-    if (key == "inefficiency") return {"inefficiency", "operators that are slower than the peak rate for other reasons"};
-    return {"compute", "operators; their arithmetic or the devices' peak rate is not known, so it cannot be divided further"};
+    if (key == "memory_bound")
+        return {"memory-bound", "operators that memory bandwidth limits, beyond their arithmetic at the peak rate"};
+    if (key == "inefficiency")
+        return {"inefficiency", "operators that are slower than the peak rate for other reasons"};
+    return {"compute",
+            "operators; their arithmetic or the devices' peak rate is not known, so it cannot be divided further"};
 }
 
 std::string tickOfTime(double seconds)
@@ -56,8 +61,8 @@ std::string tickOfTime(double seconds)
 /// Whether a slice is work of its own: not a structure that holds others, and not waiting.
 bool isWork(Activity activity)
 {
-    return activity == Activity::Compute || activity == Activity::Transfer || activity == Activity::PipelineTransfer || activity == Activity::Copy ||
-           activity == Activity::DataLoading;
+    return activity == Activity::Compute || activity == Activity::Transfer || activity == Activity::PipelineTransfer ||
+           activity == Activity::Copy || activity == Activity::DataLoading;
 }
 
 std::string spaced(std::string_view name)
@@ -76,7 +81,12 @@ std::string layersText(const std::set<std::int32_t>& layers)
 
 class Report {
 public:
-    explicit Report(TraceQuery& trace) : m_trace(trace), m_info(trace.info()), m_redaction(m_info.header.ranks), m_header(m_redaction.header(m_info.header)) {}
+    explicit Report(TraceQuery& trace)
+        : m_trace(trace)
+        , m_info(trace.info())
+        , m_redaction(m_info.header.ranks)
+        , m_header(m_redaction.header(m_info.header))
+    {}
 
     Status write(std::ostream& out, std::stop_token stop)
     {
@@ -105,7 +115,9 @@ private:
 
     std::string title() const
     {
-        if (!m_header.spec) return "Training step of " + (m_header.producer.empty() ? std::string("an unknown program") : m_header.producer);
+        if (!m_header.spec)
+            return "Training step of " +
+                   (m_header.producer.empty() ? std::string("an unknown program") : m_header.producer);
         const std::string plan = formatPlan(m_header.spec->plan);
         return m_header.spec->model.name + (plan.empty() ? " on one rank" : ", " + plan);
     }
@@ -145,7 +157,8 @@ private:
             row("parallel plan", plan.empty() ? "one rank" : plan);
             std::string training = "batch " + formatCount(spec.training.batch);
             if (spec.training.sequence > 0) training += ", sequence " + formatCount(spec.training.sequence);
-            row("training", training + ", " + std::string(name(spec.training.optimizer)) + ", " + std::string(name(spec.training.precision)));
+            row("training", training + ", " + std::string(name(spec.training.optimizer)) + ", " +
+                                std::string(name(spec.training.precision)));
             row("cluster", spec.cluster.name);
         } else {
             row("network and plan", "not stated by the profile");
@@ -158,8 +171,9 @@ private:
         row("device", joined(devices));
         row("ranks", formatCount(static_cast<std::int64_t>(m_header.ranks.size())));
         row("transport", joined(transports));
-        row("length", formatTime(m_info.range.length()) + ", " + formatCount(m_info.stepCount) + " steps, " + formatCount(m_info.counts.slices) + " slices, " +
-                          formatCount(m_info.counts.allocations) + " buffers");
+        row("length", formatTime(m_info.range.length()) + ", " + formatCount(m_info.stepCount) + " steps, " +
+                          formatCount(m_info.counts.slices) + " slices, " + formatCount(m_info.counts.allocations) +
+                          " buffers");
         m_page.table({"", ""}, rows, false);
     }
 
@@ -167,7 +181,8 @@ private:
     {
         switch (m_header.clock) {
         case ClockKind::Wall: return "Times are those of the clock on the wall: what really happened.";
-        case ClockKind::Device: return "Times are those of virtual devices: operators were measured, links between ranks are modelled.";
+        case ClockKind::Device:
+            return "Times are those of virtual devices: operators were measured, links between ranks are modelled.";
         case ClockKind::Predicted: return "Times are those of the cost model.";
         }
         return {};
@@ -184,25 +199,33 @@ private:
     {
         m_page.section("At a glance", "Times and shares are of the median measured step.");
         std::vector<std::pair<std::string, std::string>> figures;
-        const auto rate = [](const std::optional<double>& value, const char* unit) { return value ? formatRate(*value, unit) : std::string(kDash); };
+        const auto rate = [](const std::optional<double>& value, const char* unit) {
+            return value ? formatRate(*value, unit) : std::string(kDash);
+        };
         figures.emplace_back("step time", m_metrics.stepTime ? formatTime(*m_metrics.stepTime) : kDash);
-        if (m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond) figures.emplace_back("throughput", rate(m_metrics.tokensPerSecond, "tokens/s"));
-        else figures.emplace_back("throughput", rate(m_metrics.samplesPerSecond, "samples/s"));
+        if (m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond)
+            figures.emplace_back("throughput", rate(m_metrics.tokensPerSecond, "tokens/s"));
+        else
+            figures.emplace_back("throughput", rate(m_metrics.samplesPerSecond, "samples/s"));
         figures.emplace_back("MFU (useful FLOPs of the peak)", percent(m_metrics.mfu));
         figures.emplace_back("HFU (with recomputation)", percent(m_metrics.hfu));
         const MemorySummary* const fullest = fullestRank();
-        figures.emplace_back("peak memory of a rank", fullest ? formatBytes(static_cast<double>(fullest->peakBytes)) : kDash);
+        figures.emplace_back("peak memory of a rank",
+                             fullest ? formatBytes(static_cast<double>(fullest->peakBytes)) : kDash);
         figures.emplace_back("pipeline bubble", percent(m_metrics.bubbleFraction));
         figures.emplace_back("exposed communication", percent(m_metrics.exposedCommFraction));
         figures.emplace_back("idle", percent(m_metrics.idleFraction));
         m_page.figures(figures);
-        if (m_metrics.recorderOverheadFraction) m_page.paragraph("Recording itself cost " + formatPercent(*m_metrics.recorderOverheadFraction, 2) + " of a step.");
+        if (m_metrics.recorderOverheadFraction)
+            m_page.paragraph("Recording itself cost " + formatPercent(*m_metrics.recorderOverheadFraction, 2) +
+                             " of a step.");
     }
 
     void waterfall()
     {
         m_page.section("Where the time of a step goes", "The shares add up to the whole step, averaged over ranks.");
-        if (m_metrics.waterfall.empty()) return m_page.paragraph("The trace has no complete step, so there is nothing to divide.");
+        if (m_metrics.waterfall.empty())
+            return m_page.paragraph("The trace has no complete step, so there is nothing to divide.");
         std::vector<BarPart> parts;
         std::vector<std::pair<std::string, std::string>> key;
         Rows rows;
@@ -210,20 +233,23 @@ private:
             const auto [word, meaning] = words(name);
             parts.push_back({word, name, share});
             if (share > 0) key.emplace_back(name, word);
-            const std::string time = m_metrics.stepTime ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
+            const std::string time =
+                m_metrics.stepTime ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
             rows.push_back({word, formatPercent(share), time, meaning});
         }
         m_page.figure(svgBar(parts, "shares of the step time"));
         m_page.key(key);
         m_page.table({"share", "of the step", "time", "meaning"}, rows, false);
         if (const auto& idle = m_metrics.idleParts; idle && m_metrics.idleFraction.value_or(0) > 0.0005)
-            m_page.paragraph("Idle time by reason: data loading " + formatPercent(idle->dataLoading) + ", launches " + formatPercent(idle->launch) + ", synchronisation " +
-                             formatPercent(idle->synchronisation) + ", other " + formatPercent(idle->other) + " of the step.");
+            m_page.paragraph("Idle time by reason: data loading " + formatPercent(idle->dataLoading) + ", launches " +
+                             formatPercent(idle->launch) + ", synchronisation " + formatPercent(idle->synchronisation) +
+                             ", other " + formatPercent(idle->other) + " of the step.");
     }
 
     const MemorySummary* fullestRank() const
     {
-        const auto most = std::max_element(m_metrics.memory.begin(), m_metrics.memory.end(), [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
+        const auto most = std::max_element(m_metrics.memory.begin(), m_metrics.memory.end(),
+                                           [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
         return most == m_metrics.memory.end() || most->peakBytes <= 0 ? nullptr : &*most;
     }
 
@@ -252,11 +278,16 @@ private:
             return {};
         }
         const TimeRange range = memoryRange(fullest->peakAt);
-        const double peak = static_cast<double>(fullest->peakBytes), capacity = static_cast<double>(capacityOf(fullest->rank));
-        std::string sentence = "Rank " + std::to_string(fullest->rank.value) + " is the fullest one: " + formatBytes(peak) + " at its peak, " +
+        const double peak = static_cast<double>(fullest->peakBytes),
+                     capacity = static_cast<double>(capacityOf(fullest->rank));
+        std::string sentence = "Rank " + std::to_string(fullest->rank.value) +
+                               " is the fullest one: " + formatBytes(peak) + " at its peak, " +
                                formatBytes(static_cast<double>(fullest->residentBytes)) + " stay after a step.";
-        if (capacity > 0) sentence += " The device holds " + formatBytes(capacity) + ": the peak fills " + formatPercent(peak / capacity) + " of it.";
-        else sentence += " The device's capacity is not known.";
+        if (capacity > 0)
+            sentence += " The device holds " + formatBytes(capacity) + ": the peak fills " +
+                        formatPercent(peak / capacity) + " of it.";
+        else
+            sentence += " The device's capacity is not known.";
         m_page.paragraph(sentence);
 
         if (!range.empty()) FOURWALLS_TRY(memoryCurve(*fullest, range, capacity));
@@ -264,8 +295,10 @@ private:
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
             const auto i = static_cast<std::size_t>(c);
             if (fullest->categoryPeaks[i] == 0) continue;
-            rows.push_back({spaced(name(static_cast<MemoryCategory>(c))), formatBytes(static_cast<double>(fullest->atPeak[i])),
-                            formatPercent(static_cast<double>(fullest->atPeak[i]) / peak), formatBytes(static_cast<double>(fullest->categoryPeaks[i]))});
+            rows.push_back({spaced(name(static_cast<MemoryCategory>(c))),
+                            formatBytes(static_cast<double>(fullest->atPeak[i])),
+                            formatPercent(static_cast<double>(fullest->atPeak[i]) / peak),
+                            formatBytes(static_cast<double>(fullest->categoryPeaks[i]))});
         }
         m_page.table({"category", "at the peak", "share", "own peak"}, rows);
         FOURWALLS_TRY(largestBuffers(*fullest));
@@ -280,7 +313,8 @@ private:
         std::vector<std::pair<std::string, std::string>> key;
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
             curve.styles.push_back('m' + std::to_string(c));
-            if (summary.categoryPeaks[static_cast<std::size_t>(c)] > 0) key.emplace_back(curve.styles.back(), spaced(name(static_cast<MemoryCategory>(c))));
+            if (summary.categoryPeaks[static_cast<std::size_t>(c)] > 0)
+                key.emplace_back(curve.styles.back(), spaced(name(static_cast<MemoryCategory>(c))));
         }
         curve.end = range.length().seconds();
         for (const MemorySample& sample : window.samples) {
@@ -292,12 +326,16 @@ private:
         // A wall far above the curve would press it flat: the sentence above tells it instead.
         curve.top = 1.08 * (capacity > 0 && capacity <= 2 * peak ? std::max(peak, capacity) : peak);
         if (capacity > 0) curve.limit = capacity;
-        if (range.begin <= summary.peakAt && summary.peakAt < range.end) curve.mark = (summary.peakAt - range.begin).seconds();
-        for (const double tick : roundTicks(0, curve.top)) curve.valueTicks.emplace_back(tick, tick > 0 ? formatBytes(tick) : "0");
+        if (range.begin <= summary.peakAt && summary.peakAt < range.end)
+            curve.mark = (summary.peakAt - range.begin).seconds();
+        for (const double tick : roundTicks(0, curve.top))
+            curve.valueTicks.emplace_back(tick, tick > 0 ? formatBytes(tick) : "0");
         for (const double tick : roundTicks(0, curve.end, 6)) curve.positionTicks.emplace_back(tick, tickOfTime(tick));
         const bool wall = curve.limit && *curve.limit <= curve.top;
-        m_page.figure(svgStackedCurve(curve, "live bytes by category over time"), std::string(range.length() == m_info.range.length() ? "The whole trace." : "The step with the peak.") +
-                                                                                    " The dashed line is the peak" + (wall ? ", the red one the device's capacity." : "."));
+        m_page.figure(
+            svgStackedCurve(curve, "live bytes by category over time"),
+            std::string(range.length() == m_info.range.length() ? "The whole trace." : "The step with the peak.") +
+                " The dashed line is the peak" + (wall ? ", the red one the device's capacity." : "."));
         m_page.key(key);
         return {};
     }
@@ -325,14 +363,17 @@ private:
             if (layer) reason.layers.insert(layer->value);
         }
         std::vector<std::pair<std::pair<std::string, std::string>, Reason>> sorted(reasons.begin(), reasons.end());
-        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
         if (sorted.size() > kMostReasons) sorted.resize(kMostReasons);
         if (sorted.empty()) return {};
         Rows rows;
         for (const auto& [words, reason] : sorted)
-            rows.push_back({words.first, layersText(reason.layers), words.second, formatCount(reason.count), formatBytes(static_cast<double>(reason.bytes))});
+            rows.push_back({words.first, layersText(reason.layers), words.second, formatCount(reason.count),
+                            formatBytes(static_cast<double>(reason.bytes))});
         const auto looked = static_cast<std::int64_t>(alive.items.size());
-        m_page.paragraph("Who had asked for the " + formatCount(alive.totalCount) + " buffers that were alive at the peak" +
+        m_page.paragraph("Who had asked for the " + formatCount(alive.totalCount) +
+                         " buffers that were alive at the peak" +
                          (looked < alive.totalCount ? ", from the " + formatCount(looked) + " largest ones:" : ":"));
         m_page.table({"asked for by", "where", "category", "buffers", "together"}, rows);
         return {};
@@ -344,7 +385,9 @@ private:
         Rows rows;
         for (const MemorySummary& summary : m_metrics.memory) {
             if (rows.size() == kMostRanks) break;
-            rows.push_back({"rank " + std::to_string(summary.rank.value), formatBytes(static_cast<double>(summary.peakBytes)), formatBytes(static_cast<double>(summary.residentBytes))});
+            rows.push_back({"rank " + std::to_string(summary.rank.value),
+                            formatBytes(static_cast<double>(summary.peakBytes)),
+                            formatBytes(static_cast<double>(summary.residentBytes))});
         }
         m_page.table({"", "peak", "after a step"}, rows);
         restOf(m_metrics.memory.size(), rows.size(), "ranks");
@@ -352,7 +395,8 @@ private:
 
     void restOf(std::size_t all, std::size_t shown, const std::string& what)
     {
-        if (all > shown) m_page.paragraph("and " + formatCount(static_cast<std::int64_t>(all - shown)) + " more " + what + ".");
+        if (all > shown)
+            m_page.paragraph("and " + formatCount(static_cast<std::int64_t>(all - shown)) + " more " + what + ".");
     }
 
     void steps()
@@ -376,22 +420,32 @@ private:
             const auto number = static_cast<std::int64_t>(std::llround(tick));
             if (number >= m_steps.front().step.value && number <= m_steps.back().step.value) numbers.insert(number);
         }
-        for (const std::int64_t number : numbers) times.positionTicks.emplace_back(static_cast<double>(number), std::to_string(number));
+        for (const std::int64_t number : numbers)
+            times.positionTicks.emplace_back(static_cast<double>(number), std::to_string(number));
         std::string caption = "Time of each step, by its number.";
-        const auto leftOut = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) { return step.state != StepState::Measured; });
-        if (leftOut > 0) caption += " " + formatCount(leftOut) + " of " + formatCount(static_cast<std::int64_t>(m_steps.size())) + " (warm-up, cut or odd) are left out of the other figures.";
+        const auto leftOut = std::count_if(m_steps.begin(), m_steps.end(), [](const StepUtilisation& step) {
+            return step.state != StepState::Measured;
+        });
+        if (leftOut > 0)
+            caption += " " + formatCount(leftOut) + " of " + formatCount(static_cast<std::int64_t>(m_steps.size())) +
+                       " (warm-up, cut or odd) are left out of the other figures.";
         m_page.figure(svgPoints(times, "time per step"), caption);
 
         for (std::size_t i = 0; i < m_metrics.loss.size() && i < m_steps.size(); i += every)
-            if (m_metrics.loss[i] && std::isfinite(*m_metrics.loss[i])) losses.points.emplace_back(static_cast<double>(m_steps[i].step.value), *m_metrics.loss[i]);
+            if (m_metrics.loss[i] && std::isfinite(*m_metrics.loss[i]))
+                losses.points.emplace_back(static_cast<double>(m_steps[i].step.value), *m_metrics.loss[i]);
         if (losses.points.empty()) return m_page.paragraph("The trace does not say what the loss was.");
-        const auto [low, high] = std::minmax_element(losses.points.begin(), losses.points.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto [low, high] = std::minmax_element(losses.points.begin(), losses.points.end(),
+                                                     [](const auto& a, const auto& b) { return a.second < b.second; });
         const double margin = std::max(0.05 * (high->second - low->second), 1e-3 * std::abs(high->second) + 1e-9);
         losses.bottom = low->second - margin;
         losses.top = high->second + margin;
         losses.positionTicks = times.positionTicks;
-        for (const double tick : roundTicks(losses.bottom, losses.top)) losses.valueTicks.emplace_back(tick, formatFigure(tick, 4));
-        m_page.figure(svgPoints(losses, "loss per step"), "Loss of each step: " + formatFigure(losses.points.front().second, 4) + " at first, " + formatFigure(losses.points.back().second, 4) + " at last.");
+        for (const double tick : roundTicks(losses.bottom, losses.top))
+            losses.valueTicks.emplace_back(tick, formatFigure(tick, 4));
+        m_page.figure(svgPoints(losses, "loss per step"),
+                      "Loss of each step: " + formatFigure(losses.points.front().second, 4) + " at first, " +
+                          formatFigure(losses.points.back().second, 4) + " at last.");
     }
 
     Status operators()
@@ -417,7 +471,8 @@ private:
             if (op->layer) kind.layers.insert(op->layer->value);
         }
         std::vector<std::pair<std::tuple<std::string, Phase, Activity>, Kind>> sorted(kinds.begin(), kinds.end());
-        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) { return x.second.total > y.second.total; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const auto& x, const auto& y) { return x.second.total > y.second.total; });
         Rows rows;
         for (const auto& [what, kind] : sorted) {
             if (rows.size() == kMostOperators) break;
@@ -425,11 +480,14 @@ private:
             std::string where = phase == Phase::None ? "" : spaced(name(phase));
             if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + layersText(kind.layers);
             const double rate = kind.flops / kind.total.seconds();
-            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count), formatTime(kind.total),
-                            formatTime(kind.longest), rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
+            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count),
+                            formatTime(kind.total), formatTime(kind.longest),
+                            rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
         }
-        if (rows.empty()) m_page.paragraph("No operator was recorded within a measured step.");
-        else m_page.table({"operator", "where", "kind", "times", "together", "longest", "rate"}, rows);
+        if (rows.empty())
+            m_page.paragraph("No operator was recorded within a measured step.");
+        else
+            m_page.table({"operator", "where", "kind", "times", "together", "longest", "rate"}, rows);
         return {};
     }
 
@@ -441,32 +499,44 @@ private:
         if (collective.summary.group.value < 0 || index >= m_info.groups.size()) return text;
         const std::vector<RankId>& ranks = m_info.groups[index].ranks;
         if (ranks.size() > 8) return text + " of " + formatCount(static_cast<std::int64_t>(ranks.size())) + " ranks";
-        for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? " of ranks " : ", ") + std::to_string(ranks[i].value);
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            text += (i == 0 ? " of ranks " : ", ") + std::to_string(ranks[i].value);
         return text;
     }
 
     void collectives()
     {
-        m_page.section("Communication between ranks", "Transfer time is from the last rank's arrival to the end; waiting is from a rank's own arrival to the last one's.");
+        m_page.section("Communication between ranks", "Transfer time is from the last rank's arrival to the end; "
+                                                      "waiting is from a rank's own arrival to the last one's.");
         Rows rows;
         for (const CollectiveMetrics& collective : m_metrics.collectives) {
             if (rows.size() == kMostRows) break;
             const CollectiveSummary& summary = collective.summary;
-            const auto rate = [](const std::optional<double>& value) { return value ? formatRate(*value, "B/s") : std::string(kDash); };
-            const auto bytes = [](const std::optional<std::int64_t>& value) { return value ? formatBytes(static_cast<double>(*value)) : std::string(kDash); };
-            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count), bytes(summary.payloadBytes),
-                            bytes(summary.wireBytes), formatTime(summary.time), formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
+            const auto rate = [](const std::optional<double>& value) {
+                return value ? formatRate(*value, "B/s") : std::string(kDash);
+            };
+            const auto bytes = [](const std::optional<std::int64_t>& value) {
+                return value ? formatBytes(static_cast<double>(*value)) : std::string(kDash);
+            };
+            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count),
+                            bytes(summary.payloadBytes), bytes(summary.wireBytes), formatTime(summary.time),
+                            formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
                             rate(collective.busBytesPerSecond)});
         }
-        if (rows.empty()) return m_page.paragraph(m_header.ranks.size() > 1 ? "No collective was recorded." : "One rank: it has nobody to talk to.");
-        m_page.table({"operation", "group", "times", "payload", "on the wire", "transfer", "waiting", "algbw", "busbw"}, rows);
+        if (rows.empty())
+            return m_page.paragraph(m_header.ranks.size() > 1 ? "No collective was recorded."
+                                                              : "One rank: it has nobody to talk to.");
+        m_page.table({"operation", "group", "times", "payload", "on the wire", "transfer", "waiting", "algbw", "busbw"},
+                     rows);
         restOf(m_metrics.collectives.size(), rows.size(), "kinds");
     }
 
     void bubble()
     {
         if (m_metrics.bubbleByStage.size() < 2) return; // no pipeline
-        m_page.section("Pipeline bubble", "Share of the pipeline's window in which a stage neither computes nor exchanges data with its peers.");
+        m_page.section(
+            "Pipeline bubble",
+            "Share of the pipeline's window in which a stage neither computes nor exchanges data with its peers.");
         for (std::size_t stage = 0; stage < std::min(m_metrics.bubbleByStage.size(), kMostRows); ++stage) {
             const double share = m_metrics.bubbleByStage[stage];
             const std::string label = "stage " + std::to_string(stage), lost = "bubble " + formatPercent(share);
@@ -475,11 +545,14 @@ private:
         restOf(m_metrics.bubbleByStage.size(), std::min(m_metrics.bubbleByStage.size(), kMostRows), "stages");
         if (!m_header.spec) return;
         const ParallelPlan& plan = m_header.spec->plan;
-        const bool closedForm = plan.schedule == PipelineSchedule::Naive || plan.schedule == PipelineSchedule::GPipe || plan.schedule == PipelineSchedule::OneFOneB ||
+        const bool closedForm = plan.schedule == PipelineSchedule::Naive || plan.schedule == PipelineSchedule::GPipe ||
+                                plan.schedule == PipelineSchedule::OneFOneB ||
                                 plan.schedule == PipelineSchedule::Interleaved;
         if (closedForm && plan.pp > 1)
-            m_page.paragraph("Mean " + percent(m_metrics.bubbleFraction) + "; " + std::to_string(plan.pp) + " equal stages with " + std::to_string(plan.microbatches) + " micro-batches under the schedule " +
-                             std::string(name(plan.schedule)) + " would have " + formatPercent(pipelineBubble(plan.schedule, plan.pp, plan.microbatches, plan.vpp)) + ".");
+            m_page.paragraph("Mean " + percent(m_metrics.bubbleFraction) + "; " + std::to_string(plan.pp) +
+                             " equal stages with " + std::to_string(plan.microbatches) +
+                             " micro-batches under the schedule " + std::string(name(plan.schedule)) + " would have " +
+                             formatPercent(pipelineBubble(plan.schedule, plan.pp, plan.microbatches, plan.vpp)) + ".");
     }
 
     void inferred()
@@ -489,7 +562,8 @@ private:
         m_page.section("What the profile shows of the run behind it", "Inferred, not stated by the file.");
         Rows rows;
         for (const InferredField& field : fields)
-            rows.push_back({spaced(field.field), m_redaction.text(field.value), std::string(name(field.confidence)), m_redaction.text(field.why)});
+            rows.push_back({spaced(field.field), m_redaction.text(field.value), std::string(name(field.confidence)),
+                            m_redaction.text(field.why)});
         m_page.table({"", "value", "sure", "because"}, rows, false);
     }
 
@@ -500,7 +574,8 @@ private:
         for (const AuditRecord& record : m_info.audit) {
             if (record.name.starts_with("inferred_") || record.name == "import_facts") continue; // for programs
             if (rows.size() == kMostRows) break;
-            rows.push_back({spaced(record.name), std::string(name(record.severity)), formatCount(record.count), m_redaction.text(record.detail)});
+            rows.push_back({spaced(record.name), std::string(name(record.severity)), formatCount(record.count),
+                            m_redaction.text(record.detail)});
         }
         if (m_metrics.dropped == 0) m_page.paragraph("No record was dropped.");
         if (!rows.empty()) m_page.table({"counter", "kind", "count", "detail"}, rows, false);

@@ -62,11 +62,14 @@ void ReportPage::key(const std::vector<std::pair<std::string, std::string>>& ent
 {
     m_body += "<div class=\"key\">";
     for (const auto& [style, word] : entries)
-        m_body += "<span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" rx=\"2\" class=\"" + style + "\"/></svg>" + htmlText(word) + "</span>";
+        m_body +=
+            "<span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" rx=\"2\" class=\"" +
+            style + "\"/></svg>" + htmlText(word) + "</span>";
     m_body += "</div>";
 }
 
-void ReportPage::table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows, bool numbers)
+void ReportPage::table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows,
+                       bool numbers)
 {
     m_body += numbers ? "<div class=\"wide\"><table class=\"numbers\"><tr>" : "<div class=\"wide\"><table><tr>";
     for (const std::string& heading : headings) m_body += "<th>" + htmlText(heading) + "</th>";
@@ -82,21 +85,26 @@ void ReportPage::table(const std::vector<std::string>& headings, const std::vect
 void ReportPage::figures(const std::vector<std::pair<std::string, std::string>>& entries)
 {
     m_body += "<div class=\"figures\">";
-    for (const auto& [what, value] : entries) m_body += "<div><span>" + htmlText(what) + "</span><b>" + htmlText(value) + "</b></div>";
+    for (const auto& [what, value] : entries)
+        m_body += "<div><span>" + htmlText(what) + "</span><b>" + htmlText(value) + "</b></div>";
     m_body += "</div>";
 }
 
-std::string ReportPage::html(std::string_view title, std::string_view subtitle, const std::vector<std::string>& labels) const
+std::string ReportPage::html(std::string_view title, std::string_view subtitle,
+                             const std::vector<std::string>& labels) const
 {
-    std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" content=\"width=device-width\"/>"
+    std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
+                       "content=\"width=device-width\"/>"
                        "<meta name=\"color-scheme\" content=\"light dark\"/><title>";
-    page += htmlText(title) + " \xe2\x80\x93 Fourwalls</title><style>" + std::string(kStyle) + "</style></head>\n<body><main><h1>" + htmlText(title) + "</h1><p class=\"soft\">" +
-            htmlText(subtitle) + "</p><ul class=\"labels\">";
+    page += htmlText(title) + " \xe2\x80\x93 Fourwalls</title><style>" + std::string(kStyle) +
+            "</style></head>\n<body><main><h1>" + htmlText(title) + "</h1><p class=\"soft\">" + htmlText(subtitle) +
+            "</p><ul class=\"labels\">";
     for (const std::string& label : labels) page += "<li>" + htmlText(label) + "</li>";
     page += "</ul>\n" + m_body;
     if (!m_body.empty()) page += "</section>\n";
-    return page + "<p class=\"soft\">Made by Fourwalls " FOURWALLS_VERSION
-                  ". Names of hosts, files and folders are left out. Unknown figures are a dash.</p></main></body></html>\n";
+    return page +
+           "<p class=\"soft\">Made by Fourwalls " FOURWALLS_VERSION
+           ". Names of hosts, files and folders are left out. Unknown figures are a dash.</p></main></body></html>\n";
 }
 
 } // namespace fourwalls

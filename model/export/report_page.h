@@ -19,7 +19,8 @@ public:
     /// Coloured squares with words, as a key to a figure: class and word.
     void key(const std::vector<std::pair<std::string, std::string>>& entries);
     /// The first column is text, the others are figures and stand right; numbers: false leaves all left.
-    void table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows, bool numbers = true);
+    void table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows,
+               bool numbers = true);
     /// Large figures side by side: what, and how much.
     void figures(const std::vector<std::pair<std::string, std::string>>& entries);
 

@@ -20,23 +20,27 @@ constexpr double kLabelCharacter = 7.4; ///< width of a character of a label, ab
 std::string at(double value)
 {
     std::array<char, 64> buffer;
-    const auto [end, failure] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, 1);
+    const auto [end, failure] =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, 1);
     return failure == std::errc{} ? std::string(buffer.data(), end) : "0";
 }
 
 std::string opening(double height, const std::string& title)
 {
-    return "<svg viewBox=\"0 0 " + at(kWidth) + ' ' + at(height) + "\" role=\"img\" aria-label=\"" + htmlText(title) + "\">";
+    return "<svg viewBox=\"0 0 " + at(kWidth) + ' ' + at(height) + "\" role=\"img\" aria-label=\"" + htmlText(title) +
+           "\">";
 }
 
 std::string text(double x, double y, const char* anchor, const char* style, const std::string& words)
 {
-    return "<text x=\"" + at(x) + "\" y=\"" + at(y) + "\" text-anchor=\"" + anchor + "\" class=\"" + style + "\">" + htmlText(words) + "</text>";
+    return "<text x=\"" + at(x) + "\" y=\"" + at(y) + "\" text-anchor=\"" + anchor + "\" class=\"" + style + "\">" +
+           htmlText(words) + "</text>";
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* style)
 {
-    return "<line x1=\"" + at(x1) + "\" y1=\"" + at(y1) + "\" x2=\"" + at(x2) + "\" y2=\"" + at(y2) + "\" class=\"" + style + "\"/>";
+    return "<line x1=\"" + at(x1) + "\" y1=\"" + at(y1) + "\" x2=\"" + at(x2) + "\" y2=\"" + at(y2) + "\" class=\"" +
+           style + "\"/>";
 }
 
 /// From positions and values to places in the box.
@@ -82,8 +86,8 @@ std::string svgBar(const std::vector<BarPart>& parts, const std::string& title)
     for (const BarPart& part : parts) {
         if (!(part.share > 0) || !std::isfinite(part.share)) continue;
         const double width = std::min(part.share * kWidth, kWidth - x);
-        svg += "<g><title>" + htmlText(part.label) + "</title><rect x=\"" + at(x) + "\" y=\"0\" width=\"" + at(std::max(width - 1, 0.5)) + "\" height=\"" +
-               at(kHeight) + "\" class=\"" + part.style + "\"/>";
+        svg += "<g><title>" + htmlText(part.label) + "</title><rect x=\"" + at(x) + "\" y=\"0\" width=\"" +
+               at(std::max(width - 1, 0.5)) + "\" height=\"" + at(kHeight) + "\" class=\"" + part.style + "\"/>";
         if (static_cast<double>(part.label.size()) * kLabelCharacter + 12 < width)
             svg += text(x + width / 2, kHeight / 2 + 5, "middle", "on", part.label);
         svg += "</g>";
@@ -122,7 +126,8 @@ std::string svgStackedCurve(const StackedCurve& curve, const std::string& title)
     }
     svg += axes(frame, curve.valueTicks, curve.positionTicks);
     if (curve.mark) svg += line(frame.x(*curve.mark), kTop, frame.x(*curve.mark), frame.height - kBottom, "mark");
-    if (curve.limit && *curve.limit <= curve.top) svg += line(kLeft, frame.y(*curve.limit), kWidth - kRight, frame.y(*curve.limit), "wall");
+    if (curve.limit && *curve.limit <= curve.top)
+        svg += line(kLeft, frame.y(*curve.limit), kWidth - kRight, frame.y(*curve.limit), "wall");
     return svg + "</svg>";
 }
 
@@ -134,7 +139,8 @@ std::string svgPoints(const PointCurve& curve, const std::string& title)
     for (const auto& [position, value] : curve.points) {
         const std::string x = at(frame.x(position)), y = at(frame.y(value));
         path += (path.empty() ? "M" : "L") + x + ' ' + y;
-        if (curve.points.size() <= 60) dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3.2\" class=\"dot " + curve.style + "\"/>";
+        if (curve.points.size() <= 60)
+            dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3.2\" class=\"dot " + curve.style + "\"/>";
     }
     if (!path.empty()) svg += "<path class=\"curve " + curve.style + "\" d=\"" + path + "\"/>";
     return svg + dots + "</svg>";
@@ -152,7 +158,8 @@ std::vector<double> roundTicks(double from, double to, int count)
             apart = each * power;
             break;
         }
-    for (double tick = std::ceil(from / apart) * apart; tick <= to + apart * 1e-9 && ticks.size() < 100; tick += apart) ticks.push_back(tick);
+    for (double tick = std::ceil(from / apart) * apart; tick <= to + apart * 1e-9 && ticks.size() < 100; tick += apart)
+        ticks.push_back(tick);
     return ticks;
 }
 

@@ -22,13 +22,13 @@ std::string svgBar(const std::vector<BarPart>& parts, const std::string& title);
 
 /// A curve that holds each value until the next one, as stacked areas.
 struct StackedCurve {
-    std::vector<std::string> styles;                                 ///< class of each layer, lowest first
-    std::vector<std::pair<double, std::vector<double>>> samples;     ///< position (ascending), value per layer
-    double begin = 0, end = 1;                                       ///< of the axis
-    std::optional<double> limit;                                     ///< drawn as the wall where it is within the picture
-    std::optional<double> mark;                                      ///< a position to point at
+    std::vector<std::string> styles;                             ///< class of each layer, lowest first
+    std::vector<std::pair<double, std::vector<double>>> samples; ///< position (ascending), value per layer
+    double begin = 0, end = 1;                                   ///< of the axis
+    std::optional<double> limit;                                 ///< drawn as the wall where it is within the picture
+    std::optional<double> mark;                                  ///< a position to point at
     std::vector<std::pair<double, std::string>> valueTicks, positionTicks;
-    double top = 1;                                                  ///< value of the upper edge
+    double top = 1; ///< value of the upper edge
 };
 std::string svgStackedCurve(const StackedCurve& curve, const std::string& title);
 

@@ -284,8 +284,9 @@ private:
             FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, m_trace.steps(rank));
             for (const StepView& view : steps) {
                 const StepRecord& step = view.record;
-                table.row(rank.value, step.step.value, step.range.begin.ns, step.range.end.ns, step.state == StepState::Warmup ? 1 : 0, name(step.state),
-                          step.loss, step.learningRate, step.gradientNorm, step.samples, step.tokens);
+                table.row(rank.value, step.step.value, step.range.begin.ns, step.range.end.ns,
+                          step.state == StepState::Warmup ? 1 : 0, name(step.state), step.loss, step.learningRate,
+                          step.gradientNorm, step.samples, step.tokens);
             }
         }
         return table.end();
@@ -307,9 +308,9 @@ private:
                      {"tokens"}});
         FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, m_trace.jobSteps());
         for (const JobStep& step : steps)
-            table.row(step.step.value, step.range.begin.ns, step.range.end.ns, step.state == StepState::Warmup ? 1 : 0, name(step.state),
-                      step.complete ? 1 : 0, step.loss, step.learningRate, step.gradientNorm, step.samples,
-                      step.tokens);
+            table.row(step.step.value, step.range.begin.ns, step.range.end.ns, step.state == StepState::Warmup ? 1 : 0,
+                      name(step.state), step.complete ? 1 : 0, step.loss, step.learningRate, step.gradientNorm,
+                      step.samples, step.tokens);
         return table.end();
     }
 
@@ -358,11 +359,12 @@ private:
                      {"inefficiency_excess_ns"}});
         FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries, m_trace.stepSummaries());
         for (const StepSummary& s : summaries)
-            table.row(s.rank.value, s.step.value, s.range.begin.ns, s.range.end.ns, s.state == StepState::Warmup ? 1 : 0, name(s.state), s.compute.ns,
-                      s.exposedComm.ns, s.exposedCopy.ns, s.bubble.ns, s.idleDataLoading.ns, s.idleLaunch.ns,
-                      s.idleSynchronisation.ns, s.idleOther.ns, s.computeSum.ns, s.collectiveWait.ns,
-                      s.pipelineWindow.ns, s.pipelineBusy.ns, s.modelFlops, s.recomputeFlops, s.recomputeTime.ns,
-                      s.memoryBoundExcess.ns, s.inefficiencyExcess.ns);
+            table.row(s.rank.value, s.step.value, s.range.begin.ns, s.range.end.ns,
+                      s.state == StepState::Warmup ? 1 : 0, name(s.state), s.compute.ns, s.exposedComm.ns,
+                      s.exposedCopy.ns, s.bubble.ns, s.idleDataLoading.ns, s.idleLaunch.ns, s.idleSynchronisation.ns,
+                      s.idleOther.ns, s.computeSum.ns, s.collectiveWait.ns, s.pipelineWindow.ns, s.pipelineBusy.ns,
+                      s.modelFlops, s.recomputeFlops, s.recomputeTime.ns, s.memoryBoundExcess.ns,
+                      s.inefficiencyExcess.ns);
         return table.end();
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of formats, and the choice by a file's first bytes.
-#include "model/import/byte_source.h"
-#include "model/import/import_format.h"
+#include "model/import/common/byte_source.h"
+#include "model/import/common/import_format.h"
+#include "model/import/common/one_run.h"
+#include "model/import/common/tar_archive.h"
 #include "model/import/joined_import.h"
-#include "model/import/one_run.h"
-#include "model/import/spool_beside.h"
-#include "model/import/tar_archive.h"
+#include "model/import/spool/spool_beside.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,8 @@ constexpr std::size_t kBeginning = 4096;
 std::string_view withoutSpace(std::string_view text)
 {
     if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
-    const auto first = std::find_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
+    const auto first =
+        std::find_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
     return text.substr(static_cast<std::size_t>(first - text.begin()));
 }
 
@@ -33,9 +34,15 @@ bool isJson(std::string_view beginning)
 }
 
 /// The first key of our own export.
-bool isExport(std::string_view beginning) { return withoutSpace(beginning).substr(0, 19) == "{\"fourwalls_export\""; }
+bool isExport(std::string_view beginning)
+{
+    return withoutSpace(beginning).substr(0, 19) == "{\"fourwalls_export\"";
+}
 
-bool isSqlite(std::string_view beginning) { return beginning.substr(0, 15) == "SQLite format 3"; }
+bool isSqlite(std::string_view beginning)
+{
+    return beginning.substr(0, 15) == "SQLite format 3";
+}
 
 /// Protocols 2 to 5, which begin with an opcode and their number; or a dict or list that is remembered first, as 0 ("(dp0",
 /// "(lp0") and 1 write it.
@@ -72,7 +79,9 @@ Result<std::string> beginningOf(const std::string& path)
 bool looksLikeProtobuf(std::string_view beginning)
 {
     if (beginning.empty() || beginning[0] != '\n') return false;
-    return std::any_of(beginning.begin() + 1, beginning.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; });
+    return std::any_of(beginning.begin() + 1, beginning.end(), [](char c) {
+        return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t';
+    });
 }
 
 /// What a file is that no importer takes.
@@ -90,16 +99,23 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Unsupported, "an Nsight Systems report", path, "export it with: nsys export --type sqlite"};
     } else if (path.ends_with(".xplane.pb")) {
         error = {ErrorCode::Unsupported, "an XSpace profile (of JAX, TensorFlow or XLA)", path,
-                 "give the .trace.json.gz beside it, or export one: in XProf or TensorBoard's Profile tab, Trace Viewer, or with jax.profiler.trace(…, create_perfetto_trace=True)"};
+                 "give the .trace.json.gz beside it, or export one: in XProf or TensorBoard's Profile tab, Trace "
+                 "Viewer, or with jax.profiler.trace(…, create_perfetto_trace=True)"};
     } else if (path.ends_with(".csv")) {
-        error = {ErrorCode::Unsupported, "a table (CSV), not a trace", path, "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
+        error = {ErrorCode::Unsupported, "a table (CSV), not a trace", path,
+                 "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
     } else if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
         error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
-    } else if (begins("PK\x03\x04") || begins("\xfd" "7zXZ") || begins("BZh") || begins("\x28\xb5\x2f\xfd") || begins("7z\xbc\xaf")) {
-        error = {ErrorCode::Unsupported, "packed in a way that is not read here (only gzip and tar are)", path, "unpack it first"};
+    } else if (begins("PK\x03\x04") ||
+               begins("\xfd"
+                      "7zXZ") ||
+               begins("BZh") || begins("\x28\xb5\x2f\xfd") || begins("7z\xbc\xaf")) {
+        error = {ErrorCode::Unsupported, "packed in a way that is not read here (only gzip and tar are)", path,
+                 "unpack it first"};
     } else if (begins("\x1f\x8b")) {
         error = {ErrorCode::Unsupported, "packed more than twice", path, "unpack it first"};
-    } else if (begins("\xff\xfe") || begins("\xfe\xff") || begins("{\0"sv) || begins("\0{"sv) || begins("[\0"sv) || begins("\0["sv)) {
+    } else if (begins("\xff\xfe") || begins("\xfe\xff") || begins("{\0"sv) || begins("\0{"sv) || begins("[\0"sv) ||
+               begins("\0["sv)) {
         error = {ErrorCode::Unsupported, "text in UTF-16", path, "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
     } else if (withoutSpace(beginning).substr(0, 1) == "<") {
         error = {ErrorCode::Unsupported, "a web page", path, "give the profile or the memory snapshot that it shows"};
@@ -149,10 +165,14 @@ Result<std::vector<std::string>> withoutArchives(const std::vector<std::string>&
         for (TarMember& member : members) {
             const auto source = memorySource(std::move(member.beginning), kBeginning);
             FOURWALLS_TRY_ASSIGN(const std::string first, beginningOf(*source));
-            if (isSqlite(first)) return Error{ErrorCode::Unsupported, "a database in an archive", member.path, "unpack the archive and import the files"};
+            if (isSqlite(first))
+                return Error{ErrorCode::Unsupported, "a database in an archive", member.path,
+                             "unpack the archive and import the files"};
             if (formatOf(first)) files.push_back(member.path);
         }
-        if (files.size() == before) return Error{ErrorCode::Unsupported, "an archive without profiles that can be imported", path, "unpack it and look inside"};
+        if (files.size() == before)
+            return Error{ErrorCode::Unsupported, "an archive without profiles that can be imported", path,
+                         "unpack it and look inside"};
     }
     return files;
 }
@@ -171,7 +191,8 @@ const std::vector<ImportFormat>& importFormats()
     return kFormats;
 }
 
-Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& given, const ImportOptions& options)
+Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& given,
+                                                       const ImportOptions& options)
 {
     if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
     FOURWALLS_TRY_ASSIGN(const std::vector<std::string> paths, withoutArchives(given));
@@ -204,9 +225,11 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
         // A job may record its buffers for days before it is profiled.
         constexpr std::int64_t kSnapshotTooFarApart = 7LL * 86400 * 1'000'000'000;
         const std::int64_t of = opened->header().originUnixNs, beside = buffers->header().originUnixNs;
-        const bool foundBeside = kernels->open == openSpools;   // the recorder put them there
+        const bool foundBeside = kernels->open == openSpools; // the recorder put them there
         if (!foundBeside && of != 0 && beside != 0 && std::abs(of / 2 - beside / 2) > kSnapshotTooFarApart / 2)
-            return Error{ErrorCode::InvalidArgument, "the memory snapshot and the other profile were recorded " + timeApart(std::abs(of / 2 - beside / 2) * 2) + " apart: they are of different runs",
+            return Error{ErrorCode::InvalidArgument,
+                         "the memory snapshot and the other profile were recorded " +
+                             timeApart(std::abs(of / 2 - beside / 2) * 2) + " apart: they are of different runs",
                          paths.front(), "open them one by one"};
     }
     if (opened && buffers) return joinSnapshots(std::move(opened), std::move(buffers));
@@ -216,7 +239,9 @@ Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::st
 Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<std::string> files, withoutArchives({path}));
-    if (files.size() != 1) return Error{ErrorCode::InvalidArgument, "an archive with several profiles", path, "facts are those of one file"};
+    if (files.size() != 1)
+        return Error{ErrorCode::InvalidArgument, "an archive with several profiles", path,
+                     "facts are those of one file"};
     FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(files[0]));
     const ImportFormat* format = formatOf(beginning);
     if (!format) return unknownFormat(path, beginning);

@@ -2,8 +2,8 @@
 // Two imports behind one header, each writing through its own placement.
 #include "model/import/joined_import.h"
 
-#include "model/import/categorising_sink.h"
-#include "model/import/placed_sink.h"
+#include "model/import/common/categorising_sink.h"
+#include "model/import/common/placed_sink.h"
 
 #include <algorithm>
 #include <set>
@@ -13,19 +13,22 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr double kKernelShare = 0.8;   ///< of the progress
+constexpr double kKernelShare = 0.8; ///< of the progress
 
 class JoinedImport final : public TraceImport {
 public:
     JoinedImport(std::unique_ptr<TraceImport> kernels, std::unique_ptr<TraceImport> buffers)
-        : m_kernels(std::move(kernels)), m_buffers(std::move(buffers)), m_header(m_kernels->header())
+        : m_kernels(std::move(kernels))
+        , m_buffers(std::move(buffers))
+        , m_header(m_kernels->header())
     {
         const TraceHeader& memory = m_buffers->header();
         m_header.producer += " and " + memory.producer;
         pairRanks(memory);
         m_sameClock = m_header.originUnixNs != 0 && memory.originUnixNs != 0;
         if (m_sameClock)
-            m_buffersAt.shift = Duration{std::clamp(memory.originUnixNs - m_header.originUnixNs, -kLargestTimeNs / 2, kLargestTimeNs / 2)};
+            m_buffersAt.shift = Duration{
+                std::clamp(memory.originUnixNs - m_header.originUnixNs, -kLargestTimeNs / 2, kLargestTimeNs / 2)};
     }
 
     const TraceHeader& header() const override { return m_header; }
@@ -35,7 +38,8 @@ public:
     {
         const auto share = [&](double from, double width) {
             ImportOptions part = options;
-            if (options.progress) part.progress = [&options, from, width](double fraction) { options.progress(from + width * fraction); };
+            if (options.progress)
+                part.progress = [&options, from, width](double fraction) { options.progress(from + width * fraction); };
             return part;
         };
         OptimizerRuns runs;
@@ -47,10 +51,14 @@ public:
         FOURWALLS_TRY(m_buffers->write(buffers, share(kKernelShare, 1 - kKernelShare)));
         held.release();
         if (m_sameClock)
-            sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns, "from the start of the other profile to the snapshot's, by the system clock"});
+            sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns,
+                        "from the start of the other profile to the snapshot's, by the system clock"});
         else
-            sink.audit({"clock_not_aligned", AuditSeverity::Info, 1, "one of the profiles has no wall clock: buffers and kernels begin together"});
-        if (m_rankAssumed) sink.audit({"rank_assumed", AuditSeverity::Repaired, 1, "the snapshots do not name the ranks of the other profile: paired in order"});
+            sink.audit({"clock_not_aligned", AuditSeverity::Info, 1,
+                        "one of the profiles has no wall clock: buffers and kernels begin together"});
+        if (m_rankAssumed)
+            sink.audit({"rank_assumed", AuditSeverity::Repaired, 1,
+                        "the snapshots do not name the ranks of the other profile: paired in order"});
         return {};
     }
 
@@ -59,7 +67,8 @@ private:
     {
         std::set<RankId> known;
         for (const RankInfo& rank : m_header.ranks) known.insert(rank.rank);
-        const bool fit = std::all_of(memory.ranks.begin(), memory.ranks.end(), [&](const RankInfo& rank) { return known.contains(rank.rank); });
+        const bool fit = std::all_of(memory.ranks.begin(), memory.ranks.end(),
+                                     [&](const RankInfo& rank) { return known.contains(rank.rank); });
         if (!fit && memory.ranks.size() == known.size()) {
             m_rankAssumed = true;
             auto next = known.begin();

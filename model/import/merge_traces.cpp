@@ -2,10 +2,10 @@
 // Ranks, clocks, then one copy per input; collectives come last, matched over all of them.
 #include "model/import/merge_traces.h"
 
-#include "model/import/one_run.h"
-#include "model/import/placed_sink.h"
-#include "model/import/run_collectives.h"
-#include "model/import/spool_beside.h"
+#include "model/import/common/one_run.h"
+#include "model/import/common/placed_sink.h"
+#include "model/import/common/run_collectives.h"
+#include "model/import/spool/spool_beside.h"
 
 #include <algorithm>
 #include <limits>
@@ -27,25 +27,32 @@ Error refused(const std::string& where, std::string what, std::string hint)
 
 bool hasAudit(const TraceInfo& info, std::string_view name)
 {
-    return std::any_of(info.audit.begin(), info.audit.end(), [&](const AuditRecord& record) { return record.name == name; });
+    return std::any_of(info.audit.begin(), info.audit.end(),
+                       [&](const AuditRecord& record) { return record.name == name; });
 }
 
 /// One input and what becomes of it.
 struct Part {
     std::string name;
     TraceQuery* trace = nullptr;
-    std::set<RankId> ranks;                     ///< with data, as numbered there
+    std::set<RankId> ranks; ///< with data, as numbered there
     SourcePlacement placement;
-    std::vector<CollectiveView> collectives;    ///< as numbered and timed there
-    std::vector<OperationMark> marks;           ///< on the first guess of the run's clock
-    std::optional<ClockOffset> clock;           ///< beyond that guess; the reference has none
+    std::vector<CollectiveView> collectives; ///< as numbered and timed there
+    std::vector<OperationMark> marks;        ///< on the first guess of the run's clock
+    std::optional<ClockOffset> clock;        ///< beyond that guess; the reference has none
     bool renumbered = false;
-    bool sameWallClock = false;                 ///< both this and the run have Unix times
+    bool sameWallClock = false; ///< both this and the run have Unix times
 
     const TraceInfo& info() const { return trace->info(); }
     /// Sequence numbers and group names are the job's, not one file's.
-    bool numbered() const { return info().header.source != TraceSource::Imported && !hasAudit(info(), kCollectivesUnnumbered); }
-    bool memoryOnly() const { return info().header.source == TraceSource::Imported && info().header.computeLabel == "none"; }
+    bool numbered() const
+    {
+        return info().header.source != TraceSource::Imported && !hasAudit(info(), kCollectivesUnnumbered);
+    }
+    bool memoryOnly() const
+    {
+        return info().header.source == TraceSource::Imported && info().header.computeLabel == "none";
+    }
 };
 
 class Merge final : public TraceMerge {
@@ -130,12 +137,16 @@ private:
             const TraceHeader& first = m_parts.front().info().header;
             const bool alike = header.source == first.source || part.memoryOnly() || m_parts.front().memoryOnly();
             if (!alike || header.clock != first.clock)
-                return refused(part.name, std::string("is ") + std::string(fourwalls::name(header.source)) + " on a " + std::string(fourwalls::name(header.clock)) +
-                                   " clock, " + m_parts.front().name + " is " + std::string(fourwalls::name(first.source)) + " on a " + std::string(fourwalls::name(first.clock)) + " clock",
+                return refused(part.name,
+                               std::string("is ") + std::string(fourwalls::name(header.source)) + " on a " +
+                                   std::string(fourwalls::name(header.clock)) + " clock, " + m_parts.front().name +
+                                   " is " + std::string(fourwalls::name(first.source)) + " on a " +
+                                   std::string(fourwalls::name(first.clock)) + " clock",
                                "merge traces of one run");
             if (!header.spec) continue;
             if (withSpec && specHash(*withSpec->info().header.spec) != specHash(*header.spec))
-                return refused(part.name, "its specification is not that of " + withSpec->name, "merge traces of one run");
+                return refused(part.name, "its specification is not that of " + withSpec->name,
+                               "merge traces of one run");
             withSpec = &part;
         }
         return {};
@@ -153,7 +164,10 @@ private:
             if (!part.ranks.empty()) member.rank = part.placement.rank(*part.ranks.begin()).value;
             member.worldSize = info.header.worldSize;
             member.wallClock = true;
-            const auto unixTime = [&](Instant at) { return std::clamp(at.ns, -kLargestTimeNs, kLargestTimeNs) + std::clamp(info.header.originUnixNs, -kLargestTimeNs, kLargestTimeNs); };
+            const auto unixTime = [&](Instant at) {
+                return std::clamp(at.ns, -kLargestTimeNs, kLargestTimeNs) +
+                       std::clamp(info.header.originUnixNs, -kLargestTimeNs, kLargestTimeNs);
+            };
             member.firstNs = unixTime(info.range.begin);
             member.lastNs = unixTime(info.range.end);
             member.aligned = part.clock.has_value();
@@ -175,7 +189,9 @@ private:
             for (const RankId rank : part.ranks) {
                 const auto [found, isNew] = taken.try_emplace(rank, &part);
                 if (!isNew)
-                    return refused(part.name, "rank " + std::to_string(rank.value) + " is also in " + found->second->name, "give every rank of the run once");
+                    return refused(part.name,
+                                   "rank " + std::to_string(rank.value) + " is also in " + found->second->name,
+                                   "give every rank of the run once");
             }
         }
         for (Part* part : unsure) {
@@ -214,7 +230,8 @@ private:
             const TraceHeader& header = part.info().header;
             if (!m_header.spec) m_header.spec = header.spec;
             if (m_header.communicationLabel == "none") m_header.communicationLabel = header.communicationLabel;
-            if (std::find(producers.begin(), producers.end(), header.producer) == producers.end()) producers.push_back(header.producer);
+            if (std::find(producers.begin(), producers.end(), header.producer) == producers.end())
+                producers.push_back(header.producer);
             for (const RankId rank : part.ranks) {
                 RankInfo info;
                 for (const RankInfo& known : header.ranks)
@@ -231,7 +248,8 @@ private:
     /// Every input is placed relative to one that is placed already, through the one with most operations in common.
     void settleClocks()
     {
-        Part* const first = &*std::find_if(m_parts.begin(), m_parts.end() - 1, [](const Part& part) { return !part.memoryOnly(); });
+        Part* const first =
+            &*std::find_if(m_parts.begin(), m_parts.end() - 1, [](const Part& part) { return !part.memoryOnly(); });
         const std::int64_t origin = m_header.originUnixNs;
         for (Part& part : m_parts) {
             const std::int64_t own = part.info().header.originUnixNs;
@@ -254,7 +272,9 @@ private:
                 Part& part = **it;
                 for (const Part* reference : placed) {
                     const auto offset = alignClocks(reference->marks, part.marks);
-                    if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 && (!part.clock || offset->matched > part.clock->matched)) part.clock = offset;
+                    if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 &&
+                        (!part.clock || offset->matched > part.clock->matched))
+                        part.clock = offset;
                 }
                 if (!part.clock) {
                     ++it;
@@ -295,38 +315,48 @@ private:
             if (!info.ok() && failure.ok()) failure = info.error();
             return ops.emplace(id, info.ok() ? sink.defineOp(**info) : OpId{}).first->second;
         };
-        FOURWALLS_TRY(trace.scanSlices([&](const SliceView& slice) {
-            if (const auto at = track(slice.track))
-                producer->slice({*at, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
-            return failure.ok();
-        }, stop));
-        FOURWALLS_TRY(trace.scanAllocations([&](const AllocationView& view) {
-            AllocationRecord record{view.id, view.start, view.bytes, view.address, view.category, std::nullopt, view.microbatch};
-            if (view.op) record.op = op(*view.op);
-            producer->allocated(view.rank, record);
-            if (view.end) producer->freed(view.rank, view.id, *view.end);
-            return failure.ok();
-        }, stop));
+        FOURWALLS_TRY(trace.scanSlices(
+            [&](const SliceView& slice) {
+                if (const auto at = track(slice.track))
+                    producer->slice(
+                        {*at, op(slice.op), slice.start, slice.duration, slice.microbatch, slice.correlation});
+                return failure.ok();
+            },
+            stop));
+        FOURWALLS_TRY(trace.scanAllocations(
+            [&](const AllocationView& view) {
+                AllocationRecord record{view.id,       view.start,   view.bytes,     view.address,
+                                        view.category, std::nullopt, view.microbatch};
+                if (view.op) record.op = op(*view.op);
+                producer->allocated(view.rank, record);
+                if (view.end) producer->freed(view.rank, view.id, *view.end);
+                return failure.ok();
+            },
+            stop));
         FOURWALLS_TRY(failure);
         std::map<CounterId, CounterId> counters;
-        FOURWALLS_TRY(trace.scanCounters([&](const CounterRecord& sample) {
-            const auto index = static_cast<std::size_t>(sample.counter.value);
-            if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
-            const CounterInfo& info = part.info().counters[index];
-            // Every rank's file repeats what belongs to the whole job.
-            if (!info.rank && !first && m_jobCounters.contains(info.name)) return true;
-            auto found = counters.find(sample.counter);
-            if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
-            producer->counter({found->second, sample.at, sample.value});
-            return true;
-        }, stop));
+        FOURWALLS_TRY(trace.scanCounters(
+            [&](const CounterRecord& sample) {
+                const auto index = static_cast<std::size_t>(sample.counter.value);
+                if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
+                const CounterInfo& info = part.info().counters[index];
+                // Every rank's file repeats what belongs to the whole job.
+                if (!info.rank && !first && m_jobCounters.contains(info.name)) return true;
+                auto found = counters.find(sample.counter);
+                if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
+                producer->counter({found->second, sample.at, sample.value});
+                return true;
+            },
+            stop));
         for (const CounterInfo& info : part.info().counters)
             if (!info.rank) m_jobCounters.insert(info.name);
-        FOURWALLS_TRY(trace.scanFlows([&](const FlowRecord& flow) {
-            const auto from = track(flow.fromTrack), to = track(flow.toTrack);
-            if (from && to) producer->flow({flow.kind, *from, flow.from, *to, flow.to});
-            return true;
-        }, stop));
+        FOURWALLS_TRY(trace.scanFlows(
+            [&](const FlowRecord& flow) {
+                const auto from = track(flow.fromTrack), to = track(flow.toTrack);
+                if (from && to) producer->flow({flow.kind, *from, flow.from, *to, flow.to});
+                return true;
+            },
+            stop));
         for (const RankId rank : part.ranks) {
             FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
             for (const StepView& step : steps) producer->step(rank, step.record);
@@ -338,7 +368,8 @@ private:
             const bool inferred = record.name.compare(0, 9, "inferred_") == 0;
             if (!inferred || &part == m_reference) sink.audit(record);
         }
-        if (!part.info().complete) sink.audit({"source_incomplete", AuditSeverity::Info, 1, "merged from an interrupted recording"});
+        if (!part.info().complete)
+            sink.audit({"source_incomplete", AuditSeverity::Info, 1, "merged from an interrupted recording"});
         m_tracks.push_back(std::move(tracks));
         return {};
     }
@@ -379,7 +410,9 @@ private:
             for (const CollectiveView& view : part.collectives) {
                 const auto group = static_cast<std::size_t>(view.record.group.value);
                 const auto track = static_cast<std::size_t>(view.record.track.value);
-                if (view.record.group.value < 0 || group >= groups.size() || view.record.track.value < 0 || track >= m_tracks[i].size()) continue;
+                if (view.record.group.value < 0 || group >= groups.size() || view.record.track.value < 0 ||
+                    track >= m_tracks[i].size())
+                    continue;
                 CollectiveMember member;
                 member.rank = part.placement.rank(view.rank);
                 member.record = view.record;
@@ -394,7 +427,8 @@ private:
                     continue;
                 }
                 member.record.group = ids[group];
-                const bool message = view.record.operation == CollectiveOp::Send || view.record.operation == CollectiveOp::Receive;
+                const bool message =
+                    view.record.operation == CollectiveOp::Send || view.record.operation == CollectiveOp::Receive;
                 if (!message) {
                     Operation& operation = operations[{ids[group], view.record.operation, view.record.sequence}];
                     operation.lastArrival = std::max(operation.lastArrival, member.record.start);
@@ -408,10 +442,12 @@ private:
         for (CollectiveMember& member : members) {
             const auto found = operations.find({member.record.group, member.record.operation, member.record.sequence});
             if (found != operations.end() && found->second.ranks.size() > 1)
-                member.record.lastArrival = std::clamp(std::max(found->second.lastArrival, member.record.lastArrival), member.record.start, member.record.end);
+                member.record.lastArrival = std::clamp(std::max(found->second.lastArrival, member.record.lastArrival),
+                                                       member.record.start, member.record.end);
             producer->collective(member.record);
         }
-        m_matched = std::count_if(operations.begin(), operations.end(), [](const auto& entry) { return entry.second.ranks.size() > 1; });
+        m_matched = std::count_if(operations.begin(), operations.end(),
+                                  [](const auto& entry) { return entry.second.ranks.size() > 1; });
         byTime.finish(sink);
         m_matched += byTime.matchedOperations();
     }
@@ -422,24 +458,29 @@ private:
         sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()), "traces of one run"});
         sink.audit({"collectives_matched", Info, m_matched, "operations found on several ranks"});
         for (const Part& part : m_parts) {
-            if (part.renumbered) sink.audit({"rank_assumed", Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
+            if (part.renumbered)
+                sink.audit(
+                    {"rank_assumed", Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
             const bool joined = part.memoryOnly() && part.sameWallClock;
             if (!part.clock && &part != m_reference && !joined)
-                sink.audit({"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
+                sink.audit(
+                    {"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
             if (!part.clock) continue;
             for (const RankId own : part.ranks) {
                 const std::string rank = "rank_" + std::to_string(part.placement.rank(own).value);
-                sink.audit({"clock_offset_ns_" + rank, Info, part.clock->offsetNs,
-                            "added to this rank's times, from " + std::to_string(part.clock->matched) + " collectives"});
-                sink.audit({"clock_residual_ns_" + rank, Info, part.clock->residualNs, "median distance of a collective's ends after that"});
+                sink.audit(
+                    {"clock_offset_ns_" + rank, Info, part.clock->offsetNs,
+                     "added to this rank's times, from " + std::to_string(part.clock->matched) + " collectives"});
+                sink.audit({"clock_residual_ns_" + rank, Info, part.clock->residualNs,
+                            "median distance of a collective's ends after that"});
             }
         }
     }
 
     std::vector<Part> m_parts;
-    const Part* m_reference = nullptr;          ///< whose clock is the run's
+    const Part* m_reference = nullptr; ///< whose clock is the run's
     TraceHeader m_header;
-    std::vector<Tracks> m_tracks;               ///< of the run, by part and its own TrackId
+    std::vector<Tracks> m_tracks; ///< of the run, by part and its own TrackId
     std::set<std::string> m_jobCounters;
     std::int64_t m_matched = 0;
 };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/import/trace_clocks.h"
+#include "model/import/common/trace_clocks.h"
 #include "model/trace/trace_query.h"
 #include "model/trace/trace_sink.h"
 
@@ -17,8 +17,8 @@ namespace fourwalls::importers {
 
 /// One part of the run.
 struct MergeInput {
-    std::string name;                   ///< file, for messages
-    TraceQuery* trace = nullptr;        ///< must outlive the merge
+    std::string name;            ///< file, for messages
+    TraceQuery* trace = nullptr; ///< must outlive the merge
 };
 
 class TraceMerge {

@@ -28,22 +28,25 @@ class LaunchTimes {
 public:
     Status read(TraceQuery& trace, std::stop_token stop)
     {
-        FOURWALLS_TRY(trace.scanFlows([&](const FlowRecord& flow) {
-            if (flow.kind == "launch") m_arrows.push_back({flow.toTrack.value, flow.to.ns, flow.from.ns});
-            return true;
-        }, stop));
+        FOURWALLS_TRY(trace.scanFlows(
+            [&](const FlowRecord& flow) {
+                if (flow.kind == "launch") m_arrows.push_back({flow.toTrack.value, flow.to.ns, flow.from.ns});
+                return true;
+            },
+            stop));
         std::sort(m_arrows.begin(), m_arrows.end());
         return {};
     }
     std::optional<std::int64_t> of(TrackId track, Instant start) const
     {
         const auto found = std::lower_bound(m_arrows.begin(), m_arrows.end(), Arrow{track.value, start.ns, INT64_MIN});
-        if (found == m_arrows.end() || std::get<0>(*found) != track.value || std::get<1>(*found) != start.ns) return std::nullopt;
+        if (found == m_arrows.end() || std::get<0>(*found) != track.value || std::get<1>(*found) != start.ns)
+            return std::nullopt;
         return std::get<2>(*found);
     }
 
 private:
-    using Arrow = std::tuple<std::int32_t, std::int64_t, std::int64_t>;   // track, start of the work, launch
+    using Arrow = std::tuple<std::int32_t, std::int64_t, std::int64_t>; // track, start of the work, launch
     std::vector<Arrow> m_arrows;
 };
 
@@ -57,8 +60,10 @@ public:
         const auto [found, isNew] = m_ops.try_emplace(id);
         if (isNew) {
             auto info = m_trace.op(id);
-            if (info) found->second = std::move(*info);
-            else if (m_failure.ok()) m_failure = info.error();
+            if (info)
+                found->second = std::move(*info);
+            else if (m_failure.ok())
+                m_failure = info.error();
         }
         return found->second.get();
     }
@@ -93,7 +98,10 @@ public:
     TrackId defineTrack(const TrackInfo& info) override { return m_target.defineTrack(info); }
     GroupId defineGroup(const ProcessGroupInfo& info) override { return m_target.defineGroup(info); }
     CounterId defineCounter(const CounterInfo& info) override { return m_target.defineCounter(info); }
-    std::unique_ptr<TraceProducer> openProducer() override { return std::make_unique<ProducerWithoutSteps>(m_target.openProducer()); }
+    std::unique_ptr<TraceProducer> openProducer() override
+    {
+        return std::make_unique<ProducerWithoutSteps>(m_target.openProducer());
+    }
     void audit(const AuditRecord& record) override
     {
         // Counted again by the steps themselves and by the finish; and no part of the trace was left out.
@@ -142,27 +150,33 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
     OpTable ops(trace);
     std::map<std::pair<RankId, std::string>, Repeats> ranges, kernels;
     std::map<RankId, TimeRange> spans;
-    FOURWALLS_TRY(trace.scanSlices([&](const SliceView& slice) {
-        const OpInfo* op = ops.find(slice.op);
-        if (!op) return true;
-        const TrackInfo& track = trace.tracks()[static_cast<std::size_t>(slice.track.value)].info;
-        const auto [span, isNew] = spans.try_emplace(track.rank, TimeRange{slice.start, slice.end()});
-        span->second.begin = std::min(span->second.begin, slice.start);
-        span->second.end = std::max(span->second.end, slice.end());
-        if (isDeviceTrack(track.kind)) {
-            if (op->activity == Activity::Compute) kernels[{track.rank, op->name}].add(slice.start.ns, slice.duration.ns);
+    FOURWALLS_TRY(trace.scanSlices(
+        [&](const SliceView& slice) {
+            const OpInfo* op = ops.find(slice.op);
+            if (!op) return true;
+            const TrackInfo& track = trace.tracks()[static_cast<std::size_t>(slice.track.value)].info;
+            const auto [span, isNew] = spans.try_emplace(track.rank, TimeRange{slice.start, slice.end()});
+            span->second.begin = std::min(span->second.begin, slice.start);
+            span->second.end = std::max(span->second.end, slice.end());
+            if (isDeviceTrack(track.kind)) {
+                if (op->activity == Activity::Compute)
+                    kernels[{track.rank, op->name}].add(slice.start.ns, slice.duration.ns);
+                return true;
+            }
+            const auto begins = [&](std::string_view with) { return op->name.compare(0, with.size(), with) == 0; };
+            const bool call = op->activity == Activity::Launch || op->activity == Activity::Synchronisation ||
+                              track.kind == TrackKind::Markers;
+            if (call || begins("aten::") || begins("cuda") || begins("hip") ||
+                (begins("cu") && op->name.size() > 2 && std::isupper(static_cast<unsigned char>(op->name[2])) != 0))
+                return true;
+            const IterationName known = iterationName(op->name);
+            using Kind = IterationName::Kind;
+            const bool loop =
+                known.kind == Kind::Profiler || known.kind == Kind::Iteration || known.kind == Kind::Serving;
+            ranges[{track.rank, loop ? known.key : namePattern(op->name)}].add(slice.start.ns, slice.duration.ns);
             return true;
-        }
-        const auto begins = [&](std::string_view with) { return op->name.compare(0, with.size(), with) == 0; };
-        const bool call = op->activity == Activity::Launch || op->activity == Activity::Synchronisation || track.kind == TrackKind::Markers;
-        if (call || begins("aten::") || begins("cuda") || begins("hip") || (begins("cu") && op->name.size() > 2 && std::isupper(static_cast<unsigned char>(op->name[2])) != 0))
-            return true;
-        const IterationName known = iterationName(op->name);
-        using Kind = IterationName::Kind;
-        const bool loop = known.kind == Kind::Profiler || known.kind == Kind::Iteration || known.kind == Kind::Serving;
-        ranges[{track.rank, loop ? known.key : namePattern(op->name)}].add(slice.start.ns, slice.duration.ns);
-        return true;
-    }, stop));
+        },
+        stop));
     FOURWALLS_TRY(ops.failure());
     std::map<std::string, StepCandidate> byName;
     for (auto& [key, repeats] : ranges) {
@@ -171,12 +185,14 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
         if (nested || repeats.count > kMostRepeats || span <= 0) continue;
         StepCandidate candidate;
         const bool profiler = key.second == "ProfilerStep";
-        candidate.choice = {profiler ? StepChoice::Kind::Marks : StepChoice::Kind::Range, profiler ? std::string() : key.second, 0};
+        candidate.choice = {profiler ? StepChoice::Kind::Marks : StepChoice::Kind::Range,
+                            profiler ? std::string() : key.second, 0};
         candidate.count = repeats.count;
         candidate.median = Duration{repeats.medianLength()};
         candidate.coverage = std::min(1.0, static_cast<double>(repeats.sum) / span);
         const IterationName::Kind kind = iterationName(key.second + " 1").kind;
-        candidate.looksLikeStep = profiler || kind == IterationName::Kind::Iteration || key.second.compare(0, 5, "step[") == 0 || key.second.compare(0, 8, "execute_") == 0;
+        candidate.looksLikeStep = profiler || kind == IterationName::Kind::Iteration ||
+                                  key.second.compare(0, 5, "step[") == 0 || key.second.compare(0, 8, "execute_") == 0;
         if (repeats.count < 2 && !candidate.looksLikeStep) continue;
         byName.try_emplace(key.second, candidate);
     }
@@ -186,54 +202,63 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
         return std::tie(b.looksLikeStep, b.coverage, b.count) < std::tie(a.looksLikeStep, a.coverage, a.count);
     };
     std::stable_sort(list.begin(), list.end(), better);
-    if (list.size() > kMostCandidatesListed - kMostKernelsListed) list.resize(kMostCandidatesListed - kMostKernelsListed);
-    std::vector<std::pair<std::int64_t, StepCandidate>> ofDevice;   // with the time of the kernels themselves
+    if (list.size() > kMostCandidatesListed - kMostKernelsListed)
+        list.resize(kMostCandidatesListed - kMostKernelsListed);
+    std::vector<std::pair<std::int64_t, StepCandidate>> ofDevice; // with the time of the kernels themselves
     for (auto& [key, repeats] : kernels) {
         if (repeats.count < 2 || repeats.count > kMostRepeats) continue;
         StepCandidate candidate;
         candidate.choice = {StepChoice::Kind::Kernel, key.second, 0};
         candidate.count = repeats.count;
         candidate.median = Duration{(repeats.last - repeats.first) / repeats.count};
-        candidate.coverage = std::min(1.0, static_cast<double>(repeats.last - repeats.first) / static_cast<double>(std::max<std::int64_t>(1, spans[key.first].length().ns)));
+        candidate.coverage =
+            std::min(1.0, static_cast<double>(repeats.last - repeats.first) /
+                              static_cast<double>(std::max<std::int64_t>(1, spans[key.first].length().ns)));
         ofDevice.emplace_back(repeats.sum, candidate);
     }
     std::stable_sort(ofDevice.begin(), ofDevice.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (std::size_t i = 0; i < ofDevice.size() && i < kMostKernelsListed; ++i) list.push_back(std::move(ofDevice[i].second));
+    for (std::size_t i = 0; i < ofDevice.size() && i < kMostKernelsListed; ++i)
+        list.push_back(std::move(ofDevice[i].second));
     return list;
 }
 
-Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch, std::stop_token stop)
+Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch,
+                               std::stop_token stop)
 {
     if (trace.info().header.source != TraceSource::Imported)
-        return Error{ErrorCode::Unsupported, "the steps of this trace are its recorder's own", "--steps-by", "choose steps of traces that were imported"};
+        return Error{ErrorCode::Unsupported, "the steps of this trace are its recorder's own", "--steps-by",
+                     "choose steps of traces that were imported"};
     LaunchTimes launches;
     FOURWALLS_TRY(launches.read(trace, stop));
     OpTable ops(trace);
     std::map<RankId, std::unique_ptr<StepFinder>> finders;
     std::unordered_map<OpId, bool> marks;
-    FOURWALLS_TRY(trace.scanSlices([&](const SliceView& slice) {
-        const OpInfo* op = ops.find(slice.op);
-        if (!op) return true;
-        const TrackInfo& track = trace.tracks()[static_cast<std::size_t>(slice.track.value)].info;
-        std::unique_ptr<StepFinder>& finder = finders[track.rank];
-        if (!finder) finder = std::make_unique<StepFinder>(choice, scratch);
-        const std::int64_t begin = slice.start.ns, end = slice.end().ns;
-        if (isDeviceTrack(track.kind)) {
-            finder->addWork(op->name, slice.track.value, begin, end, launches.of(slice.track, slice.start), op->activity == Activity::Compute);
+    FOURWALLS_TRY(trace.scanSlices(
+        [&](const SliceView& slice) {
+            const OpInfo* op = ops.find(slice.op);
+            if (!op) return true;
+            const TrackInfo& track = trace.tracks()[static_cast<std::size_t>(slice.track.value)].info;
+            std::unique_ptr<StepFinder>& finder = finders[track.rank];
+            if (!finder) finder = std::make_unique<StepFinder>(choice, scratch);
+            const std::int64_t begin = slice.start.ns, end = slice.end().ns;
+            if (isDeviceTrack(track.kind)) {
+                finder->addWork(op->name, slice.track.value, begin, end, launches.of(slice.track, slice.start),
+                                op->activity == Activity::Compute);
+                return true;
+            }
+            if (track.kind == TrackKind::Markers || track.kind == TrackKind::Steps) {
+                const IterationName known = op->kind == SliceKind::Step ? iterationName(op->name) : IterationName{};
+                if (known.kind == IterationName::Kind::Profiler) finder->addProjected(known.number, begin, end);
+                return true;
+            }
+            finder->addHost(begin, end);
+            if (op->activity == Activity::Launch) finder->addLaunch(begin);
+            const auto [mark, isNew] = marks.try_emplace(slice.op, false);
+            if (isNew) mark->second = finder->interesting(op->name);
+            if (mark->second) finder->addRange(op->name, slice.track.value, begin, end);
             return true;
-        }
-        if (track.kind == TrackKind::Markers || track.kind == TrackKind::Steps) {
-            const IterationName known = op->kind == SliceKind::Step ? iterationName(op->name) : IterationName{};
-            if (known.kind == IterationName::Kind::Profiler) finder->addProjected(known.number, begin, end);
-            return true;
-        }
-        finder->addHost(begin, end);
-        if (op->activity == Activity::Launch) finder->addLaunch(begin);
-        const auto [mark, isNew] = marks.try_emplace(slice.op, false);
-        if (isNew) mark->second = finder->interesting(op->name);
-        if (mark->second) finder->addRange(op->name, slice.track.value, begin, end);
-        return true;
-    }, stop));
+        },
+        stop));
     FOURWALLS_TRY(ops.failure());
     RunSteps steps;
     for (auto& [rank, finder] : finders) steps.add(rank, 0, *finder);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/import/step_finder.h"
+#include "model/import/common/step_finder.h"
 #include "model/trace/trace_query.h"
 #include "model/trace/trace_sink.h"
 
@@ -19,10 +19,10 @@ namespace fourwalls::importers {
 /// Something in a trace that comes again and could be a step.
 struct StepCandidate {
     StepChoice choice;
-    std::int64_t count = 0;        ///< of the first rank that has it
-    Duration median;               ///< of a range: its length; of a kernel: from one to the next
-    double coverage = 0;           ///< share of that rank's time, at most 1
-    bool looksLikeStep = false;    ///< by its name
+    std::int64_t count = 0;     ///< of the first rank that has it
+    Duration median;            ///< of a range: its length; of a kernel: from one to the next
+    double coverage = 0;        ///< share of that rank's time, at most 1
+    bool looksLikeStep = false; ///< by its name
 };
 
 /// Ranges and kernels, those that look like steps first, then by how much of the trace they cover. At most 200.
@@ -31,7 +31,8 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
 
 /// The steps of a choice, rank by rank. Errors: InvalidArgument if nothing in the trace gives such steps; Unsupported for
 /// traces that were not imported, whose recorder knows its steps better than their slices tell; those of the query.
-Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch, std::stop_token stop = {});
+Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch,
+                               std::stop_token stop = {});
 
 /// A sink that hands everything on but steps: those are the given ones, and the closing says how they were found.
 std::unique_ptr<TraceSink> sinkWithSteps(TraceSink& target, RunSteps steps);

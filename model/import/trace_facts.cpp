@@ -2,7 +2,7 @@
 // The columns of the facts, and facts as audit counters.
 #include "model/import/trace_facts.h"
 
-#include "model/import/decimal_time.h"
+#include "model/import/common/decimal_time.h"
 
 #include <algorithm>
 
@@ -90,11 +90,14 @@ std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit)
             std::string_view pair = rest.substr(0, rest.find(' '));
             rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
             const std::size_t equals = pair.rfind('=');
-            const auto value = equals == std::string_view::npos ? std::nullopt : integerFromText(pair.substr(equals + 1));
+            const auto value =
+                equals == std::string_view::npos ? std::nullopt : integerFromText(pair.substr(equals + 1));
             if (!value) continue;
             std::string_view key = pair.substr(0, equals);
-            if (takePrefix(key, kPhasePrefix)) facts.eventPhases[std::string(key)] += *value;
-            else if (takePrefix(key, kActionPrefix)) facts.memActions[std::string(key)] += *value;
+            if (takePrefix(key, kPhasePrefix))
+                facts.eventPhases[std::string(key)] += *value;
+            else if (takePrefix(key, kActionPrefix))
+                facts.memActions[std::string(key)] += *value;
             for (const FactColumn& column : factColumns())
                 if (column.name == key) facts.*column.value = *value;
         }

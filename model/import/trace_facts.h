@@ -20,8 +20,8 @@ struct TraceFacts {
         memcpyEvents, memcpyTimeNs, memsetEvents, spanNs, gpuSpanNs, firstEventNs, streams, cpuOpEvents, runtimeEvents,
         pythonFunctionEvents, memoryInstants, flowStart, flowEnd, profilerSteps, nvtxRanges, memSegments, memBlocks,
         memTraceEntries, memReservedBytes, memActiveRequestedBytes, memPeakRequestedBytes, memPeakReservedBytes;
-    std::map<std::string, std::int64_t> eventPhases;   ///< events by ph
-    std::map<std::string, std::int64_t> memActions;    ///< entries of a snapshot's history by action
+    std::map<std::string, std::int64_t> eventPhases; ///< events by ph
+    std::map<std::string, std::int64_t> memActions;  ///< entries of a snapshot's history by action
 };
 
 /// How a fact is written: a count or bytes as a number, a time as exact decimal microseconds. first_event_ns is a

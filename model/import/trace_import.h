@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/import/step_choice.h"
+#include "model/import/common/step_choice.h"
 #include "model/import/trace_facts.h"
 #include "model/trace/trace_sink.h"
 
@@ -17,10 +17,10 @@
 namespace fourwalls::importers {
 
 struct ImportOptions {
-    std::function<void(double)> progress;   ///< 0..1, from the calling thread; may be empty
-    std::stop_token stop;                   ///< Cancelled soon after it is requested
-    std::string scratchFolder;              ///< for what does not fit into memory; empty: the system's for temporary files
-    StepChoice steps;                       ///< what a step shall be, where a format leaves that open
+    std::function<void(double)> progress; ///< 0..1, from the calling thread; may be empty
+    std::stop_token stop;                 ///< Cancelled soon after it is requested
+    std::string scratchFolder; ///< for what does not fit into memory; empty: the system's for temporary files
+    StepChoice steps;          ///< what a step shall be, where a format leaves that open
 };
 
 class TraceImport {
@@ -30,7 +30,8 @@ public:
     /// Looks at the files and finds out which ranks they are. Errors: NotFound, Io; Unsupported naming what a file is
     /// if it is none of ours; InvalidArgument if the files are not of one run; Cancelled. Memory snapshots may stand
     /// beside files of one other format: see joinSnapshots.
-    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, const ImportOptions& options = {});
+    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths,
+                                                     const ImportOptions& options = {});
 
     virtual const TraceHeader& header() const = 0;
 

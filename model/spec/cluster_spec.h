@@ -13,14 +13,14 @@ namespace fourwalls {
 
 struct DeviceSpec {
     std::string name;
-    std::int64_t memoryBytes = 0;              ///< capacity: the memory wall
-    double memoryBytesPerSecond = 0;           ///< main memory bandwidth; 0 unknown
-    std::map<Precision, double> peakFlops;     ///< dense rate [FLOP/s] per precision; absent: unknown
-    std::string family;                        ///< "ampere", "hopper", "cpu", …: what was measured on it holds for it
-    int multiprocessors = 0;                   ///< SMs (or cores) that tiles are spread over; 0 unknown
-    double powerWatts = 0;                     ///< power limit; 0 unknown
-    double fullPowerWatts = 0;                 ///< limit at which the family's rates were measured; 0: the same
-    double hostBytesPerSecond = 0;             ///< link to the host, one direction; 0 unknown
+    std::int64_t memoryBytes = 0;          ///< capacity: the memory wall
+    double memoryBytesPerSecond = 0;       ///< main memory bandwidth; 0 unknown
+    std::map<Precision, double> peakFlops; ///< dense rate [FLOP/s] per precision; absent: unknown
+    std::string family;                    ///< "ampere", "hopper", "cpu", …: what was measured on it holds for it
+    int multiprocessors = 0;               ///< SMs (or cores) that tiles are spread over; 0 unknown
+    double powerWatts = 0;                 ///< power limit; 0 unknown
+    double fullPowerWatts = 0;             ///< limit at which the family's rates were measured; 0: the same
+    double hostBytesPerSecond = 0;         ///< link to the host, one direction; 0 unknown
 
     std::optional<double> peak(Precision precision) const
     {
@@ -34,10 +34,7 @@ struct LinkSpec {
     double bytesPerSecond = 0; ///< one direction, per device; 0 unknown
     double latencySeconds = 0; ///< per hop
 
-    double seconds(double bytes) const
-    {
-        return latencySeconds + (bytesPerSecond > 0 ? bytes / bytesPerSecond : 0);
-    }
+    double seconds(double bytes) const { return latencySeconds + (bytesPerSecond > 0 ? bytes / bytesPerSecond : 0); }
     friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
 };
 
@@ -47,19 +44,19 @@ enum class NodeFabric { Shared, Pcie, NvLink, NvSwitch };
 enum class Topology { FatTree, Torus, Hypercube };
 
 struct ClusterSpec {
-    std::string name;                          ///< preset name; "this-machine" is measured where it runs
+    std::string name; ///< preset name; "this-machine" is measured where it runs
     DeviceSpec device;
     int devicesPerNode = 1;
     int nodes = 1;
     NodeFabric fabric = NodeFabric::NvSwitch;
-    LinkSpec nodeLink;                         ///< between devices of a node, data-sheet rate of one device
-    LinkSpec nicLink;                          ///< of one network adapter, data-sheet rate
-    std::string network;                       ///< kind, for what was measured on it ("omni_path"); empty: any
-    int nicsPerNode = 0;                       ///< 0: nodes are not connected
+    LinkSpec nodeLink;   ///< between devices of a node, data-sheet rate of one device
+    LinkSpec nicLink;    ///< of one network adapter, data-sheet rate
+    std::string network; ///< kind, for what was measured on it ("omni_path"); empty: any
+    int nicsPerNode = 0; ///< 0: nodes are not connected
     Topology topology = Topology::FatTree;
-    double oversubscription = 1;               ///< of the network above the nodes: 2 means half the rate when all send
-    double hostMemoryBytesPerSecond = 0;       ///< of a node; 0 unknown
-    std::int64_t hostMemoryBytes = 0;          ///< of a node; 0 unknown
+    double oversubscription = 1;         ///< of the network above the nodes: 2 means half the rate when all send
+    double hostMemoryBytesPerSecond = 0; ///< of a node; 0 unknown
+    std::int64_t hostMemoryBytes = 0;    ///< of a node; 0 unknown
 
     /// The share of a node's network that one device has when all of them send at once [bytes/s].
     double networkBytesPerSecondPerDevice() const

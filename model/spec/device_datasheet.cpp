@@ -13,10 +13,17 @@ namespace fourwalls {
 
 namespace {
 
-constexpr std::array<std::pair<Arithmetic, std::string_view>, kArithmeticCount> kArithmeticWords{{
-    {Arithmetic::Unknown, "unknown"}, {Arithmetic::F64, "f64"}, {Arithmetic::F32, "f32"}, {Arithmetic::Tf32, "tf32"},
-    {Arithmetic::F16, "f16"}, {Arithmetic::Bf16, "bf16"}, {Arithmetic::Fp8, "fp8"}, {Arithmetic::Fp4, "fp4"},
-    {Arithmetic::Int8, "int8"}, {Arithmetic::AnyF32, "f32 or tf32"}}};
+constexpr std::array<std::pair<Arithmetic, std::string_view>, kArithmeticCount> kArithmeticWords{
+    {{Arithmetic::Unknown, "unknown"},
+     {Arithmetic::F64, "f64"},
+     {Arithmetic::F32, "f32"},
+     {Arithmetic::Tf32, "tf32"},
+     {Arithmetic::F16, "f16"},
+     {Arithmetic::Bf16, "bf16"},
+     {Arithmetic::Fp8, "fp8"},
+     {Arithmetic::Fp4, "fp4"},
+     {Arithmetic::Int8, "int8"},
+     {Arithmetic::AnyF32, "f32 or tf32"}}};
 
 /// Drivers of different years write the maker or leave it out.
 std::string datasheetKey(std::string_view name)

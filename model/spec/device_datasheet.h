@@ -18,12 +18,12 @@ inline constexpr int kArithmeticCount = 10;
 std::string_view name(Arithmetic arithmetic);
 
 struct DeviceDatasheet {
-    std::string name;                     ///< as the driver reports it
+    std::string name; ///< as the driver reports it
     double memoryBytesPerSecond = 0;
-    std::map<Arithmetic, double> peaks;   ///< dense [FLOP/s]
-    std::string linkKind;                 ///< to other devices of the node: "pcie", "nvlink", "infinity_fabric"; empty: unknown
-    double linkBytesPerSecond = 0;        ///< one direction; 0 unknown
-    double hostBytesPerSecond = 0;        ///< one direction; 0 unknown
+    std::map<Arithmetic, double> peaks; ///< dense [FLOP/s]
+    std::string linkKind; ///< to other devices of the node: "pcie", "nvlink", "infinity_fabric"; empty: unknown
+    double linkBytesPerSecond = 0; ///< one direction; 0 unknown
+    double hostBytesPerSecond = 0; ///< one direction; 0 unknown
 
     /// Dense rate; of AnyF32 only where the device has no Tf32. Absent: unknown.
     std::optional<double> peak(Arithmetic arithmetic) const;

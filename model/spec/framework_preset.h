@@ -73,13 +73,13 @@ struct FrameworkPreset {
     bool blockingTransfers = false;      ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
     bool dispatchOncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
-    bool sortsReceivedRows = false;      ///< rows that all-to-all brought are copied together expert by expert, and back
-    bool groupedExperts = true;          ///< the products of all experts of a rank in one kernel
-    bool overlapExperts = false;         ///< all-to-all of experts beside other computation
-    bool globalRouting = false;          ///< the balance of experts is counted over all replicas in every pass
-    bool gathersEachPass = false;        ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
-    bool sumsTableShards = false; ///< the ends of a pipeline add up their shards of the shared table, not all of it
-    bool flushMessages = false;   ///< stages tell each other that their passes are over, before anything else
+    bool sortsReceivedRows = false; ///< rows that all-to-all brought are copied together expert by expert, and back
+    bool groupedExperts = true;     ///< the products of all experts of a rank in one kernel
+    bool overlapExperts = false;    ///< all-to-all of experts beside other computation
+    bool globalRouting = false;     ///< the balance of experts is counted over all replicas in every pass
+    bool gathersEachPass = false;   ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
+    bool sumsTableShards = false;   ///< the ends of a pipeline add up their shards of the shared table, not all of it
+    bool flushMessages = false;     ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
     bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
@@ -90,11 +90,11 @@ struct FrameworkPreset {
     bool microbatchesAreStages = false; ///< as many micro-batches as pipeline stages, unless told
 
     // Memory.
-    double logitBytes = 8;       ///< held per logit at the loss
+    double logitBytes = 8;        ///< held per logit at the loss
     double shardedLogitBytes = 0; ///< likewise where the vocabulary is cut over the tensor group; 0: the same
-    double contextBytes = 1.0e9; ///< of driver and libraries, on the device
-    double libraryBytes = 0.5e9; ///< buffers of the collective library
-    double slackFraction = 0.05; ///< of what is allocated: reserved and unusable
+    double contextBytes = 1.0e9;  ///< of driver and libraries, on the device
+    double libraryBytes = 0.5e9;  ///< buffers of the collective library
+    double slackFraction = 0.05;  ///< of what is allocated: reserved and unusable
 };
 
 /// Reads a framework description. where: file name used in errors. Errors: Format with the field.

@@ -37,8 +37,10 @@ public:
         const bool given = find(key, false) != nullptr;
         text(key, word);
         if (!given || !m_status.ok()) return;
-        if (const auto value = valueOf(table, word)) target = *value;
-        else fail(key, "cannot be '" + word + "'", listWords(table));
+        if (const auto value = valueOf(table, word))
+            target = *value;
+        else
+            fail(key, "cannot be '" + word + "'", listWords(table));
     }
 
     /// The field, or null; an error if it is required and absent.

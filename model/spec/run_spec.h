@@ -15,7 +15,7 @@
 
 namespace fourwalls {
 
-inline constexpr int kSpecVersion = 1;   ///< a spec of a newer version is refused
+inline constexpr int kSpecVersion = 1; ///< a spec of a newer version is refused
 
 struct RunSpec {
     ModelSpec model;

@@ -13,19 +13,19 @@ enum class DeviceKind { Cpu, Cuda };
 
 struct TrainingSettings {
     std::int64_t steps = 10;
-    std::int64_t batch = 8;          ///< global batch [sequences or images] = dp * microbatches * micro-batch
-    std::int64_t sequence = 0;       ///< [tokens]; 0 before resolving: the model's own length
+    std::int64_t batch = 8;    ///< global batch [sequences or images] = dp * microbatches * micro-batch
+    std::int64_t sequence = 0; ///< [tokens]; 0 before resolving: the model's own length
     Optimizer optimizer = Optimizer::AdamW;
-    double learningRate = 3e-4;      ///< peak, after warm-up
-    double warmupFraction = 0.1;     ///< share of steps with linearly rising rate, then cosine to 10 %
-    double weightDecay = 0.1;        ///< decoupled for AdamW; 0 on vectors (biases, norms)
-    double clipNorm = 1.0;           ///< global gradient norm limit; 0 is off
-    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;  ///< AdamW
-    double momentum = 0.9;           ///< SGD
+    double learningRate = 3e-4;                       ///< peak, after warm-up
+    double warmupFraction = 0.1;                      ///< share of steps with linearly rising rate, then cosine to 10 %
+    double weightDecay = 0.1;                         ///< decoupled for AdamW; 0 on vectors (biases, norms)
+    double clipNorm = 1.0;                            ///< global gradient norm limit; 0 is off
+    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8; ///< AdamW
+    double momentum = 0.9;                            ///< SGD
     Precision precision = Precision::F32;
     DeviceKind device = DeviceKind::Cpu;
     std::uint64_t seed = 1;
-    std::string dataFile;            ///< any text file; bytes are the tokens. Empty: the text that ships with us
+    std::string dataFile; ///< any text file; bytes are the tokens. Empty: the text that ships with us
 };
 
 } // namespace fourwalls

@@ -30,10 +30,12 @@ Error errorFor(int rc, const std::string& message, const std::string& where)
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT: return {ErrorCode::Cancelled, "cancelled", where, ""};
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return {ErrorCode::Format, "the database is damaged: " + message, where, "fetch the file again"};
+    case SQLITE_NOTADB:
+        return {ErrorCode::Format, "the database is damaged: " + message, where, "fetch the file again"};
     case SQLITE_FULL: return {ErrorCode::Io, "the disk is full", where, "free some space"};
     case SQLITE_CANTOPEN:
-        return {ErrorCode::Io, "cannot open the file: " + message, where, "check that the folder exists and can be written"};
+        return {ErrorCode::Io, "cannot open the file: " + message, where,
+                "check that the folder exists and can be written"};
     case SQLITE_READONLY:
     case SQLITE_PERM: return {ErrorCode::Io, "the file cannot be written: " + message, where, "check its permissions"};
     case SQLITE_BUSY:
@@ -121,8 +123,7 @@ Result<Database> Database::open(const std::string& path, OpenMode mode)
     Database database;
     database.m_database.reset(handle);
     database.m_path = path;
-    if (rc != SQLITE_OK)
-        return errorFor(rc, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc), path);
+    if (rc != SQLITE_OK) return errorFor(rc, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc), path);
     return database;
 }
 
@@ -150,7 +151,10 @@ Result<std::optional<std::int64_t>> Database::integer(std::string_view sql)
     return statement.asInteger(0);
 }
 
-Error Database::error(int rc) const { return errorFor(rc, sqlite3_errmsg(handle()), m_path); }
+Error Database::error(int rc) const
+{
+    return errorFor(rc, sqlite3_errmsg(handle()), m_path);
+}
 
 Status Database::close()
 {

@@ -58,8 +58,10 @@ Result<FileHeader> readHeader(const std::string& path, const std::string& kind)
             return Error{ErrorCode::NotFound, "there is no such file", path, "check the name"};
         return Error{ErrorCode::Io, std::system_category().message(code), path, "check the permissions of its folder"};
     }
-    if (S_ISDIR(info.st_mode)) return Error{ErrorCode::Io, "this is a folder, not a " + kind, path, "name the file in it"};
-    if (!S_ISREG(info.st_mode)) return Error{ErrorCode::Io, "this is not a regular file", path, "copy it to a file first"};
+    if (S_ISDIR(info.st_mode))
+        return Error{ErrorCode::Io, "this is a folder, not a " + kind, path, "name the file in it"};
+    if (!S_ISREG(info.st_mode))
+        return Error{ErrorCode::Io, "this is not a regular file", path, "copy it to a file first"};
     // Locks of SQLite vanish when any descriptor of the file is closed; nothing here is open under one yet.
     const OpenFile file(path);
     if (file.fd() < 0) {
@@ -72,7 +74,8 @@ Result<FileHeader> readHeader(const std::string& path, const std::string& kind)
     const ssize_t got = ::pread(file.fd(), bytes.data(), bytes.size(), 0);
     constexpr std::string_view kMagic("SQLite format 3\0", 16);
     if (got < 16 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
-        return Error{ErrorCode::Format, "this is not a " + kind, path, "import other formats with 'fourwalls-cli import'"};
+        return Error{ErrorCode::Format, "this is not a " + kind, path,
+                     "import other formats with 'fourwalls-cli import'"};
     if (got < static_cast<ssize_t>(bytes.size()))
         return Error{ErrorCode::Format, "the file is truncated", path, "fetch it again"};
 
@@ -98,10 +101,11 @@ Status harden(Database& database, std::size_t cacheBytes, int longestValue, bool
 {
     sqlite3* handle = database.handle();
     const auto configure = [&](int option, int value) { return sqlite3_db_config(handle, option, value, nullptr); };
-    for (const auto& [option, value] : {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                                        std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-                                        std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                                        std::pair{SQLITE_DBCONFIG_DQS_DML, 0}, std::pair{SQLITE_DBCONFIG_DQS_DDL, 0}}) {
+    for (const auto& [option, value] :
+         {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}, std::pair{SQLITE_DBCONFIG_DQS_DML, 0},
+          std::pair{SQLITE_DBCONFIG_DQS_DDL, 0}}) {
         if (const int rc = configure(option, value); rc != SQLITE_OK) return database.error(rc);
     }
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, longestValue);
@@ -112,8 +116,9 @@ Status harden(Database& database, std::size_t cacheBytes, int longestValue, bool
     sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
     sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
     sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0);
-    std::string pragmas = "PRAGMA mmap_size=0; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-" +
-                          std::to_string(cacheBytes / 1024) + ";";
+    std::string pragmas =
+        "PRAGMA mmap_size=0; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-" +
+        std::to_string(cacheBytes / 1024) + ";";
     if (!writable) pragmas += " PRAGMA query_only=ON;";
     return database.exec(pragmas);
 }

@@ -16,10 +16,10 @@ namespace fourwalls::sqlite {
 struct FileHeader {
     std::int64_t fileBytes = 0;
     std::int64_t pageSize = 0;
-    std::int64_t pageCount = 0;   ///< as the header has it; 0 if the header says it is not valid
+    std::int64_t pageCount = 0; ///< as the header has it; 0 if the header says it is not valid
     std::uint32_t applicationId = 0;
     std::uint32_t userVersion = 0;
-    bool wal = false;             ///< in write-ahead mode: being written, or left behind by a kill
+    bool wal = false; ///< in write-ahead mode: being written, or left behind by a kill
     bool schemaOnFirstPage = false;
     bool walBeside = false, journalBeside = false; ///< non-empty PATH-wal, PATH-journal
 };

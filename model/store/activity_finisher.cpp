@@ -62,7 +62,10 @@ public:
     }
 
 private:
-    std::int64_t floorDiv(std::int64_t at) const { return at >> (63 - std::countl_zero(static_cast<std::uint64_t>(m_bins.width))); }
+    std::int64_t floorDiv(std::int64_t at) const
+    {
+        return at >> (63 - std::countl_zero(static_cast<std::uint64_t>(m_bins.width)));
+    }
 
     void putLevel(RowOutput& out, std::int32_t rank, int level, std::int64_t width) const
     {
@@ -109,17 +112,28 @@ private:
 
 void putSummary(RowOutput& out, std::int64_t seq, const StepSummary& s)
 {
-    std::vector<Value> row{s.rank.value,        seq,
-                           s.step.value,        s.range.begin.ns,
-                           s.range.end.ns,      static_cast<int>(s.state),
-                           s.compute.ns,        s.exposedComm.ns,
-                           s.exposedCopy.ns,    s.bubble.ns,
-                           s.idleDataLoading.ns, s.idleLaunch.ns,
-                           s.idleSynchronisation.ns, s.idleOther.ns,
-                           s.computeSum.ns,     s.collectiveWait.ns,
-                           s.pipelineWindow.ns, s.pipelineBusy.ns,
-                           s.modelFlops,        s.recomputeFlops,
-                           s.recomputeTime.ns,  s.memoryBoundExcess.ns,
+    std::vector<Value> row{s.rank.value,
+                           seq,
+                           s.step.value,
+                           s.range.begin.ns,
+                           s.range.end.ns,
+                           static_cast<int>(s.state),
+                           s.compute.ns,
+                           s.exposedComm.ns,
+                           s.exposedCopy.ns,
+                           s.bubble.ns,
+                           s.idleDataLoading.ns,
+                           s.idleLaunch.ns,
+                           s.idleSynchronisation.ns,
+                           s.idleOther.ns,
+                           s.computeSum.ns,
+                           s.collectiveWait.ns,
+                           s.pipelineWindow.ns,
+                           s.pipelineBusy.ns,
+                           s.modelFlops,
+                           s.recomputeFlops,
+                           s.recomputeTime.ns,
+                           s.memoryBoundExcess.ns,
                            s.inefficiencyExcess.ns};
     for (const Duration phase : s.computeByPhase) row.emplace_back(phase.ns);
     out.row(Table::StepSummary, row);
@@ -159,8 +173,10 @@ bool decodeActivityTile(std::string_view bytes, std::vector<ActivityShares>& bin
 }
 
 ActivityFinisher::ActivityFinisher(FinishContext& context, std::int32_t rank)
-    : m_context(context), m_rank(rank), m_pipelined(isPipelined(context.definitions().header)),
-      m_begin(context.definitions().windowBegin)
+    : m_context(context)
+    , m_rank(rank)
+    , m_pipelined(isPipelined(context.definitions().header))
+    , m_begin(context.definitions().windowBegin)
 {
     const std::int64_t length = std::max<std::int64_t>(1, context.definitions().windowEnd - m_begin);
     m_windowWidth = length / kWindows + 1;

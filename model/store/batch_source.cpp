@@ -25,9 +25,10 @@ struct NumberedEvent {
 class BatchSource final : public RecordSource {
 public:
     BatchSource(sqlite::Database& database, Definitions definitions, sqlite::Statement batches)
-        : m_database(database), m_definitions(std::move(definitions)), m_batches(std::move(batches))
-    {
-    }
+        : m_database(database)
+        , m_definitions(std::move(definitions))
+        , m_batches(std::move(batches))
+    {}
 
     Status prepare(std::int64_t damagedDefinitions)
     {
@@ -35,8 +36,9 @@ public:
         for (const RankInfo& rank : m_definitions.header.ranks) m_ranks.insert(rank.rank.value);
         for (const TrackInfo& track : m_definitions.tracks) m_ranks.insert(track.rank.value);
         for (const BatchKind kind : {BatchKind::Allocations, BatchKind::Steps}) {
-            FOURWALLS_TRY_ASSIGN(sqlite::Statement keys,
-                                 m_database.prepare("SELECT DISTINCT key FROM record_batch WHERE kind=?1 LIMIT 1000000"));
+            FOURWALLS_TRY_ASSIGN(
+                sqlite::Statement keys,
+                m_database.prepare("SELECT DISTINCT key FROM record_batch WHERE kind=?1 LIMIT 1000000"));
             keys.bind(1, std::int64_t{static_cast<int>(kind)});
             while (true) {
                 FOURWALLS_TRY_ASSIGN(const sqlite::Row row, keys.step());
@@ -44,7 +46,8 @@ public:
                 const auto key = keys.asInteger(0);
                 if (key && *key >= 0 && *key <= std::numeric_limits<std::int32_t>::max())
                     m_ranks.insert(static_cast<std::int32_t>(*key));
-                else ++m_skipped.invalid;
+                else
+                    ++m_skipped.invalid;
             }
         }
         return {};
@@ -60,10 +63,9 @@ public:
         return forEachBatch(BatchKind::Slices, track, [&](std::string_view bytes) {
             rows.clear();
             decodeAll(bytes, rows);
-            m_skipped.invalid += static_cast<std::int64_t>(
-                std::erase_if(rows, [](const SliceRow& row) {
-                    return !validSpan(row.start, row.duration) || !validMicrobatch(row.microbatch);
-                }));
+            m_skipped.invalid += static_cast<std::int64_t>(std::erase_if(rows, [](const SliceRow& row) {
+                return !validSpan(row.start, row.duration) || !validMicrobatch(row.microbatch);
+            }));
             return visit(rows);
         });
     }
@@ -98,8 +100,8 @@ public:
                 } else if (life) {
                     ++m_skipped.repeatedBuffers;
                 } else {
-                    life = AllocationRow{event.at, kAbsent, event.bytes, event.address, event.buffer, event.op,
-                                         event.microbatch, event.category};
+                    life = AllocationRow{event.at,     kAbsent,  event.bytes,      event.address,
+                                         event.buffer, event.op, event.microbatch, event.category};
                 }
             }
             if (!life) {

@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::size_t kCacheBytes = std::size_t{16} << 20;
 
-bool isRefusal(const Error& error) { return error.code == ErrorCode::Format || error.code == ErrorCode::Unsupported; }
+bool isRefusal(const Error& error)
+{
+    return error.code == ErrorCode::Format || error.code == ErrorCode::Unsupported;
+}
 
 CheckReport refusal(const Error& error)
 {
@@ -81,8 +84,8 @@ Result<CheckReport> checkTrace(const std::string& path, const std::function<void
 
     ProblemList problems;
     const sqlite::StopGuard guard(file->database, stop);
-    const Status checked = checkFinished(file->database, problems,
-                                         {recovered ? share(0.5, 0.5) : share(0, 1), stop, true});
+    const Status checked =
+        checkFinished(file->database, problems, {recovered ? share(0.5, 0.5) : share(0, 1), stop, true});
     if (!checked.ok()) {
         if (stop.stop_requested() || !isRefusal(checked.error())) return checked.error();
         problems.add("unreadable", checked.error().what);

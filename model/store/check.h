@@ -21,8 +21,8 @@ struct CheckProblem {
 };
 
 struct CheckReport {
-    bool sound = true;      ///< no problem found
-    bool complete = true;   ///< finished in order; false: an interrupted recording
+    bool sound = true;    ///< no problem found
+    bool complete = true; ///< finished in order; false: an interrupted recording
     std::vector<CheckProblem> problems;
 };
 

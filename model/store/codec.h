@@ -29,7 +29,10 @@ constexpr std::int64_t unzigzag(std::uint64_t value)
     return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
 
-inline void putSigned(std::string& out, std::int64_t value) { putVarint(out, zigzag(value)); }
+inline void putSigned(std::string& out, std::int64_t value)
+{
+    putVarint(out, zigzag(value));
+}
 
 inline void putReal(std::string& out, double value)
 {
@@ -79,7 +82,8 @@ public:
             return 0;
         }
         std::uint64_t bits = 0;
-        for (int i = 0; i < 8; ++i) bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(*m_next++)) << (8 * i);
+        for (int i = 0; i < 8; ++i)
+            bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(*m_next++)) << (8 * i);
         return std::bit_cast<double>(bits);
     }
 

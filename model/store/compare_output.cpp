@@ -77,8 +77,7 @@ int CompareOutput::compareKeys(const Cursor& cursor, std::span<const Value> valu
 std::string CompareOutput::keyOf(const Cursor& cursor) const
 {
     std::string key;
-    for (int i = 0; i < cursor.keyColumns; ++i)
-        key += (i ? ", " : "") + std::string(cursor.rows.text(i).substr(0, 40));
+    for (int i = 0; i < cursor.keyColumns; ++i) key += (i ? ", " : "") + std::string(cursor.rows.text(i).substr(0, 40));
     return key;
 }
 
@@ -98,8 +97,8 @@ void CompareOutput::row(Table table, std::span<const Value> values)
     }
     for (int column = at.keyColumns; column < static_cast<int>(values.size()); ++column) {
         if (isEqual(at.rows, column, values[static_cast<std::size_t>(column)])) continue;
-        m_problems.add(at.name + "_differs", "row " + keyOf(at) + " differs in column " +
-                                                 sqlite3_column_name(at.rows.handle(), column));
+        m_problems.add(at.name + "_differs",
+                       "row " + keyOf(at) + " differs in column " + sqlite3_column_name(at.rows.handle(), column));
         break;
     }
     advance(at);

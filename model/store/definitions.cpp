@@ -78,8 +78,10 @@ void place(std::vector<T>& definitions, std::int64_t id, std::optional<T> value,
 {
     T* slot = slotFor(definitions, id, damaged);
     if (!slot) return;
-    if (value) *slot = std::move(*value);
-    else ++damaged;
+    if (value)
+        *slot = std::move(*value);
+    else
+        ++damaged;
 }
 
 std::optional<RankInfo> rankOfRow(const sqlite::Statement& row)
@@ -174,8 +176,8 @@ void putOp(RowOutput& out, std::size_t id, const OpInfo& info)
 
 void putRank(RowOutput& out, const RankInfo& info)
 {
-    out.put(Table::Rank, {info.rank.value, info.device, info.host, info.pipelineStage, info.memoryBytes,
-                          info.multiplicity});
+    out.put(Table::Rank,
+            {info.rank.value, info.device, info.host, info.pipelineStage, info.memoryBytes, info.multiplicity});
 }
 
 void putGroup(RowOutput& out, std::size_t id, const ProcessGroupInfo& info)
@@ -280,9 +282,8 @@ std::optional<OpInfo> opOfRow(const sqlite::Statement& row)
 Result<std::vector<OpInfo>> readOps(sqlite::Database& database, std::int64_t& damaged)
 {
     std::vector<OpInfo> ops;
-    FOURWALLS_TRY(forEachRow(database, "op", "id", damaged, [&](const sqlite::Statement& row) {
-        place(ops, row.integer(0), opOfRow(row), damaged);
-    }));
+    FOURWALLS_TRY(forEachRow(database, "op", "id", damaged,
+                             [&](const sqlite::Statement& row) { place(ops, row.integer(0), opOfRow(row), damaged); }));
     return ops;
 }
 
@@ -299,22 +300,31 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     all.header.computeLabel = textOf(meta, "compute_label");
     all.header.communicationLabel = textOf(meta, "communication_label");
     all.header.originUnixNs = integerOf(meta, "origin_unix_ns", 0);
-    if (const std::int64_t size = integerOf(meta, "world_size", 0); size > 0 && size <= std::numeric_limits<std::int32_t>::max())
+    if (const std::int64_t size = integerOf(meta, "world_size", 0);
+        size > 0 && size <= std::numeric_limits<std::int32_t>::max())
         all.header.worldSize = static_cast<int>(size);
     all.specJson = textOf(meta, "spec");
     if (!all.specJson.empty()) {
         Result<RunSpec> spec = runSpecFromJson(all.specJson);
-        if (spec.ok()) all.header.spec = std::move(*spec);
+        if (spec.ok())
+            all.header.spec = std::move(*spec);
         else if (spec.error().code == ErrorCode::Unsupported)
             return Error{ErrorCode::Unsupported, spec.error().what, database.path(), spec.error().hint};
-        else ++damaged;
+        else
+            ++damaged;
     }
-    all.closing = {realOf(meta, "peak_flops_per_device"), textOf(meta, "peak_source"),
-                   realOf(meta, "memory_bytes_per_second"), realOf(meta, "recorder_overhead_fraction"),
-                   realOf(meta, "recorder_overhead_measured"), textOf(meta, "steps_by"), {}};
+    all.closing = {realOf(meta, "peak_flops_per_device"),
+                   textOf(meta, "peak_source"),
+                   realOf(meta, "memory_bytes_per_second"),
+                   realOf(meta, "recorder_overhead_fraction"),
+                   realOf(meta, "recorder_overhead_measured"),
+                   textOf(meta, "steps_by"),
+                   {}};
     if (const std::string text = textOf(meta, "traffic"); !text.empty()) {
-        if (auto traffic = trafficOf(text)) all.closing.traffic = std::move(*traffic);
-        else ++damaged;
+        if (auto traffic = trafficOf(text))
+            all.closing.traffic = std::move(*traffic);
+        else
+            ++damaged;
     }
     all.closed = integerOf(meta, "closed", 0) == 1;
     all.windowBegin = integerOf(meta, "window_begin", 0);
@@ -332,7 +342,8 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
         auto rank = rankOfRow(row);
         if (rank && static_cast<std::int64_t>(all.header.ranks.size()) < kMostDefinitions)
             all.header.ranks.push_back(std::move(*rank));
-        else ++damaged;
+        else
+            ++damaged;
     }));
     FOURWALLS_TRY(forEachRow(database, "process_group", "id", damaged, [&](const sqlite::Statement& row) {
         place(all.groups, row.integer(0), groupOfRow(row), damaged);
@@ -358,8 +369,10 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
         const auto name = textColumn(audit, 0), detail = textColumn(audit, 3);
         const auto severity = enumOf<AuditSeverity>(audit.asInteger(1), 4);
         const auto count = audit.asInteger(2);
-        if (name && detail && severity && count) all.audit.push_back({*name, *severity, *count, *detail});
-        else ++damaged;
+        if (name && detail && severity && count)
+            all.audit.push_back({*name, *severity, *count, *detail});
+        else
+            ++damaged;
     }
     return all;
 }

@@ -72,9 +72,9 @@ Status forEachRow(sqlite::Database& database, const std::string& table, const st
         // The row itself is unreadable: find its key without its values and go on behind it.
         ++damaged;
         rows.reset();
-        FOURWALLS_TRY_ASSIGN(const std::optional<std::int64_t> next,
-                             database.integer("SELECT min(" + key + ") FROM " + table + " WHERE " + key + ">" +
-                                              std::to_string(last)));
+        FOURWALLS_TRY_ASSIGN(
+            const std::optional<std::int64_t> next,
+            database.integer("SELECT min(" + key + ") FROM " + table + " WHERE " + key + ">" + std::to_string(last)));
         if (!next) return {};
         last = *next;
         rows.bind(1, last);

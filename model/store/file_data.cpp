@@ -86,7 +86,8 @@ Status readTrackViews(sqlite::Database& database, FileData& data, const std::vec
     return forEachRow(database, "track", "id", damaged, [&](const sqlite::Statement& row) {
         const auto id = row.asInteger(0);
         if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= data.tracks.size()) return;
-        const auto lanes = row.asInteger(5), slices = row.asInteger(6), first = row.asInteger(7), last = row.asInteger(8);
+        const auto lanes = row.asInteger(5), slices = row.asInteger(6), first = row.asInteger(7),
+                   last = row.asInteger(8);
         if (!lanes || *lanes < 1 || *lanes > kMostLanes || !slices || *slices < 0 || !first || !last || *first < 1 ||
             *last < *first - 1) {
             ++damaged;
@@ -129,18 +130,21 @@ Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database,
         return std::max<std::int64_t>(0, value);
     };
     info.counts = {count("slices"), count("allocations"), count("collectives"), count("counter_samples"),
-                   count("flows"), count("events"), count("ops")};
+                   count("flows"),  count("events"),      count("ops")};
     info.stepCount = static_cast<int>(std::min<std::int64_t>(count("step_count"), std::numeric_limits<int>::max()));
     const std::int64_t begin = integerOf(meta, "range_begin", kAbsent), end = integerOf(meta, "range_end", kAbsent);
-    if (validTime(begin) && validTime(end) && begin <= end) info.range = {Instant{begin}, Instant{end}};
-    else ++damaged;
+    if (validTime(begin) && validTime(end) && begin <= end)
+        info.range = {Instant{begin}, Instant{end}};
+    else
+        ++damaged;
     data->rankBinWidth = integerOf(meta, "rank_bin_width", 0);
     if (data->rankBinWidth < 1 || data->rankBinWidth > kLargestTimeNs ||
         (data->rankBinWidth & (data->rankBinWidth - 1)) != 0) {
         ++damaged;
         data->rankBinWidth = 1;
     }
-    data->rankBinLevels = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, count("rank_bin_levels")), 14));
+    data->rankBinLevels =
+        static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, count("rank_bin_levels")), 14));
     if (damaged > 0) {
         info.audit.push_back({"damaged_rows", AuditSeverity::Skipped, damaged,
                               "definitions that could not be read; 'fourwalls-cli check' says more"});

@@ -33,12 +33,12 @@ struct FileData {
     std::shared_ptr<TemporaryFile> owned; ///< set when `path` is a private copy
     std::size_t cacheBytes = 0;
     TraceInfo info;
-    std::vector<TrackView> tracks;        ///< by TrackId
+    std::vector<TrackView> tracks; ///< by TrackId
     struct RunRange {
         std::int64_t first = 0, last = -1;
     };
-    std::vector<RunRange> runs;           ///< by TrackId
-    std::vector<std::string> strings;     ///< by string id
+    std::vector<RunRange> runs;       ///< by TrackId
+    std::vector<std::string> strings; ///< by string id
     std::int64_t rankBinWidth = 1;
     int rankBinLevels = 1;
     int activityClasses = kActivityClassCount; ///< see Definitions

@@ -27,7 +27,7 @@ Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
     const auto [found, isNew] = m_memory.try_emplace(rank);
     MemoryData& data = found->second;
     if (!isNew) return &data;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* timeline,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * timeline,
                          statement("SELECT finest, top, first_run, last_run FROM memory_timeline WHERE rank=?1"));
     timeline->bind(1, std::int64_t{rank.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row row, timeline->step());
@@ -40,7 +40,7 @@ Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
         data.top = static_cast<int>(*top);
     }
     if (!first || !last) return &data;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* runs,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * runs,
                          statement("SELECT id, rank, class, first, last FROM allocation_run WHERE id>=?1 AND id<=?2 "
                                    "ORDER BY id LIMIT 1000"));
     runs->bind(1, *first);
@@ -160,7 +160,7 @@ Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std:
     // Longest lives first: what is left out is what a screen cannot show.
     for (auto run = data->runs.rbegin(); run != data->runs.rend(); ++run) {
         FOURWALLS_TRY_ASSIGN(const std::int64_t first, firstAlive(*run, range.begin));
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement* behind, statement(kFenceBehindSql));
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * behind, statement(kFenceBehindSql));
         behind->bind(1, run->id);
         behind->bind(2, range.end.ns);
         FOURWALLS_TRY_ASSIGN(const sqlite::Row row, behind->step());
@@ -168,12 +168,14 @@ Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std:
         behind->reset();
         const std::int64_t rows = next >= first && next <= run->last ? next - first : run->last - first + 1;
         if (shortest.ns > 0 || rows > mostRows - read) {
-            if (shortest.ns == 0) shortest = Duration{run->runClass >= kClassCount ? kLargestTimeNs : levelWidth(run->runClass + 1)};
+            if (shortest.ns == 0)
+                shortest = Duration{run->runClass >= kClassCount ? kLargestTimeNs : levelWidth(run->runClass + 1)};
             leftOut += rows;
             continue;
         }
         read += rows;
-        FOURWALLS_TRY(overlappingOfRun(*run, rank, range, first, sum, [&](const AllocationView& view) { found.add(view); }));
+        FOURWALLS_TRY(
+            overlappingOfRun(*run, rank, range, first, sum, [&](const AllocationView& view) { found.add(view); }));
     }
     FOURWALLS_TRY_ASSIGN(AllocationList list, listed(std::move(found)));
     list.shortest = shortest;
@@ -185,7 +187,7 @@ Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std:
 Result<std::optional<std::vector<AllocationView>>> FileQuery::storedPeak(RankId rank, Instant at)
 {
     using Found = std::optional<std::vector<AllocationView>>;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row,
                          statement("SELECT data FROM peak_alive WHERE rank=?1 AND at=?2 LIMIT 1"));
     row->bind(1, std::int64_t{rank.value});
     row->bind(2, at.ns);
@@ -205,19 +207,18 @@ Result<std::optional<std::vector<AllocationView>>> FileQuery::storedPeak(RankId 
         std::size_t end = i + 1; // neighbours are read in one go
         while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
         std::size_t next = i;
-        FOURWALLS_TRY(forIds(kAllocationsSql, kNextAllocationSql, ids[i], ids[end - 1],
-                             [&](const sqlite::Statement& allocation) {
-                                 const std::int64_t id = allocation.integer(0);
-                                 const auto run = std::find_if(
-                                     data->runs.begin(), data->runs.end(),
-                                     [id](const AllocationRun& r) { return r.first <= id && id <= r.last; });
-                                 if (run == data->runs.end()) return false;
-                                 const auto view = allocationFromRow(allocation, rank, run->runClass);
-                                 if (!view || view->start > at || (view->end && *view->end <= at)) return false;
-                                 items.push_back(*view);
-                                 ++next;
-                                 return true;
-                             }));
+        FOURWALLS_TRY(
+            forIds(kAllocationsSql, kNextAllocationSql, ids[i], ids[end - 1], [&](const sqlite::Statement& allocation) {
+                const std::int64_t id = allocation.integer(0);
+                const auto run = std::find_if(data->runs.begin(), data->runs.end(),
+                                              [id](const AllocationRun& r) { return r.first <= id && id <= r.last; });
+                if (run == data->runs.end()) return false;
+                const auto view = allocationFromRow(allocation, rank, run->runClass);
+                if (!view || view->start > at || (view->end && *view->end <= at)) return false;
+                items.push_back(*view);
+                ++next;
+                return true;
+            }));
         asStored = next == end;
         i = end;
     }
@@ -242,7 +243,7 @@ Status FileQuery::exactCurve(RankId rank, TimeRange range, std::vector<MemorySam
 Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std::int64_t lastBin,
                              std::vector<MemorySample>& samples)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
                          statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
                                    "tile<=?4 ORDER BY tile"));
     tiles->bind(1, std::int64_t{rank.value});
@@ -272,7 +273,7 @@ Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std:
 /// or second one has it, and damaged ones are not searched without end.
 Result<MemorySample> FileQuery::lastChange(RankId rank, int level, std::int64_t bin)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
                          statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile<=?3 "
                                    "ORDER BY tile DESC LIMIT 8"));
     tiles->bind(1, std::int64_t{rank.value});
@@ -292,7 +293,8 @@ Result<MemorySample> FileQuery::lastChange(RankId rank, int level, std::int64_t 
         const auto bytes = tiles->asBlob(1);
         bins.clear();
         if (tile && bytes) decodeMemoryTile(*bytes, *tile, level, bins);
-        const auto behind = std::partition_point(bins.begin(), bins.end(), [bin](const MemoryBin& b) { return b.index < bin; });
+        const auto behind =
+            std::partition_point(bins.begin(), bins.end(), [bin](const MemoryBin& b) { return b.index < bin; });
         if (behind == bins.begin()) continue;
         found = std::prev(behind)->last;
         break;

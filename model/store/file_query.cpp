@@ -24,7 +24,7 @@ Result<sqlite::Statement*> FileQuery::statement(const char* sql)
 Status FileQuery::forIds(const char* sql, const char* nextSql, std::int64_t first, std::int64_t last,
                          const std::function<bool(const sqlite::Statement&)>& visit)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement(sql));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement(sql));
     rows->bind(1, first);
     rows->bind(2, last);
     std::int64_t next = first; // the first id not seen
@@ -40,7 +40,7 @@ Status FileQuery::forIds(const char* sql, const char* nextSql, std::int64_t firs
         rows->reset();
         if (rc != SQLITE_TOOBIG) return error;
         // Asking for the key alone does not touch the row's values.
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement* key, statement(nextSql));
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * key, statement(nextSql));
         key->bind(1, next);
         FOURWALLS_TRY_ASSIGN(const sqlite::Row row, key->step());
         const bool found = row == sqlite::Row::Some && !key->isNull(0);

@@ -22,9 +22,9 @@ namespace fourwalls::store {
 class FileQuery final : public TraceQuery {
 public:
     FileQuery(sqlite::Database database, std::shared_ptr<const FileData> data)
-        : m_database(std::move(database)), m_data(std::move(data))
-    {
-    }
+        : m_database(std::move(database))
+        , m_data(std::move(data))
+    {}
 
     const TraceInfo& info() const override { return m_data->info; }
     const std::vector<TrackView>& tracks() const override { return m_data->tracks; }
@@ -87,7 +87,8 @@ private:
         int finest = 0, top = -1;
     };
 
-    static constexpr const char* kSlicesSql = "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
+    static constexpr const char* kSlicesSql =
+        "SELECT id, run, start, dur, op, mb, corr FROM slice WHERE id>=?1 AND id<=?2";
     static constexpr const char* kNextSliceSql = "SELECT min(id) FROM slice WHERE id>=?1";
     static constexpr const char* kSliceFenceSql =
         "SELECT id FROM fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
@@ -113,8 +114,7 @@ private:
     Result<std::optional<OpInfo>> readOp(OpId id);
 
     Result<const MemoryData*> memoryData(RankId rank);
-    std::optional<AllocationView> allocationFromRow(const sqlite::Statement& row, RankId rank,
-                                                    int runClass) const;
+    std::optional<AllocationView> allocationFromRow(const sqlite::Statement& row, RankId rank, int runClass) const;
     Status overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit);
     /// sum: bytes of all that were visited, kept below what 64 bits hold.
     Status overlappingOfRun(const AllocationRun& run, RankId rank, TimeRange range, std::int64_t firstId,

@@ -16,8 +16,14 @@ namespace {
 
 constexpr std::int64_t kLargestInt32 = std::numeric_limits<std::int32_t>::max();
 
-bool isId(const std::optional<std::int64_t>& value) { return value && *value >= 0 && *value <= kLargestInt32; }
-bool isTime(const std::optional<std::int64_t>& value) { return value && validTime(*value); }
+bool isId(const std::optional<std::int64_t>& value)
+{
+    return value && *value >= 0 && *value <= kLargestInt32;
+}
+bool isTime(const std::optional<std::int64_t>& value)
+{
+    return value && validTime(*value);
+}
 
 /// Runs a statement to its end; rows larger than allowed end it early.
 Status forRows(sqlite::Statement& rows, const std::function<bool()>& visit)
@@ -72,7 +78,7 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns) || pixels < 1)
         return Error{ErrorCode::InvalidArgument, "the time range is empty or there is no pixel", "counter", ""};
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT finest, top FROM counter WHERE id=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT finest, top FROM counter WHERE id=?1"));
     row->bind(1, std::int64_t{counter.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
     if (found == sqlite::Row::Done)
@@ -82,7 +88,7 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
 
     CounterColumns columns(range, pixels);
     // The last sample before the range holds into it.
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* before,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * before,
                          statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at<?2 ORDER BY at DESC, "
                                    "seq DESC LIMIT 1"));
     before->bind(1, std::int64_t{counter.value});
@@ -95,7 +101,7 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
     }));
     const auto addSamples = [&](std::int64_t begin, std::int64_t end) -> Status {
         if (begin >= end) return {};
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement* samples,
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * samples,
                              statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at>=?2 AND at<?3 "
                                        "ORDER BY at, seq"));
         samples->bind(1, std::int64_t{counter.value});
@@ -123,7 +129,7 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
         return columns.take();
     }
     FOURWALLS_TRY(addSamples(range.begin.ns, first * width));
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
                          statement("SELECT tile, data FROM counter_bin WHERE counter=?1 AND level=?2 AND tile>=?3 AND "
                                    "tile<=?4 ORDER BY tile"));
     tiles->bind(1, std::int64_t{counter.value});
@@ -147,7 +153,7 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
 
 Result<std::vector<StepView>> FileQuery::steps(RankId rank)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM step WHERE rank=?1 ORDER BY seq"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM step WHERE rank=?1 ORDER BY seq"));
     rows->bind(1, std::int64_t{rank.value});
     std::vector<StepView> steps;
     FOURWALLS_TRY(forRows(*rows, [&] {
@@ -179,10 +185,11 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
     const std::int64_t left = std::clamp(range.begin.ns, -kLargestTimeNs, kLargestTimeNs);
     const std::int64_t right = std::clamp(range.end.ns, -kLargestTimeNs, kLargestTimeNs);
     std::set<RankId> ranks;
-    if (rank) ranks.insert(*rank);
+    if (rank)
+        ranks.insert(*rank);
     else
         for (const TrackView& track : m_data->tracks) ranks.insert(track.info.rank);
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
                          statement("SELECT * FROM collective WHERE rank=?1 AND class=?2 AND start>?3 AND start<?4 "
                                    "ORDER BY start, id"));
     for (const RankId of : ranks) {
@@ -204,8 +211,8 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
                                    *arrival <= *end && operation && *operation >= 0 &&
                                    *operation <= static_cast<int>(CollectiveOp::Other) && isId(group) &&
                                    *group < static_cast<std::int64_t>(m_data->info.groups.size()) && sequence &&
-                                   (payload || rows->isNull(10)) && (wire || rows->isNull(11)) && algorithm && protocol &&
-                                   (rows->isNull(12) || isId(rows->asInteger(12)));
+                                   (payload || rows->isNull(10)) && (wire || rows->isNull(11)) && algorithm &&
+                                   protocol && (rows->isNull(12) || isId(rows->asInteger(12)));
                 if (!sound || *end <= range.begin.ns) return true;
                 CollectiveView view;
                 view.rank = of;
@@ -227,9 +234,8 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
             }));
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const CollectiveView& a, const CollectiveView& b) {
-        return a.record.start < b.record.start;
-    });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const CollectiveView& a, const CollectiveView& b) { return a.record.start < b.record.start; });
     if (found.size() > limit) found.resize(limit);
     return found;
 }
@@ -237,9 +243,10 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
 Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range, std::size_t limit)
 {
     std::map<std::int64_t, FlowRecord> found; // by row id: rows are by time of departure
-    for (const char* sql : {"SELECT * FROM flow WHERE from_track=?1 AND from_at>=?2 AND from_at<?3 ORDER BY from_at, id",
-                            "SELECT * FROM flow WHERE to_track=?1 AND to_at>=?2 AND to_at<?3 ORDER BY to_at, id"}) {
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement(sql));
+    for (const char* sql :
+         {"SELECT * FROM flow WHERE from_track=?1 AND from_at>=?2 AND from_at<?3 ORDER BY from_at, id",
+          "SELECT * FROM flow WHERE to_track=?1 AND to_at>=?2 AND to_at<?3 ORDER BY to_at, id"}) {
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement(sql));
         rows->bind(1, std::int64_t{track.value});
         rows->bind(2, range.begin.ns);
         rows->bind(3, range.end.ns);
@@ -247,7 +254,8 @@ Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range,
         FOURWALLS_TRY(forRows(*rows, [&] {
             const auto kind = rows->asInteger(1), fromTrack = rows->asInteger(2), from = rows->asInteger(3),
                        toTrack = rows->asInteger(4), to = rows->asInteger(5);
-            if (!kind || !isId(fromTrack) || !isId(toTrack) || !rankOf(TrackId(static_cast<std::int32_t>(*fromTrack))) ||
+            if (!kind || !isId(fromTrack) || !isId(toTrack) ||
+                !rankOf(TrackId(static_cast<std::int32_t>(*fromTrack))) ||
                 !rankOf(TrackId(static_cast<std::int32_t>(*toTrack))) || !isTime(from) || !isTime(to))
                 return true;
             if (taken++ >= limit) return false;
@@ -265,9 +273,8 @@ Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range,
 
 Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t limit, std::optional<EventKind> kind)
 {
-    FOURWALLS_TRY_ASSIGN(
-        sqlite::Statement* rows,
-        statement("SELECT * FROM event WHERE at>=?1 AND at<?2 AND (?3<0 OR kind=?3) ORDER BY at, id"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
+                         statement("SELECT * FROM event WHERE at>=?1 AND at<?2 AND (?3<0 OR kind=?3) ORDER BY at, id"));
     rows->bind(1, range.begin.ns);
     rows->bind(2, range.end.ns);
     rows->bind(3, kind ? static_cast<std::int64_t>(*kind) : std::int64_t{-1});
@@ -332,7 +339,7 @@ Result<std::vector<StepSummary>> readStepSummaries(sqlite::Statement& rows)
 Result<std::vector<JobStep>> FileQuery::jobSteps()
 {
     if (m_jobSteps) return *m_jobSteps;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM job_step ORDER BY step"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM job_step ORDER BY step"));
     std::vector<JobStep> steps;
     FOURWALLS_TRY(forRows(*rows, [&] {
         const auto start = rows->asInteger(1), end = rows->asInteger(2), warmup = rows->asInteger(3),
@@ -341,8 +348,15 @@ Result<std::vector<JobStep>> FileQuery::jobSteps()
         if (number < std::numeric_limits<std::int32_t>::min() || number > kLargestInt32 || !isTime(start) ||
             !isTime(end) || *end < *start || !warmup || !complete || !samples || !tokens)
             return true;
-        steps.push_back({StepIndex(static_cast<std::int32_t>(number)), {Instant{*start}, Instant{*end}}, stepStateOf(*warmup),
-                         *complete != 0, rows->asReal(5), rows->asReal(6), rows->asReal(7), *samples, *tokens});
+        steps.push_back({StepIndex(static_cast<std::int32_t>(number)),
+                         {Instant{*start}, Instant{*end}},
+                         stepStateOf(*warmup),
+                         *complete != 0,
+                         rows->asReal(5),
+                         rows->asReal(6),
+                         rows->asReal(7),
+                         *samples,
+                         *tokens});
         return true;
     }));
     m_jobSteps = steps;
@@ -351,13 +365,13 @@ Result<std::vector<JobStep>> FileQuery::jobSteps()
 
 Result<std::vector<StepSummary>> FileQuery::stepSummaries()
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
     return readStepSummaries(*rows);
 }
 
 Result<std::vector<StepSummary>> FileQuery::stepSummaries(StepIndex step)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
                          statement("SELECT * FROM step_summary WHERE step=?1 ORDER BY rank, seq"));
     rows->bind(1, std::int64_t{step.value});
     return readStepSummaries(*rows);
@@ -389,7 +403,7 @@ std::optional<MemorySummary> memorySummaryOf(const sqlite::Statement& row)
 
 Result<std::vector<MemorySummary>> FileQuery::memorySummaries()
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM memory_summary ORDER BY rank, seq"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM memory_summary ORDER BY rank, seq"));
     std::vector<MemorySummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
         if (auto summary = memorySummaryOf(*rows)) summaries.push_back(std::move(*summary));
@@ -400,7 +414,8 @@ Result<std::vector<MemorySummary>> FileQuery::memorySummaries()
 
 Result<std::vector<MemorySummary>> FileQuery::memorySummaries(RankId rank, std::size_t limit)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows, statement("SELECT * FROM memory_summary WHERE rank=?1 ORDER BY seq"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
+                         statement("SELECT * FROM memory_summary WHERE rank=?1 ORDER BY seq"));
     rows->bind(1, std::int64_t{rank.value});
     std::vector<MemorySummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
@@ -413,7 +428,7 @@ Result<std::vector<MemorySummary>> FileQuery::memorySummaries(RankId rank, std::
 
 Result<std::vector<CollectiveSummary>> FileQuery::collectiveSummaries()
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
                          statement("SELECT * FROM collective_summary ORDER BY grp, operation"));
     std::vector<CollectiveSummary> summaries;
     FOURWALLS_TRY(forRows(*rows, [&] {
@@ -433,7 +448,7 @@ Result<std::vector<CollectiveSummary>> FileQuery::collectiveSummaries()
 
 Result<std::vector<OpSummary>> FileQuery::opSummaries(std::size_t limit)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* rows,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
                          statement("SELECT * FROM op_summary ORDER BY total DESC, op LIMIT ?1"));
     rows->bind(1, static_cast<std::int64_t>(std::min<std::size_t>(limit, 1'000'000'000)));
     std::vector<OpSummary> summaries;

@@ -86,20 +86,19 @@ Status FileQuery::scanCounters(const std::function<bool(const CounterRecord&)>& 
 Status FileQuery::scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop)
 {
     const sqlite::StopGuard guard(m_database, stop);
-    FOURWALLS_TRY(forIds("SELECT * FROM flow WHERE id>=?1 AND id<=?2 -- scan", "SELECT min(id) FROM flow WHERE id>=?1", 0,
-                         std::numeric_limits<std::int64_t>::max(), [&](const sqlite::Statement& rows) {
-                             const auto kind = rows.asInteger(1), fromTrack = rows.asInteger(2),
-                                        from = rows.asInteger(3), toTrack = rows.asInteger(4), to = rows.asInteger(5);
-                             const auto count = static_cast<std::int64_t>(m_data->tracks.size());
-                             if (!kind || !fromTrack || *fromTrack < 0 || *fromTrack >= count || !toTrack ||
-                                 *toTrack < 0 || *toTrack >= count || !from || !validTime(*from) || !to ||
-                                 !validTime(*to))
-                                 return true;
-                             return visit({string(*kind), TrackId(static_cast<std::int32_t>(*fromTrack)),
-                                           Instant{*from}, TrackId(static_cast<std::int32_t>(*toTrack)),
-                                           Instant{*to}}) &&
-                                    !stop.stop_requested();
-                         }));
+    FOURWALLS_TRY(
+        forIds("SELECT * FROM flow WHERE id>=?1 AND id<=?2 -- scan", "SELECT min(id) FROM flow WHERE id>=?1", 0,
+               std::numeric_limits<std::int64_t>::max(), [&](const sqlite::Statement& rows) {
+                   const auto kind = rows.asInteger(1), fromTrack = rows.asInteger(2), from = rows.asInteger(3),
+                              toTrack = rows.asInteger(4), to = rows.asInteger(5);
+                   const auto count = static_cast<std::int64_t>(m_data->tracks.size());
+                   if (!kind || !fromTrack || *fromTrack < 0 || *fromTrack >= count || !toTrack || *toTrack < 0 ||
+                       *toTrack >= count || !from || !validTime(*from) || !to || !validTime(*to))
+                       return true;
+                   return visit({string(*kind), TrackId(static_cast<std::int32_t>(*fromTrack)), Instant{*from},
+                                 TrackId(static_cast<std::int32_t>(*toTrack)), Instant{*to}}) &&
+                          !stop.stop_requested();
+               }));
     return cancelledOr({}, stop, m_data->path);
 }
 

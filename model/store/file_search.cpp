@@ -12,7 +12,10 @@
 namespace fourwalls::store {
 namespace {
 
-bool isEarlier(const SliceView& a, const SliceView& b) { return a.start != b.start ? a.start < b.start : a.id < b.id; }
+bool isEarlier(const SliceView& a, const SliceView& b)
+{
+    return a.start != b.start ? a.start < b.start : a.id < b.id;
+}
 
 } // namespace
 
@@ -37,7 +40,7 @@ Result<SearchResult> FileQuery::search(const SearchQuery& query, std::stop_token
 
     // Which part of which run holds them.
     std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> parts;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* opRuns, statement("SELECT run, first, last FROM op_run WHERE op=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * opRuns, statement("SELECT run, first, last FROM op_run WHERE op=?1"));
     for (const OpId op : result.matchingOps) {
         opRuns->reset();
         opRuns->bind(1, std::int64_t{op.value});
@@ -61,15 +64,17 @@ Result<SearchResult> FileQuery::search(const SearchQuery& query, std::stop_token
         if (!query.tracks.empty() &&
             std::find(query.tracks.begin(), query.tracks.end(), TrackId(run->track)) == query.tracks.end())
             continue;
-        FOURWALLS_TRY_ASSIGN(const std::int64_t from, seek(kSliceFenceSql, run->id, run->first, run->last, run->runClass,
-                                                           std::max(query.range.begin.ns, -kLargestTimeNs)));
+        FOURWALLS_TRY_ASSIGN(const std::int64_t from,
+                             seek(kSliceFenceSql, run->id, run->first, run->last, run->runClass,
+                                  std::max(query.range.begin.ns, -kLargestTimeNs)));
         FOURWALLS_TRY(forIds(kSlicesSql, kNextSliceSql, std::max(from, part.first), std::min(run->last, part.second),
                              [&](const sqlite::Statement& row) {
                                  const auto slice = sliceFromRow(row, *run);
                                  if (!slice) return true;
                                  if (slice->start >= query.range.end) return false;
                                  if (full() && !isEarlier(*slice, hits.front())) return false;
-                                 if (!matching.contains(slice->op.value) || !isVisible(*slice, query.range)) return true;
+                                 if (!matching.contains(slice->op.value) || !isVisible(*slice, query.range))
+                                     return true;
                                  if (full()) {
                                      std::pop_heap(hits.begin(), hits.end(), isEarlier);
                                      hits.pop_back();

@@ -38,8 +38,8 @@ std::optional<FileQuery::Run> FileQuery::runFromRow(const sqlite::Statement& row
     if (*track < 0 || static_cast<std::uint64_t>(*track) >= m_data->tracks.size()) return std::nullopt;
     if (*lane < 0 || *lane >= m_data->tracks[static_cast<std::size_t>(*track)].lanes) return std::nullopt;
     if (*runClass < 0 || *runClass >= kClassCount || *first < 1 || *last < *first) return std::nullopt;
-    return Run{*id, *first, *last, static_cast<std::int32_t>(*track), static_cast<int>(*lane),
-               static_cast<int>(*runClass)};
+    return Run{
+        *id, *first, *last, static_cast<std::int32_t>(*track), static_cast<int>(*lane), static_cast<int>(*runClass)};
 }
 
 Result<const FileQuery::TrackData*> FileQuery::trackData(TrackId track)
@@ -50,8 +50,7 @@ Result<const FileQuery::TrackData*> FileQuery::trackData(TrackId track)
     TrackData& data = found->second;
     if (!isNew) return &data;
     const FileData::RunRange range = m_data->runs[static_cast<std::size_t>(track.value)];
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* runs,
-                         statement("SELECT * FROM run WHERE id>=?1 AND id<=?2 ORDER BY id"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * runs, statement("SELECT * FROM run WHERE id>=?1 AND id<=?2 ORDER BY id"));
     runs->bind(1, range.first);
     runs->bind(2, range.last);
     std::int64_t lastId = 0;
@@ -74,7 +73,7 @@ Result<const FileQuery::TrackData*> FileQuery::trackData(TrackId track)
     std::stable_sort(data.runs.begin(), data.runs.end(), [](const Run& a, const Run& b) {
         return a.lane != b.lane ? a.lane < b.lane : a.runClass < b.runClass;
     });
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* lanes, statement("SELECT lane, finest, top FROM lane WHERE track=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * lanes, statement("SELECT lane, finest, top FROM lane WHERE track=?1"));
     lanes->bind(1, std::int64_t{track.value});
     while (true) {
         FOURWALLS_TRY_ASSIGN(const sqlite::Row row, lanes->step());
@@ -121,7 +120,7 @@ Result<std::int64_t> FileQuery::seek(const char* fenceSql, std::int64_t run, std
     // What lasts less than 4^(class + 1) and reaches beyond `left` starts after left - 4^(class + 1).
     if (runClass >= kClassCount) return first;
     const std::int64_t reach = runClass + 1 >= kClassCount ? kLargestTimeNs : levelWidth(runClass + 1);
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* fence, statement(fenceSql));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * fence, statement(fenceSql));
     fence->bind(1, run);
     fence->bind(2, left - reach);
     FOURWALLS_TRY_ASSIGN(const sqlite::Row row, fence->step());
@@ -152,7 +151,7 @@ Status FileQuery::exactSlices(const Run& run, TimeRange range, SliceWindow& wind
 Status FileQuery::binsOf(TrackId track, int lane, int level, TimeRange range, SliceWindow& window,
                          std::vector<SliceBin>& to)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
                          statement("SELECT tile, data FROM slice_bin WHERE track=?1 AND lane=?2 AND level=?3 AND "
                                    "tile>=?4 AND tile<=?5 ORDER BY tile"));
     const std::int64_t firstBin = binOf(range.begin.ns, level), lastBin = binOf(range.end.ns - 1, level);
@@ -202,7 +201,8 @@ Result<SliceWindow> FileQuery::slices(const SliceQuery& query, std::stop_token s
     window.pixels = query.pixels;
     const int level = levelNotWiderThan(query.range.length().ns / query.pixels);
     // A screen names few operators many times; the dictionary is asked once for each.
-    std::vector<bool> named(static_cast<std::size_t>(std::clamp<std::int64_t>(m_data->info.counts.ops, 0, kMostNamedOps)));
+    std::vector<bool> named(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(m_data->info.counts.ops, 0, kMostNamedOps)));
     const auto name = [&](OpId op) -> Status {
         const auto index = static_cast<std::size_t>(op.value);
         if (index < named.size()) {
@@ -245,7 +245,7 @@ Result<SliceWindow> FileQuery::slices(const SliceQuery& query, std::stop_token s
 
 Result<std::optional<FileQuery::Run>> FileQuery::runOf(std::int64_t id)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT * FROM run WHERE id=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT * FROM run WHERE id=?1"));
     row->bind(1, id);
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
     std::optional<Run> run;
@@ -256,7 +256,7 @@ Result<std::optional<FileQuery::Run>> FileQuery::runOf(std::int64_t id)
 
 Result<SliceView> FileQuery::slice(SliceId id)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement(kSlicesSql));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement(kSlicesSql));
     row->bind(1, id.value);
     row->bind(2, id.value);
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
@@ -275,12 +275,14 @@ Result<SliceView> FileQuery::slice(SliceId id)
 
 Result<std::optional<OpInfo>> FileQuery::readOp(OpId id)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT * FROM op WHERE id=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT * FROM op WHERE id=?1"));
     row->bind(1, std::int64_t{id.value});
     const int rc = row->stepCode();
     std::optional<OpInfo> info;
-    if (rc == SQLITE_ROW) info = opOfRow(*row);
-    else if (rc != SQLITE_DONE && rc != SQLITE_TOOBIG) return m_database.error(rc);
+    if (rc == SQLITE_ROW)
+        info = opOfRow(*row);
+    else if (rc != SQLITE_DONE && rc != SQLITE_TOOBIG)
+        return m_database.error(rc);
     row->reset();
     return info;
 }
@@ -307,7 +309,7 @@ Status FileQuery::addOp(OpDictionary& ops, OpId id, std::int64_t& damaged)
 
 Result<std::shared_ptr<const OpInfo>> FileQuery::op(OpId id)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* row, statement("SELECT 1 FROM op WHERE id=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT 1 FROM op WHERE id=?1"));
     row->bind(1, std::int64_t{id.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
     row->reset();
@@ -329,7 +331,7 @@ Result<std::vector<RankActivity>> FileQuery::rankActivity(std::span<const RankId
     const std::int64_t width = m_data->rankBinWidth << level;
     const auto binAt = [&](std::int64_t ns) { return ns >= 0 ? ns / width : -((-ns - 1) / width) - 1; };
     const PixelColumns columns{range, pixels};
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement* tiles,
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
                          statement("SELECT tile, data FROM rank_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
                                    "tile<=?4 ORDER BY tile"));
     std::vector<RankActivity> result;

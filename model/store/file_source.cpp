@@ -41,7 +41,9 @@ struct StoredRun {
 class RunReader {
 public:
     RunReader(sqlite::Statement rows, StoredRun run, ProblemList& problems)
-        : m_rows(std::move(rows)), m_run(run), m_problems(problems)
+        : m_rows(std::move(rows))
+        , m_run(run)
+        , m_problems(problems)
     {
         m_rows.bind(1, m_run.first);
         m_rows.bind(2, m_run.last);
@@ -93,36 +95,39 @@ private:
 class FileSource final : public RecordSource {
 public:
     FileSource(sqlite::Database& database, Definitions definitions, ProblemList& problems)
-        : m_database(database), m_definitions(std::move(definitions)), m_problems(problems)
-    {
-    }
+        : m_database(database)
+        , m_definitions(std::move(definitions))
+        , m_problems(problems)
+    {}
 
     Status prepare()
     {
         for (const RankInfo& rank : m_definitions.header.ranks) m_ranks.insert(rank.rank.value);
         for (const TrackInfo& track : m_definitions.tracks) m_ranks.insert(track.rank.value);
         for (const char* table : {"step", "memory_timeline"}) {
-            FOURWALLS_TRY(forAll("SELECT DISTINCT rank FROM " + std::string(table), "rank", [&](sqlite::Statement& row) {
-                const auto rank = row.asInteger(0);
-                if (!rank || *rank < 0 || *rank > std::numeric_limits<std::int32_t>::max()) return false;
-                m_ranks.insert(static_cast<std::int32_t>(*rank));
-                return true;
-            }));
+            FOURWALLS_TRY(
+                forAll("SELECT DISTINCT rank FROM " + std::string(table), "rank", [&](sqlite::Statement& row) {
+                    const auto rank = row.asInteger(0);
+                    if (!rank || *rank < 0 || *rank > std::numeric_limits<std::int32_t>::max()) return false;
+                    m_ranks.insert(static_cast<std::int32_t>(*rank));
+                    return true;
+                }));
         }
         m_runs.resize(m_definitions.tracks.size());
         std::int64_t lastId = 0;
-        return forAll("SELECT id, track, lane, class, first, last FROM run ORDER BY id", "run", [&](sqlite::Statement& row) {
-            const auto track = row.asInteger(1), lane = row.asInteger(2), runClass = row.asInteger(3),
-                       first = row.asInteger(4), last = row.asInteger(5);
-            if (!track || *track < 0 || static_cast<std::uint64_t>(*track) >= m_runs.size() || !lane || *lane < 0 ||
-                *lane >= kMostLanes || !runClass || *runClass < 0 || *runClass >= kClassCount || !first || !last ||
-                *first <= lastId || *last < *first)
-                return false;
-            lastId = *last;
-            m_runs[static_cast<std::size_t>(*track)].push_back({row.integer(0), *first, *last,
-                                                                static_cast<int>(*runClass)});
-            return true;
-        });
+        return forAll("SELECT id, track, lane, class, first, last FROM run ORDER BY id", "run",
+                      [&](sqlite::Statement& row) {
+                          const auto track = row.asInteger(1), lane = row.asInteger(2), runClass = row.asInteger(3),
+                                     first = row.asInteger(4), last = row.asInteger(5);
+                          if (!track || *track < 0 || static_cast<std::uint64_t>(*track) >= m_runs.size() || !lane ||
+                              *lane < 0 || *lane >= kMostLanes || !runClass || *runClass < 0 ||
+                              *runClass >= kClassCount || !first || !last || *first <= lastId || *last < *first)
+                              return false;
+                          lastId = *last;
+                          m_runs[static_cast<std::size_t>(*track)].push_back(
+                              {row.integer(0), *first, *last, static_cast<int>(*runClass)});
+                          return true;
+                      });
     }
 
     const Definitions& definitions() const override { return m_definitions; }
@@ -155,35 +160,35 @@ public:
         return {};
     }
 
-    Status allocations(std::int32_t rank, ChunkStore&,
-                       const std::function<void(const AllocationRow&)>& visit) override
+    Status allocations(std::int32_t rank, ChunkStore&, const std::function<void(const AllocationRow&)>& visit) override
     {
-        return forAll("SELECT a.start, a.dur, a.bytes, a.address, a.category, a.op, a.mb, a.buffer, r.class FROM "
-                      "allocation_run r JOIN allocation a ON a.id>=r.first AND a.id<=r.last AND a.run=r.id WHERE r.rank=" +
-                          std::to_string(rank),
-                      "allocation", [&](sqlite::Statement& row) {
-                          const auto start = row.asInteger(0), bytes = row.asInteger(2), address = row.asInteger(3),
-                                     category = row.asInteger(4), buffer = row.asInteger(7), runClass = row.asInteger(8);
-                          if (!start || !bytes || !address || !category || *category < 0 ||
-                              *category >= kMemoryCategoryCount || !buffer || !runClass)
-                              return false;
-                          AllocationRow record{*start, kAbsent, *bytes, *address, *buffer, kAbsent, kAbsent,
-                                               static_cast<MemoryCategory>(*category)};
-                          if (!optional(row, 1, record.duration) || !optional(row, 5, record.op) ||
-                              !optional(row, 6, record.microbatch))
-                              return false;
-                          if (!validSpan(*start, record.duration == kAbsent ? 0 : record.duration)) return false;
-                          const int expected =
-                              record.duration == kAbsent ? kUnboundedClass : durationClass(record.duration);
-                          if (expected != *runClass) return false;
-                          visit(record);
-                          return true;
-                      });
+        return forAll(
+            "SELECT a.start, a.dur, a.bytes, a.address, a.category, a.op, a.mb, a.buffer, r.class FROM "
+            "allocation_run r JOIN allocation a ON a.id>=r.first AND a.id<=r.last AND a.run=r.id WHERE r.rank=" +
+                std::to_string(rank),
+            "allocation", [&](sqlite::Statement& row) {
+                const auto start = row.asInteger(0), bytes = row.asInteger(2), address = row.asInteger(3),
+                           category = row.asInteger(4), buffer = row.asInteger(7), runClass = row.asInteger(8);
+                if (!start || !bytes || !address || !category || *category < 0 || *category >= kMemoryCategoryCount ||
+                    !buffer || !runClass)
+                    return false;
+                AllocationRow record{*start,  kAbsent, *bytes,  *address,
+                                     *buffer, kAbsent, kAbsent, static_cast<MemoryCategory>(*category)};
+                if (!optional(row, 1, record.duration) || !optional(row, 5, record.op) ||
+                    !optional(row, 6, record.microbatch))
+                    return false;
+                if (!validSpan(*start, record.duration == kAbsent ? 0 : record.duration)) return false;
+                const int expected = record.duration == kAbsent ? kUnboundedClass : durationClass(record.duration);
+                if (expected != *runClass) return false;
+                visit(record);
+                return true;
+            });
     }
 
     Status counters(std::int32_t counter, std::vector<CounterRow>& rows) override
     {
-        return forAll("SELECT at, value FROM counter_sample WHERE counter=" + std::to_string(counter) + " ORDER BY at, seq",
+        return forAll("SELECT at, value FROM counter_sample WHERE counter=" + std::to_string(counter) +
+                          " ORDER BY at, seq",
                       "counter_sample", [&](sqlite::Statement& row) {
                           const auto at = row.asInteger(0);
                           const auto value = row.asReal(1);
@@ -204,15 +209,15 @@ public:
 
     Status flows(const std::function<void(const FlowRow&)>& visit) override
     {
-        return forAll("SELECT kind, from_track, from_at, to_track, to_at FROM flow ORDER BY id", "flow",
-                      [&](sqlite::Statement& row) {
-                          const auto kind = row.asInteger(0), fromTrack = row.asInteger(1), from = row.asInteger(2),
-                                     toTrack = row.asInteger(3), to = row.asInteger(4);
-                          if (!kind || !isTrack(fromTrack) || !from || !isTrack(toTrack) || !to) return false;
-                          visit({*kind, static_cast<std::int32_t>(*fromTrack), *from,
-                                 static_cast<std::int32_t>(*toTrack), *to});
-                          return true;
-                      });
+        return forAll(
+            "SELECT kind, from_track, from_at, to_track, to_at FROM flow ORDER BY id", "flow",
+            [&](sqlite::Statement& row) {
+                const auto kind = row.asInteger(0), fromTrack = row.asInteger(1), from = row.asInteger(2),
+                           toTrack = row.asInteger(3), to = row.asInteger(4);
+                if (!kind || !isTrack(fromTrack) || !from || !isTrack(toTrack) || !to) return false;
+                visit({*kind, static_cast<std::int32_t>(*fromTrack), *from, static_cast<std::int32_t>(*toTrack), *to});
+                return true;
+            });
     }
 
     Status events(std::vector<EventRow>& rows) override
@@ -233,13 +238,14 @@ public:
     Status steps(std::int32_t rank, std::vector<StepRecord>& rows) override
     {
         return forAll("SELECT step, start, end, loss, learning_rate, gradient_norm, samples, tokens, warmup FROM step "
-                      "WHERE rank=" + std::to_string(rank) + " ORDER BY seq",
+                      "WHERE rank=" +
+                          std::to_string(rank) + " ORDER BY seq",
                       "step", [&](sqlite::Statement& row) {
                           const auto step = row.asInteger(0), start = row.asInteger(1), end = row.asInteger(2),
                                      samples = row.asInteger(6), tokens = row.asInteger(7), warmup = row.asInteger(8);
                           if (!step || *step < std::numeric_limits<std::int32_t>::min() ||
-                              *step > std::numeric_limits<std::int32_t>::max() || !start || !validTime(*start) || !end ||
-                              !validTime(*end) || !samples || !tokens || !warmup)
+                              *step > std::numeric_limits<std::int32_t>::max() || !start || !validTime(*start) ||
+                              !end || !validTime(*end) || !samples || !tokens || !warmup)
                               return false;
                           StepRecord record;
                           record.step = StepIndex(static_cast<std::int32_t>(*step));
@@ -298,7 +304,8 @@ private:
         m_collectives.clear();
         m_collectiveRank = rank;
         return forAll("SELECT track, start, last_arrival, end, operation, grp, sequence, payload_bytes, wire_bytes, "
-                      "peer, algorithm, protocol FROM collective WHERE rank=" + std::to_string(rank) + " ORDER BY id",
+                      "peer, algorithm, protocol FROM collective WHERE rank=" +
+                          std::to_string(rank) + " ORDER BY id",
                       "collective", [&](sqlite::Statement& row) {
                           for (int column = 0; column < 12; ++column) {
                               const bool mayBeUnknown = column == 7 || column == 8 || column == 9;
@@ -307,7 +314,8 @@ private:
                           CollectiveRow record;
                           if (!isTrack(row.asInteger(0)) || row.integer(4) < 0 || row.integer(4) > 255 ||
                               row.integer(5) < 0 || row.integer(5) > std::numeric_limits<std::int32_t>::max() ||
-                              !validTime(row.integer(1)) || !validTime(row.integer(3)) || !optional(row, 9, record.peer))
+                              !validTime(row.integer(1)) || !validTime(row.integer(3)) ||
+                              !optional(row, 9, record.peer))
                               return false;
                           record.track = static_cast<std::int32_t>(row.integer(0));
                           record.start = row.integer(1);

@@ -14,7 +14,7 @@ namespace fourwalls::store {
 struct FinishOptions {
     std::function<void(double)> progress; ///< 0..1; may be empty
     std::stop_token stop;
-    bool durable = true;                  ///< wait until the disk has the file; needless for private copies
+    bool durable = true; ///< wait until the disk has the file; needless for private copies
 };
 
 /// Writes the finished form of the recording that `recording` is connected to into a new file at `output`, and

@@ -26,8 +26,8 @@ struct FinishContext {
     const Definitions& definitions() const { return source.definitions(); }
 
     TraceCounts counts;
-    std::int64_t invalid = 0;          ///< records left out while finishing
-    std::int64_t overlapping = 0;      ///< slices that went to a sub-lane
+    std::int64_t invalid = 0;     ///< records left out while finishing
+    std::int64_t overlapping = 0; ///< slices that went to a sub-lane
     int stepCount = 0;
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
     std::map<RankId, std::vector<StepRecord>> steps; ///< by time
@@ -35,10 +35,7 @@ struct FinishContext {
     std::map<std::int32_t, StepLookup> shared; ///< the ranges over which a rank's time is shared out, see sharedSteps
     std::map<std::int32_t, std::vector<CounterRow>> reserved; ///< "reserved_bytes" by rank
 
-    bool isOp(std::int64_t op) const
-    {
-        return op >= 0 && static_cast<std::uint64_t>(op) < definitions().ops.size();
-    }
+    bool isOp(std::int64_t op) const { return op >= 0 && static_cast<std::uint64_t>(op) < definitions().ops.size(); }
     bool isTrack(std::int64_t track) const
     {
         return track >= 0 && static_cast<std::uint64_t>(track) < definitions().tracks.size();

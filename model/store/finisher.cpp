@@ -32,8 +32,8 @@ Status finishTracks(FinishContext& context)
         auto activity = std::make_unique<ActivityFinisher>(context, rank);
         for (const std::int32_t track : tracks) {
             FOURWALLS_TRY(slices.finishTrack(track, *activity));
-            FOURWALLS_TRY(context.checkpoint(0.9 * static_cast<double>(++done) /
-                                             static_cast<double>(definitions.tracks.size())));
+            FOURWALLS_TRY(
+                context.checkpoint(0.9 * static_cast<double>(++done) / static_cast<double>(definitions.tracks.size())));
         }
         if (!pipelined) {
             activity->finish({});
@@ -103,8 +103,8 @@ void putAllMeta(FinishContext& context)
     meta["events"] = context.counts.events;
     meta["ops"] = context.counts.ops;
     meta["overlapping_slices"] = context.overlapping;
-    const ActivityBins bins = ActivityBins::over(definitions.windowBegin,
-                                                 std::max(definitions.windowEnd, definitions.windowBegin + 1));
+    const ActivityBins bins =
+        ActivityBins::over(definitions.windowBegin, std::max(definitions.windowEnd, definitions.windowBegin + 1));
     meta["rank_bin_width"] = bins.width;
     meta["rank_bin_levels"] = std::int64_t{bins.levels};
     if (definitions.jobStepRule == JobStepRule::Ends) meta["job_steps"] = std::string(kJobStepsByEnds);

@@ -194,10 +194,9 @@ void MemoryFinisher::putLives(std::int32_t rank, Lives& lives)
         }
         const std::int64_t id = m_nextRow++;
         if ((id - first) % kFenceEvery == 0) m_context.out.put(Table::AllocationFence, {m_nextRun, row.start, id});
-        m_context.out.put(Table::Allocation,
-                          {id, m_nextRun, row.start, Value::orNull(row.duration), row.bytes, row.address,
-                           static_cast<int>(row.category), Value::orNull(row.op), Value::orNull(row.microbatch),
-                           row.buffer});
+        m_context.out.put(Table::Allocation, {id, m_nextRun, row.start, Value::orNull(row.duration), row.bytes,
+                                              row.address, static_cast<int>(row.category), Value::orNull(row.op),
+                                              Value::orNull(row.microbatch), row.buffer});
     });
     endRun();
 }
@@ -212,9 +211,8 @@ void MemoryFinisher::putBins(std::int32_t rank, Events& events, std::int64_t all
         std::string bytes;
         std::vector<MemoryBin> tileBins;
         auto level = std::make_unique<BinLevel>(m_context.chunks);
-        forEachSample(events, [&](const MemorySample& sample) {
-            level->add(binOf(sample.at.ns, finest), sample, sample);
-        });
+        forEachSample(events,
+                      [&](const MemorySample& sample) { level->add(binOf(sample.at.ns, finest), sample, sample); });
         for (;; ++top) {
             level->close();
             const PagedArray<MemoryBin>& bins = level->bins();
@@ -236,9 +234,8 @@ void MemoryFinisher::putBins(std::int32_t rank, Events& events, std::int64_t all
             level = std::move(wider);
         }
     }
-    m_context.out.put(Table::MemoryTimeline,
-                      {rank, allocations, finest > 0 ? Value(finest) : Value(), finest > 0 ? Value(top) : Value(),
-                       m_firstRun, m_nextRun - 1});
+    m_context.out.put(Table::MemoryTimeline, {rank, allocations, finest > 0 ? Value(finest) : Value(),
+                                              finest > 0 ? Value(top) : Value(), m_firstRun, m_nextRun - 1});
 }
 
 void MemoryFinisher::putPeaks(std::int32_t rank, Lives& lives, const std::vector<MemorySummary>& summaries)
@@ -264,8 +261,8 @@ void MemoryFinisher::putPeaks(std::int32_t rank, Lives& lives, const std::vector
                           {m_nextPeak++, rank, instants[i], alive[i].count(), Value::blob(alive[i].bytes())});
     for (std::size_t i = 0; i < summaries.size(); ++i) {
         const MemorySummary& s = summaries[i];
-        std::vector<Value> row{rank, static_cast<std::int64_t>(i), s.step ? Value(s.step->value) : Value(),
-                               s.peakBytes, s.peakAt.ns};
+        std::vector<Value> row{rank, static_cast<std::int64_t>(i), s.step ? Value(s.step->value) : Value(), s.peakBytes,
+                               s.peakAt.ns};
         for (const std::int64_t bytesAtPeak : s.atPeak) row.emplace_back(bytesAtPeak);
         for (const std::int64_t peak : s.categoryPeaks) row.emplace_back(peak);
         row.emplace_back(s.residentBytes);

@@ -42,8 +42,10 @@ Status mergeBatches(RecordSource& source, std::int32_t track, ChunkStore& chunks
     LateTest first;
     FOURWALLS_TRY(source.slices(track, [&](std::vector<SliceRow>& rows) {
         for (const SliceRow& row : rows) {
-            if (first.isLate(row)) late.add(row);
-            else first.see(row);
+            if (first.isLate(row))
+                late.add(row);
+            else
+                first.see(row);
         }
         first.batchDone();
         return true;
@@ -88,8 +90,8 @@ Status mergeBatches(RecordSource& source, std::int32_t track, ChunkStore& chunks
 
 } // namespace
 
-Status forEachSorted(RecordSource& source, std::int32_t track, ChunkStore& chunks, const std::function<void(const SliceRow&)>& visit,
-                     std::size_t mostSorted)
+Status forEachSorted(RecordSource& source, std::int32_t track, ChunkStore& chunks,
+                     const std::function<void(const SliceRow&)>& visit, std::size_t mostSorted)
 {
     std::vector<SliceRow> rows;
     bool tooMany = false;

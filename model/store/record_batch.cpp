@@ -14,8 +14,10 @@ void putTime(BatchEncoder& out, std::int64_t at)
 /// 0 is absent; a value is its zigzag form plus one.
 void putOptional(std::string& out, std::int64_t value)
 {
-    if (value == kAbsent) putVarint(out, 0);
-    else putVarint(out, zigzag(value) + 1);
+    if (value == kAbsent)
+        putVarint(out, 0);
+    else
+        putVarint(out, zigzag(value) + 1);
 }
 
 void putOptional(std::string& out, const std::optional<double>& value)
@@ -108,7 +110,10 @@ void encode(BatchEncoder& out, const EventRow& row)
     ++out.count;
 }
 
-std::int64_t BatchDecoder::time() { return m_previous = wrappingAdd(m_previous, m_in.signedVarint()); }
+std::int64_t BatchDecoder::time()
+{
+    return m_previous = wrappingAdd(m_previous, m_in.signedVarint());
+}
 
 std::int64_t BatchDecoder::optional()
 {

@@ -77,10 +77,9 @@ public:
                 bins = coarser(bins);
             }
         }
-        m_context.out.put(Table::Counter,
-                          {id, info.rank ? Value(info.rank->value) : Value(), info.name, static_cast<int>(info.unit),
-                           static_cast<std::int64_t>(rows.size()), finest > 0 ? Value(finest) : Value(),
-                           finest > 0 ? Value(top) : Value()});
+        m_context.out.put(Table::Counter, {id, info.rank ? Value(info.rank->value) : Value(), info.name,
+                                           static_cast<int>(info.unit), static_cast<std::int64_t>(rows.size()),
+                                           finest > 0 ? Value(finest) : Value(), finest > 0 ? Value(top) : Value()});
     }
 
 private:
@@ -159,15 +158,16 @@ Status finishSteps(FinishContext& context)
         context.steps[RankId(rank)] = std::move(rows);
     }
     // Stages of a pipeline begin one after the other: what the first one does alone is part of the step.
-    const bool byEnds = context.definitions().jobStepRule == JobStepRule::Ends && !isPipelined(context.definitions().header);
+    const bool byEnds =
+        context.definitions().jobStepRule == JobStepRule::Ends && !isPipelined(context.definitions().header);
     const JobStepRule rule = byEnds ? JobStepRule::Ends : JobStepRule::Hull;
     const std::vector<JobStep> job = jobSteps(context.steps, rule);
     for (const auto& [rank, rows] : context.steps)
         context.shared.emplace(rank.value, StepLookup(rule == JobStepRule::Ends ? sharedSteps(rows, job) : rows));
     for (const JobStep& step : job)
         context.out.put(Table::JobStep,
-                        {step.step.value, step.range.begin.ns, step.range.end.ns, static_cast<int>(step.state), step.complete, step.loss,
-                         step.learningRate, step.gradientNorm, step.samples, step.tokens});
+                        {step.step.value, step.range.begin.ns, step.range.end.ns, static_cast<int>(step.state),
+                         step.complete, step.loss, step.learningRate, step.gradientNorm, step.samples, step.tokens});
     return context.checkpoint(-1);
 }
 
@@ -223,8 +223,8 @@ Status finishCollectives(FinishContext& context)
             context.cover(row.start, row.end);
             context.out.put(Table::Collective,
                             {nextId++, rank, durationClass(row.end - row.start), row.track, row.start, row.lastArrival,
-                             row.end, row.operation, row.group, row.sequence, Value::orNull(row.payloadBytes), Value::orNull(row.wireBytes),
-                             Value::orNull(row.peer), row.algorithm, row.protocol});
+                             row.end, row.operation, row.group, row.sequence, Value::orNull(row.payloadBytes),
+                             Value::orNull(row.wireBytes), Value::orNull(row.peer), row.algorithm, row.protocol});
             if (!context.isMeasured(rank, row.start)) continue;
             CollectiveRecord record;
             record.start = Instant{row.start};
@@ -257,8 +257,10 @@ Status finishFlows(FinishContext& context)
     FOURWALLS_TRY(context.source.flows([&](const FlowRow& row) {
         const bool valid = context.isTrack(row.fromTrack) && context.isTrack(row.toTrack) && validTime(row.from) &&
                            validTime(row.to) && context.isString(row.kind);
-        if (valid) rows.add(row);
-        else ++context.invalid;
+        if (valid)
+            rows.add(row);
+        else
+            ++context.invalid;
     }));
     std::int64_t id = 1;
     rows.forEach([&](const FlowRow& row) {

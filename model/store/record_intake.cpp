@@ -14,7 +14,10 @@ bool RecordIntake::keepSpan(std::int64_t start, std::int64_t duration)
     return true;
 }
 
-bool RecordIntake::keepTime(std::int64_t at) { return keepSpan(at, 0); }
+bool RecordIntake::keepTime(std::int64_t at)
+{
+    return keepSpan(at, 0);
+}
 
 void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
 {
@@ -27,8 +30,10 @@ void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
         row.start = takeInteger(in);
         row.duration = takeInteger(in);
         if (head.flags & 2) row.correlation = takeInteger(in);
-        if (op < 0) ++m_invalid;
-        else if (keepSpan(row.start, row.duration)) m_batch.add(BatchKind::Slices, head.id, row);
+        if (op < 0)
+            ++m_invalid;
+        else if (keepSpan(row.start, row.duration))
+            m_batch.add(BatchKind::Slices, head.id, row);
         break;
     }
     case WordKind::Allocation: {
@@ -41,8 +46,10 @@ void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
         if (head.flags & 1) row.op = op;
         if (head.flags & 2) row.microbatch = microbatch;
         row.category = static_cast<MemoryCategory>(head.small);
-        if (head.small >= kMemoryCategoryCount) ++m_invalid;
-        else if (keepTime(row.at)) m_batch.add(BatchKind::Allocations, head.id, row);
+        if (head.small >= kMemoryCategoryCount)
+            ++m_invalid;
+        else if (keepTime(row.at))
+            m_batch.add(BatchKind::Allocations, head.id, row);
         break;
     }
     case WordKind::Free: {
@@ -76,8 +83,10 @@ void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
         const auto [algorithm, protocol] = takePair(in);
         row.algorithm = algorithm;
         row.protocol = protocol;
-        if (group < 0 || row.track < 0 || !validTime(row.end) || !validTime(row.lastArrival)) ++m_invalid;
-        else if (keepSpan(row.start, row.end - row.start)) m_batch.add(BatchKind::Collectives, head.id, row);
+        if (group < 0 || row.track < 0 || !validTime(row.end) || !validTime(row.lastArrival))
+            ++m_invalid;
+        else if (keepSpan(row.start, row.end - row.start))
+            m_batch.add(BatchKind::Collectives, head.id, row);
         break;
     }
     case WordKind::Flow: {
@@ -88,8 +97,10 @@ void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
         row.toTrack = toTrack;
         row.from = takeInteger(in);
         row.to = takeInteger(in);
-        if (row.fromTrack < 0 || toTrack < 0 || !validTime(row.from) || !validTime(row.to)) ++m_invalid;
-        else m_batch.add(BatchKind::Flows, 0, row);
+        if (row.fromTrack < 0 || toTrack < 0 || !validTime(row.from) || !validTime(row.to))
+            ++m_invalid;
+        else
+            m_batch.add(BatchKind::Flows, 0, row);
         break;
     }
     case WordKind::Step: {
@@ -104,8 +115,10 @@ void RecordIntake::take(const WordHead& head, WordQueue::Reader& in)
         row.state = static_cast<StepState>((head.flags >> 3) & 3);
         row.samples = takeInteger(in);
         row.tokens = takeInteger(in);
-        if (!validTime(row.range.begin.ns) || !validTime(row.range.end.ns)) ++m_invalid;
-        else if (keepSpan(row.range.begin.ns, row.range.length().ns)) m_batch.add(BatchKind::Steps, head.id, row);
+        if (!validTime(row.range.begin.ns) || !validTime(row.range.end.ns))
+            ++m_invalid;
+        else if (keepSpan(row.range.begin.ns, row.range.length().ns))
+            m_batch.add(BatchKind::Steps, head.id, row);
         break;
     }
     case WordKind::Event: {

@@ -16,9 +16,9 @@ class RecordIntake {
 public:
     /// textOf: the string of an interned id.
     RecordIntake(Batch& batch, std::function<std::string(std::int64_t)> textOf)
-        : m_batch(batch), m_textOf(std::move(textOf))
-    {
-    }
+        : m_batch(batch)
+        , m_textOf(std::move(textOf))
+    {}
 
     /// Takes the record that `head` begins.
     void take(const WordHead& head, WordQueue::Reader& in);

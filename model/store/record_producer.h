@@ -34,9 +34,10 @@ public:
 class RecordProducer final : public TraceProducer {
 public:
     RecordProducer(ProducerHost& host, std::shared_ptr<ProducerChannel> channel, QueueFull whenFull)
-        : m_host(host), m_channel(std::move(channel)), m_whenFull(whenFull)
-    {
-    }
+        : m_host(host)
+        , m_channel(std::move(channel))
+        , m_whenFull(whenFull)
+    {}
     ~RecordProducer() override { m_channel->queue.close(); }
     RecordProducer(const RecordProducer&) = delete;
     RecordProducer& operator=(const RecordProducer&) = delete;
@@ -110,8 +111,9 @@ public:
 
     void step(RankId rank, const StepRecord& record) override
     {
-        const auto flags = static_cast<std::uint8_t>((record.loss ? 1 : 0) | (record.learningRate ? 2 : 0) |
-                                                     (record.gradientNorm ? 4 : 0) | static_cast<int>(record.state) << 3);
+        const auto flags =
+            static_cast<std::uint8_t>((record.loss ? 1 : 0) | (record.learningRate ? 2 : 0) |
+                                      (record.gradientNorm ? 4 : 0) | static_cast<int>(record.state) << 3);
         WordRecord words(WordKind::Step, static_cast<std::uint32_t>(rank.value), flags);
         words.add(std::int64_t{record.step.value});
         words.add(record.range.begin.ns);
@@ -169,7 +171,8 @@ private:
             m_host.wakeWriter();
             std::this_thread::sleep_for(std::chrono::microseconds(50));
         } while (!m_channel->queue.push(record.words()));
-        const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin);
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin);
         m_channel->waitingNs.fetch_add(waited.count(), std::memory_order_relaxed);
         m_channel->waits.fetch_add(1, std::memory_order_relaxed);
     }

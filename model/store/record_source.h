@@ -18,10 +18,10 @@ namespace fourwalls::store {
 
 /// Records that were left out, by reason, for the audit and for check.
 struct Skipped {
-    std::int64_t invalid = 0;           ///< undefined ids, times out of range, ends before starts, unknown kinds
-    std::int64_t unreadable = 0;        ///< batches whose bytes are damaged
-    std::int64_t frees = 0;             ///< frees of buffers that are not known
-    std::int64_t repeatedBuffers = 0;   ///< allocations whose id is already alive
+    std::int64_t invalid = 0;         ///< undefined ids, times out of range, ends before starts, unknown kinds
+    std::int64_t unreadable = 0;      ///< batches whose bytes are damaged
+    std::int64_t frees = 0;           ///< frees of buffers that are not known
+    std::int64_t repeatedBuffers = 0; ///< allocations whose id is already alive
     friend bool operator==(const Skipped&, const Skipped&) = default;
 };
 

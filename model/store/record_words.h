@@ -43,14 +43,21 @@ struct WordHead {
     std::int32_t id;
 
     explicit WordHead(std::uint64_t word)
-        : kind(static_cast<WordKind>(word & 0xff)), flags(static_cast<std::uint8_t>(word >> 8)),
-          small(static_cast<std::uint8_t>(word >> 16)), id(static_cast<std::int32_t>(word >> 32))
-    {
-    }
+        : kind(static_cast<WordKind>(word & 0xff))
+        , flags(static_cast<std::uint8_t>(word >> 8))
+        , small(static_cast<std::uint8_t>(word >> 16))
+        , id(static_cast<std::int32_t>(word >> 32))
+    {}
 };
 
-inline std::int64_t takeInteger(WordQueue::Reader& in) { return static_cast<std::int64_t>(in.next()); }
-inline double takeReal(WordQueue::Reader& in) { return std::bit_cast<double>(in.next()); }
+inline std::int64_t takeInteger(WordQueue::Reader& in)
+{
+    return static_cast<std::int64_t>(in.next());
+}
+inline double takeReal(WordQueue::Reader& in)
+{
+    return std::bit_cast<double>(in.next());
+}
 struct WordPair {
     std::int32_t low, high;
 };

@@ -92,7 +92,8 @@ Result<Recording> Recording::create(const std::string& path, const TraceHeader& 
     Status written = writeEmptyRecording(fresh, header);
     if (written.ok()) written = removeJournals(path);
     if (written.ok() && ::rename(fresh.c_str(), path.c_str()) != 0)
-        written = Error{ErrorCode::Io, std::system_category().message(errno), path, "check the permissions of its folder"};
+        written =
+            Error{ErrorCode::Io, std::system_category().message(errno), path, "check the permissions of its folder"};
     if (!written.ok()) {
         std::error_code ignored;
         std::filesystem::remove(fresh, ignored);

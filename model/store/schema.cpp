@@ -12,57 +12,70 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
     {"string", 2, "CREATE TABLE string(id INTEGER PRIMARY KEY, text TEXT NOT NULL)", "", "id"},
     {"rank", 6,
      "CREATE TABLE rank(id INTEGER PRIMARY KEY, device TEXT, host TEXT, stage INTEGER, memory_bytes INTEGER, "
-     "multiplicity INTEGER)", "", "id"},
-    {"process_group", 4,
-     "CREATE TABLE process_group(id INTEGER PRIMARY KEY, name TEXT, transport TEXT, ranks TEXT)", "", "id"},
+     "multiplicity INTEGER)",
+     "", "id"},
+    {"process_group", 4, "CREATE TABLE process_group(id INTEGER PRIMARY KEY, name TEXT, transport TEXT, ranks TEXT)",
+     "", "id"},
     {"track", 9,
      "CREATE TABLE track(id INTEGER PRIMARY KEY, rank INTEGER, kind INTEGER, name TEXT, ord INTEGER, lanes INTEGER, "
-     "slices INTEGER, first_run INTEGER, last_run INTEGER)", "", "id"},
+     "slices INTEGER, first_run INTEGER, last_run INTEGER)",
+     "", "id"},
     {"op", 9,
      "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT, kind INTEGER, phase INTEGER, activity INTEGER, "
-     "layer INTEGER, flops REAL, bytes INTEGER, detail TEXT)", "", "id"},
+     "layer INTEGER, flops REAL, bytes INTEGER, detail TEXT)",
+     "", "id"},
     {"counter", 7,
      "CREATE TABLE counter(id INTEGER PRIMARY KEY, rank INTEGER, name TEXT, unit INTEGER, samples INTEGER, "
-     "finest INTEGER, top INTEGER)", "", "id"},
+     "finest INTEGER, top INTEGER)",
+     "", "id"},
     {"audit", 4,
      "CREATE TABLE audit(name TEXT NOT NULL, severity INTEGER NOT NULL, count INTEGER, detail TEXT, "
-     "PRIMARY KEY(name, severity)) WITHOUT ROWID", "", "name, severity"},
+     "PRIMARY KEY(name, severity)) WITHOUT ROWID",
+     "", "name, severity"},
     {"run", 6,
      "CREATE TABLE run(id INTEGER PRIMARY KEY, track INTEGER, lane INTEGER, class INTEGER, first INTEGER, "
-     "last INTEGER)", "", "id"},
+     "last INTEGER)",
+     "", "id"},
     {"slice", 7,
      "CREATE TABLE slice(id INTEGER PRIMARY KEY, run INTEGER, start INTEGER, dur INTEGER, op INTEGER, mb INTEGER, "
-     "corr INTEGER)", "", "id"},
+     "corr INTEGER)",
+     "", "id"},
     {"fence", 3,
      "CREATE TABLE fence(run INTEGER, start INTEGER, id INTEGER, PRIMARY KEY(run, start, id)) WITHOUT ROWID", "",
      "run, start, id"},
     {"lane", 5,
      "CREATE TABLE lane(track INTEGER, lane INTEGER, slices INTEGER, finest INTEGER, top INTEGER, "
-     "PRIMARY KEY(track, lane)) WITHOUT ROWID", "", "track, lane"},
+     "PRIMARY KEY(track, lane)) WITHOUT ROWID",
+     "", "track, lane"},
     {"slice_bin", 6,
      "CREATE TABLE slice_bin(id INTEGER PRIMARY KEY, track INTEGER, lane INTEGER, level INTEGER, tile INTEGER, "
      "data BLOB)",
      "CREATE UNIQUE INDEX slice_bin_tile ON slice_bin(track, lane, level, tile)", "id"},
     {"op_run", 5,
      "CREATE TABLE op_run(op INTEGER, run INTEGER, first INTEGER, last INTEGER, count INTEGER, "
-     "PRIMARY KEY(op, run)) WITHOUT ROWID", "", "op, run"},
-    {"op_summary", 4,
-     "CREATE TABLE op_summary(op INTEGER PRIMARY KEY, count INTEGER, total INTEGER, longest INTEGER)", "", "op"},
+     "PRIMARY KEY(op, run)) WITHOUT ROWID",
+     "", "op, run"},
+    {"op_summary", 4, "CREATE TABLE op_summary(op INTEGER PRIMARY KEY, count INTEGER, total INTEGER, longest INTEGER)",
+     "", "op"},
     {"rank_bin", 4,
      "CREATE TABLE rank_bin(rank INTEGER, level INTEGER, tile INTEGER, data BLOB, "
-     "PRIMARY KEY(rank, level, tile)) WITHOUT ROWID", "", "rank, level, tile"},
+     "PRIMARY KEY(rank, level, tile)) WITHOUT ROWID",
+     "", "rank, level, tile"},
     {"allocation_run", 5,
      "CREATE TABLE allocation_run(id INTEGER PRIMARY KEY, rank INTEGER, class INTEGER, first INTEGER, last INTEGER)",
      "", "id"},
     {"allocation", 10,
      "CREATE TABLE allocation(id INTEGER PRIMARY KEY, run INTEGER, start INTEGER, dur INTEGER, bytes INTEGER, "
-     "address INTEGER, category INTEGER, op INTEGER, mb INTEGER, buffer INTEGER)", "", "id"},
+     "address INTEGER, category INTEGER, op INTEGER, mb INTEGER, buffer INTEGER)",
+     "", "id"},
     {"allocation_fence", 3,
      "CREATE TABLE allocation_fence(run INTEGER, start INTEGER, id INTEGER, PRIMARY KEY(run, start, id)) "
-     "WITHOUT ROWID", "", "run, start, id"},
+     "WITHOUT ROWID",
+     "", "run, start, id"},
     {"memory_timeline", 6,
      "CREATE TABLE memory_timeline(rank INTEGER PRIMARY KEY, allocations INTEGER, finest INTEGER, top INTEGER, "
-     "first_run INTEGER, last_run INTEGER)", "", "rank"},
+     "first_run INTEGER, last_run INTEGER)",
+     "", "rank"},
     {"memory_bin", 5,
      "CREATE TABLE memory_bin(id INTEGER PRIMARY KEY, rank INTEGER, level INTEGER, tile INTEGER, data BLOB)",
      "CREATE UNIQUE INDEX memory_bin_tile ON memory_bin(rank, level, tile)", "id"},
@@ -72,23 +85,27 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
      "comm_buffers INTEGER, workspace INTEGER, other INTEGER, "
      "peak_weights INTEGER, peak_gradients INTEGER, peak_optimizer_state INTEGER, peak_activations INTEGER, "
      "peak_temporaries INTEGER, peak_comm_buffers INTEGER, peak_workspace INTEGER, peak_other INTEGER, "
-     "resident INTEGER, reserved INTEGER, PRIMARY KEY(rank, seq)) WITHOUT ROWID", "", "rank, seq"},
+     "resident INTEGER, reserved INTEGER, PRIMARY KEY(rank, seq)) WITHOUT ROWID",
+     "", "rank, seq"},
     {"peak_alive", 5,
      "CREATE TABLE peak_alive(id INTEGER PRIMARY KEY, rank INTEGER, at INTEGER, count INTEGER, data BLOB)",
      "CREATE INDEX peak_alive_at ON peak_alive(rank, at)", "id"},
     {"counter_sample", 4,
      "CREATE TABLE counter_sample(counter INTEGER, at INTEGER, seq INTEGER, value REAL, "
-     "PRIMARY KEY(counter, at, seq)) WITHOUT ROWID", "", "counter, at, seq"},
+     "PRIMARY KEY(counter, at, seq)) WITHOUT ROWID",
+     "", "counter, at, seq"},
     {"counter_bin", 5,
      "CREATE TABLE counter_bin(id INTEGER PRIMARY KEY, counter INTEGER, level INTEGER, tile INTEGER, data BLOB)",
      "CREATE UNIQUE INDEX counter_bin_tile ON counter_bin(counter, level, tile)", "id"},
     {"step", 11,
      "CREATE TABLE step(rank INTEGER, seq INTEGER, step INTEGER, start INTEGER, end INTEGER, loss REAL, "
      "learning_rate REAL, gradient_norm REAL, samples INTEGER, tokens INTEGER, warmup INTEGER, "
-     "PRIMARY KEY(rank, seq)) WITHOUT ROWID", "", "rank, seq"},
+     "PRIMARY KEY(rank, seq)) WITHOUT ROWID",
+     "", "rank, seq"},
     {"job_step", 10,
      "CREATE TABLE job_step(step INTEGER PRIMARY KEY, start INTEGER, end INTEGER, warmup INTEGER, complete INTEGER, "
-     "loss REAL, learning_rate REAL, gradient_norm REAL, samples INTEGER, tokens INTEGER)", "", "step"},
+     "loss REAL, learning_rate REAL, gradient_norm REAL, samples INTEGER, tokens INTEGER)",
+     "", "step"},
     {"step_summary", 35,
      "CREATE TABLE step_summary(rank INTEGER, seq INTEGER, step INTEGER, start INTEGER, end INTEGER, warmup INTEGER, "
      "compute INTEGER, exposed_comm INTEGER, exposed_copy INTEGER, bubble INTEGER, idle_data INTEGER, "
@@ -107,14 +124,13 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
      "CREATE INDEX collective_start ON collective(rank, class, start)", "id"},
     {"collective_summary", 7,
      "CREATE TABLE collective_summary(operation INTEGER, grp INTEGER, count INTEGER, payload_bytes INTEGER, "
-     "wire_bytes INTEGER, time INTEGER, wait INTEGER, PRIMARY KEY(operation, grp)) WITHOUT ROWID", "",
-     "operation, grp"},
+     "wire_bytes INTEGER, time INTEGER, wait INTEGER, PRIMARY KEY(operation, grp)) WITHOUT ROWID",
+     "", "operation, grp"},
     {"flow", 6,
      "CREATE TABLE flow(id INTEGER PRIMARY KEY, kind INTEGER, from_track INTEGER, from_at INTEGER, to_track INTEGER, "
      "to_at INTEGER)",
      "CREATE INDEX flow_from ON flow(from_track, from_at); CREATE INDEX flow_to ON flow(to_track, to_at)", "id"},
-    {"event", 5,
-     "CREATE TABLE event(id INTEGER PRIMARY KEY, at INTEGER, kind INTEGER, rank INTEGER, text TEXT)",
+    {"event", 5, "CREATE TABLE event(id INTEGER PRIMARY KEY, at INTEGER, kind INTEGER, rank INTEGER, text TEXT)",
      "CREATE INDEX event_at ON event(at)", "id"},
 }};
 
@@ -163,10 +179,19 @@ std::string sqlOfTables(int count)
 
 } // namespace
 
-const TableSchema& schemaOf(Table table) { return kTables[static_cast<std::size_t>(table)]; }
+const TableSchema& schemaOf(Table table)
+{
+    return kTables[static_cast<std::size_t>(table)];
+}
 
-std::string finishedSchemaSql() { return sqlOfTables(kTableCount); }
-std::string recordingSchemaSql() { return sqlOfTables(kSharedTableCount) + kRecordBatchSql + ";\n"; }
+std::string finishedSchemaSql()
+{
+    return sqlOfTables(kTableCount);
+}
+std::string recordingSchemaSql()
+{
+    return sqlOfTables(kSharedTableCount) + kRecordBatchSql + ";\n";
+}
 
 Result<SchemaKind> compareSchema(sqlite::Database& database)
 {

@@ -15,15 +15,43 @@ namespace fourwalls::store {
 inline constexpr std::uint32_t kApplicationId = 0x34574c53; ///< "4WLS"
 inline constexpr int kFormatVersion = 2;                    ///< user_version; a newer one is refused
 inline constexpr int kPageSize = 16384;
-inline constexpr int kLongestValue = 8 << 20;               ///< largest string, blob or row that is read [bytes]
-inline constexpr int kLongestRecordedValue = 64 << 20;      ///< the same in a recording, whose batches are larger
+inline constexpr int kLongestValue = 8 << 20;          ///< largest string, blob or row that is read [bytes]
+inline constexpr int kLongestRecordedValue = 64 << 20; ///< the same in a recording, whose batches are larger
 
 /// The tables of a finished trace, in the order in which they are made.
 enum class Table : int {
-    Meta, String, Rank, ProcessGroup, Track, Op, Counter, Audit,
-    Run, Slice, Fence, Lane, SliceBin, OpRun, OpSummary, RankBin,
-    AllocationRun, Allocation, AllocationFence, MemoryTimeline, MemoryBin, MemorySummary, PeakAlive,
-    CounterSample, CounterBin, Step, JobStep, StepSummary, Collective, CollectiveSummary, Flow, Event
+    Meta,
+    String,
+    Rank,
+    ProcessGroup,
+    Track,
+    Op,
+    Counter,
+    Audit,
+    Run,
+    Slice,
+    Fence,
+    Lane,
+    SliceBin,
+    OpRun,
+    OpSummary,
+    RankBin,
+    AllocationRun,
+    Allocation,
+    AllocationFence,
+    MemoryTimeline,
+    MemoryBin,
+    MemorySummary,
+    PeakAlive,
+    CounterSample,
+    CounterBin,
+    Step,
+    JobStep,
+    StepSummary,
+    Collective,
+    CollectiveSummary,
+    Flow,
+    Event
 };
 inline constexpr int kTableCount = 32;
 

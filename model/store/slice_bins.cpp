@@ -32,12 +32,15 @@ struct OpenBin {
                 slot.time += time;
                 return;
             }
-            if (slot.time < least->time || (slot.time == least->time && slot.op == -1 && least->op != -1)) least = &slot;
+            if (slot.time < least->time || (slot.time == least->time && slot.op == -1 && least->op != -1))
+                least = &slot;
         }
         // SpaceSaving (Metwally et al. 2005): the newcomer inherits the least slot's time, so that an operator with
         // more than a third of the time is always among the three.
-        if (least->op == -1) *least = {op, time};
-        else *least = {op, least->time + time};
+        if (least->op == -1)
+            *least = {op, time};
+        else
+            *least = {op, least->time + time};
     }
 
     void merge(const OpenBin& other)
@@ -62,7 +65,9 @@ struct OpenBin {
 class Level {
 public:
     Level(int level, Level* below, ChunkStore& store, const SliceStream& stream)
-        : m_level(level), m_below(below), m_slices(store, stream)
+        : m_level(level)
+        , m_below(below)
+        , m_slices(store, stream)
     {
         if (m_below) m_hasBelow = m_below->next(m_fromBelow);
     }
@@ -179,7 +184,8 @@ void buildBins(ChunkStore& store, const std::array<SliceStream, kClassCount>& by
     }
     cascade.back()->setVisit(visit);
     OpenBin bin;
-    while (cascade.back()->next(bin)) {}
+    while (cascade.back()->next(bin)) {
+    }
 }
 
 void encodeTile(std::string& out, std::int64_t tile, const std::vector<Bin>& bins)

@@ -61,9 +61,11 @@ bool decodeTile(std::string_view bytes, std::int64_t tile, int level, std::vecto
 class SliceBinWriter {
 public:
     SliceBinWriter(RowOutput& out, std::int64_t& nextId, int track, int lane)
-        : m_out(out), m_nextId(nextId), m_track(track), m_lane(lane)
-    {
-    }
+        : m_out(out)
+        , m_nextId(nextId)
+        , m_track(track)
+        , m_lane(lane)
+    {}
     void add(int level, const Bin& bin);
     void finish();
 

@@ -99,8 +99,8 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     }
     m_context.counts.slices += slices;
     m_context.overlapping += m_assigner.overlapping();
-    m_trackRows.push_back({track, std::max<std::int64_t>(1, static_cast<std::int64_t>(m_lanes.size())), slices,
-                           firstRun, m_nextRun - 1});
+    m_trackRows.push_back(
+        {track, std::max<std::int64_t>(1, static_cast<std::int64_t>(m_lanes.size())), slices, firstRun, m_nextRun - 1});
     m_lanes.clear();
     return {};
 }
@@ -117,8 +117,9 @@ void SliceFinisher::finish()
     std::stable_sort(m_laneRows.begin(), m_laneRows.end(),
                      [](const LaneRow& a, const LaneRow& b) { return a.track < b.track; });
     for (const LaneRow& row : m_laneRows)
-        m_context.out.put(Table::Lane, {row.track, row.lane, row.slices, row.levels ? Value(row.levels->finest) : Value(),
-                                        row.levels ? Value(row.levels->top) : Value()});
+        m_context.out.put(Table::Lane,
+                          {row.track, row.lane, row.slices, row.levels ? Value(row.levels->finest) : Value(),
+                           row.levels ? Value(row.levels->top) : Value()});
     std::sort(m_opRuns.begin(), m_opRuns.end(),
               [](const OpRun& a, const OpRun& b) { return std::tie(a.op, a.run) < std::tie(b.op, b.run); });
     for (const OpRun& row : m_opRuns)

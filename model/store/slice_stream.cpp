@@ -18,7 +18,9 @@ void SliceStream::add(ChunkStore& store, const SliceRow& row)
 }
 
 SliceCursor::SliceCursor(ChunkStore& store, const SliceStream& stream)
-    : m_store(store), m_stream(stream), m_left(stream.count)
+    : m_store(store)
+    , m_stream(stream)
+    , m_left(stream.count)
 {
     next();
 }

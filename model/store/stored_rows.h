@@ -124,13 +124,16 @@ struct Definitions {
     std::vector<CounterInfo> counters;    ///< by CounterId
     std::vector<std::string> strings;     ///< by string id
     std::vector<AuditRecord> audit;
-    std::string specJson;                 ///< of header.spec, kept as it was; empty: none
+    std::string specJson;                        ///< of header.spec, kept as it was; empty: none
     std::int64_t windowBegin = 0, windowEnd = 0; ///< the range of times met while recording
     JobStepRule jobStepRule = JobStepRule::Ends;
-    int activityClasses = kActivityClassCount;   ///< shares per bin of rank_bin
+    int activityClasses = kActivityClassCount; ///< shares per bin of rank_bin
 };
 
-constexpr bool validTime(std::int64_t ns) { return ns >= -kLargestTimeNs && ns <= kLargestTimeNs; }
+constexpr bool validTime(std::int64_t ns)
+{
+    return ns >= -kLargestTimeNs && ns <= kLargestTimeNs;
+}
 
 /// Whether a slice or buffer may have these times: inside the allowed range and not negative.
 constexpr bool validSpan(std::int64_t start, std::int64_t duration)
@@ -141,8 +144,8 @@ constexpr bool validSpan(std::int64_t start, std::int64_t duration)
 /// Whether a stored micro-batch (or none) fits its type.
 constexpr bool validMicrobatch(std::int64_t value)
 {
-    return value == kAbsent || (value >= std::numeric_limits<std::int32_t>::min() &&
-                                value <= std::numeric_limits<std::int32_t>::max());
+    return value == kAbsent ||
+           (value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max());
 }
 
 } // namespace fourwalls::store

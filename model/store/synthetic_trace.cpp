@@ -36,8 +36,8 @@ private:
 };
 
 constexpr int kLayers = 24;
-constexpr std::array kOperators{"attention.query", "attention.scores", "attention.output", "norm", "feed_forward.up",
-                                "feed_forward.down", "residual", "activation"};
+constexpr std::array kOperators{"attention.query", "attention.scores",  "attention.output", "norm",
+                                "feed_forward.up", "feed_forward.down", "residual",         "activation"};
 /// Slices of one operator: itself, two nested calls, a host call in one of them, and two kernels.
 constexpr std::int64_t kSlicesPerOperator = 6;
 constexpr std::int64_t kSlicesPerLayer = 1 + kSlicesPerOperator * static_cast<std::int64_t>(kOperators.size());
@@ -73,8 +73,8 @@ Ops defineOps(TraceSink& sink)
                 ops.calls[p][l][o] = define(name + ".call", SliceKind::Operator, phase, Activity::None, layer);
                 ops.inner[p][l][o] = define(name + ".dispatch", SliceKind::Operator, phase, Activity::None, layer);
                 ops.hosts[p][l][o] = define("launch", SliceKind::HostCall, phase, Activity::Launch, layer);
-                ops.kernels[p][l][o] = define(name + "_kernel", SliceKind::Kernel, phase, Activity::Compute, layer,
-                                              2e9, std::int64_t{40} << 20);
+                ops.kernels[p][l][o] = define(name + "_kernel", SliceKind::Kernel, phase, Activity::Compute, layer, 2e9,
+                                              std::int64_t{40} << 20);
             }
         }
     }
@@ -85,8 +85,12 @@ class RankGenerator {
 public:
     RankGenerator(TraceSink& sink, TraceProducer& producer, const Ops& ops, std::int32_t rank, std::uint64_t seed,
                   GroupId world, bool hasPeers)
-        : m_producer(producer), m_ops(ops), m_rank(rank),
-          m_random(seed * 0x2545f4914f6cdd1dULL + static_cast<std::uint64_t>(rank)), m_world(world), m_hasPeers(hasPeers)
+        : m_producer(producer)
+        , m_ops(ops)
+        , m_rank(rank)
+        , m_random(seed * 0x2545f4914f6cdd1dULL + static_cast<std::uint64_t>(rank))
+        , m_world(world)
+        , m_hasPeers(hasPeers)
     {
         const auto track = [&](TrackKind kind, const char* name, int order) {
             return sink.defineTrack({m_rank, kind, name, order});
@@ -272,13 +276,14 @@ Status generateSynthetic(const SyntheticOptions& options, const std::string& pat
     const Ops ops = defineOps(*writer);
     const GroupId group = writer->defineGroup(world);
     const std::int64_t perRank = (options.slices + options.ranks - 1) / options.ranks;
-    const auto steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, (perRank + kSlicesPerStep / 2) / kSlicesPerStep));
+    const auto steps =
+        static_cast<std::int32_t>(std::max<std::int64_t>(1, (perRank + kSlicesPerStep / 2) / kSlicesPerStep));
     {
         const std::unique_ptr<TraceProducer> producer = writer->openProducer();
         std::vector<std::unique_ptr<RankGenerator>> ranks;
         for (int rank = 0; rank < options.ranks; ++rank)
-            ranks.push_back(std::make_unique<RankGenerator>(*writer, *producer, ops, rank, options.seed, group,
-                                                            options.ranks > 1));
+            ranks.push_back(
+                std::make_unique<RankGenerator>(*writer, *producer, ops, rank, options.seed, group, options.ranks > 1));
         for (std::int32_t step = 0; step < steps; ++step) {
             for (const auto& rank : ranks) {
                 if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, {}};

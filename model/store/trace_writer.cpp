@@ -37,9 +37,10 @@ std::int64_t threadCpuNs()
 
 struct TraceWriter::State final : ProducerHost {
     explicit State(Recording file, WriterOptions writerOptions, std::string name)
-        : recording(std::move(file)), options(std::move(writerOptions)), path(std::move(name))
-    {
-    }
+        : recording(std::move(file))
+        , options(std::move(writerOptions))
+        , path(std::move(name))
+    {}
 
     std::int64_t internString(const std::string& text) override
     {
@@ -247,7 +248,10 @@ void endThread(StateType& state)
 
 } // namespace
 
-TraceWriter::~TraceWriter() { endThread(*m_state); }
+TraceWriter::~TraceWriter()
+{
+    endThread(*m_state);
+}
 
 OpId TraceWriter::defineOp(const OpInfo& info)
 {
@@ -289,9 +293,15 @@ void TraceWriter::audit(const AuditRecord& record)
     m_state->addAudit(record);
 }
 
-SinkStatistics TraceWriter::statistics() const { return m_state->totals(); }
+SinkStatistics TraceWriter::statistics() const
+{
+    return m_state->totals();
+}
 
-std::int64_t TraceWriter::recordsCommitted() const { return m_state->committed.load(std::memory_order_acquire); }
+std::int64_t TraceWriter::recordsCommitted() const
+{
+    return m_state->committed.load(std::memory_order_acquire);
+}
 
 Status TraceWriter::finish(const TraceClosing& closing)
 {

@@ -26,7 +26,7 @@ struct WriterOptions {
     std::chrono::milliseconds syncInterval{2000};  ///< between commits that reach the disk; bounds a power loss
     std::size_t queueBytes = std::size_t{4} << 20; ///< per producer, rounded up to a power of two
     std::function<void(double)> finishProgress;    ///< called by finish with 0..1; may be empty
-    std::stop_token finishStop{};                  ///< finish then gives up: Cancelled, and the recording stays as it is
+    std::stop_token finishStop{}; ///< finish then gives up: Cancelled, and the recording stays as it is
 };
 
 /// Writes one trace. While recording, the file at `path` is a readable recording up to its last batch; finish

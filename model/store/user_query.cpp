@@ -17,10 +17,10 @@ namespace fourwalls::store {
 
 namespace {
 
-constexpr int kLongestText = 1 << 20;                             ///< of a value that is made or read [bytes]
-constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;     ///< that sorting and grouping may take [bytes]
-constexpr std::size_t kLongestQuery = 100'000;                    ///< [bytes]
-constexpr int kStepsBetweenLooks = 500;                           ///< of SQLite's machine: some microseconds
+constexpr int kLongestText = 1 << 20;                         ///< of a value that is made or read [bytes]
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20; ///< that sorting and grouping may take [bytes]
+constexpr std::size_t kLongestQuery = 100'000;                ///< [bytes]
+constexpr int kStepsBetweenLooks = 500;                       ///< of SQLite's machine: some microseconds
 
 /// "CASE column WHEN 0 THEN 'recorded' … END": an enumeration in words.
 template <class Enum>
@@ -59,7 +59,8 @@ int onlyReading(void*, int action, const char*, const char* second, const char*,
     case SQLITE_READ:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return second && (sqlite3_stricmp(second, "load_extension") == 0 || sqlite3_stricmp(second, "fts3_tokenizer") == 0)
+        return second && (sqlite3_stricmp(second, "load_extension") == 0 ||
+                          sqlite3_stricmp(second, "fts3_tokenizer") == 0)
                    ? SQLITE_DENY
                    : SQLITE_OK;
     default: return SQLITE_DENY;
@@ -79,7 +80,8 @@ std::string placeOf(std::string_view text, int offset)
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::size_t begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     const auto column = std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin), before.end(),
-                                      [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }) + 1;
+                                      [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }) +
+                        1;
     return "SQL, line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
@@ -171,20 +173,26 @@ std::string userViewsSql()
                                 inWords<Phase>("o.phase", kPhaseCount) + " AS phase, " +
                                 inWords<Activity>("o.activity", kActivityCount) + " AS activity, o.layer";
     constexpr int kCollectiveOps = 12, kCounterUnits = 7;
-    return "CREATE TEMP VIEW named_slices AS SELECT s.id AS slice, t.rank, t.name AS track, r.lane, o.name, " + opWords +
+    return "CREATE TEMP VIEW named_slices AS SELECT s.id AS slice, t.rank, t.name AS track, r.lane, o.name, " +
+           opWords +
            ", s.mb AS microbatch, s.start AS start_ns, s.dur AS duration_ns, o.flops, o.bytes, o.detail FROM slice s "
            "JOIN run r ON r.id = s.run JOIN track t ON t.id = r.track JOIN op o ON o.id = s.op;"
            "CREATE TEMP VIEW named_collectives AS SELECT c.rank, " +
            inWords<CollectiveOp>("c.operation", kCollectiveOps) +
-           " AS operation, g.name AS \"group\", g.transport, c.sequence, c.start AS start_ns, c.last_arrival - c.start AS "
-           "wait_ns, c.end - c.last_arrival AS transfer_ns, c.payload_bytes, c.wire_bytes, c.peer, a.text AS algorithm, "
-           "p.text AS protocol FROM collective c LEFT JOIN process_group g ON g.id = c.grp LEFT JOIN string a ON a.id = "
+           " AS operation, g.name AS \"group\", g.transport, c.sequence, c.start AS start_ns, c.last_arrival - c.start "
+           "AS "
+           "wait_ns, c.end - c.last_arrival AS transfer_ns, c.payload_bytes, c.wire_bytes, c.peer, a.text AS "
+           "algorithm, "
+           "p.text AS protocol FROM collective c LEFT JOIN process_group g ON g.id = c.grp LEFT JOIN string a ON a.id "
+           "= "
            "c.algorithm LEFT JOIN string p ON p.id = c.protocol;"
-           "CREATE TEMP VIEW named_allocations AS SELECT r.rank, a.buffer AS allocation, a.start AS start_ns, a.start + "
+           "CREATE TEMP VIEW named_allocations AS SELECT r.rank, a.buffer AS allocation, a.start AS start_ns, a.start "
+           "+ "
            "a.dur AS end_ns, a.bytes, " +
            inWords<MemoryCategory>("a.category", kMemoryCategoryCount) + " AS category, o.name AS operator, " +
            inWords<Phase>("o.phase", kPhaseCount) +
-           " AS phase, o.layer, a.mb AS microbatch, a.address FROM allocation a JOIN allocation_run r ON r.id = a.run LEFT "
+           " AS phase, o.layer, a.mb AS microbatch, a.address FROM allocation a JOIN allocation_run r ON r.id = a.run "
+           "LEFT "
            "JOIN op o ON o.id = a.op;"
            "CREATE TEMP VIEW named_counter_samples AS SELECT c.rank, c.name, " +
            inWords<CounterUnit>("c.unit", kCounterUnits) +
@@ -247,7 +255,8 @@ Result<UserRows> FileQuery::userQuery(const UserQuery& query, std::stop_token st
 {
     // The file may be another one by now: it is checked again.
     FOURWALLS_TRY_ASSIGN(CheckedFile file, openChecked(m_data->path, m_data->cacheBytes));
-    if (file.kind != SchemaKind::Finished) return refused("the trace was replaced by a recording in progress", m_data->path);
+    if (file.kind != SchemaKind::Finished)
+        return refused("the trace was replaced by a recording in progress", m_data->path);
     return runUserQuery(file.database, query, std::move(stop));
 }
 

@@ -15,10 +15,10 @@ namespace fourwalls::store {
 class WordQueue {
 public:
     explicit WordQueue(std::size_t bytes)
-        : m_capacity(std::bit_ceil(bytes < 4096 ? std::size_t{512} : bytes / 8)), m_mask(m_capacity - 1),
-          m_words(new std::uint64_t[m_capacity])
-    {
-    }
+        : m_capacity(std::bit_ceil(bytes < 4096 ? std::size_t{512} : bytes / 8))
+        , m_mask(m_capacity - 1)
+        , m_words(new std::uint64_t[m_capacity])
+    {}
 
     /// Producer: puts all words or, when they do not fit, none.
     bool push(std::span<const std::uint64_t> words)

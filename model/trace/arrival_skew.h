@@ -17,8 +17,8 @@ struct JoinedOperation {
     CollectiveOp operation = CollectiveOp::AllReduce;
     GroupId group;
     std::int64_t sequence = 0;
-    std::vector<CollectiveView> members;          ///< by arrival; never empty
-    Instant lastArrival, end;                     ///< of all members
+    std::vector<CollectiveView> members;                 ///< by arrival; never empty
+    Instant lastArrival, end;                            ///< of all members
     std::optional<std::int64_t> payloadBytes, wireBytes; ///< of the member with most; absent: unknown
 
     Instant firstArrival() const { return members.front().record.start; }

@@ -51,7 +51,8 @@ GroupCoverage groupCoverage(const TraceInfo& info, GroupId id)
     // A prediction knows every arrival. Where ranks stand for others, those are there, too.
     const TraceSource source = info.header.source;
     if (source == TraceSource::Predicted || source == TraceSource::Synthetic) return coverage;
-    if (std::any_of(info.header.ranks.begin(), info.header.ranks.end(), [](const RankInfo& each) { return each.multiplicity > 1; }))
+    if (std::any_of(info.header.ranks.begin(), info.header.ranks.end(),
+                    [](const RankInfo& each) { return each.multiplicity > 1; }))
         return coverage;
     const bool all = coverage.members && coverage.present == *coverage.members;
     const bool alone = coverage.members && *coverage.members == 1;

@@ -113,7 +113,8 @@ Result<std::optional<std::int64_t>> countOperations(TraceQuery& trace)
 {
     const TraceInfo& info = trace.info();
     if (info.counts.collectives <= 0) return std::optional<std::int64_t>(0);
-    if (info.counts.collectives > static_cast<std::int64_t>(kMostOperationsAnalysed)) return std::optional<std::int64_t>();
+    if (info.counts.collectives > static_cast<std::int64_t>(kMostOperationsAnalysed))
+        return std::optional<std::int64_t>();
     const TimeRange all{info.range.begin, info.range.end + Duration{1}};
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> records,
                          trace.collectives(std::nullopt, all, kMostOperationsAnalysed));

@@ -18,10 +18,12 @@ struct KindOfStep {
     CollectiveOp operation = CollectiveOp::AllReduce;
     std::string group;
     std::int64_t operations = 0, members = 0;
-    std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< added up over operations and over members; absent: not all known
-    GroupId anyGroup;                             ///< one of that name
-    CollectiveTiming timing = CollectiveTiming::Separated; ///< else the transfer holds the waiting too, and wait is empty
-    Duration transfer, exposedTransfer;           ///< exposed: while the rank computed nothing
+    std::optional<std::int64_t> payloadBytes = 0,
+                                wireBytes = 0; ///< added up over operations and over members; absent: not all known
+    GroupId anyGroup;                          ///< one of that name
+    CollectiveTiming timing =
+        CollectiveTiming::Separated;    ///< else the transfer holds the waiting too, and wait is empty
+    Duration transfer, exposedTransfer; ///< exposed: while the rank computed nothing
     Duration wait, exposedWait;
 
     Duration time() const;
@@ -33,13 +35,13 @@ struct KindOfStep {
 
 struct CommunicationStep {
     StepWindow window;
-    std::vector<JoinedOperation> operations; ///< by first arrival
-    std::vector<KindOfStep> kinds;           ///< most time first
-    bool limited = false;                    ///< the step has more operations than were read
+    std::vector<JoinedOperation> operations;       ///< by first arrival
+    std::vector<KindOfStep> kinds;                 ///< most time first
+    bool limited = false;                          ///< the step has more operations than were read
     std::optional<std::int64_t> operationsInTrace; ///< absent: too many to count
-    ArrivalSkew skew;                        ///< of operations with all members in the trace, on one clock
-    std::optional<RankLateness> late;        ///< see ArrivalSkew::late; absent: nobody is late, or it cannot be told
-    Duration shortest;                       ///< see BoundedSlices
+    ArrivalSkew skew;                              ///< of operations with all members in the trace, on one clock
+    std::optional<RankLateness> late; ///< see ArrivalSkew::late; absent: nobody is late, or it cannot be told
+    Duration shortest;                ///< see BoundedSlices
 
     Duration transfer() const;
     Duration exposedTransfer() const;

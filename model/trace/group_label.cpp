@@ -12,7 +12,10 @@ namespace fourwalls {
 
 namespace {
 
-bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool isLetter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /// "ranks 0, 1", "ranks 0-7", "ranks 0, 8, ... 56".
 std::string ranksText(const std::vector<RankId>& members)
@@ -38,10 +41,18 @@ std::string ranksText(const std::vector<RankId>& members)
 GroupPurpose purposeOfGroup(std::string_view name)
 {
     using Row = std::pair<std::string_view, GroupPurpose>;
-    static constexpr std::array<Row, 12> kWords{{
-        {"tensor", GroupPurpose::Tensor}, {"tp", GroupPurpose::Tensor}, {"pipeline", GroupPurpose::Pipeline}, {"pp", GroupPurpose::Pipeline},
-        {"pipe", GroupPurpose::Pipeline}, {"data", GroupPurpose::Data}, {"dp", GroupPurpose::Data}, {"replicate", GroupPurpose::Data},
-        {"context", GroupPurpose::Context}, {"cp", GroupPurpose::Context}, {"expert", GroupPurpose::Expert}, {"ep", GroupPurpose::Expert}}};
+    static constexpr std::array<Row, 12> kWords{{{"tensor", GroupPurpose::Tensor},
+                                                 {"tp", GroupPurpose::Tensor},
+                                                 {"pipeline", GroupPurpose::Pipeline},
+                                                 {"pp", GroupPurpose::Pipeline},
+                                                 {"pipe", GroupPurpose::Pipeline},
+                                                 {"data", GroupPurpose::Data},
+                                                 {"dp", GroupPurpose::Data},
+                                                 {"replicate", GroupPurpose::Data},
+                                                 {"context", GroupPurpose::Context},
+                                                 {"cp", GroupPurpose::Context},
+                                                 {"expert", GroupPurpose::Expert},
+                                                 {"ep", GroupPurpose::Expert}}};
     GroupPurpose purpose = GroupPurpose::Other;
     std::string word;
     for (std::size_t i = 0; i <= name.size(); ++i) {
@@ -51,8 +62,10 @@ GroupPurpose purposeOfGroup(std::string_view name)
             word += lower;
             continue;
         }
-        if (word == "and" || word == "with" || word == "embedding" || word == "gloo" || word == "amax") return GroupPurpose::Other;
-        const auto *const known = std::find_if(kWords.begin(), kWords.end(), [&](const Row& row) { return row.first == word; });
+        if (word == "and" || word == "with" || word == "embedding" || word == "gloo" || word == "amax")
+            return GroupPurpose::Other;
+        const auto* const known =
+            std::find_if(kWords.begin(), kWords.end(), [&](const Row& row) { return row.first == word; });
         word.clear();
         if (known == kWords.end()) continue;
         if (purpose != GroupPurpose::Other && purpose != known->second) return GroupPurpose::Other;

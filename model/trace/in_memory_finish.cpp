@@ -347,7 +347,9 @@ private:
         m_data.jobSteps = jobSteps(steps, rule);
         std::map<RankId, RankStepSummarizer> ranks;
         for (const auto& [rank, own] : steps)
-            ranks.emplace(rank, RankStepSummarizer(rank, rule == JobStepRule::Ends ? sharedSteps(own, m_data.jobSteps) : own, m_data.info.header, m_data.info.closing));
+            ranks.emplace(rank,
+                          RankStepSummarizer(rank, rule == JobStepRule::Ends ? sharedSteps(own, m_data.jobSteps) : own,
+                                             m_data.info.header, m_data.info.closing));
         OpSummarizer ops;
         for (const TrackView& track : m_data.tracks) {
             const auto found = ranks.find(track.info.rank);

@@ -204,7 +204,7 @@ Result<AllocationList> InMemoryTraceQuery::aliveAt(RankId rank, Instant at, std:
 }
 
 Result<AllocationList> InMemoryTraceQuery::allocations(RankId rank, TimeRange range, std::size_t limit,
-                                                        std::int64_t /*mostRows*/)
+                                                       std::int64_t /*mostRows*/)
 {
     std::vector<AllocationView> items;
     const auto found = m_data->allocations.find(rank);
@@ -273,7 +273,7 @@ Result<std::vector<CollectiveView>> InMemoryTraceQuery::collectives(std::optiona
 }
 
 Result<std::vector<EventRecord>> InMemoryTraceQuery::events(TimeRange range, std::size_t limit,
-                                                               std::optional<EventKind> kind)
+                                                            std::optional<EventKind> kind)
 {
     std::vector<EventRecord> found;
     for (const EventRecord& event : m_data->events)

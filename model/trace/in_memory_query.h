@@ -19,8 +19,7 @@ public:
     Result<std::unique_ptr<TraceQuery>> reopen() const override;
 
     Result<SliceWindow> slices(const SliceQuery& query, std::stop_token stop = {}) override;
-    Result<std::vector<RankActivity>> rankActivity(std::span<const RankId> ranks, TimeRange range,
-                                                   int pixels) override;
+    Result<std::vector<RankActivity>> rankActivity(std::span<const RankId> ranks, TimeRange range, int pixels) override;
     Result<SliceView> slice(SliceId id) override;
     Result<std::shared_ptr<const OpInfo>> op(OpId id) override;
     Result<std::vector<FlowRecord>> flows(TrackId track, TimeRange range, std::size_t limit) override;
@@ -46,8 +45,7 @@ public:
     Result<std::vector<OpSummary>> opSummaries(std::size_t limit) override;
 
     Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {}) override;
-    Status scanAllocations(const std::function<bool(const AllocationView&)>& visit,
-                           std::stop_token stop = {}) override;
+    Status scanAllocations(const std::function<bool(const AllocationView&)>& visit, std::stop_token stop = {}) override;
     Status scanCounters(const std::function<bool(const CounterRecord&)>& visit, std::stop_token stop = {}) override;
     Status scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop = {}) override;
 

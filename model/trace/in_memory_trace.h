@@ -17,19 +17,19 @@ namespace fourwalls {
 /// A finished trace, never changed again: shared by its queries over any number of threads.
 struct InMemoryTraceData {
     TraceInfo info;
-    std::vector<TrackView> tracks;                           ///< by TrackId
-    std::vector<std::shared_ptr<const OpInfo>> ops;          ///< by OpId
-    std::vector<SliceView> slices;                           ///< by (track, start, longer first); SliceId = index
-    std::vector<std::size_t> firstSlice;                     ///< per track, and one past the last
-    std::map<RankId, std::vector<AllocationView>> allocations;   ///< by start
+    std::vector<TrackView> tracks;                             ///< by TrackId
+    std::vector<std::shared_ptr<const OpInfo>> ops;            ///< by OpId
+    std::vector<SliceView> slices;                             ///< by (track, start, longer first); SliceId = index
+    std::vector<std::size_t> firstSlice;                       ///< per track, and one past the last
+    std::map<RankId, std::vector<AllocationView>> allocations; ///< by start
     std::map<RankId, std::vector<MemorySample>> memory;
-    std::vector<std::vector<CounterRecord>> counters;        ///< by CounterId; by time
-    std::vector<FlowRecord> flows;                           ///< by from
-    std::vector<CollectiveView> collectives;                 ///< by start
-    std::vector<EventRecord> events;                         ///< by time
-    std::map<RankId, std::vector<StepView>> steps;           ///< by begin
+    std::vector<std::vector<CounterRecord>> counters; ///< by CounterId; by time
+    std::vector<FlowRecord> flows;                    ///< by from
+    std::vector<CollectiveView> collectives;          ///< by start
+    std::vector<EventRecord> events;                  ///< by time
+    std::map<RankId, std::vector<StepView>> steps;    ///< by begin
     std::vector<JobStep> jobSteps;
-    std::vector<StepSummary> stepSummaries;                  ///< by rank, each by time
+    std::vector<StepSummary> stepSummaries; ///< by rank, each by time
     std::vector<MemorySummary> memorySummaries;
     std::vector<CollectiveSummary> collectiveSummaries;
     std::vector<OpSummary> opSummaries;
@@ -66,7 +66,7 @@ private:
     Interner<ProcessGroupInfo, GroupId> m_groups;
     Interner<CounterInfo, CounterId> m_counters;
     std::vector<AuditRecord> m_audit;
-    std::shared_ptr<Shared> m_shared;     ///< with the producers, so that a late one is harmless
+    std::shared_ptr<Shared> m_shared; ///< with the producers, so that a late one is harmless
     std::shared_ptr<const InMemoryTraceData> m_data;
 };
 

@@ -49,12 +49,14 @@ std::vector<InferredField> inferredFields(const std::vector<AuditRecord>& audit)
     for (const AuditRecord& record : audit) {
         if (record.name.compare(0, kPrefix.size(), kPrefix) != 0) continue;
         const std::size_t first = record.detail.find(kBetween);
-        const std::size_t second = first == std::string::npos ? first : record.detail.find(kBetween, first + kBetween.size());
+        const std::size_t second =
+            first == std::string::npos ? first : record.detail.find(kBetween, first + kBetween.size());
         if (second == std::string::npos) continue;
         const std::size_t word = first + kBetween.size();
         const auto confidence = confidenceOf(std::string_view(record.detail).substr(word, second - word));
         if (!confidence) continue;
-        fields.push_back({record.name.substr(kPrefix.size()), record.detail.substr(0, first), *confidence, record.detail.substr(second + kBetween.size())});
+        fields.push_back({record.name.substr(kPrefix.size()), record.detail.substr(0, first), *confidence,
+                          record.detail.substr(second + kBetween.size())});
     }
     return fields;
 }

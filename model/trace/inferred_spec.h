@@ -17,8 +17,8 @@ enum class Confidence { Low, Medium, High };
 std::string_view name(Confidence);
 
 struct InferredField {
-    std::string field;      ///< "layers", "hidden", "heads", "sequence", "tp", "device", …: the names of spec and plan
-    std::string value;      ///< a number, or a word
+    std::string field; ///< "layers", "hidden", "heads", "sequence", "tp", "device", …: the names of spec and plan
+    std::string value; ///< a number, or a word
     Confidence confidence = Confidence::Low;
     std::string why;
 };

@@ -71,7 +71,10 @@ void partitionByPriority(std::span<IntervalUnion> byPriority, TimeRange window, 
     const auto lowestBit = [](std::uint32_t bits) {
         int index = 0;
         if (bits == 0) return -1;
-        while ((bits & 1U) == 0) { bits >>= 1; ++index; }
+        while ((bits & 1U) == 0) {
+            bits >>= 1;
+            ++index;
+        }
         return index;
     };
     while (count > 0) {

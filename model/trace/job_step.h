@@ -14,12 +14,12 @@ namespace fourwalls {
 /// One training step over all ranks.
 struct JobStep {
     StepIndex step;
-    TimeRange range;       ///< see jobSteps
+    TimeRange range;                       ///< see jobSteps
     StepState state = StepState::Measured; ///< the first of its ranks' that is not measured
-    bool complete = true;  ///< every rank that has steps took it once; only such steps count in metrics
+    bool complete = true;                  ///< every rank that has steps took it once; only such steps count in metrics
     std::optional<double> loss, learningRate, gradientNorm; ///< of the lowest rank that knows them
-    std::int64_t samples = 0; ///< sequences or images, global; of the lowest rank
-    std::int64_t tokens = 0;  ///< 0 for images
+    std::int64_t samples = 0;                               ///< sequences or images, global; of the lowest rank
+    std::int64_t tokens = 0;                                ///< 0 for images
     friend bool operator==(const JobStep&, const JobStep&) = default;
 };
 
@@ -29,7 +29,8 @@ struct JobStep {
 /// started is no part of a step.
 /// Hull: from the first begin to the last end, as files were written that do not name the rule; `check` needs it for them.
 enum class JobStepRule { Ends, Hull };
-std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks, JobStepRule rule = JobStepRule::Ends);
+std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks,
+                              JobStepRule rule = JobStepRule::Ends);
 
 /// One rank's steps with the range over which its time is shared out: the job's where every rank took the step. So the
 /// ranks' shares are of the same time, and what a rank does before its own mark begins is not taken for idle.

@@ -87,14 +87,16 @@ Arithmetic ofWords(std::string_view name)
         return Arithmetic::Int8;
     if (saysAny(name, {"tf32", "tfloat32", "xf32"})) return Arithmetic::Tf32;
     if (bf16) return Arithmetic::Bf16;
-    if (saysAlone(name, "f16") || saysAny(name, {"fp16", "half", "hgemm", "h884", "h1688", "h16816", "hcudnn", "_float16", "float16", "df16_"}))
+    if (saysAlone(name, "f16") ||
+        saysAny(name, {"fp16", "half", "hgemm", "h884", "h1688", "h16816", "hcudnn", "_float16", "float16", "df16_"}))
         return Arithmetic::F16;
     if (saysAny(name, {"dgemm", "_d884", "<double", " double", "_f64", "f64f64", "fp64"})) return Arithmetic::F64;
     // Memory-efficient attention says f32 for both ways of multiplying.
     if (saysAny(name, {"fmha"}) && saysAny(name, {"f32"})) return Arithmetic::AnyF32;
     // Tensor cores and no other type: 32-bit operands rounded to TF32.
     if (saysAny(name, {"s1688", "s16816", "tensorop_s"})) return Arithmetic::Tf32;
-    if (saysAny(name, {"sgemm", "sgemv", "scudnn", "simt_s", "<float", ", float", "(float", "fp32", "_f32", "f32f32", "float32"}))
+    if (saysAny(name, {"sgemm", "sgemv", "scudnn", "simt_s", "<float", ", float", "(float", "fp32", "_f32", "f32f32",
+                       "float32"}))
         return Arithmetic::F32;
     return Arithmetic::Unknown;
 }
@@ -136,10 +138,14 @@ KernelArithmetic arithmeticOf(std::string_view name, std::string_view detail)
     const std::string text = lowerName(name);
     KernelArithmetic result;
     result.sparse = saysAny(text, {"spgemm", "sparse_gemm", "gemm_sparse", "cusparselt"});
-    if (saysAny(text, {"cijk_"})) result.type = ofTensile(text);
-    else if (saysAny(text, {"nvjet_"})) result.type = ofNvjet(text);
-    else if (saysAny(text, {"_zn2ck", "ck::"}) || text.starts_with("kernel_gemm_xdl")) result.type = ofComposableKernel(text);
-    else result.type = ofWords(text);
+    if (saysAny(text, {"cijk_"}))
+        result.type = ofTensile(text);
+    else if (saysAny(text, {"nvjet_"}))
+        result.type = ofNvjet(text);
+    else if (saysAny(text, {"_zn2ck", "ck::"}) || text.starts_with("kernel_gemm_xdl"))
+        result.type = ofComposableKernel(text);
+    else
+        result.type = ofWords(text);
     if (result.type != Arithmetic::Unknown) return result;
     if (const std::size_t at = detail.rfind(kOperands); at != std::string_view::npos)
         result.type = arithmeticOfType(detail.substr(at + kOperands.size()));
@@ -150,19 +156,77 @@ bool isMatrixKernel(std::string_view name)
 {
     const std::string text = lowerName(name);
     // What stands beside a product: its name often has the product's in it.
-    if (saysAny(text, {"splitkreduce", "reducesplitk", "splitk_reduce", "elementwise", "nchwtonhwc", "nhwctonchw", "convert",
-                       "computeoffsets", "computeboffsets", "computewgradboffsets", "computewgradsplitk", "im2col", "col2im",
-                       "reduce_wgrad", "scalepackedtensor", "bn_fw", "bn_bw", "batchnorm", "batch_norm", "reshape_and_cache",
-                       "triton_poi_", "triton_red_", "triton_per_", "combine", "dot_do_o", "preprocess", "quantize",
-                       "reduce_kernel", "transpose", "softmax", "layernorm", "layer_norm", "rmsnorm", "finalize", "routing",
-                       "nccl", "rccl"}))
+    if (saysAny(text, {"splitkreduce",
+                       "reducesplitk",
+                       "splitk_reduce",
+                       "elementwise",
+                       "nchwtonhwc",
+                       "nhwctonchw",
+                       "convert",
+                       "computeoffsets",
+                       "computeboffsets",
+                       "computewgradboffsets",
+                       "computewgradsplitk",
+                       "im2col",
+                       "col2im",
+                       "reduce_wgrad",
+                       "scalepackedtensor",
+                       "bn_fw",
+                       "bn_bw",
+                       "batchnorm",
+                       "batch_norm",
+                       "reshape_and_cache",
+                       "triton_poi_",
+                       "triton_red_",
+                       "triton_per_",
+                       "combine",
+                       "dot_do_o",
+                       "preprocess",
+                       "quantize",
+                       "reduce_kernel",
+                       "transpose",
+                       "softmax",
+                       "layernorm",
+                       "layer_norm",
+                       "rmsnorm",
+                       "finalize",
+                       "routing",
+                       "nccl",
+                       "rccl"}))
         return false;
     // "fbgemm_gpu" is a library of embeddings.
     for (std::size_t at = text.find("gemm"); at != std::string::npos; at = text.find("gemm", at + 1))
         if (at < 2 || text.compare(at - 2, 2, "fb") != 0) return true;
-    return saysAny(text, {"gemv", "cutlass::kernel", "cutlass::device_kernel", "nvjet", "cublas", "cijk_", "xmma", "s884", "s1688",
-                          "s16816", "scudnn", "conv", "winograd", "dgrad", "wgrad", "fprop", "implicit", "fft2d", "flash", "fmha",
-                          "attention", "attn", "mem_eff", "miopen", "ck_tile", "matmul", "bmm_", "triton_tem", "_mm_", "fused_moe"});
+    return saysAny(text, {"gemv",
+                          "cutlass::kernel",
+                          "cutlass::device_kernel",
+                          "nvjet",
+                          "cublas",
+                          "cijk_",
+                          "xmma",
+                          "s884",
+                          "s1688",
+                          "s16816",
+                          "scudnn",
+                          "conv",
+                          "winograd",
+                          "dgrad",
+                          "wgrad",
+                          "fprop",
+                          "implicit",
+                          "fft2d",
+                          "flash",
+                          "fmha",
+                          "attention",
+                          "attn",
+                          "mem_eff",
+                          "miopen",
+                          "ck_tile",
+                          "matmul",
+                          "bmm_",
+                          "triton_tem",
+                          "_mm_",
+                          "fused_moe"});
 }
 
 bool countsDirectFlops(std::string_view name)

@@ -130,7 +130,9 @@ Result<std::optional<Duration>> meanLaunchCall(TraceQuery& trace)
     for (const OpSummary& summary : summaries) {
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         if (!op || op->kind != SliceKind::HostCall || op->activity != Activity::Launch) continue;
-        if (op->name.find("LaunchKernel") == std::string::npos && op->name.find("LaunchCooperative") == std::string::npos) continue;
+        if (op->name.find("LaunchKernel") == std::string::npos &&
+            op->name.find("LaunchCooperative") == std::string::npos)
+            continue;
         addTo(count, summary.count);
         addTo(total, summary.total);
     }

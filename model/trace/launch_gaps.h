@@ -47,9 +47,9 @@ struct LaunchAnalysis {
     Duration medianGap; ///< over gaps of consecutive operators, those without length counted
     Duration longestGap;
     TimeRange longestGapAt;
-    Duration launchOverhead;                 ///< what one launch is taken to cost, for the estimate
-    bool overheadFromGaps = false;           ///< the median gap; else the calls that launch, or the constant below
-    bool overheadFromCalls = false;          ///< what a call that launches a kernel takes on the host, where gaps are shorter
+    Duration launchOverhead;        ///< what one launch is taken to cost, for the estimate
+    bool overheadFromGaps = false;  ///< the median gap; else the calls that launch, or the constant below
+    bool overheadFromCalls = false; ///< what a call that launches a kernel takes on the host, where gaps are shorter
     std::vector<FusionCandidate> candidates; ///< most saved first
     Duration shortest;                       ///< see BoundedSlices; above 0 only what is longer was looked at
     bool bandwidthKnown = false;

@@ -63,8 +63,8 @@ private:
     void endWindows(const MemoryEvent& next);
     void observe(Window& window, Instant at) const;
 
-    std::vector<Window> m_windows;          ///< by the order of the result
-    std::vector<std::size_t> m_waiting;     ///< windows not begun, latest first
+    std::vector<Window> m_windows;      ///< by the order of the result
+    std::vector<std::size_t> m_waiting; ///< windows not begun, latest first
     std::vector<std::size_t> m_active;
     CategoryBytes m_live{};
     std::int64_t m_total = 0;

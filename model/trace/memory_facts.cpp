@@ -25,7 +25,8 @@ constexpr std::pair<std::string_view, std::optional<std::int64_t> OutOfMemory::*
 std::optional<CounterId> memoryCounter(const TraceInfo& info, std::optional<RankId> rank, std::string_view name)
 {
     for (std::size_t i = 0; i < info.counters.size(); ++i)
-        if (info.counters[i].name == name && (!rank || info.counters[i].rank == rank)) return CounterId(static_cast<std::int32_t>(i));
+        if (info.counters[i].name == name && (!rank || info.counters[i].rank == rank))
+            return CounterId(static_cast<std::int32_t>(i));
     return std::nullopt;
 }
 
@@ -65,8 +66,9 @@ Result<std::vector<OutOfMemory>> outOfMemoryMoments(TraceQuery& trace)
     std::vector<OutOfMemory> moments;
     const TraceInfo& info = trace.info();
     if (info.header.source == TraceSource::Predicted) return moments;
-    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events,
-                         trace.events({info.range.begin, info.range.end + Duration{1}}, kMostMoments, EventKind::OutOfMemory));
+    FOURWALLS_TRY_ASSIGN(
+        const std::vector<EventRecord> events,
+        trace.events({info.range.begin, info.range.end + Duration{1}}, kMostMoments, EventKind::OutOfMemory));
     for (const EventRecord& event : events) moments.push_back(outOfMemoryOf(event));
     return moments;
 }
@@ -74,17 +76,20 @@ Result<std::vector<OutOfMemory>> outOfMemoryMoments(TraceQuery& trace)
 bool isMemoryOnly(const TraceInfo& info)
 {
     if (info.header.source != TraceSource::Imported) return false;
-    return info.header.producer == kSnapshotProducer || (info.counts.slices == 0 && (info.counts.allocations > 0 || hasAllocatorCurve(info)));
+    return info.header.producer == kSnapshotProducer ||
+           (info.counts.slices == 0 && (info.counts.allocations > 0 || hasAllocatorCurve(info)));
 }
 
 bool hasMemorySnapshot(const TraceInfo& info)
 {
-    return info.header.source == TraceSource::Imported && info.header.producer.find(kSnapshotProducer) != std::string::npos;
+    return info.header.source == TraceSource::Imported &&
+           info.header.producer.find(kSnapshotProducer) != std::string::npos;
 }
 
 bool isMemoryRelative(const TraceInfo& info)
 {
-    return std::ranges::any_of(info.audit, [](const AuditRecord& record) { return record.name == "memory_relative_to_start"; });
+    return std::ranges::any_of(info.audit,
+                               [](const AuditRecord& record) { return record.name == "memory_relative_to_start"; });
 }
 
 bool hasAllocatorCurve(const TraceInfo& info)
@@ -133,7 +138,8 @@ bool isStanding(const MemorySummary& summary, std::int64_t standing)
     for (std::size_t i = 0; i < summary.atPeak.size(); ++i)
         if (static_cast<MemoryCategory>(i) != MemoryCategory::Other) known += summary.atPeak[i];
     const double peak = static_cast<double>(summary.peakBytes);
-    return peak > 0 && peak - static_cast<double>(standing) < kHardly * peak && static_cast<double>(known) < kHardly * peak;
+    return peak > 0 && peak - static_cast<double>(standing) < kHardly * peak &&
+           static_cast<double>(known) < kHardly * peak;
 }
 
 } // namespace fourwalls

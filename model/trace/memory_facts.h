@@ -20,10 +20,10 @@ inline constexpr std::string_view kBeforeHistory = "from before the history", kN
 struct OutOfMemory {
     std::optional<RankId> rank;
     Instant at;
-    std::optional<std::int64_t> askedBytes;         ///< what was wanted
-    std::optional<std::int64_t> freeBytes;          ///< what the device had
+    std::optional<std::int64_t> askedBytes; ///< what was wanted
+    std::optional<std::int64_t> freeBytes;  ///< what the device had
     std::optional<std::int64_t> allocatedBytes, reservedBytes;
-    std::string text;                               ///< as recorded
+    std::string text; ///< as recorded
 };
 
 /// The event's text as importers write it: "out of memory: 512 bytes wanted, 128 bytes free on the device".
@@ -44,10 +44,10 @@ bool isMemoryRelative(const TraceInfo& info);
 
 /// What a profiler's allocator counted, where it recorded no buffers.
 struct AllocatorCurve {
-    bool relative = false;                          ///< bytes since the start of the profile, of either sign; else all bytes
-    bool ofProcessor = false;                       ///< main memory, not the device's
-    std::vector<CounterSample> samples;             ///< by time; holds until the next one
-    double lowest = 0, highest = 0;                 ///< [bytes], of the samples
+    bool relative = false;              ///< bytes since the start of the profile, of either sign; else all bytes
+    bool ofProcessor = false;           ///< main memory, not the device's
+    std::vector<CounterSample> samples; ///< by time; holds until the next one
+    double lowest = 0, highest = 0;     ///< [bytes], of the samples
 };
 
 /// The curve of a rank over a range for a screen of `pixels` columns; absent if there is none. Ranks with buffers have

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a trace from its stored summaries.
+#include "model/trace/metrics.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/group_label.h"
-#include "model/trace/metrics.h"
 
 #include "model/trace/summary_builder.h"
 
@@ -157,8 +157,10 @@ void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& pea
     std::optional<double> achieved;
     double recompute = 0;
     metrics.mfuAbsent = peak.absent;
-    if (flops > 0) metrics.flopsPerSecond = flops / (sums.total * 1e-9);
-    else metrics.mfuAbsent = NoMfu::NoFlops;
+    if (flops > 0)
+        metrics.flopsPerSecond = flops / (sums.total * 1e-9);
+    else
+        metrics.mfuAbsent = NoMfu::NoFlops;
     if (metrics.mfuAbsent == NoMfu::None && peak.peak && *peak.peak > 0) {
         const double possible = *peak.peak * sums.total * 1e-9;
         achieved = flops / possible;
@@ -310,9 +312,10 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         return groupCoverage(info, each.summary.group).members != std::size_t{1};
     };
     const bool asked = std::any_of(metrics.collectives.begin(), metrics.collectives.end(), sends);
-    const bool timed = std::any_of(metrics.collectives.begin(), metrics.collectives.end(), [&](const CollectiveMetrics& each) {
-        return sends(each) && each.timing != CollectiveTiming::RequestsOnly;
-    });
+    const bool timed =
+        std::any_of(metrics.collectives.begin(), metrics.collectives.end(), [&](const CollectiveMetrics& each) {
+            return sends(each) && each.timing != CollectiveTiming::RequestsOnly;
+        });
     if (asked && !timed) metrics.exposedCommFraction.reset();
     return metrics;
 }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/trace/peak_facts.h"
 #include "model/trace/collective_timing.h"
+#include "model/trace/peak_facts.h"
 #include "model/trace/trace_query.h"
 
 #include <array>
@@ -18,7 +18,7 @@ namespace fourwalls {
 
 struct CollectiveMetrics {
     CollectiveSummary summary;
-    std::string group;                    ///< as groupLabel
+    std::string group; ///< as groupLabel
     CollectiveTiming timing = CollectiveTiming::Separated;
     /// Without Separated the transfer holds the waiting too; with RequestsOnly neither is known.
     std::optional<Duration> transfer, wait;
@@ -28,18 +28,18 @@ struct CollectiveMetrics {
 struct TraceMetrics {
     TraceSource source = TraceSource::Recorded;
     ClockKind clock = ClockKind::Wall;
-    std::optional<Duration> stepTime;             ///< median over measured steps of last end - first start
+    std::optional<Duration> stepTime; ///< median over measured steps of last end - first start
     std::optional<double> tokensPerSecond;
     std::optional<double> samplesPerSecond;
     /// MFU is of the peak that `peak` names, at most 1, and absent wherever it cannot be right: mfuAbsent says why.
     std::optional<double> mfu, mfuFullAttention, hfu;
     NoMfu mfuAbsent = NoMfu::None;
-    PeakFacts peak;                               ///< and the share of the compute time whose FLOPs are known
-    std::optional<double> flopsPerSecond;         ///< model FLOPs of one device by the step's time; absent: none are known
-    bool hostOnly = false;                        ///< nothing ran on an accelerator: idle is time between operators
-    std::vector<std::optional<double>> loss;      ///< one per recorded step
-    std::vector<MemorySummary> memory;            ///< per rank
-    std::optional<double> bubbleFraction;         ///< mean over stages
+    PeakFacts peak;                          ///< and the share of the compute time whose FLOPs are known
+    std::optional<double> flopsPerSecond;    ///< model FLOPs of one device by the step's time; absent: none are known
+    bool hostOnly = false;                   ///< nothing ran on an accelerator: idle is time between operators
+    std::vector<std::optional<double>> loss; ///< one per recorded step
+    std::vector<MemorySummary> memory;       ///< per rank
+    std::optional<double> bubbleFraction;    ///< mean over stages
     std::vector<double> bubbleByStage;
     std::optional<double> exposedCommFraction, exposedCopyFraction, idleFraction;
     /// Why idle, as far as it is known: shares of the step time that add up to idleFraction.
@@ -47,7 +47,7 @@ struct TraceMetrics {
         double dataLoading = 0, launch = 0, synchronisation = 0, other = 0;
     };
     std::optional<IdleParts> idleParts;
-    std::vector<std::pair<std::string, double>> waterfall;  ///< named shares, in drawing order, add up to 1
+    std::vector<std::pair<std::string, double>> waterfall; ///< named shares, in drawing order, add up to 1
     std::vector<CollectiveMetrics> collectives;
     std::optional<double> recorderOverheadFraction, recorderOverheadMeasured;
     std::int64_t dropped = 0;
@@ -62,7 +62,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace);
 struct StepUtilisation {
     StepIndex step;
     StepState state = StepState::Measured;
-    TimeRange range;                              ///< first rank's start to last rank's end
+    TimeRange range; ///< first rank's start to last rank's end
     std::optional<double> mfu, hfu;
 };
 /// Of every recorded step, by number; that of the median measured step is what computeMetrics says. Errors: as there.

@@ -22,8 +22,7 @@ BoundBy boundOf(const RooflinePoint& point, const OperatorRoofline& roofs)
     const bool knowsFlops = point.flops > 0 && point.peak && *point.peak > 0;
     const bool knowsBytes = point.bytes > 0 && roofs.bytesPerSecond && *roofs.bytesPerSecond > 0;
     if (knowsFlops && knowsBytes)
-        return point.bytes / *roofs.bytesPerSecond > point.flops / *point.peak ? BoundBy::Memory
-                                                                                    : BoundBy::Compute;
+        return point.bytes / *roofs.bytesPerSecond > point.flops / *point.peak ? BoundBy::Memory : BoundBy::Compute;
     if (knowsBytes) return BoundBy::Memory;
     return knowsFlops ? BoundBy::Compute : BoundBy::Unknown;
 }

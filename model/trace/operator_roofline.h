@@ -35,10 +35,11 @@ struct RooflinePoint {
 
 struct OperatorRoofline {
     std::optional<double> peakFlops, bytesPerSecond; ///< the roofs, per device: of the arithmetic of most FLOPs
-    std::vector<std::pair<std::string, double>> peaks; ///< of every arithmetic that ran: "tf32" and its rate; empty: one peak for all
-    std::vector<RooflinePoint> points;    ///< by (name, layer, phase): those with FLOPs and bytes, most time first
-    std::vector<RooflinePoint> operators; ///< by (name, phase), layers together, most time first
-    Duration total;                       ///< of all compute operators
+    std::vector<std::pair<std::string, double>>
+        peaks;                         ///< of every arithmetic that ran: "tf32" and its rate; empty: one peak for all
+    std::vector<RooflinePoint> points; ///< by (name, layer, phase): those with FLOPs and bytes, most time first
+    std::vector<RooflinePoint> operators;            ///< by (name, phase), layers together, most time first
+    Duration total;                                  ///< of all compute operators
     Duration memoryBound, computeBound, launchBound; ///< of it
     bool limited = false;                            ///< the trace has more operators than were looked at
 

@@ -21,7 +21,8 @@ constexpr std::size_t kMostPeakOperators = 20'000;
 bool isByDatasheet(const TraceInfo& info)
 {
     const TraceClosing& closing = info.closing;
-    const bool measured = closing.peakFlopsPerDevice && !closing.peakSource.empty() && closing.peakSource != "datasheet";
+    const bool measured =
+        closing.peakFlopsPerDevice && !closing.peakSource.empty() && closing.peakSource != "datasheet";
     return info.header.source == TraceSource::Imported && !measured && !info.header.spec;
 }
 
@@ -92,9 +93,12 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         facts.source = info.closing.peakFlopsPerDevice ? info.closing.peakSource : facts.peak ? "datasheet" : "";
         if (!info.header.ranks.empty()) facts.device = info.header.ranks.front().device;
         if (info.header.spec) {
-            static constexpr std::array<std::pair<Precision, Arithmetic>, 5> kPrecisions{{
-                {Precision::F32, Arithmetic::F32}, {Precision::Tf32, Arithmetic::Tf32}, {Precision::F16, Arithmetic::F16},
-                {Precision::Bf16, Arithmetic::Bf16}, {Precision::Fp8, Arithmetic::Fp8}}};
+            static constexpr std::array<std::pair<Precision, Arithmetic>, 5> kPrecisions{
+                {{Precision::F32, Arithmetic::F32},
+                 {Precision::Tf32, Arithmetic::Tf32},
+                 {Precision::F16, Arithmetic::F16},
+                 {Precision::Bf16, Arithmetic::Bf16},
+                 {Precision::Fp8, Arithmetic::Fp8}}};
             for (const auto& [precision, arithmetic] : kPrecisions)
                 if (precision == info.header.spec->training.precision) facts.arithmetic = arithmetic;
         }
@@ -109,7 +113,8 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         sums.compute += time;
         if (flops <= 0 && op.bytes <= 0) sums.nothing += time;
         // Of a Winograd convolution in several kernels one has the FLOPs of all.
-        const bool matrix = flops > 0 || (isMatrixKernel(op.name) && op.name.find("winograd_nonfused") == std::string::npos);
+        const bool matrix =
+            flops > 0 || (isMatrixKernel(op.name) && op.name.find("winograd_nonfused") == std::string::npos);
         if (matrix) sums.matrix += time;
         if (!(flops > 0)) continue;
         sums.known += time;
@@ -136,14 +141,20 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         if (*most > 0) facts.arithmetic = static_cast<Arithmetic>(most - sums.flops.begin());
         if (facts.sheet) facts.peak = facts.sheet->peak(facts.arithmetic);
         if (facts.arithmetic == Arithmetic::AnyF32 && facts.peak) facts.arithmetic = Arithmetic::F32;
-        if (sums.known <= 0) facts.absent = NoMfu::NoFlops;
-        else if (facts.absent == NoMfu::DifferentDevices) facts.absent = NoMfu::DifferentDevices;
-        else if (!facts.sheet) facts.absent = NoMfu::UnknownDevice;
+        if (sums.known <= 0)
+            facts.absent = NoMfu::NoFlops;
+        else if (facts.absent == NoMfu::DifferentDevices)
+            facts.absent = NoMfu::DifferentDevices;
+        else if (!facts.sheet)
+            facts.absent = NoMfu::UnknownDevice;
         else if (facts.arithmetic == Arithmetic::Unknown || facts.arithmetic == Arithmetic::AnyF32)
             facts.absent = NoMfu::UnknownArithmetic;
-        else if (!facts.peak) facts.absent = NoMfu::NoRate;
-        else if (breached) facts.absent = NoMfu::AboveRoof;
-        else if (facts.matrixKnown && *facts.matrixKnown < kLeastFlopsKnown) facts.absent = NoMfu::FewFlops;
+        else if (!facts.peak)
+            facts.absent = NoMfu::NoRate;
+        else if (breached)
+            facts.absent = NoMfu::AboveRoof;
+        else if (facts.matrixKnown && *facts.matrixKnown < kLeastFlopsKnown)
+            facts.absent = NoMfu::FewFlops;
     } else if (!facts.peak) {
         facts.absent = NoMfu::UnknownDevice;
     } else if (breached) {
@@ -184,7 +195,8 @@ bool isHostOnly(const TraceQuery& trace)
     bool slices = false;
     for (const TrackView& track : trace.tracks()) {
         const TrackKind kind = track.info.kind;
-        if (kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream) return false;
+        if (kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream)
+            return false;
         slices = slices || track.slices > 0;
     }
     return slices;

@@ -45,17 +45,17 @@ inline constexpr double kToleratedBreach = 0.01;
 inline constexpr double kLeastFlopsKnown = 0.9;
 
 struct PeakFacts {
-    std::optional<double> peak;            ///< of one device in `arithmetic`, dense [FLOP/s]
+    std::optional<double> peak;                  ///< of one device in `arithmetic`, dense [FLOP/s]
     Arithmetic arithmetic = Arithmetic::Unknown; ///< that most of the known FLOPs ran in
-    std::string device;                    ///< "NVIDIA H100 80GB HBM3"; empty: unknown, or different ones
-    std::string source;                    ///< "datasheet", "matrix-product sweep", …; empty without a peak
-    std::optional<DeviceDatasheet> sheet;  ///< of imported traces; each kernel has the roof of its own arithmetic
-    NoMfu absent = NoMfu::None;            ///< as far as peak and operators tell
-    std::optional<double> flopsKnown;      ///< share of the compute time in operators with known FLOPs; absent: no compute
-    std::optional<double> matrixKnown;     ///< of the time in matrix products alone; absent: there are none
-    double nothingKnown = 0;               ///< share of the compute time with neither FLOPs nor bytes
-    std::optional<RoofBreach> breach;      ///< the kernels above their roof; op: the one that takes most time
-    bool limited = false;                  ///< the trace has more operators than were looked at
+    std::string device;                          ///< "NVIDIA H100 80GB HBM3"; empty: unknown, or different ones
+    std::string source;                          ///< "datasheet", "matrix-product sweep", …; empty without a peak
+    std::optional<DeviceDatasheet> sheet;        ///< of imported traces; each kernel has the roof of its own arithmetic
+    NoMfu absent = NoMfu::None;                  ///< as far as peak and operators tell
+    std::optional<double> flopsKnown;  ///< share of the compute time in operators with known FLOPs; absent: no compute
+    std::optional<double> matrixKnown; ///< of the time in matrix products alone; absent: there are none
+    double nothingKnown = 0;           ///< share of the compute time with neither FLOPs nor bytes
+    std::optional<RoofBreach> breach;  ///< the kernels above their roof; op: the one that takes most time
+    bool limited = false;              ///< the trace has more operators than were looked at
 
     /// What one device could do of this operator [FLOP/s]; absent: unknown.
     std::optional<double> roofOf(const OpInfo& op) const;

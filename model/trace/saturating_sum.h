@@ -16,12 +16,17 @@ inline void addTo(std::int64_t& sum, std::int64_t part)
     if (__builtin_add_overflow(sum, part, &sum))
         sum = part < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
-inline void addTo(Duration& sum, Duration part) { addTo(sum.ns, part.ns); }
+inline void addTo(Duration& sum, Duration part)
+{
+    addTo(sum.ns, part.ns);
+}
 /// A sum that is only known while every part of it is. Begins at 0.
 inline void addKnown(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& part)
 {
-    if (sum && part) addTo(*sum, *part);
-    else sum.reset();
+    if (sum && part)
+        addTo(*sum, *part);
+    else
+        sum.reset();
 }
 
 } // namespace fourwalls

@@ -29,7 +29,8 @@ std::string_view lastComponent(std::string_view qualified)
 
 void removeAll(std::string& text, std::string_view part)
 {
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
+        text.erase(at, part.size());
 }
 
 /// "dir/train.py(180): main" of Python's stacks.
@@ -42,7 +43,8 @@ std::optional<std::string> pythonFrame(std::string_view name)
     const std::string_view line = name.substr(open + 1, end - open - 1);
     if (!std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
     std::string_view file = name.substr(0, open);
-    if (const std::size_t slash = file.find_last_of("/\\"); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+    if (const std::size_t slash = file.find_last_of("/\\"); slash != std::string_view::npos)
+        file.remove_prefix(slash + 1);
     const std::string_view function = name.substr(end + 3);
     if (function.empty()) return std::nullopt;
     return std::string(function) + std::string(kDot) + std::string(file) + ":" + std::string(line);
@@ -116,22 +118,59 @@ std::string_view firstArgument(std::string_view arguments)
 bool isType(std::string_view word)
 {
     static constexpr std::array<std::string_view, 22> kTypes{
-        "float", "double", "int", "long", "bool", "char", "short", "Half", "BFloat16", "half_t", "bfloat16_t", "tfloat32_t",
-        "__half", "__nv_bfloat16", "__hip_bfloat16", "_Float16", "Float8_e4m3fn", "float_e4m3_t", "bhalf_t", "int8_t", "uint8_t", "__bf16"};
+        "float",          "double",   "int",           "long",         "bool",       "char",   "short",
+        "Half",           "BFloat16", "half_t",        "bfloat16_t",   "tfloat32_t", "__half", "__nv_bfloat16",
+        "__hip_bfloat16", "_Float16", "Float8_e4m3fn", "float_e4m3_t", "bhalf_t",    "int8_t", "uint8_t",
+        "__bf16"};
     return std::find(kTypes.begin(), kTypes.end(), word) != kTypes.end();
 }
 
 /// What only carries other things in PyTorch's and the libraries' kernels.
 bool isFrame(std::string_view word)
 {
-    static constexpr std::array<std::string_view, 40> kFrames{
-        "Array", "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithoutCast", "StoreWithoutCast", "LoadWithCast", "StoreWithCast",
-        "TensorIteratorBase", "TensorIterator", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor", "UnaryFunctor", "ReduceOp",
-        "func_wrapper_t", "TensorListMetadata", "FusedOptimizerTensorListMetadata", "Params", "lambda", "operator", "const",
-        "unsigned", "signed", "void", "true", "false", "T1", "integral_constant", "tuple", "memory", "volatile", "auto", "alignas",
-        "gpu_kernel_impl", "gpu_kernel_impl_nocast", "type", "TensorBase", "Tensor", "Scalar", "decltype"};
-    return std::find(kFrames.begin(), kFrames.end(), word) != kFrames.end() || word.find("traits") != std::string_view::npos ||
-           word.starts_with("cublas") || word.find("OffsetCalculator") != std::string_view::npos;
+    static constexpr std::array<std::string_view, 40> kFrames{"Array",
+                                                              "TrivialOffsetCalculator",
+                                                              "OffsetCalculator",
+                                                              "LoadWithoutCast",
+                                                              "StoreWithoutCast",
+                                                              "LoadWithCast",
+                                                              "StoreWithCast",
+                                                              "TensorIteratorBase",
+                                                              "TensorIterator",
+                                                              "BinaryFunctor",
+                                                              "AUnaryFunctor",
+                                                              "BUnaryFunctor",
+                                                              "UnaryFunctor",
+                                                              "ReduceOp",
+                                                              "func_wrapper_t",
+                                                              "TensorListMetadata",
+                                                              "FusedOptimizerTensorListMetadata",
+                                                              "Params",
+                                                              "lambda",
+                                                              "operator",
+                                                              "const",
+                                                              "unsigned",
+                                                              "signed",
+                                                              "void",
+                                                              "true",
+                                                              "false",
+                                                              "T1",
+                                                              "integral_constant",
+                                                              "tuple",
+                                                              "memory",
+                                                              "volatile",
+                                                              "auto",
+                                                              "alignas",
+                                                              "gpu_kernel_impl",
+                                                              "gpu_kernel_impl_nocast",
+                                                              "type",
+                                                              "TensorBase",
+                                                              "Tensor",
+                                                              "Scalar",
+                                                              "decltype"};
+    return std::find(kFrames.begin(), kFrames.end(), word) != kFrames.end() ||
+           word.find("traits") != std::string_view::npos || word.starts_with("cublas") ||
+           word.find("OffsetCalculator") != std::string_view::npos;
 }
 
 /// "CUDAFunctor_add" is "add", "MulFunctor" is "Mul", "sum_functor" is "sum", "direct_copy_kernel_cuda" is "direct_copy".
@@ -180,14 +219,17 @@ std::string kernelName(std::string_view text, int depth)
 {
     const KernelName parts = takenApart(text);
     std::string_view base = lastComponent(parts.qualified);
-    const bool onlyFrame = base == "Kernel" || base == "Kernel2" || base == "device_kernel" || base == "kernel" || base == "run_kernel";
+    const bool onlyFrame =
+        base == "Kernel" || base == "Kernel2" || base == "device_kernel" || base == "kernel" || base == "run_kernel";
     if (onlyFrame && depth < kDeepestKernel) {
         // The kernel itself is the first template argument, unless that is a plain type.
         const std::string_view inner = firstArgument(parts.arguments);
         const std::string_view first = lastComponent(inner.substr(0, inner.find_first_of("<,> ")));
-        if (!first.empty() && isNameChar(first.front()) && !isType(first) && std::isdigit(static_cast<unsigned char>(first.front())) == 0)
+        if (!first.empty() && isNameChar(first.front()) && !isType(first) &&
+            std::isdigit(static_cast<unsigned char>(first.front())) == 0)
             return kernelName(inner, depth + 1);
-        const std::string_view outer = std::string_view(parts.qualified).substr(0, parts.qualified.size() - base.size());
+        const std::string_view outer =
+            std::string_view(parts.qualified).substr(0, parts.qualified.size() - base.size());
         if (outer.size() > 2) base = lastComponent(outer.substr(0, outer.size() - 2));
     }
     const auto [functor, type] = functorIn(parts.arguments);
@@ -199,7 +241,8 @@ std::string kernelName(std::string_view text, int depth)
 
 bool isNccl(std::string_view& name)
 {
-    for (const std::string_view begin : {"ncclDevKernel_", "ncclKernel_", "rcclDevKernel_", "rcclKernel_", "mscclKernel_"})
+    for (const std::string_view begin :
+         {"ncclDevKernel_", "ncclKernel_", "rcclDevKernel_", "rcclKernel_", "mscclKernel_"})
         if (name.starts_with(begin) && name.size() > begin.size()) {
             name = name.substr(begin.size());
             return true;
@@ -216,7 +259,8 @@ std::string shortName(std::string_view name, std::string_view detail)
     constexpr std::string_view kModule = "nn.Module: ";
     if (name.starts_with(kModule) && name.size() > kModule.size()) return std::string(name.substr(kModule.size()));
     constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
-    if (name.starts_with(kEvaluate) && name.size() > kEvaluate.size()) return std::string(name.substr(kEvaluate.size())) + std::string(kDot) + "autograd";
+    if (name.starts_with(kEvaluate) && name.size() > kEvaluate.size())
+        return std::string(name.substr(kEvaluate.size())) + std::string(kDot) + "autograd";
     std::string_view rest = name;
     if (isNccl(rest)) {
         rest = rest.substr(0, rest.find('('));
@@ -227,12 +271,15 @@ std::string shortName(std::string_view name, std::string_view detail)
     // What is no C++ of a kernel stays as it is: "aten::mm", "Memcpy HtoD (Pageable -> Device)", "step 5 (warm)".
     const bool isVoid = name.starts_with("void ");
     const std::size_t open = name.find_first_of("<(");
-    const bool callable = open != std::string_view::npos && open > 0 && (isNameChar(name[open - 1]) || name.find("::") < open);
+    const bool callable =
+        open != std::string_view::npos && open > 0 && (isNameChar(name[open - 1]) || name.find("::") < open);
     const bool scoped = open == std::string_view::npos && name.find(' ') == std::string_view::npos &&
                         name.find("::") != std::string_view::npos && name.find("::") != name.rfind("::");
     if (!isVoid && !callable && !scoped) return std::string(name);
     std::string text(name);
-    for (const std::string_view nameless : {"(anonymous namespace)::", "<unnamed>::", "_GLOBAL__N__1::", "_GLOBAL__N_1::"}) removeAll(text, nameless);
+    for (const std::string_view nameless :
+         {"(anonymous namespace)::", "<unnamed>::", "_GLOBAL__N__1::", "_GLOBAL__N_1::"})
+        removeAll(text, nameless);
     const std::string result = kernelName(text, 0);
     return result.empty() ? std::string(name) : result;
 }
@@ -256,8 +303,10 @@ std::vector<std::string> shortNames(std::span<const std::string> names)
         std::set<std::string> tails;
         for (const std::string& other : alike) tails.insert(other.substr(at, 40));
         const std::string tail = names[i].substr(at, 40);
-        if (tails.size() == alike.size() && !tail.empty()) result[i] += std::string(kDot) + tail;
-        else result[i] = names[i];
+        if (tails.size() == alike.size() && !tail.empty())
+            result[i] += std::string(kDot) + tail;
+        else
+            result[i] = names[i];
     }
     return result;
 }

@@ -29,10 +29,7 @@ struct PixelColumns {
         return Instant{range.begin.ns + static_cast<std::int64_t>(width() * column + 0.5)};
     }
     /// Whether a slice is drawn by itself. Slices without length count as 1 ns.
-    bool isExact(Duration duration) const
-    {
-        return static_cast<double>(duration.ns > 0 ? duration.ns : 1) >= width();
-    }
+    bool isExact(Duration duration) const { return static_cast<double>(duration.ns > 0 ? duration.ns : 1) >= width(); }
 };
 
 /// Whether a slice is seen in the range: overlaps it, or is without length and inside.

@@ -14,7 +14,7 @@ namespace fourwalls {
 
 namespace {
 
-constexpr std::size_t kMostShapesKept = 1000;     ///< of one kind: more are no network
+constexpr std::size_t kMostShapesKept = 1000; ///< of one kind: more are no network
 constexpr std::int64_t kMostSizeBelieved = std::int64_t{1} << 32;
 
 template <std::size_t N>
@@ -105,22 +105,38 @@ void SpecEvidence::addOperator(std::string_view name, std::string_view detail, s
 
 void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
 {
-    static constexpr std::array<std::string_view, 3> kLosses{"aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::mse_loss"};
-    static constexpr std::array<std::string_view, 3> kHeadsFirst{"aten::scaled_dot_product_attention", "fused attention", "aten::_scaled_dot_product_flash_attention_for_cpu"};
-    static constexpr std::array<std::string_view, 4> kHeadsThird{"xformers::efficient_attention_forward", "flash_attn::_flash_attn_forward", "flash_attn::_flash_attn_forward_v3", "FlashAttnFunc"};
-    static constexpr std::array<std::string_view, 2> kOther{"vllm::unified_attention_with_output", "aten::_native_multi_head_attention"};
-    static constexpr std::array<std::string_view, 8> kNorms{"aten::native_layer_norm", "aten::rms_norm", "aten::_fused_rms_norm", "_C::fused_add_rms_norm", "FusedLayerNormAffineFunction", "FusedLayerNorm", "layernorm", "rmsnorm"};
+    static constexpr std::array<std::string_view, 3> kLosses{"aten::nll_loss_forward", "aten::nll_loss2d_forward",
+                                                             "aten::mse_loss"};
+    static constexpr std::array<std::string_view, 3> kHeadsFirst{
+        "aten::scaled_dot_product_attention", "fused attention", "aten::_scaled_dot_product_flash_attention_for_cpu"};
+    static constexpr std::array<std::string_view, 4> kHeadsThird{"xformers::efficient_attention_forward",
+                                                                 "flash_attn::_flash_attn_forward",
+                                                                 "flash_attn::_flash_attn_forward_v3", "FlashAttnFunc"};
+    static constexpr std::array<std::string_view, 2> kOther{"vllm::unified_attention_with_output",
+                                                            "aten::_native_multi_head_attention"};
+    static constexpr std::array<std::string_view, 8> kNorms{"aten::native_layer_norm",
+                                                            "aten::rms_norm",
+                                                            "aten::_fused_rms_norm",
+                                                            "_C::fused_add_rms_norm",
+                                                            "FusedLayerNormAffineFunction",
+                                                            "FusedLayerNorm",
+                                                            "layernorm",
+                                                            "rmsnorm"};
     const std::string_view name = op.name;
     const bool isForward = op.phase == Phase::Forward, isOwn = op.detail.starts_with("shape ");
     if (op.layer && op.layer->value >= 0) m_data.layers.insert(op.layer->value);
     m_data.hasForward |= isForward || name == "aten::linear" || name == "aten::conv2d";
-    m_data.hasBackward |= op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight || name.starts_with("autograd::engine::evaluate_function") || name == "aten::convolution_backward";
-    m_data.hasOptimizer |= op.phase == Phase::Optimizer || name.starts_with("Optimizer.step#") || name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd");
+    m_data.hasBackward |= op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight ||
+                          name.starts_with("autograd::engine::evaluate_function") ||
+                          name == "aten::convolution_backward";
+    m_data.hasOptimizer |= op.phase == Phase::Optimizer || name.starts_with("Optimizer.step#") ||
+                           name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd");
     if (isAmong(name, kLosses)) m_data.lossCount += count;
     m_data.hasExperts |= name == "mixture.router";
     if (name == "aten::convolution") m_data.convolutions += count;
     // What is done again, or goes backward, says nothing new of attention, norms and tables.
-    const bool isAgain = op.phase == Phase::Recompute || op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight || op.phase == Phase::Setup;
+    const bool isAgain = op.phase == Phase::Recompute || op.phase == Phase::BackwardInput ||
+                         op.phase == Phase::BackwardWeight || op.phase == Phase::Setup;
     const auto product = [&](const Shape& shape) {
         if (shape.size() != 3 || op.phase == Phase::Setup) return;
         addShape(m_data.products, shape, count);
@@ -136,7 +152,8 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
     } else if (name == "aten::bmm") {
         const auto of = shapes(2);
         const Shape a = argumentAt(of, 0), b = argumentAt(of, 1);
-        if (a.size() == 3 && b.size() == 3 && a[2] == b[1]) addShape(m_data.batchedProducts, {a[0], a[1], a[2], b[2]}, count);
+        if (a.size() == 3 && b.size() == 3 && a[2] == b[1])
+            addShape(m_data.batchedProducts, {a[0], a[1], a[2], b[2]}, count);
     } else if (isOwn && name == "matmul") {
         m_data.ownNames = true;
         product(argumentAt(shapes(1), 0));
@@ -154,8 +171,10 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
         const auto of = shapes(2);
         Shape first = argumentAt(of, 0);
         const Shape key = argumentAt(of, 1);
-        if (first.size() != 4) first.clear();
-        else if (key.size() == 4) first.push_back(key[1]);
+        if (first.size() != 4)
+            first.clear();
+        else if (key.size() == 4)
+            first.push_back(key[1]);
         addShape(m_data.attention, first, count);
     } else if (isAmong(name, kHeadsThird)) {
         const auto of = shapes(2);
@@ -203,19 +222,25 @@ void SpecEvidence::addName(std::string_view name)
         const std::string_view digits = name.substr(under + 1);
         int index = -1;
         const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-        if (failure != std::errc{} || end != digits.data() + digits.size() || index < 0 || index > 100000 || m_data.modules.size() > kMostShapesKept) return;
+        if (failure != std::errc{} || end != digits.data() + digits.size() || index < 0 || index > 100000 ||
+            m_data.modules.size() > kMostShapesKept)
+            return;
         m_data.modules[std::string(name.substr(0, under))].insert(index);
     } else if (name == "DistributedDataParallel.forward") {
         m_data.distributed = true;
-    } else if (name.starts_with("FullyShardedDataParallel._") || name == "FullyShardedDataParallel.forward" || name.starts_with("FSDP::")) {
+    } else if (name.starts_with("FullyShardedDataParallel._") || name == "FullyShardedDataParallel.forward" ||
+               name.starts_with("FSDP::")) {
         m_data.sharded = true;
     }
 }
 
 void SpecEvidence::addGroup(std::string_view name, int size)
 {
-    static constexpr std::array<std::pair<GroupPurpose, const char*>, 5> kKeys{
-        {{GroupPurpose::Tensor, "tp"}, {GroupPurpose::Pipeline, "pp"}, {GroupPurpose::Data, "dp"}, {GroupPurpose::Context, "cp"}, {GroupPurpose::Expert, "ep"}}};
+    static constexpr std::array<std::pair<GroupPurpose, const char*>, 5> kKeys{{{GroupPurpose::Tensor, "tp"},
+                                                                                {GroupPurpose::Pipeline, "pp"},
+                                                                                {GroupPurpose::Data, "dp"},
+                                                                                {GroupPurpose::Context, "cp"},
+                                                                                {GroupPurpose::Expert, "ep"}}};
     if (size <= 0) return;
     const GroupPurpose purpose = purposeOfGroup(name);
     if (purpose == GroupPurpose::Other) m_data.otherGroups.insert(std::string(name));
@@ -240,31 +265,40 @@ Result<SpecEvidence> evidenceOf(TraceQuery& trace)
     SpecEvidenceData& data = evidence.m_data;
     const TraceInfo& info = trace.info();
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-    data.steps = std::count_if(steps.begin(), steps.end(), [](const JobStep& step) { return step.state == StepState::Measured; });
+    data.steps = std::count_if(steps.begin(), steps.end(),
+                               [](const JobStep& step) { return step.state == StepState::Measured; });
     data.ranks = std::max(1, static_cast<int>(info.header.ranks.size()));
     data.manyRanks = true;
     data.worldSize = info.header.worldSize;
     for (const RankInfo& rank : info.header.ranks) data.stages = std::max(data.stages, rank.pipelineStage + 1);
     if (!info.header.ranks.empty()) data.device = info.header.ranks.front().device;
-    for (const ProcessGroupInfo& group : info.groups) evidence.addGroup(group.name, static_cast<int>(group.ranks.size()));
+    for (const ProcessGroupInfo& group : info.groups)
+        evidence.addGroup(group.name, static_cast<int>(group.ranks.size()));
     if (const auto step = typicalStep(steps)) {
         if (step->tokens > 0) data.stepTokens = step->tokens;
         if (step->samples > 0) data.stepSamples = step->samples;
     }
-    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries, trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
+    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries,
+                         trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
     for (const OpSummary& summary : summaries) {
         FOURWALLS_TRY_ASSIGN(const auto op, trace.op(summary.op));
         if (!op) continue;
         if (op->kind == SliceKind::Marker || op->kind == SliceKind::Layer) evidence.addName(op->name);
-        if (op->kind == SliceKind::Operator || op->kind == SliceKind::Kernel || op->kind == SliceKind::Marker || op->kind == SliceKind::Phase) evidence.addOperator(*op, summary.count);
+        if (op->kind == SliceKind::Operator || op->kind == SliceKind::Kernel || op->kind == SliceKind::Marker ||
+            op->kind == SliceKind::Phase)
+            evidence.addOperator(*op, summary.count);
     }
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
     for (const CollectiveSummary& summary : collectives) {
         if (summary.group.value < 0 || static_cast<std::size_t>(summary.group.value) >= info.groups.size()) continue;
         const std::size_t members = info.groups[static_cast<std::size_t>(summary.group.value)].ranks.size();
         const auto size = static_cast<int>(members);
-        auto found = std::find_if(data.collectives.begin(), data.collectives.end(), [&](const RecordedCollectives& each) { return each.operation == summary.operation && each.groupSize == size; });
-        if (found == data.collectives.end()) found = data.collectives.insert(data.collectives.end(), {summary.operation, size, 0});
+        auto found =
+            std::find_if(data.collectives.begin(), data.collectives.end(), [&](const RecordedCollectives& each) {
+                return each.operation == summary.operation && each.groupSize == size;
+            });
+        if (found == data.collectives.end())
+            found = data.collectives.insert(data.collectives.end(), {summary.operation, size, 0});
         // Operations are counted once for all their members that are in the trace.
         const double present = std::min<double>(static_cast<double>(std::max<std::size_t>(1, members)), data.ranks);
         found->perStep += static_cast<double>(summary.count) * present / static_cast<double>(data.runs());

@@ -41,10 +41,10 @@ struct SpecEvidenceData {
     CountedShapes forwardProducts; ///< those known to be of the forward pass
     CountedShapes batchedProducts; ///< [batch, m, k, n]
     CountedShapes embeddings;      ///< [rows, width] and the shape of the indices behind them
-    CountedShapes attention;       ///< [batch, heads, sequence, head width], and behind them the key's heads where known
-    CountedShapes softmax;         ///< [batch, heads, sequence, sequence]
-    CountedShapes norms;           ///< [width]
-    CountedShapes losses;          ///< [rows, classes]
+    CountedShapes attention; ///< [batch, heads, sequence, head width], and behind them the key's heads where known
+    CountedShapes softmax;   ///< [batch, heads, sequence, sequence]
+    CountedShapes norms;     ///< [width]
+    CountedShapes losses;    ///< [rows, classes]
     std::int64_t lossCount = 0, convolutions = 0, ownEmbeddings = 0;
     std::map<std::string, std::set<int>> modules; ///< class of module: its instances
     std::set<std::int64_t> layers;                ///< that operators name themselves
@@ -52,15 +52,15 @@ struct SpecEvidenceData {
     std::set<std::string> otherGroups;            ///< whose purpose their name does not say, with their size
     std::string optimizer, device;
     std::map<Precision, double> flops;
-    bool distributed = false, sharded = false;    ///< DistributedDataParallel, FullyShardedDataParallel
+    bool distributed = false, sharded = false; ///< DistributedDataParallel, FullyShardedDataParallel
     bool hasForward = false, hasBackward = false, hasOptimizer = false;
-    bool hasExperts = false;                      ///< tokens are routed to them
-    bool ownNames = false;                        ///< operators of the embedded engine, whose groups and layers are all named
+    bool hasExperts = false; ///< tokens are routed to them
+    bool ownNames = false;   ///< operators of the embedded engine, whose groups and layers are all named
     std::int64_t steps = 0, forwardReductions = 0;
     int forwardGroup = 0;
     std::optional<int> worldSize;
     int ranks = 1, stages = 1;
-    bool manyRanks = false;                       ///< counts are added up over `ranks`, else they are of one rank
+    bool manyRanks = false; ///< counts are added up over `ranks`, else they are of one rank
     std::optional<std::int64_t> stepTokens, stepSamples; ///< of one step, global
     std::vector<RecordedCollectives> collectives;
 
@@ -82,7 +82,10 @@ public:
     void addForwardReduction(int groupSize);
     /// Steps that the file holds as a whole; without steps the figures that need them are left out.
     void setSteps(std::int64_t steps) { m_data.steps = steps; }
-    void setWorld(std::optional<int> fromFile, int ranksImported) { m_data.worldSize = fromFile, m_data.ranks = ranksImported; }
+    void setWorld(std::optional<int> fromFile, int ranksImported)
+    {
+        m_data.worldSize = fromFile, m_data.ranks = ranksImported;
+    }
     void setDevice(std::string device) { m_data.device = std::move(device); }
     void setFlops(std::map<Precision, double> flops) { m_data.flops = std::move(flops); }
 

@@ -12,7 +12,10 @@ namespace fourwalls {
 
 namespace {
 
-std::string sizeText(std::int64_t value) { return std::to_string(value); }
+std::string sizeText(std::int64_t value)
+{
+    return std::to_string(value);
+}
 
 /// The shape met most often; null if there is none, or if it is less than nine tenths of all.
 const Shape* prevailing(const CountedShapes& counted, std::int64_t& count)
@@ -43,9 +46,13 @@ public:
     {
         const std::string& device = m_evidence.device;
         if (!device.empty()) state("device", device, Confidence::High, "the file names it");
-        const auto most = std::max_element(m_evidence.flops.begin(), m_evidence.flops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-        if (most != m_evidence.flops.end()) state("precision", std::string(name(most->first)), Confidence::High, "type of the inputs of most matrix products");
-        if (!m_evidence.optimizer.empty()) state("optimizer", m_evidence.optimizer, Confidence::High, "the annotation of its step");
+        const auto most = std::max_element(m_evidence.flops.begin(), m_evidence.flops.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most != m_evidence.flops.end())
+            state("precision", std::string(name(most->first)), Confidence::High,
+                  "type of the inputs of most matrix products");
+        if (!m_evidence.optimizer.empty())
+            state("optimizer", m_evidence.optimizer, Confidence::High, "the annotation of its step");
         fitPlan();
         if (m_evidence.ownNames) {
             fitOwnNetwork();
@@ -57,8 +64,14 @@ public:
     }
 
 private:
-    void state(const char* field, std::string value, Confidence confidence, std::string why) { m_fields.push_back({field, std::move(value), confidence, std::move(why)}); }
-    void state(const char* field, std::int64_t value, Confidence confidence, std::string why) { state(field, sizeText(value), confidence, std::move(why)); }
+    void state(const char* field, std::string value, Confidence confidence, std::string why)
+    {
+        m_fields.push_back({field, std::move(value), confidence, std::move(why)});
+    }
+    void state(const char* field, std::int64_t value, Confidence confidence, std::string why)
+    {
+        state(field, sizeText(value), confidence, std::move(why));
+    }
 
     std::int64_t attentionCount() const
     {
@@ -84,7 +97,8 @@ void SpecFit::fitPlan()
 {
     const int world = m_evidence.worldSize.value_or(m_evidence.ranks);
     if (m_evidence.worldSize || m_evidence.ranks > 1)
-        state("world_size", world, m_evidence.worldSize ? Confidence::High : Confidence::Medium, m_evidence.worldSize ? "the file says so" : "ranks imported together");
+        state("world_size", world, m_evidence.worldSize ? Confidence::High : Confidence::Medium,
+              m_evidence.worldSize ? "the file says so" : "ranks imported together");
     std::map<std::string, int> degrees = m_evidence.degrees;
     if (!degrees.contains("pp") && m_evidence.stages > 1) degrees["pp"] = m_evidence.stages;
     std::int64_t product = 1;
@@ -106,13 +120,15 @@ void SpecFit::fitPlan()
     if (degrees.empty() && m_evidence.forwardReductions >= 2 && m_evidence.forwardGroup > 1) {
         m_tp = m_evidence.forwardGroup;
         product = m_tp;
-        state("tp", m_tp, Confidence::Medium, sizeText(m_evidence.forwardReductions) + " all-reduces in the forward pass, in groups of that size");
+        state("tp", m_tp, Confidence::Medium,
+              sizeText(m_evidence.forwardReductions) + " all-reduces in the forward pass, in groups of that size");
     }
     m_planKnown = product == world;
     if (degrees.contains("dp") || world % product != 0 || world == product) return;
     m_dp = static_cast<int>(world / product);
     if (m_evidence.distributed || m_evidence.sharded) {
-        state("dp", m_dp, product == 1 ? Confidence::High : Confidence::Medium, m_evidence.sharded ? "FullyShardedDataParallel is used" : "DistributedDataParallel is used");
+        state("dp", m_dp, product == 1 ? Confidence::High : Confidence::Medium,
+              m_evidence.sharded ? "FullyShardedDataParallel is used" : "DistributedDataParallel is used");
         m_planKnown = true;
     } else {
         m_dp = 1; // whatever else these ranks share, nothing says that they are replicas
@@ -128,17 +144,21 @@ void SpecFit::fitOwnNetwork()
     const bool contiguous = layers > 0 && *m_evidence.layers.begin() == 0 && *m_evidence.layers.rbegin() == layers - 1;
     const std::int64_t attention = countOf(m_evidence.attention) + countOf(m_evidence.softmax);
     if (attention == 0 || m_evidence.convolutions > 0) return;
-    if (contiguous && allRanks) state("layers", layers, Confidence::High, "operators name their layers, and all stages are in the trace");
+    if (contiguous && allRanks)
+        state("layers", layers, Confidence::High, "operators name their layers, and all stages are in the trace");
     std::int64_t times = 0;
     const Shape* norm = prevailing(m_evidence.norms, times);
     const std::int64_t hidden = norm && norm->size() == 1 ? (*norm)[0] : 0;
     if (hidden == 0) return;
     const auto& products = m_evidence.forwardProducts;
-    const bool multiplied = std::any_of(products.begin(), products.end(), [hidden](const auto& each) { return each.first[1] == hidden; });
-    state("hidden", hidden, multiplied ? Confidence::High : Confidence::Medium, multiplied ? "width of the norms and of the products" : "width of the norms");
+    const bool multiplied =
+        std::any_of(products.begin(), products.end(), [hidden](const auto& each) { return each.first[1] == hidden; });
+    state("hidden", hidden, multiplied ? Confidence::High : Confidence::Medium,
+          multiplied ? "width of the norms and of the products" : "width of the norms");
 
     // Micro-batches, their size and the sequence, from what a step of the job took.
-    const std::int64_t firstRanks = std::max(1, m_evidence.ranks / m_pp), runs = std::max<std::int64_t>(1, m_evidence.steps) * firstRanks;
+    const std::int64_t firstRanks = std::max(1, m_evidence.ranks / m_pp),
+                       runs = std::max<std::int64_t>(1, m_evidence.steps) * firstRanks;
     if (allRanks && m_evidence.ownEmbeddings > 0 && m_evidence.ownEmbeddings % runs == 0) {
         m_microbatches = m_evidence.ownEmbeddings / runs;
         state("microbatches", m_microbatches, Confidence::High, "look-ups of words per step and first stage");
@@ -149,7 +169,8 @@ void SpecFit::fitOwnNetwork()
         state("microbatch_size", size, Confidence::High, "samples of a step by replicas and micro-batches");
     }
     if (m_evidence.stepSamples && m_evidence.stepTokens && *m_evidence.stepTokens % *m_evidence.stepSamples == 0)
-        state("sequence", *m_evidence.stepTokens / *m_evidence.stepSamples, Confidence::High, "tokens by samples of a step");
+        state("sequence", *m_evidence.stepTokens / *m_evidence.stepSamples, Confidence::High,
+              "tokens by samples of a step");
 
     // Heads: their width comes from the attention itself, fused or as batched products.
     std::int64_t localHeads = 0, width = 0;
@@ -163,9 +184,13 @@ void SpecFit::fitOwnNetwork()
         // The engine writes [m, k, n, batch]: scores are [queries, width, keys, heads], what they weigh is [queries, keys, width, heads].
         for (const auto& [shape, count] : m_evidence.batchedProducts) {
             // Heads that share keys may be one product: then their number does not show.
-            if (shape.size() != 4 || shape[3] % size != 0 || (shape[0] != shape[2] && shape[1] != shape[0] * m_cp && shape[2] != shape[0] * m_cp)) continue;
+            if (shape.size() != 4 || shape[3] % size != 0 ||
+                (shape[0] != shape[2] && shape[1] != shape[0] * m_cp && shape[2] != shape[0] * m_cp))
+                continue;
             const std::int64_t heads = shape[3] / size, each = heads * shape[1];
-            const bool projected = std::any_of(products.begin(), products.end(), [&](const auto& product) { return product.first[1] == each && product.first[2] == hidden; });
+            const bool projected = std::any_of(products.begin(), products.end(), [&](const auto& product) {
+                return product.first[1] == each && product.first[2] == hidden;
+            });
             if (!projected || !m_evidence.batchedProducts.contains({shape[0], shape[2], shape[1], shape[3]})) continue;
             if (width != 0 && width != shape[1]) { // two widths fit equally
                 localHeads = width = 0;
@@ -176,7 +201,9 @@ void SpecFit::fitOwnNetwork()
         }
     }
     const std::int64_t queries = localHeads * width;
-    if (localHeads > 0) state("heads", localHeads * m_tp, ofHeads, std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
+    if (localHeads > 0)
+        state("heads", localHeads * m_tp, ofHeads,
+              std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
 
     std::set<std::int64_t> outOf, into; ///< widths that products make of the hidden width, and the other way round
     std::set<std::pair<std::int64_t, std::int64_t>> projections; ///< of the attention's result: rows and how often
@@ -186,12 +213,17 @@ void SpecFit::fitOwnNetwork()
         if (shape[1] == queries && shape[2] == hidden) projections.insert({shape[0], count});
     }
     const auto isAsProjection = [&](std::int64_t made) {
-        return std::any_of(products.begin(), products.end(), [&](const auto& each) { return each.first[1] == hidden && each.first[2] == made && projections.contains({each.first[0], each.second}); });
+        return std::any_of(products.begin(), products.end(), [&](const auto& each) {
+            return each.first[1] == hidden && each.first[2] == made &&
+                   projections.contains({each.first[0], each.second});
+        });
     };
     std::int64_t vocabulary = 0;
-    if (const Shape* loss = prevailing(m_evidence.losses, times); loss && loss->size() == 2 && outOf.contains((*loss)[1])) {
+    if (const Shape* loss = prevailing(m_evidence.losses, times);
+        loss && loss->size() == 2 && outOf.contains((*loss)[1])) {
         vocabulary = (*loss)[1];
-        state("vocabulary", vocabulary * m_tp, Confidence::High, std::string("classes of the loss, and the product before it") + (m_tp > 1 ? ", times tp" : ""));
+        state("vocabulary", vocabulary * m_tp, Confidence::High,
+              std::string("classes of the loss, and the product before it") + (m_tp > 1 ? ", times tp" : ""));
     }
     std::int64_t keysLocal = 0;
     if (queries > 0) {
@@ -199,10 +231,14 @@ void SpecFit::fitOwnNetwork()
         for (const std::int64_t made : outOf)
             if (made > queries && (made - queries) % (2 * width) == 0) {
                 const std::int64_t local = (made - queries) / (2 * width);
-                if (local <= localHeads && localHeads % local == 0 && made != vocabulary && isAsProjection(made)) keys.insert(local);
+                if (local <= localHeads && localHeads % local == 0 && made != vocabulary && isAsProjection(made))
+                    keys.insert(local);
             }
         // A feed-forward width may look like keys and values: then nothing is said.
-        std::erase_if(keys, [&](std::int64_t local) { const std::int64_t made = queries + 2 * local * width; return into.contains(made) || (made % 2 == 0 && into.contains(made / 2) && made / 2 != queries); });
+        std::erase_if(keys, [&](std::int64_t local) {
+            const std::int64_t made = queries + 2 * local * width;
+            return into.contains(made) || (made % 2 == 0 && into.contains(made / 2) && made / 2 != queries);
+        });
         if (keys.size() == 1) keysLocal = *keys.begin();
         if (keysLocal > 0) state("kv_heads", keysLocal * m_tp, ofHeads, "width of queries, keys and values together");
     }
@@ -211,19 +247,23 @@ void SpecFit::fitOwnNetwork()
     const std::int64_t made = keysLocal > 0 ? queries + 2 * keysLocal * width : 0;
     std::set<std::int64_t> inner;
     for (const std::int64_t back : into) {
-        const auto isInner = [&](std::int64_t up) { return outOf.contains(up) && (back != queries || (up != made && up != vocabulary)); };
+        const auto isInner = [&](std::int64_t up) {
+            return outOf.contains(up) && (back != queries || (up != made && up != vocabulary));
+        };
         if (isInner(back) || isInner(2 * back)) inner.insert(back);
     }
     const bool experts = m_evidence.hasExperts;
     if (inner.size() == 1)
-        state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, ofHeads, std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
+        state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, ofHeads,
+              std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
 }
 
 void SpecFit::fitNetwork()
 {
     std::int64_t times = 0;
     // Norms of queries and keys have other widths than those of the layers.
-    const auto norm = std::max_element(m_evidence.norms.begin(), m_evidence.norms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto norm = std::max_element(m_evidence.norms.begin(), m_evidence.norms.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::int64_t ofNorm = norm != m_evidence.norms.end() && norm->first.size() == 1 ? norm->first[0] : 0;
     // A fused operator says more than a softmax over a square.
     const Shape* const fused = prevailing(m_evidence.attention, times);
@@ -240,7 +280,8 @@ void SpecFit::fitNetwork()
         return std::any_of(m_evidence.losses.begin(), m_evidence.losses.end(), ofLoss);
     };
     const auto isMultiplied = [&](std::int64_t width, std::int64_t rows) {
-        return std::any_of(m_evidence.products.begin(), m_evidence.products.end(), [&](const auto& each) { return each.first[1] == width && each.first[2] == rows; });
+        return std::any_of(m_evidence.products.begin(), m_evidence.products.end(),
+                           [&](const auto& each) { return each.first[1] == width && each.first[2] == rows; });
     };
     const CountedShapes::value_type* words = nullptr;
     bool sure = false;
@@ -261,13 +302,15 @@ void SpecFit::fitNetwork()
         if (width > 0) ++signs[width];
     // Heads need not be as wide together as the network.
     if (ofHeads > 0 && (signs.empty() || signs.contains(ofHeads))) ++signs[ofHeads];
-    const auto best = std::max_element(signs.begin(), signs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto best =
+        std::max_element(signs.begin(), signs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (best != signs.end() && (signs.size() == 1 || best->second > 1)) {
         m_hidden = best->first;
         const bool both = best->second > 1;
         std::string why = both ? "width of" : "";
         const auto add = [&](bool holds, const char* what) {
-            if (holds) why += (why.empty() || why == "width of" ? (why.empty() ? "" : " ") : " and ") + std::string(what);
+            if (holds)
+                why += (why.empty() || why == "width of" ? (why.empty() ? "" : " ") : " and ") + std::string(what);
         };
         add(m_hidden == ofTable, both ? "the embedding" : "width of the embedding");
         add(m_hidden == ofNorm, both ? "the norms" : "width of most norms");
@@ -277,21 +320,28 @@ void SpecFit::fitNetwork()
         m_hidden = ofTable;
     }
     // Rows of a table that is cut over ranks, or not: both fit.
-    if (words && m_tp == 1) state("vocabulary", words->first[0], sure ? Confidence::High : Confidence::Medium, sure ? "rows of the embedding, and what the loss chooses from" : "rows of the embedding");
+    if (words && m_tp == 1)
+        state("vocabulary", words->first[0], sure ? Confidence::High : Confidence::Medium,
+              sure ? "rows of the embedding, and what the loss chooses from" : "rows of the embedding");
     bool sequenceKnown = false;
     if (words && words->first.size() == 4) {
         const std::int64_t size = words->first[2], length = words->first[3];
         const bool agree = shaped && (*shaped)[0] == size && sequence == length;
         if (agree || (!shaped && length > 1)) {
-            state("microbatch_size", size, agree ? Confidence::High : Confidence::Medium, agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
-            state("sequence", length * m_cp, agree && m_cp == 1 ? Confidence::High : Confidence::Medium, agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
+            state("microbatch_size", size, agree ? Confidence::High : Confidence::Medium,
+                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
+            state("sequence", length * m_cp, agree && m_cp == 1 ? Confidence::High : Confidence::Medium,
+                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
             sequenceKnown = true;
         }
     }
     if (shaped) {
-        state("heads", (*shaped)[1] * m_tp, Confidence::High, std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
-        if (!sequenceKnown && sequence > 0 && m_cp == 1) state("sequence", sequence, Confidence::Medium, "shape of the attention");
-        if (isFused && fused->size() == 5 && (*fused)[4] > 0 && (*fused)[1] % (*fused)[4] == 0) state("kv_heads", (*fused)[4] * m_tp, Confidence::Medium, "shape of the attention's keys");
+        state("heads", (*shaped)[1] * m_tp, Confidence::High,
+              std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
+        if (!sequenceKnown && sequence > 0 && m_cp == 1)
+            state("sequence", sequence, Confidence::Medium, "shape of the attention");
+        if (isFused && fused->size() == 5 && (*fused)[4] > 0 && (*fused)[1] % (*fused)[4] == 0)
+            state("kv_heads", (*fused)[4] * m_tp, Confidence::Medium, "shape of the attention's keys");
     }
     // The inner width: products between it and the hidden one that are no others.
     if (m_hidden > 0 && shaped) {
@@ -301,10 +351,13 @@ void SpecFit::fitNetwork()
         if (words) known.insert(words->first[0]);
         std::set<std::int64_t> inner;
         for (const auto& [shape, count] : m_evidence.products)
-            if (shape[2] == m_hidden && !known.contains(shape[1]) && (isMultiplied(m_hidden, shape[1]) || isMultiplied(m_hidden, 2 * shape[1]))) inner.insert(shape[1]);
+            if (shape[2] == m_hidden && !known.contains(shape[1]) &&
+                (isMultiplied(m_hidden, shape[1]) || isMultiplied(m_hidden, 2 * shape[1])))
+                inner.insert(shape[1]);
         // Gated, with both halves in one product: the way back of that one is twice as wide.
         std::erase_if(inner, [&](std::int64_t each) { return each % 2 == 0 && inner.contains(each / 2); });
-        if (inner.size() == 1) state("ffn_hidden", *inner.begin() * m_tp, Confidence::Medium, "products between it and the hidden width");
+        if (inner.size() == 1)
+            state("ffn_hidden", *inner.begin() * m_tp, Confidence::Medium, "products between it and the hidden width");
     }
     // Without shapes, words and positions cannot be told apart; losses are one per micro-batch.
     const std::int64_t steps = m_evidence.steps * (m_evidence.manyRanks ? m_evidence.ranks : 1);
@@ -312,7 +365,8 @@ void SpecFit::fitNetwork()
     if (steps > 0 && m_evidence.lossCount > 0 && m_evidence.lossCount % steps == 0) {
         const bool agree = m_microbatches == m_evidence.lossCount / steps;
         m_microbatches = m_evidence.lossCount / steps;
-        state("microbatches", m_microbatches, agree ? Confidence::High : Confidence::Medium, agree ? "embeddings and losses per step" : "losses per step");
+        state("microbatches", m_microbatches, agree ? Confidence::High : Confidence::Medium,
+              agree ? "embeddings and losses per step" : "losses per step");
     } else if (m_microbatches > 0) {
         state("microbatches", m_microbatches, Confidence::Medium, "embeddings per step");
     }
@@ -328,16 +382,19 @@ void SpecFit::fitRepetition()
     std::int64_t blocks = 0;
     std::string blockName;
     for (const auto& [module, instances] : m_evidence.modules) {
-        const bool block = module.find("Block") != std::string::npos || (module.size() > 5 && module.ends_with("Layer"));
+        const bool block =
+            module.find("Block") != std::string::npos || (module.size() > 5 && module.ends_with("Layer"));
         const auto count = static_cast<std::int64_t>(instances.size());
         // Blocks without attention of their own are not the layers of a transformer.
-        if (block && attention % count == 0 && (repeated == 0 || count == repeated) && count > blocks) blocks = count, blockName = module;
+        if (block && attention % count == 0 && (repeated == 0 || count == repeated) && count > blocks)
+            blocks = count, blockName = module;
     }
     if (repeated == 0 && blocks == 0) return;
     std::int64_t times = 0;
     const Shape* const norm = prevailing(m_evidence.norms, times);
     const bool normsAgree = norm && repeated > 0 && (times == 2 * attention || times == 2 * attention + runs);
-    std::string why = blocks > 0 ? sizeText(blocks) + " modules " + blockName : sizeText(repeated) + " times attention per micro-batch";
+    std::string why = blocks > 0 ? sizeText(blocks) + " modules " + blockName
+                                 : sizeText(repeated) + " times attention per micro-batch";
     if (blocks > 0 && blocks == repeated) why += ", as often attention";
     if (normsAgree) why += ", two norms each";
     // Layers times micro-batches is all that repetition alone says.
@@ -345,7 +402,9 @@ void SpecFit::fitRepetition()
         if (m_evidence.hasBackward || m_evidence.steps == 0) return;
         why = sizeText(repeated) + " times attention per pass";
     }
-    Confidence confidence = blocks > 0 && blocks == repeated ? Confidence::High : normsAgree && m_microbatches > 0 ? Confidence::High : Confidence::Medium;
+    Confidence confidence = blocks > 0 && blocks == repeated   ? Confidence::High
+                            : normsAgree && m_microbatches > 0 ? Confidence::High
+                                                               : Confidence::Medium;
     const std::int64_t own = blocks > 0 ? blocks : repeated;
     if (m_pp > 1) {
         why += ", times pp";

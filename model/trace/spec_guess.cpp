@@ -21,11 +21,15 @@ constexpr int kMostDegree = 1 << 16;
 /// The inferred fields by name, and the notes on what had to be assumed.
 class Evidence {
 public:
-    Evidence(const std::vector<InferredField>& fields, std::vector<std::string>& assumed) : m_fields(fields), m_assumed(assumed) {}
+    Evidence(const std::vector<InferredField>& fields, std::vector<std::string>& assumed)
+        : m_fields(fields)
+        , m_assumed(assumed)
+    {}
 
     const std::string* word(std::string_view field) const
     {
-        const auto found = std::find_if(m_fields.begin(), m_fields.end(), [field](const InferredField& f) { return f.field == field; });
+        const auto found = std::find_if(m_fields.begin(), m_fields.end(),
+                                        [field](const InferredField& f) { return f.field == field; });
         return found == m_fields.end() ? nullptr : &found->value;
     }
     /// A size of 1 or more; absent if it was not inferred or cannot be one.
@@ -35,7 +39,8 @@ public:
         std::int64_t value = 0;
         if (!text) return std::nullopt;
         const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
-        if (failure != std::errc{} || end != text->data() + text->size() || value < 1 || value > most) return std::nullopt;
+        if (failure != std::errc{} || end != text->data() + text->size() || value < 1 || value > most)
+            return std::nullopt;
         return value;
     }
     std::int64_t numberOr(std::string_view field, std::int64_t usual)
@@ -164,7 +169,8 @@ bool makeFit(RunSpec& spec, Evidence& evidence)
 {
     if (resolve(spec)) return true;
     const int world = spec.plan.worldSize();
-    for (const auto& [field, degree] : {std::pair{"cp", &ParallelPlan::cp}, std::pair{"tp", &ParallelPlan::tp}, std::pair{"pp", &ParallelPlan::pp}}) {
+    for (const auto& [field, degree] :
+         {std::pair{"cp", &ParallelPlan::cp}, std::pair{"tp", &ParallelPlan::tp}, std::pair{"pp", &ParallelPlan::pp}}) {
         if (spec.plan.*degree == 1) continue;
         spec.plan.*degree = 1;
         evidence.assume(field);
@@ -179,7 +185,8 @@ bool makeFit(RunSpec& spec, Evidence& evidence)
 
 std::string_view deviceGeneration(std::string_view device)
 {
-    static constexpr std::array<std::string_view, 9> kWords{"GB300", "GB200", "B200", "H200", "H100", "A100", "V100", "4090", "910B"};
+    static constexpr std::array<std::string_view, 9> kWords{"GB300", "GB200", "B200", "H200", "H100",
+                                                            "A100",  "V100",  "4090", "910B"};
     for (const std::string_view word : kWords)
         if (device.find(word) != std::string_view::npos) return word;
     return {};
@@ -198,7 +205,8 @@ std::optional<ClusterSpec> clusterWithDevice(std::string_view device, bool& exac
             // Several presets have that device; the one named after a product is the usual machine.
             if (!near || !exact || preset.starts_with("dgx")) near = std::move(*cluster);
             exact = true;
-        } else if (!exact && !word.empty() && deviceGeneration(cluster->device.name) == word && (!near || preset.starts_with("dgx"))) {
+        } else if (!exact && !word.empty() && deviceGeneration(cluster->device.name) == word &&
+                   (!near || preset.starts_with("dgx"))) {
             near = std::move(*cluster);
         }
     }

@@ -15,8 +15,8 @@
 namespace fourwalls {
 
 struct SpecGuess {
-    RunSpec spec;                         ///< resolved: degrees, batch and network fit together
-    std::vector<InferredField> evidence;  ///< what the profile shows, each with how sure and why
+    RunSpec spec;                        ///< resolved: degrees, batch and network fit together
+    std::vector<InferredField> evidence; ///< what the profile shows, each with how sure and why
     /// Fields that nothing in the trace speaks for and that were filled with what is usual, or that it speaks for but
     /// that did not fit the others: the names of the specification's JSON ("layers", "kv_heads", "tp", "device", …).
     /// These are what to ask a person for.

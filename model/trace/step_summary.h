@@ -27,23 +27,23 @@ struct StepSummary {
     TimeRange range;
     StepState state = StepState::Measured;
 
-    Duration compute;                 ///< union of compute slices over all streams
-    Duration exposedComm;             ///< transfers (and non-pipeline waits) minus compute
+    Duration compute;     ///< union of compute slices over all streams
+    Duration exposedComm; ///< transfers (and non-pipeline waits) minus compute
     Duration exposedCopy;
-    Duration bubble;                  ///< only with pipeline stages
+    Duration bubble; ///< only with pipeline stages
     Duration idleDataLoading, idleLaunch, idleSynchronisation, idleOther;
 
-    Duration computeSum;              ///< compute slices added up, overlaps counted twice
-    Duration collectiveWait;          ///< own arrival to last arrival, added up
-    Duration pipelineWindow;          ///< this stage's W of bubble_fraction; 0 without pipeline
+    Duration computeSum;     ///< compute slices added up, overlaps counted twice
+    Duration collectiveWait; ///< own arrival to last arrival, added up
+    Duration pipelineWindow; ///< this stage's W of bubble_fraction; 0 without pipeline
     Duration pipelineBusy;
-    double modelFlops = 0;            ///< without recomputation
+    double modelFlops = 0; ///< without recomputation
     double recomputeFlops = 0;
-    Duration recomputeTime;           ///< compute slices of phase Recompute, added up
+    Duration recomputeTime; ///< compute slices of phase Recompute, added up
     /// Sums over compute slices for the waterfall, each (actual time - flops/peak) of one kind; see attributeCompute.
     Duration memoryBoundExcess;
     Duration inefficiencyExcess;
-    std::array<Duration, kPhaseCount> computeByPhase{};   ///< added up
+    std::array<Duration, kPhaseCount> computeByPhase{}; ///< added up
 
     Duration idle() const { return idleDataLoading + idleLaunch + idleSynchronisation + idleOther; }
     friend bool operator==(const StepSummary&, const StepSummary&) = default;
@@ -52,12 +52,12 @@ struct StepSummary {
 /// One rank's memory over its measured steps.
 struct MemorySummary {
     RankId rank;
-    std::optional<StepIndex> step;    ///< absent: over the whole trace
+    std::optional<StepIndex> step; ///< absent: over the whole trace
     std::int64_t peakBytes = 0;
     Instant peakAt;
-    std::array<std::int64_t, kMemoryCategoryCount> atPeak{};         ///< adds up to peakBytes
-    std::array<std::int64_t, kMemoryCategoryCount> categoryPeaks{};  ///< each at its own time
-    std::int64_t residentBytes = 0;   ///< at the end of the (last) step
+    std::array<std::int64_t, kMemoryCategoryCount> atPeak{};        ///< adds up to peakBytes
+    std::array<std::int64_t, kMemoryCategoryCount> categoryPeaks{}; ///< each at its own time
+    std::int64_t residentBytes = 0;                                 ///< at the end of the (last) step
     std::optional<std::int64_t> peakReservedBytes;
 
     friend bool operator==(const MemorySummary&, const MemorySummary&) = default;
@@ -67,10 +67,10 @@ struct MemorySummary {
 struct CollectiveSummary {
     CollectiveOp operation = CollectiveOp::AllReduce;
     GroupId group;
-    std::int64_t count = 0;           ///< operations, not members
+    std::int64_t count = 0;                                      ///< operations, not members
     std::optional<std::int64_t> payloadBytes = 0, wireBytes = 0; ///< absent: unknown of at least one operation
-    Duration time;                    ///< transfer: last arrival to end, added up over operations
-    Duration wait;                    ///< own arrival to last arrival, added up over members
+    Duration time; ///< transfer: last arrival to end, added up over operations
+    Duration wait; ///< own arrival to last arrival, added up over members
     friend bool operator==(const CollectiveSummary&, const CollectiveSummary&) = default;
 };
 

@@ -26,7 +26,8 @@ bool isPipelined(const TraceHeader& header)
 {
     if (header.spec) return header.spec->plan.pp > 1;
     // Imports have no specification, but may know the stages of their ranks.
-    return std::any_of(header.ranks.begin(), header.ranks.end(), [](const RankInfo& rank) { return rank.pipelineStage > 0; });
+    return std::any_of(header.ranks.begin(), header.ranks.end(),
+                       [](const RankInfo& rank) { return rank.pipelineStage > 0; });
 }
 
 int pipelineOf(const TraceHeader& header, RankId rank)

@@ -43,7 +43,7 @@ public:
 
 private:
     std::vector<StepRecord> m_steps;
-    std::vector<Instant> m_latestEnd;   ///< over steps 0..i: a binary search needs monotonous ends
+    std::vector<Instant> m_latestEnd; ///< over steps 0..i: a binary search needs monotonous ends
 };
 
 /// The step summaries of one rank: hands each slice to the steps that it overlaps.
@@ -60,7 +60,7 @@ public:
 
 private:
     StepLookup m_lookup;
-    std::vector<StepAccumulator> m_steps;   ///< parallel to m_lookup.steps()
+    std::vector<StepAccumulator> m_steps; ///< parallel to m_lookup.steps()
 };
 
 /// Grows the hulls by another stage's windows.
@@ -77,7 +77,7 @@ public:
     /// Another one, behind those before.
     void addGroup(const ProcessGroupInfo& group);
     void add(const CollectiveRecord& member);
-    std::vector<CollectiveSummary> finish();   ///< by group, then operation
+    std::vector<CollectiveSummary> finish(); ///< by group, then operation
 
 private:
     using Kind = std::pair<GroupId, CollectiveOp>;
@@ -111,7 +111,7 @@ public:
     void addInTrack(OpId op, Activity activity, Instant start, Duration duration);
     /// The slices that follow are of another track.
     void nextTrack() { m_open.clear(); }
-    std::vector<OpSummary> finish() const;     ///< most time first, then by id
+    std::vector<OpSummary> finish() const; ///< most time first, then by id
 
 private:
     struct Open {
@@ -121,7 +121,7 @@ private:
     };
     std::vector<OpSummary> m_byOp;
     static constexpr std::size_t kMostOpen = 256; ///< no call stack is deeper; more are side by side
-    std::vector<Open> m_open; ///< compute slices of the track that may hold others, outermost first
+    std::vector<Open> m_open;                     ///< compute slices of the track that may hold others, outermost first
 };
 
 } // namespace fourwalls

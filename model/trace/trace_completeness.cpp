@@ -12,7 +12,8 @@ namespace {
 /// The source's end is missing.
 bool saysCut(const AuditRecord& record)
 {
-    static constexpr std::array<std::string_view, 3> kNames{"file_cut", "packed_stream_ended_early", "event_array_not_closed"};
+    static constexpr std::array<std::string_view, 3> kNames{"file_cut", "packed_stream_ended_early",
+                                                            "event_array_not_closed"};
     return std::find(kNames.begin(), kNames.end(), record.name) != kNames.end();
 }
 

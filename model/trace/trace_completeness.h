@@ -22,8 +22,8 @@ std::string_view name(Completeness completeness);
 
 struct TraceCompleteness {
     Completeness state = Completeness::Complete;
-    std::vector<AuditRecord> reasons;       ///< why not complete: the gravest first
-    std::int64_t entriesRead = 0;           ///< events or rows of the source that were read; 0: not counted
+    std::vector<AuditRecord> reasons; ///< why not complete: the gravest first
+    std::int64_t entriesRead = 0;     ///< events or rows of the source that were read; 0: not counted
 };
 
 /// Records that were skipped or dropped, sources that end early, and clocks of several ranks that could not be aligned

@@ -17,16 +17,16 @@ namespace fourwalls {
 
 namespace {
 
-constexpr std::size_t kMostCollectives = 200'000;  ///< of one step
-constexpr double kFullShare = 0.9;                 ///< of the capacity: nothing larger fits
-constexpr double kFlatShare = 0.98;                ///< resident of peak: a pool that was reserved once is no limit
+constexpr std::size_t kMostCollectives = 200'000; ///< of one step
+constexpr double kFullShare = 0.9;                ///< of the capacity: nothing larger fits
+constexpr double kFlatShare = 0.98;               ///< resident of peak: a pool that was reserved once is no limit
 
 /// What the functions below share.
 struct FindingFacts {
     TraceFindings result;
-    std::vector<StepSummary> summaries;            ///< of the step, by rank
+    std::vector<StepSummary> summaries; ///< of the step, by rank
     TimeRange range;
-    std::int64_t runs = 1;                         ///< measured steps times ranks: what op summaries were added up over
+    std::int64_t runs = 1; ///< measured steps times ranks: what op summaries were added up over
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     bool hasDevice = false, hasHost = false;
 
@@ -49,7 +49,8 @@ struct FindingFacts {
     template <class Part>
     std::optional<RankId> most(Part part) const
     {
-        const auto found = std::max_element(summaries.begin(), summaries.end(), [&](const auto& a, const auto& b) { return part(a) < part(b); });
+        const auto found = std::max_element(summaries.begin(), summaries.end(),
+                                            [&](const auto& a, const auto& b) { return part(a) < part(b); });
         return found == summaries.end() ? std::nullopt : std::optional(found->rank);
     }
 
@@ -83,9 +84,12 @@ void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operation
     std::vector<JoinedOperation> joined;
     std::int64_t messages = 0, alone = 0;
     for (const JoinedOperation& operation : operations) {
-        if (operation.isMessage()) ++messages;
-        else if (operation.members.size() >= 2) joined.push_back(operation);
-        else ++alone;
+        if (operation.isMessage())
+            ++messages;
+        else if (operation.members.size() >= 2)
+            joined.push_back(operation);
+        else
+            ++alone;
     }
     const std::int64_t all = static_cast<std::int64_t>(joined.size()) + alone + messages;
     double waiting = 0;
@@ -93,12 +97,15 @@ void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operation
         const ArrivalSkew skew = arrivalSkew(joined);
         waiting = static_cast<double>(skew.totalWait.ns) / static_cast<double>(ranks) / facts.length();
         const RankLateness* late = skew.late(facts.result.stepTime);
-        const auto widest = std::max_element(joined.begin(), joined.end(), [](const auto& a, const auto& b) { return a.skew() < b.skew(); });
+        const auto widest = std::max_element(joined.begin(), joined.end(),
+                                             [](const auto& a, const auto& b) { return a.skew() < b.skew(); });
         if (late && ranks > 1) {
             // What the others wait for it, each of them.
             const double each = static_cast<double>(late->caused.ns) / static_cast<double>(ranks - 1) / facts.length();
             if (each >= kLeastFinding) {
-                TraceFinding finding = facts.make(FindingKind::WaitsForRank, std::min(1.0, each), std::min(each, static_cast<double>(late->delayed.ns) / facts.length()));
+                TraceFinding finding =
+                    facts.make(FindingKind::WaitsForRank, std::min(1.0, each),
+                               std::min(each, static_cast<double>(late->delayed.ns) / facts.length()));
                 finding.cause = late->rank;
                 finding.count = late->operations;
                 finding.last = late->last;
@@ -107,15 +114,23 @@ void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operation
                 facts.add(std::move(finding));
             }
         } else if (waiting >= kLeastFinding) {
-            TraceFinding finding = facts.make(FindingKind::WaitsForEachOther, std::min(1.0, waiting), std::min(1.0, waiting) / 2);
+            TraceFinding finding =
+                facts.make(FindingKind::WaitsForEachOther, std::min(1.0, waiting), std::min(1.0, waiting) / 2);
             finding.count = skew.operations;
             finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
             facts.add(std::move(finding));
         }
     }
     const bool missing = alone > 0 || (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()));
-    if (alone > 0 && header.worldSize != 1) facts.abstain(FindingKind::WaitsForRank, std::to_string(header.ranks.size()) + (header.worldSize ? " of " + std::to_string(*header.worldSize) : std::string()) + " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) + " operations");
-    else if (all == 0 && exposed > 0) facts.abstain(FindingKind::WaitsForRank, "communication is in the trace, but not which operations belong together");
+    if (alone > 0 && header.worldSize != 1)
+        facts.abstain(FindingKind::WaitsForRank,
+                      std::to_string(header.ranks.size()) +
+                          (header.worldSize ? " of " + std::to_string(*header.worldSize) : std::string()) +
+                          " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) +
+                          " operations");
+    else if (all == 0 && exposed > 0)
+        facts.abstain(FindingKind::WaitsForRank,
+                      "communication is in the trace, but not which operations belong together");
     const double transfer = missing ? exposed : std::max(0.0, exposed - waiting);
     if (transfer >= kLeastFinding) {
         TraceFinding finding = facts.make(FindingKind::ExposedCommunication, transfer, transfer);
@@ -160,7 +175,9 @@ void findHost(FindingFacts& facts, TraceQuery& trace, std::stop_token stop)
     if (!facts.hasHost) {
         if (facts.deviceIdle() < kLeastFinding) return;
         facts.result.unexplainedIdle = facts.deviceIdle();
-        facts.abstain(FindingKind::HostBound, "the device is idle for " + std::to_string(static_cast<int>(facts.deviceIdle() * 100 + 0.5)) + " % of the step, but the program on the processor is not in the trace");
+        facts.abstain(FindingKind::HostBound,
+                      "the device is idle for " + std::to_string(static_cast<int>(facts.deviceIdle() * 100 + 0.5)) +
+                          " % of the step, but the program on the processor is not in the trace");
         return;
     }
     if (const double share = facts.share(unexplained); share >= kLeastFinding) {
@@ -232,7 +249,9 @@ void findDevice(FindingFacts& facts)
 Status findMemory(FindingFacts& facts, TraceQuery& trace)
 {
     const TraceInfo& info = trace.info();
-    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> failures, trace.events({info.range.begin, Instant{std::numeric_limits<std::int64_t>::max()}}, 10'000, EventKind::OutOfMemory));
+    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> failures,
+                         trace.events({info.range.begin, Instant{std::numeric_limits<std::int64_t>::max()}}, 10'000,
+                                      EventKind::OutOfMemory));
     if (!failures.empty()) {
         TraceFinding finding = facts.make(FindingKind::OutOfMemory, 0, 2);
         finding.count = static_cast<std::int64_t>(failures.size());
@@ -252,7 +271,8 @@ Status findMemory(FindingFacts& facts, TraceQuery& trace)
     bool capacityKnown = false;
     for (const MemorySummary& each : memory) {
         if (each.step || each.peakBytes <= 0) continue;
-        const auto rank = std::find_if(info.header.ranks.begin(), info.header.ranks.end(), [&](const RankInfo& r) { return r.rank == each.rank; });
+        const auto rank = std::find_if(info.header.ranks.begin(), info.header.ranks.end(),
+                                       [&](const RankInfo& r) { return r.rank == each.rank; });
         if (rank == info.header.ranks.end() || rank->memoryBytes <= 0) continue;
         capacityKnown = true;
         const double share = static_cast<double>(each.peakBytes) / static_cast<double>(rank->memoryBytes);
@@ -267,8 +287,10 @@ Status findMemory(FindingFacts& facts, TraceQuery& trace)
     }
     fullest.time = {};
     if (!fullest.ranks.empty()) facts.add(std::move(fullest));
-    if (memory.empty()) facts.abstain(FindingKind::MemoryFull, "no allocations are in the trace");
-    else if (!capacityKnown) facts.abstain(FindingKind::MemoryFull, "the device's memory is not known");
+    if (memory.empty())
+        facts.abstain(FindingKind::MemoryFull, "no allocations are in the trace");
+    else if (!capacityKnown)
+        facts.abstain(FindingKind::MemoryFull, "the device's memory is not known");
     return {};
 }
 
@@ -307,21 +329,25 @@ Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop)
         for (const StepSummary& summary : facts.summaries) facts.result.ranks.push_back(summary.rank);
     }
     if (!facts.summaries.empty() && facts.length() > 0) {
-        const auto measured = std::count_if(steps.begin(), steps.end(), [](const JobStep& each) { return each.state == StepState::Measured; });
+        const auto measured = std::count_if(steps.begin(), steps.end(),
+                                            [](const JobStep& each) { return each.state == StepState::Measured; });
         facts.runs = std::max<std::int64_t>(1, measured) * static_cast<std::int64_t>(facts.summaries.size());
         for (const TrackView& track : trace.tracks()) {
             if (track.slices == 0) continue;
             const TrackKind kind = track.info.kind;
-            facts.hasDevice |= kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
+            facts.hasDevice |=
+                kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
             facts.hasHost |= kind == TrackKind::CpuThread;
         }
-        FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries, trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
+        FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries,
+                             trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
         for (const OpSummary& summary : summaries) {
             FOURWALLS_TRY_ASSIGN(auto op, trace.op(summary.op));
             if (op) facts.ops.emplace_back(std::move(op), summary);
             if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "findings", {}};
         }
-        FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> collectives, trace.collectives(std::nullopt, facts.range, kMostCollectives));
+        FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> collectives,
+                             trace.collectives(std::nullopt, facts.range, kMostCollectives));
         const std::vector<JoinedOperation> operations = joinOperations(collectives);
         findWaiting(facts, operations, info.header);
         findHost(facts, trace, stop);
@@ -331,7 +357,8 @@ Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop)
         facts.abstain(FindingKind::HostBound, "the trace has no steps");
     }
     FOURWALLS_TRY(findMemory(facts, trace));
-    std::stable_sort(facts.result.findings.begin(), facts.result.findings.end(), [](const TraceFinding& a, const TraceFinding& b) { return a.gain > b.gain; });
+    std::stable_sort(facts.result.findings.begin(), facts.result.findings.end(),
+                     [](const TraceFinding& a, const TraceFinding& b) { return a.gain > b.gain; });
     return std::move(facts.result);
 }
 

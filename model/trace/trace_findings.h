@@ -16,17 +16,17 @@
 namespace fourwalls {
 
 enum class FindingKind {
-    WaitsForRank,        ///< in collectives the others wait for `cause`, which comes last
-    WaitsForEachOther,   ///< in collectives ranks wait, but no rank is late more often than by chance
-    ExposedCommunication,///< transfers that no computation hides; with waiting where that cannot be told apart
-    HostBound,           ///< the device has nothing to do while the program on the processor works or launches
-    Synchronising,       ///< the device has nothing to do while the program waits for it to finish
-    DataLoading,         ///< the device has nothing to do while the next batch is fetched
-    Copies,              ///< copies that no computation hides
-    SmallKernels,        ///< kernels shorter than kSmallKernel
-    PipelineBubble,      ///< stages wait for one another
-    MemoryFull,          ///< the peak stands at the capacity
-    OutOfMemory          ///< an allocation failed
+    WaitsForRank,         ///< in collectives the others wait for `cause`, which comes last
+    WaitsForEachOther,    ///< in collectives ranks wait, but no rank is late more often than by chance
+    ExposedCommunication, ///< transfers that no computation hides; with waiting where that cannot be told apart
+    HostBound,            ///< the device has nothing to do while the program on the processor works or launches
+    Synchronising,        ///< the device has nothing to do while the program waits for it to finish
+    DataLoading,          ///< the device has nothing to do while the next batch is fetched
+    Copies,               ///< copies that no computation hides
+    SmallKernels,         ///< kernels shorter than kSmallKernel
+    PipelineBubble,       ///< stages wait for one another
+    MemoryFull,           ///< the peak stands at the capacity
+    OutOfMemory           ///< an allocation failed
 };
 inline constexpr int kFindingKindCount = 11;
 
@@ -38,25 +38,25 @@ enum class FindingView { Timeline, Communication, Memory, Performance };
 
 struct FindingPlace {
     FindingView view = FindingView::Timeline;
-    std::optional<RankId> rank;        ///< absent: all
-    std::optional<TimeRange> range;    ///< absent: the step, or the whole trace
+    std::optional<RankId> rank;     ///< absent: all
+    std::optional<TimeRange> range; ///< absent: the step, or the whole trace
 };
 
 /// One thing that costs a part of the step. Shares are 0..1.
 struct TraceFinding {
     FindingKind kind = FindingKind::HostBound;
-    double share = 0;                  ///< of the step's time, mean over `ranks`; of the capacity for MemoryFull
-    Duration time;                     ///< that share as time per step; 0 for memory
-    double gain = 0;                   ///< of the step's time: what is saved at most if it went away; orders the list
-    std::int64_t count = 0;            ///< per step and rank: operations, calls or kernels; of OutOfMemory: how often in the trace
-    std::optional<StepIndex> step;     ///< the step that was looked at; absent: the whole trace
-    std::vector<RankId> ranks;         ///< the ranks it holds for
-    std::optional<RankId> cause;       ///< of WaitsForRank: who is waited for
-    std::int64_t last = 0;             ///< of WaitsForRank: operations of `count` in which `cause` came last
-    double deviceIdle = 0;             ///< share of the step in which the devices do nothing; of host findings
-    double launchShare = 0;            ///< of HostBound: the part of `share` in which a launch is under way
-    bool includesWaiting = false;      ///< of ExposedCommunication: other ranks are not in the trace, waiting cannot be told
-    std::string what;                  ///< the name that stands for it: "cudaStreamSynchronize", "Memcpy HtoD"
+    double share = 0;       ///< of the step's time, mean over `ranks`; of the capacity for MemoryFull
+    Duration time;          ///< that share as time per step; 0 for memory
+    double gain = 0;        ///< of the step's time: what is saved at most if it went away; orders the list
+    std::int64_t count = 0; ///< per step and rank: operations, calls or kernels; of OutOfMemory: how often in the trace
+    std::optional<StepIndex> step; ///< the step that was looked at; absent: the whole trace
+    std::vector<RankId> ranks;     ///< the ranks it holds for
+    std::optional<RankId> cause;   ///< of WaitsForRank: who is waited for
+    std::int64_t last = 0;         ///< of WaitsForRank: operations of `count` in which `cause` came last
+    double deviceIdle = 0;         ///< share of the step in which the devices do nothing; of host findings
+    double launchShare = 0;        ///< of HostBound: the part of `share` in which a launch is under way
+    bool includesWaiting = false; ///< of ExposedCommunication: other ranks are not in the trace, waiting cannot be told
+    std::string what;             ///< the name that stands for it: "cudaStreamSynchronize", "Memcpy HtoD"
     std::int64_t bytes = 0, ofBytes = 0; ///< of memory: peak and capacity
     FindingPlace show;
 };
@@ -70,10 +70,10 @@ struct FindingAbstention {
 struct TraceFindings {
     std::vector<TraceFinding> findings; ///< most gain first
     std::vector<FindingAbstention> abstained;
-    std::optional<StepIndex> step;      ///< that was looked at
-    bool wholeTrace = false;            ///< the trace has no steps of its own: the "step" is all of it
-    Duration stepTime;                  ///< 0: no step
-    std::optional<double> compute;      ///< share of it in which the devices compute; absent: no step
+    std::optional<StepIndex> step;         ///< that was looked at
+    bool wholeTrace = false;               ///< the trace has no steps of its own: the "step" is all of it
+    Duration stepTime;                     ///< 0: no step
+    std::optional<double> compute;         ///< share of it in which the devices compute; absent: no step
     std::optional<double> unexplainedIdle; ///< share in which the devices do nothing, and the trace does not tell why
     std::vector<RankId> ranks;
 };

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/trace/records.h"
 #include "model/trace/job_step.h"
+#include "model/trace/records.h"
 #include "model/trace/step_summary.h"
 #include "model/trace/user_query.h"
 
@@ -30,13 +30,13 @@ struct TraceInfo {
     TraceHeader header;
     TraceClosing closing;
     TraceCounts counts;
-    TimeRange range;                    ///< from the earliest to the latest record
-    bool complete = true;               ///< finished in order (false: recovered after a kill)
+    TimeRange range;      ///< from the earliest to the latest record
+    bool complete = true; ///< finished in order (false: recovered after a kill)
     int formatVersion = 1;
     std::vector<AuditRecord> audit;
-    std::vector<ProcessGroupInfo> groups;   ///< by GroupId
-    std::vector<CounterInfo> counters;      ///< by CounterId
-    int stepCount = 0;                      ///< per rank, largest
+    std::vector<ProcessGroupInfo> groups; ///< by GroupId
+    std::vector<CounterInfo> counters;    ///< by CounterId
+    int stepCount = 0;                    ///< per rank, largest
 };
 
 /// A row of the timeline with the lanes it needs (nesting depth plus sub-lanes for overlaps).
@@ -65,9 +65,9 @@ struct SliceView {
 struct SliceBin {
     Instant start;
     Duration width;
-    Duration busy;                      ///< union of the slices
+    Duration busy; ///< union of the slices
     std::int64_t count = 0;
-    OpId dominant;                      ///< name with the most time
+    OpId dominant; ///< name with the most time
     Duration longest;
 };
 
@@ -76,30 +76,32 @@ using OpDictionary = std::unordered_map<OpId, std::shared_ptr<const OpInfo>>;
 struct LaneSlices {
     TrackId track;
     int lane = 0;
-    std::vector<SliceView> exact;       ///< by start; complete for slices of a pixel or more
-    std::vector<SliceBin> bins;         ///< by start; the shorter ones, disjoint from `exact`
+    std::vector<SliceView> exact; ///< by start; complete for slices of a pixel or more
+    std::vector<SliceBin> bins;   ///< by start; the shorter ones, disjoint from `exact`
 };
 
 struct SliceWindow {
     TimeRange range;
     int pixels = 0;
-    std::vector<LaneSlices> lanes;      ///< by (order of the asked tracks, lane); empty lanes are left out
-    OpDictionary ops;                   ///< every op that `lanes` names
-    std::int64_t skippedRows = 0;       ///< damaged rows met and left out
+    std::vector<LaneSlices> lanes; ///< by (order of the asked tracks, lane); empty lanes are left out
+    OpDictionary ops;              ///< every op that `lanes` names
+    std::int64_t skippedRows = 0;  ///< damaged rows met and left out
 };
 
 struct SliceQuery {
     std::vector<TrackId> tracks;
     TimeRange range;
-    int pixels = 1;                     ///< >= 1
+    int pixels = 1; ///< >= 1
 };
 
 /// Activity of one rank per column: shares of the column's width, each 0..1. What counts where several things happen at
 /// once says activityPriority.
 struct RankActivity {
     RankId rank;
-    struct Column { float compute = 0, communication = 0, other = 0, waiting = 0; };
-    std::vector<Column> columns;        ///< `pixels` of them
+    struct Column {
+        float compute = 0, communication = 0, other = 0, waiting = 0;
+    };
+    std::vector<Column> columns; ///< `pixels` of them
 };
 
 using CategoryBytes = std::array<std::int64_t, kMemoryCategoryCount>;
@@ -120,7 +122,7 @@ struct MemorySample {
 struct MemoryWindow {
     RankId rank;
     TimeRange range;
-    std::vector<MemorySample> samples;  ///< by time; at most a few per pixel
+    std::vector<MemorySample> samples; ///< by time; at most a few per pixel
 };
 
 /// One buffer's life.
@@ -128,7 +130,7 @@ struct AllocationView {
     AllocationId id;
     RankId rank;
     Instant start;
-    std::optional<Instant> end;         ///< absent: never freed within the trace
+    std::optional<Instant> end; ///< absent: never freed within the trace
     std::int64_t bytes = 0;
     std::int64_t address = 0;
     MemoryCategory category = MemoryCategory::Other;
@@ -137,16 +139,19 @@ struct AllocationView {
 };
 
 struct AllocationList {
-    std::vector<AllocationView> items;  ///< largest first
+    std::vector<AllocationView> items; ///< largest first
     OpDictionary ops;
-    std::int64_t totalCount = 0;        ///< before the limit
+    std::int64_t totalCount = 0; ///< before the limit
     std::int64_t totalBytes = 0;
     /// Buffers that lived shorter than this were not looked at and are in no total above; 0: all were looked at.
     Duration shortest;
-    std::int64_t leftOut = 0;           ///< how many those are, give or take a few at the edges
+    std::int64_t leftOut = 0; ///< how many those are, give or take a few at the edges
 };
 
-struct CounterSample { Instant at; double min = 0, max = 0, last = 0; };
+struct CounterSample {
+    Instant at;
+    double min = 0, max = 0, last = 0;
+};
 
 struct StepView {
     RankId rank;
@@ -160,15 +165,15 @@ struct CollectiveView {
 };
 
 struct SearchQuery {
-    std::string text;                   ///< empty matches everything
-    bool regularExpression = false;     ///< ECMAScript, case-insensitive like plain text
+    std::string text;               ///< empty matches everything
+    bool regularExpression = false; ///< ECMAScript, case-insensitive like plain text
     TimeRange range;
-    std::vector<TrackId> tracks;        ///< empty: all
+    std::vector<TrackId> tracks; ///< empty: all
     std::size_t limit = 1000;
 };
 
 struct SearchResult {
-    std::vector<SliceView> slices;      ///< by start, at most limit
+    std::vector<SliceView> slices; ///< by start, at most limit
     OpDictionary ops;
     std::vector<OpId> matchingOps;
     bool limited = false;
@@ -188,11 +193,12 @@ public:
     virtual ~TraceQuery() = default;
 
     virtual const TraceInfo& info() const = 0;
-    virtual const std::vector<TrackView>& tracks() const = 0;  ///< by TrackId
+    virtual const std::vector<TrackView>& tracks() const = 0; ///< by TrackId
     virtual Result<std::unique_ptr<TraceQuery>> reopen() const = 0;
 
     virtual Result<SliceWindow> slices(const SliceQuery& query, std::stop_token stop = {}) = 0;
-    virtual Result<std::vector<RankActivity>> rankActivity(std::span<const RankId> ranks, TimeRange range, int pixels) = 0;
+    virtual Result<std::vector<RankActivity>> rankActivity(std::span<const RankId> ranks, TimeRange range,
+                                                           int pixels) = 0;
     virtual Result<SliceView> slice(SliceId id) = 0;
     virtual Result<std::shared_ptr<const OpInfo>> op(OpId id) = 0;
     virtual Result<std::vector<FlowRecord>> flows(TrackId track, TimeRange range, std::size_t limit) = 0;
@@ -207,20 +213,21 @@ public:
 
     virtual Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) = 0;
     virtual Result<std::vector<StepView>> steps(RankId rank) = 0;
-    virtual Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range, std::size_t limit) = 0;
+    virtual Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range,
+                                                            std::size_t limit) = 0;
     /// By time; kind: those of it, absent: all.
     virtual Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit,
                                                     std::optional<EventKind> kind = std::nullopt) = 0;
 
     /// Stored when the trace was finished; never computed from rows here.
-    virtual Result<std::vector<JobStep>> jobSteps() = 0;                         ///< by number
-    virtual Result<std::vector<StepSummary>> stepSummaries() = 0;                ///< by rank, each by time
-    virtual Result<std::vector<StepSummary>> stepSummaries(StepIndex step) = 0;  ///< of one step, by rank
+    virtual Result<std::vector<JobStep>> jobSteps() = 0;                        ///< by number
+    virtual Result<std::vector<StepSummary>> stepSummaries() = 0;               ///< by rank, each by time
+    virtual Result<std::vector<StepSummary>> stepSummaries(StepIndex step) = 0; ///< of one step, by rank
     virtual Result<std::vector<MemorySummary>> memorySummaries() = 0;
     /// The first `limit` of one rank's: over all measured steps, then each step by time. Costs what it returns.
     virtual Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) = 0;
     virtual Result<std::vector<CollectiveSummary>> collectiveSummaries() = 0;
-    virtual Result<std::vector<OpSummary>> opSummaries(std::size_t limit) = 0;   ///< most time first
+    virtual Result<std::vector<OpSummary>> opSummaries(std::size_t limit) = 0; ///< most time first
 
     /// A person's own SQL. Errors: Unsupported for traces that are no files, and those of store::runUserQuery.
     virtual Result<UserRows> userQuery(const UserQuery&, std::stop_token = {})
@@ -230,7 +237,8 @@ public:
 
     /// Everything, in file order, for export, trim and check. The callback returns false to stop.
     virtual Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {}) = 0;
-    virtual Status scanAllocations(const std::function<bool(const AllocationView&)>& visit, std::stop_token stop = {}) = 0;
+    virtual Status scanAllocations(const std::function<bool(const AllocationView&)>& visit,
+                                   std::stop_token stop = {}) = 0;
     virtual Status scanCounters(const std::function<bool(const CounterRecord&)>& visit, std::stop_token stop = {}) = 0;
     virtual Status scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop = {}) = 0;
 };

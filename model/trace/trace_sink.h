@@ -12,9 +12,9 @@ namespace fourwalls {
 
 /// What the recording itself cost so far, summed over the producers.
 struct SinkStatistics {
-    std::int64_t events = 0;        ///< records accepted
-    Duration waiting;               ///< producers waiting for queue space
-    Duration writerCpu;             ///< processor time of the writer thread
+    std::int64_t events = 0; ///< records accepted
+    Duration waiting;        ///< producers waiting for queue space
+    Duration writerCpu;      ///< processor time of the writer thread
 };
 
 /// The writing end of one thread. Calls cost tens of nanoseconds; none of them touches a file.

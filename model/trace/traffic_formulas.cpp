@@ -67,7 +67,8 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
             row.payload += times * payload;
             for (double* sum : {&row.naive, &row.ring, &row.tree, &row.direct}) *sum += times * payload;
             row.measured +=
-                times * static_cast<double>(operation.wireBytes.value_or(0) > 0 ? *operation.wireBytes : operation.payloadBytes.value_or(0));
+                times * static_cast<double>(operation.wireBytes.value_or(0) > 0 ? *operation.wireBytes
+                                                                                : operation.payloadBytes.value_or(0));
             if (row.hierarchical) *row.hierarchical += times * payload;
             continue;
         }
@@ -86,7 +87,8 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
         if (perNode > 1 && perNode < n && n % perNode == 0)
             row.hierarchical = row.hierarchical.value_or(0) + all(CollectiveAlgorithm::Hierarchical, perNode);
         double wire = 0;
-        for (const CollectiveView& member : operation.members) wire += static_cast<double>(member.record.wireBytes.value_or(0));
+        for (const CollectiveView& member : operation.members)
+            wire += static_cast<double>(member.record.wireBytes.value_or(0));
         // Members that the trace does not have send what the others do.
         row.measured += groups * wire * n / static_cast<double>(operation.members.size());
     }

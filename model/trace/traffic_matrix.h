@@ -21,8 +21,8 @@ struct TrafficMatrix {
     /// for.
     enum class Origin { None, Recorded, Derived, Modelled };
     Origin origin = Origin::None;
-    std::vector<RankId> ranks; ///< the lowest kMostRanksAnalysed
-    std::size_t ranksInAll = 0; ///< more than ranks.size(): traffic of the others is left out
+    std::vector<RankId> ranks;       ///< the lowest kMostRanksAnalysed
+    std::size_t ranksInAll = 0;      ///< more than ranks.size(): traffic of the others is left out
     std::vector<std::string> groups; ///< names, for filters
     std::vector<TrafficCell> cells;  ///< at most one per (from, to, group)
     bool assumedRing = false;        ///< some operation's algorithm is not known

@@ -37,13 +37,20 @@ TransferRates transferRates(const TraceInfo& info, const CommunicationStep& step
     }
     if (rates.rated > 0) return rates;
     const auto all = rates.inStep;
-    if (info.counts.collectives == 0) rates.why = NoRates::NoCollectives;
-    else if (all == 0) rates.why = NoRates::NotInStep;
-    else if (alone == all) rates.why = NoRates::OneRankGroups;
-    else if (requests > 0 && requests + alone == all) rates.why = NoRates::RequestsOnly;
-    else if (together > 0) rates.why = NoRates::SomeRanks;
-    else if (rates.withBytes == 0) rates.why = NoRates::UnknownBytes;
-    else rates.why = NoRates::NoTime;
+    if (info.counts.collectives == 0)
+        rates.why = NoRates::NoCollectives;
+    else if (all == 0)
+        rates.why = NoRates::NotInStep;
+    else if (alone == all)
+        rates.why = NoRates::OneRankGroups;
+    else if (requests > 0 && requests + alone == all)
+        rates.why = NoRates::RequestsOnly;
+    else if (together > 0)
+        rates.why = NoRates::SomeRanks;
+    else if (rates.withBytes == 0)
+        rates.why = NoRates::UnknownBytes;
+    else
+        rates.why = NoRates::NoTime;
     return rates;
 }
 

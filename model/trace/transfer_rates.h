@@ -24,12 +24,12 @@ enum class NoRates {
 
 struct TransferRates {
     NoRates why = NoRates::None;
-    std::int64_t inStep = 0;               ///< operations of the step, each counted once for all its members
-    std::optional<std::int64_t> inTrace;   ///< of the whole trace; absent: too many to count
-    std::int64_t withBytes = 0;            ///< operations of the step that say how many bytes
-    std::int64_t rated = 0;                ///< operations of the step whose rate is known
-    std::size_t present = 0;               ///< SomeRanks: members in the trace of the group that has fewest
-    std::optional<std::size_t> members;    ///< SomeRanks: and how many it has; absent: the trace does not say
+    std::int64_t inStep = 0;             ///< operations of the step, each counted once for all its members
+    std::optional<std::int64_t> inTrace; ///< of the whole trace; absent: too many to count
+    std::int64_t withBytes = 0;          ///< operations of the step that say how many bytes
+    std::int64_t rated = 0;              ///< operations of the step whose rate is known
+    std::size_t present = 0;             ///< SomeRanks: members in the trace of the group that has fewest
+    std::optional<std::size_t> members;  ///< SomeRanks: and how many it has; absent: the trace does not say
 };
 
 /// From what communicationStep has read. Errors cannot happen.

@@ -17,29 +17,63 @@ enum class ClockKind : std::uint8_t { Wall = 0, Device = 1, Predicted = 2 };
 
 /// What a slice is; orders the nesting from the whole step down to one kernel.
 enum class SliceKind : std::uint8_t {
-    Step = 0, Phase = 1, Layer = 2, Operator = 3, Kernel = 4, Collective = 5, Hop = 6, Copy = 7, Wait = 8,
-    DataLoading = 9, Checkpoint = 10, Marker = 11, HostCall = 12
+    Step = 0,
+    Phase = 1,
+    Layer = 2,
+    Operator = 3,
+    Kernel = 4,
+    Collective = 5,
+    Hop = 6,
+    Copy = 7,
+    Wait = 8,
+    DataLoading = 9,
+    Checkpoint = 10,
+    Marker = 11,
+    HostCall = 12
 };
 inline constexpr int kSliceKindCount = 13;
 
 enum class Phase : std::uint8_t {
-    None = 0, Forward = 1, BackwardInput = 2, BackwardWeight = 3, Recompute = 4, Optimizer = 5, GradientSync = 6,
-    DataLoading = 7, CheckpointSave = 8, CheckpointLoad = 9, Evaluation = 10, Setup = 11
+    None = 0,
+    Forward = 1,
+    BackwardInput = 2,
+    BackwardWeight = 3,
+    Recompute = 4,
+    Optimizer = 5,
+    GradientSync = 6,
+    DataLoading = 7,
+    CheckpointSave = 8,
+    CheckpointLoad = 9,
+    Evaluation = 10,
+    Setup = 11
 };
 inline constexpr int kPhaseCount = 12;
 
 /// How the time of a slice counts in the partition of a step. None: structure only (steps, phases, layers, operators
 /// whose kernels are recorded).
 enum class Activity : std::uint8_t {
-    None = 0, Compute = 1, Transfer = 2, CollectiveWait = 3, Copy = 4, PipelineWait = 5, DataLoading = 6,
-    Launch = 7, Synchronisation = 8,
-    PipelineTransfer = 9    ///< transfer of a pipeline send or receive: communication, but not busy time of its stage
+    None = 0,
+    Compute = 1,
+    Transfer = 2,
+    CollectiveWait = 3,
+    Copy = 4,
+    PipelineWait = 5,
+    DataLoading = 6,
+    Launch = 7,
+    Synchronisation = 8,
+    PipelineTransfer = 9 ///< transfer of a pipeline send or receive: communication, but not busy time of its stage
 };
 inline constexpr int kActivityCount = 10;
 
 enum class MemoryCategory : std::uint8_t {
-    Weights = 0, Gradients = 1, OptimizerState = 2, Activations = 3, Temporaries = 4, CommBuffers = 5,
-    Workspace = 6, Other = 7
+    Weights = 0,
+    Gradients = 1,
+    OptimizerState = 2,
+    Activations = 3,
+    Temporaries = 4,
+    CommBuffers = 5,
+    Workspace = 6,
+    Other = 7
 };
 inline constexpr int kMemoryCategoryCount = 8;
 
@@ -59,18 +93,50 @@ std::string_view name(StepState state);
 
 /// What one row of the timeline shows.
 enum class TrackKind : std::uint8_t {
-    Steps = 0, Phases = 1, Operators = 2, ComputeStream = 3, CommStream = 4, CopyStream = 5, CpuThread = 6,
-    Markers = 7, Other = 8
+    Steps = 0,
+    Phases = 1,
+    Operators = 2,
+    ComputeStream = 3,
+    CommStream = 4,
+    CopyStream = 5,
+    CpuThread = 6,
+    Markers = 7,
+    Other = 8
 };
 
 enum class CollectiveOp : std::uint8_t {
-    AllReduce = 0, AllGather = 1, ReduceScatter = 2, Broadcast = 3, AllToAll = 4, Send = 5, Receive = 6, Reduce = 7,
-    Gather = 8, Scatter = 9, Barrier = 10, Other = 11
+    AllReduce = 0,
+    AllGather = 1,
+    ReduceScatter = 2,
+    Broadcast = 3,
+    AllToAll = 4,
+    Send = 5,
+    Receive = 6,
+    Reduce = 7,
+    Gather = 8,
+    Scatter = 9,
+    Barrier = 10,
+    Other = 11
 };
 
-enum class CounterUnit : std::uint8_t { None = 0, Bytes = 1, PerSecond = 2, Watt = 3, Celsius = 4, Hertz = 5, Percent = 6 };
+enum class CounterUnit : std::uint8_t {
+    None = 0,
+    Bytes = 1,
+    PerSecond = 2,
+    Watt = 3,
+    Celsius = 4,
+    Hertz = 5,
+    Percent = 6
+};
 
-enum class EventKind : std::uint8_t { Fault = 0, Checkpoint = 1, LossSpike = 2, OutOfMemory = 3, Annotation = 4, Rollback = 5 };
+enum class EventKind : std::uint8_t {
+    Fault = 0,
+    Checkpoint = 1,
+    LossSpike = 2,
+    OutOfMemory = 3,
+    Annotation = 4,
+    Rollback = 5
+};
 
 enum class AuditSeverity : std::uint8_t { Info = 0, Repaired = 1, Skipped = 2, Dropped = 3 };
 

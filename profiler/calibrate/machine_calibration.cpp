@@ -162,8 +162,8 @@ Result<MachineCalibration> calibrateMachine(const ClusterSpec& base, const Calib
     result.cluster = base;
     const auto types = typesToMeasure(options.precision);
     if (types.empty())
-        return Error{ErrorCode::Unsupported, "this processor does not compute in it", std::string(name(*options.precision)),
-                     "f32 is always possible"};
+        return Error{ErrorCode::Unsupported, "this processor does not compute in it",
+                     std::string(name(*options.precision)), "f32 is always possible"};
     std::optional<Error> failure;
     std::thread thread([&] { // its own, so that the caller's OpenMP settings stay as they are
         try {

@@ -230,7 +230,8 @@ struct Synchronization {
     std::uint32_t event;  ///< that is waited for, as CudaEvent::event; 0xffffffff: none
     std::uint32_t correlation;
     std::uint32_t reserved;
-    std::uint64_t recordId; ///< CudaEvent::recordId of the record that is waited for; 0: CUPTI does not say (before 12.8)
+    std::uint64_t
+        recordId; ///< CudaEvent::recordId of the record that is waited for; 0: CUPTI does not say (before 12.8)
 };
 static_assert(sizeof(Synchronization) == 48);
 

@@ -56,8 +56,8 @@ Result<SpoolReader> SpoolReader::open(const std::string& path)
     }
     FileHeader unchecked = header;
     unchecked.check = 0;
-    const bool segmentsFit =
-        header.segmentBytes == 0 || (header.segmentBytes % 4096 == 0 && header.segmentBytes <= kLargestReadableSegmentBytes);
+    const bool segmentsFit = header.segmentBytes == 0 ||
+                             (header.segmentBytes % 4096 == 0 && header.segmentBytes <= kLargestReadableSegmentBytes);
     if (crc32c(0, &unchecked, sizeof unchecked) != header.check || header.headerBytes < sizeof header || !segmentsFit) {
         return failure(ErrorCode::Format, path, "has a damaged header", "the file cannot be read; record again");
     }

@@ -173,7 +173,8 @@ std::unique_ptr<Plan> makePlan(CudaStream* stream, const Convolution& c, std::in
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
     if (c.pass == 0) {
         cudnnConvolutionFwdAlgoPerf_t proposals[kProposals];
-        status = l.forwardAlgorithms(handle, plan->x, plan->w, plan->convolution, plan->y, kProposals, &count, proposals);
+        status =
+            l.forwardAlgorithms(handle, plan->x, plan->w, plan->convolution, plan->y, kProposals, &count, proposals);
         found = status == CUDNN_STATUS_SUCCESS && takeFirst(l, *plan, proposals, count, limit, c.tf32, f32);
     } else if (c.pass == 1) {
         cudnnConvolutionBwdDataAlgoPerf_t proposals[kProposals];
@@ -181,7 +182,8 @@ std::unique_ptr<Plan> makePlan(CudaStream* stream, const Convolution& c, std::in
         found = status == CUDNN_STATUS_SUCCESS && takeFirst(l, *plan, proposals, count, limit, c.tf32, f32);
     } else {
         cudnnConvolutionBwdFilterAlgoPerf_t proposals[kProposals];
-        status = l.weightAlgorithms(handle, plan->x, plan->y, plan->convolution, plan->w, kProposals, &count, proposals);
+        status =
+            l.weightAlgorithms(handle, plan->x, plan->y, plan->convolution, plan->w, kProposals, &count, proposals);
         found = status == CUDNN_STATUS_SUCCESS && takeFirst(l, *plan, proposals, count, limit, c.tf32, f32);
     }
     if (found) return plan;
@@ -239,9 +241,9 @@ void runConvolution(Stream* base, const Convolution* convolution)
     const auto room = static_cast<std::size_t>(c.workspaceBytes);
     cudnnStatus_t status;
     if (c.pass == 0)
-        status = l.forward(handle, &one, plan->x, c.x, plan->w, c.w, plan->convolution,
-                           static_cast<cudnnConvolutionFwdAlgo_t>(plan->algorithm), c.workspace, room, &none, plan->y,
-                           c.y);
+        status =
+            l.forward(handle, &one, plan->x, c.x, plan->w, c.w, plan->convolution,
+                      static_cast<cudnnConvolutionFwdAlgo_t>(plan->algorithm), c.workspace, room, &none, plan->y, c.y);
     else if (c.pass == 1)
         status = l.input(handle, &one, plan->w, c.w, plan->y, c.y, plan->convolution,
                          static_cast<cudnnConvolutionBwdDataAlgo_t>(plan->algorithm), c.workspace, room, &none, plan->x,

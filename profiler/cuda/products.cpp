@@ -143,10 +143,10 @@ std::unique_ptr<Plan> makePlan(CudaStream* stream, const Key& key, const Product
         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
         set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, typeOf(p.result));
     }
-    plan->a = makeLayout(stream, p.operands, p.transposeA ? p.k : p.m, p.transposeA ? p.m : p.k, p.lda, p.batch,
-                         p.strideA);
-    plan->b = makeLayout(stream, p.operands, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n, p.ldb, p.batch,
-                         p.strideB);
+    plan->a =
+        makeLayout(stream, p.operands, p.transposeA ? p.k : p.m, p.transposeA ? p.m : p.k, p.lda, p.batch, p.strideA);
+    plan->b =
+        makeLayout(stream, p.operands, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n, p.ldb, p.batch, p.strideB);
     plan->c = makeLayout(stream, p.result, p.m, p.n, p.ldc, p.batch, p.strideC);
     if (stream->failed) return {};
 
@@ -223,8 +223,7 @@ void runProduct(Stream* base, const Product* product)
     if (!plan) plan = makePlan(stream, key, p);
     if (!plan) return;
     if (p.bias)
-        made(stream,
-             l.descriptionSet(plan->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias, sizeof p.bias),
+        made(stream, l.descriptionSet(plan->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias, sizeof p.bias),
              "the bias");
     const float alpha = 1, beta = p.residual ? 1 : 0;
     made(stream,

@@ -120,8 +120,8 @@ Status checkMemory(const RunSpec& spec, const RunOptions& options)
         if (machine > 0 && !processes) capacity = std::min(capacity, machine); // the ranks are threads of one process
     }
     if (capacity <= 0 || needed <= capacity) return {};
-    const std::string text = "the run needs at least " + formatBytes(needed) + " of memory, and " + whose + " " +
-                             formatBytes(capacity);
+    const std::string text =
+        "the run needs at least " + formatBytes(needed) + " of memory, and " + whose + " " + formatBytes(capacity);
     return Error{ErrorCode::Unsupported, text, spec.model.name,
                  "a smaller model, batch or sequence, or more micro-batches"};
 }

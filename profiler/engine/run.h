@@ -34,7 +34,7 @@ struct StepProgress {
     double learningRate = 0;
     double gradientNorm = 0; ///< before clipping
     Duration duration;
-    bool warmup = false;  ///< left out of the metrics
+    bool warmup = false;                  ///< left out of the metrics
     std::optional<double> evaluationLoss; ///< mean over the held-out batches, where an evaluation followed the step
     double staleness = 0; ///< parameter servers: updates by others between fetching weights and applying the gradients
 };
@@ -69,8 +69,8 @@ struct RunOptions {
     ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators
     std::vector<SlowRank> slowRanks;
     std::vector<LinkFault> linkFaults; ///< of the device clock
-    std::int64_t evaluateEvery = 0;   ///< steps between evaluations; 0: none
-    std::int64_t evaluateBatches = 1; ///< global batches of one evaluation, which training does not see
+    std::int64_t evaluateEvery = 0;    ///< steps between evaluations; 0: none
+    std::int64_t evaluateBatches = 1;  ///< global batches of one evaluation, which training does not see
     std::stop_token stop;              ///< checked between steps; a stopped run reports what it did
     bool nccl = false;                 ///< on GPUs: one for each rank, and NCCL between them; else all share one
     bool separateProcesses = false;    ///< the ranks are processes, or will be
@@ -84,9 +84,9 @@ struct RankReport {
     std::int64_t peakBytes = 0;
     std::int64_t peakReservedBytes = 0;
     std::int64_t peakHostBytes = 0; ///< of what the plan offloads
-    std::int64_t parameters = 0; ///< that it holds
-    std::int64_t events = 0;     ///< recorded
-    Duration stepWall, stepCpu;  ///< of the measured steps together, whatever the clock
+    std::int64_t parameters = 0;    ///< that it holds
+    std::int64_t events = 0;        ///< recorded
+    Duration stepWall, stepCpu;     ///< of the measured steps together, whatever the clock
 };
 
 struct RunReport {

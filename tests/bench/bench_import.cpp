@@ -4,7 +4,7 @@
 // finished .fourwalls file; of plain files also what simdjson (where it is installed) and Python's json.load take for
 // the same bytes, and the ratios to them. bench_import FILE FILE.gz [REPEATS] imports both in turn and prints how much
 // longer the packed one takes.
-#include "model/import/chrome_reader.h"
+#include "model/import/chrome/chrome_reader.h"
 #include "model/import/trace_import.h"
 #include "model/store/trace_writer.h"
 
@@ -40,7 +40,9 @@ double cpuSeconds()
 {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -68,8 +70,8 @@ double measure(const char* what, int repeats, double bytes, const std::function<
     std::sort(wall.begin(), wall.end());
     std::sort(cpu.begin(), cpu.end());
     const double w = wall[wall.size() / 2], c = cpu[cpu.size() / 2];
-    std::printf("%-28s %7.3f s wall %7.3f s cpu %8.0f MB/s wall %8.0f MB/s cpu   peak %ld MB\n", what, w, c, bytes / w / 1e6,
-                bytes / c / 1e6, peakMegabytes());
+    std::printf("%-28s %7.3f s wall %7.3f s cpu %8.0f MB/s wall %8.0f MB/s cpu   peak %ld MB\n", what, w, c,
+                bytes / w / 1e6, bytes / c / 1e6, peakMegabytes());
     return w;
 }
 
@@ -100,8 +102,8 @@ int comparePacked(const std::string& plain, const std::string& packed, int repea
     std::filesystem::remove(output);
     std::sort(wall.begin(), wall.end());
     std::sort(cpu.begin(), cpu.end());
-    std::printf("packed / plain, %d pairs: wall %.3f (%.3f to %.3f), processor %.3f (%.3f to %.3f)\n", repeats, wall[wall.size() / 2],
-                wall.front(), wall.back(), cpu[cpu.size() / 2], cpu.front(), cpu.back());
+    std::printf("packed / plain, %d pairs: wall %.3f (%.3f to %.3f), processor %.3f (%.3f to %.3f)\n", repeats,
+                wall[wall.size() / 2], wall.front(), wall.back(), cpu[cpu.size() / 2], cpu.front(), cpu.back());
     return 0;
 }
 
@@ -114,7 +116,8 @@ int main(int argc, char** argv)
         return 2;
     }
     const std::string path = argv[1];
-    const std::string output = (std::filesystem::temp_directory_path() / ("bench_import_" + std::to_string(getpid()) + ".fourwalls")).string();
+    const std::string output =
+        (std::filesystem::temp_directory_path() / ("bench_import_" + std::to_string(getpid()) + ".fourwalls")).string();
     if (argc > 2 && std::filesystem::exists(argv[2]))
         return comparePacked(path, argv[2], argc > 3 ? std::max(1, std::atoi(argv[3])) : 5, output);
     const int repeats = argc > 2 ? std::max(1, std::atoi(argv[2])) : 3;
@@ -147,7 +150,8 @@ int main(int argc, char** argv)
         return done;
     });
     measure("facts", repeats, bytes, [&] { return factsOfFile(path).ok(); });
-    const double imported = measure("import, to a finished file", repeats, bytes, [&] { return importToFile(path, output); });
+    const double imported =
+        measure("import, to a finished file", repeats, bytes, [&] { return importToFile(path, output); });
     std::printf("%lld events, %.0f MB unpacked, %.1f MB as a trace\n", static_cast<long long>(events), bytes / 1e6,
                 static_cast<double>(std::filesystem::file_size(output)) / 1e6);
     std::filesystem::remove(output);
@@ -155,7 +159,7 @@ int main(int argc, char** argv)
     if (bytes < 4e9) {
         simdjson::padded_string text;
         const bool loaded = simdjson::padded_string::load(path).get(text) == simdjson::SUCCESS;
-        if (loaded && text.size() > 0 && *text.data() == '{') {   // packed files are not for it
+        if (loaded && text.size() > 0 && *text.data() == '{') { // packed files are not for it
             simdjson::ondemand::parser parser;
             const double counted = measure("simdjson, counting events", repeats, bytes, [&] {
                 simdjson::ondemand::document document;
@@ -171,8 +175,10 @@ int main(int argc, char** argv)
     if (bytes == static_cast<double>(std::filesystem::file_size(path)) && bytes < 1e9) {
         const std::string quoted = "'" + path + "'";
         const std::string command = "python3 -c 'import json, sys; json.load(open(sys.argv[1]))' " + quoted;
-        const double loaded = path.find('\'') == std::string::npos
-            ? measure("Python's json.load", 1, bytes, [&] { return std::system(command.c_str()) == 0; }) : 0;
+        const double loaded =
+            path.find('\'') == std::string::npos
+                ? measure("Python's json.load", 1, bytes, [&] { return std::system(command.c_str()) == 0; })
+                : 0;
         if (loaded > 0) std::printf("Python's json.load / import: %.1f\n", loaded / imported);
     }
     return 0;

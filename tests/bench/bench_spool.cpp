@@ -23,7 +23,9 @@ double processorSeconds()
 {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -68,8 +70,10 @@ int main(int argc, char** argv)
     if (!report.ok() || !report->sound || !report->complete) return fail("check does not accept the trace");
     // A launch is three rows: the call, the kernel, the arrow between them.
     const double rows = static_cast<double>(launches) * 3;
-    std::printf("spool %.1f MB, %ld launches, trace %.1f MB\n", spoolMegabytes, launches, static_cast<double>(std::filesystem::file_size(tracePath)) * 1e-6);
-    std::printf("spool to store: %.0f k rows/s of processor time until the records are handed over, %.0f k rows/s with summaries and level of detail "
+    std::printf("spool %.1f MB, %ld launches, trace %.1f MB\n", spoolMegabytes, launches,
+                static_cast<double>(std::filesystem::file_size(tracePath)) * 1e-6);
+    std::printf("spool to store: %.0f k rows/s of processor time until the records are handed over, %.0f k rows/s with "
+                "summaries and level of detail "
                 "(target 200); %.2f s processor, %.2f s wall\n",
                 rows / written * 1e-3, rows / processor * 1e-3, processor, wall);
     std::filesystem::remove_all(folder);

@@ -86,8 +86,9 @@ void frames(TraceQuery& trace)
         const double first = times.front();
         std::sort(times.begin(), times.end());
         std::sort(cpuTimes.begin(), cpuTimes.end());
-        std::printf("%12lld %8zu %8zu %10.2f %10.2f %10.2f %10.2f %10.2f\n", static_cast<long long>(zoom), exact / 15, bins / 15, first,
-                    times[times.size() / 2], times.back(), cpuTimes[cpuTimes.size() / 2], cpuTimes.back());
+        std::printf("%12lld %8zu %8zu %10.2f %10.2f %10.2f %10.2f %10.2f\n", static_cast<long long>(zoom), exact / 15,
+                    bins / 15, first, times[times.size() / 2], times.back(), cpuTimes[cpuTimes.size() / 2],
+                    cpuTimes.back());
     }
 }
 
@@ -105,8 +106,8 @@ int main(int argc, char** argv)
         path = (std::filesystem::temp_directory_path() / "bench_store_frames.fourwalls").string();
         const auto start = std::chrono::steady_clock::now();
         if (const Status status = store::generateSynthetic(options, path); !status.ok()) fail(status.error());
-        std::printf("generated in %.1f s, peak resident %.0f MB (target: well under 1000 at 100 M)\n", since(start) / 1000,
-                    memoryMb("VmHWM:"));
+        std::printf("generated in %.1f s, peak resident %.0f MB (target: well under 1000 at 100 M)\n",
+                    since(start) / 1000, memoryMb("VmHWM:"));
         remove = argc <= 3;
     }
     const auto start = std::chrono::steady_clock::now();
@@ -120,7 +121,8 @@ int main(int argc, char** argv)
     const double firstCpu = cpuMs() - cpuStart;
     std::printf("slices %lld, bytes per slice %.1f (measured on the prototype: 34.5)\n",
                 static_cast<long long>(query.info().counts.slices),
-                static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(query.info().counts.slices));
+                static_cast<double>(std::filesystem::file_size(path)) /
+                    static_cast<double>(query.info().counts.slices));
     std::printf("open %.2f ms, open and first window %.2f ms (target: 35); processor time %.2f and %.2f ms\n", opened,
                 since(start), openedCpu, firstCpu);
     frames(query);
@@ -134,7 +136,8 @@ int main(int argc, char** argv)
     const auto memory = query.memory(ranks[0], query.info().range, 1600);
     std::printf("memory of one rank, %zu samples: %.2f ms\n", memory.ok() ? memory->samples.size() : 0, since(begin));
     begin = std::chrono::steady_clock::now();
-    const auto alive = query.aliveAt(ranks[0], query.info().range.begin + Duration{query.info().range.length().ns / 2}, 100);
+    const auto alive =
+        query.aliveAt(ranks[0], query.info().range.begin + Duration{query.info().range.length().ns / 2}, 100);
     std::printf("alive in the middle, %lld buffers: %.2f ms\n",
                 static_cast<long long>(alive.ok() ? alive->totalCount : 0), since(begin));
     begin = std::chrono::steady_clock::now();

@@ -53,8 +53,9 @@ int main(int argc, char** argv)
         if (!good) {
             ++bad;
             std::printf("kill %d: %s\n", i,
-                        !trace.ok() ? trace.error().message().c_str()
-                        : report.ok() && !report->problems.empty() ? report->problems[0].detail.c_str() : "wrong state");
+                        !trace.ok()                                ? trace.error().message().c_str()
+                        : report.ok() && !report->problems.empty() ? report->problems[0].detail.c_str()
+                                                                   : "wrong state");
             continue;
         }
         const TraceCounts& counts = (*trace)->info().counts;

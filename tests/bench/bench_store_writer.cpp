@@ -43,8 +43,8 @@ Outcome record(const std::string& path, std::int64_t rows, std::int64_t rate)
     store::TraceWriter& writer = **created;
     std::vector<OpId> ops;
     for (int i = 0; i < 200; ++i)
-        ops.push_back(writer.defineOp({"op " + std::to_string(i), SliceKind::Operator, Phase::Forward, Activity::Compute,
-                                       LayerIndex(i % 12), 1e9, 1 << 20, ""}));
+        ops.push_back(writer.defineOp({"op " + std::to_string(i), SliceKind::Operator, Phase::Forward,
+                                       Activity::Compute, LayerIndex(i % 12), 1e9, 1 << 20, ""}));
     std::vector<TrackId> tracks;
     for (int i = 0; i < 6; ++i)
         tracks.push_back(writer.defineTrack({RankId(0), TrackKind::Operators, "track " + std::to_string(i), i}));

@@ -36,7 +36,8 @@ void report(const char* what, double targetMs, const std::function<void(int)>& f
         times.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-44s median %6.2f ms   p99 %6.2f ms   target %5.1f ms\n", what, times[kRounds / 2], times[kRounds * 99 / 100], targetMs);
+    std::printf("%-44s median %6.2f ms   p99 %6.2f ms   target %5.1f ms\n", what, times[kRounds / 2],
+                times[kRounds * 99 / 100], targetMs);
 }
 
 } // namespace
@@ -93,7 +94,10 @@ int main(int argc, char** argv)
     std::printf("%zu rectangles, %d names, %dx%d, one core, offscreen\n", count, kNames, kWidth, kHeight);
     report("geometry of the slices", 4, build);
     report("pixels of the rectangles", 4, [&](int) { paint(); });
-    report("geometry and pixels", 8, [&](int round) { build(round); paint(); });
+    report("geometry and pixels", 8, [&](int round) {
+        build(round);
+        paint();
+    });
 
     std::vector<QString> names;
     for (int name = 0; name < 300; ++name)
@@ -105,7 +109,8 @@ int main(int argc, char** argv)
         for (int name = 0; name < kNames; ++name) {
             const int column = name % 25, row = name / 25;
             const float room = 40 + static_cast<float>((name * 7 + round * 3) % 34);
-            texts.draw(painter, static_cast<float>(column * 76 + 4), static_cast<float>(row * kLaneHeight + 6), room, names[static_cast<std::size_t>(name) % names.size()]);
+            texts.draw(painter, static_cast<float>(column * 76 + 4), static_cast<float>(row * kLaneHeight + 6), room,
+                       names[static_cast<std::size_t>(name) % names.size()]);
         }
     });
     return 0;

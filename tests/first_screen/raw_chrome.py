@@ -121,6 +121,22 @@ def slices_of(events):
     return found
 
 
+def asynchronous_ends(events):
+    """(begin, end) of pairs of asynchronous events: S and F go by name, b and e by their id alone."""
+    found, stacks = [], collections.defaultdict(list)
+    for event in events:
+        if not isinstance(event, dict) or event.get("ph") not in ("S", "F", "b", "e"):
+            continue
+        at, phase = nanoseconds(event.get("ts")), event["ph"]
+        key = event.get("cat"), str(event.get("id", event.get("id2"))), event.get("name") if phase in "SF" else None
+        if at is not None and phase in "Sb":
+            stacks[key].append(at)
+        elif at is not None and stacks[key]:
+            begin = stacks[key].pop()
+            found.append((begin, max(begin, at)))
+    return found
+
+
 def header_facts(rank, header):
     job = literal(header.get("distributedInfo"))
     if isinstance(job, dict):
@@ -169,8 +185,9 @@ def read(path):
     slices = slices_of(events)
     rank.slices = len(slices)
     rank.asynchronous = sum(1 for e in events if isinstance(e, dict) and e.get("ph") in ("b", "n", "e", "S", "T", "F", "N", "D", "O"))
-    if slices:
-        rank.span = min(s[0] for s in slices), max(s[1] for s in slices)
+    shown = [s[:2] for s in slices] + asynchronous_ends(events)
+    if shown:
+        rank.span = min(s[0] for s in shown), max(s[1] for s in shown)
     launched = {}
     for begin, end, event in slices:
         if event.get("cat") in RUNTIME:
@@ -195,6 +212,8 @@ def read(path):
             if SYNC.search(name):
                 rank.syncs.append((begin, end))
                 rank.sync_names[name] += end - begin
+        if category == "mtia_ccp_events" and not name.startswith("event_"):
+            rank.work.append(raw_model.Work(begin, end, name, COPY if name == "dma_request" else COMPUTE))
         if category in HOST:
             add_host(rank, begin, end, name, args, event)
     add_allocator(rank, events)

@@ -22,12 +22,17 @@ const std::vector<Table>& tables()
     static const std::vector<Table> kTables{
         {"StringIds", {"id", "value"}},
         {"CUPTI_ACTIVITY_KIND_KERNEL",
-         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"}},
-        {"CUPTI_ACTIVITY_KIND_MEMCPY", {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind"}},
-        {"CUPTI_ACTIVITY_KIND_MEMSET", {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind"}},
+         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", "gridX",
+          "gridY", "gridZ", "blockX", "blockY", "blockZ"}},
+        {"CUPTI_ACTIVITY_KIND_MEMCPY",
+         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind"}},
+        {"CUPTI_ACTIVITY_KIND_MEMSET",
+         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind"}},
         {"CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"}},
-        {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}},
-        {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId"}},
+        {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}},
+        {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId"}},
         {"NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId", "domainId"}},
         {"ThreadNames", {"nameId", "priority", "globalTid"}},
         {"TARGET_INFO_GPU", {"id", "name", "totalMemory", "cuDevice"}},
@@ -63,11 +68,28 @@ private:
 void bindValue(sqlite3_stmt* row, int column, Bytes& bytes)
 {
     constexpr std::int64_t kProcess = 0x0001'000065'000000;
-    static constexpr std::array<std::int64_t, 12> kNumbers{
-        59, 60, 34, 75, kProcess, kProcess + 7, 2 * kProcess, INT64_MAX, INT64_MIN, std::int64_t{1} << 61, -(std::int64_t{1} << 61), 1'779'782'330'176'752'435};
-    static constexpr std::array<const char*, 10> kTexts{
-        "ncclDevKernel_AllReduce_Sum_f16_RING_LL", "ncclDevKernel_SendRecv", "sm90_xmma_gemm", "autograd::engine::evaluate_function: MmBackward0, op_id = 3",
-        "step 4", "Optimizer.step#AdamW.step", "cudaLaunchKernel_v7000", "EXPORT_PRODUCT_VERSION", "iteration_99999999999", ""};
+    static constexpr std::array<std::int64_t, 12> kNumbers{59,
+                                                           60,
+                                                           34,
+                                                           75,
+                                                           kProcess,
+                                                           kProcess + 7,
+                                                           2 * kProcess,
+                                                           INT64_MAX,
+                                                           INT64_MIN,
+                                                           std::int64_t{1} << 61,
+                                                           -(std::int64_t{1} << 61),
+                                                           1'779'782'330'176'752'435};
+    static constexpr std::array<const char*, 10> kTexts{"ncclDevKernel_AllReduce_Sum_f16_RING_LL",
+                                                        "ncclDevKernel_SendRecv",
+                                                        "sm90_xmma_gemm",
+                                                        "autograd::engine::evaluate_function: MmBackward0, op_id = 3",
+                                                        "step 4",
+                                                        "Optimizer.step#AdamW.step",
+                                                        "cudaLaunchKernel_v7000",
+                                                        "EXPORT_PRODUCT_VERSION",
+                                                        "iteration_99999999999",
+                                                        ""};
     const std::uint8_t kind = bytes.next();
     switch (kind % 8) {
     case 0: sqlite3_bind_null(row, column); break;
@@ -91,7 +113,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Bytes bytes(data, size);
     sqlite3* database = nullptr;
     if (sqlite3_open(":memory:", &database) != SQLITE_OK) std::abort();
-    const auto run = [&](const std::string& sql) { return sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK; };
+    const auto run = [&](const std::string& sql) {
+        return sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+    };
     run("PRAGMA page_size=1024; BEGIN");
     // A byte per table: which column is missing (of most values, none), or with 255 the whole table.
     std::vector<std::string> inserts;

@@ -18,7 +18,8 @@ using namespace fourwalls;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    const std::string path = (std::filesystem::temp_directory_path() / ("fourwalls-fuzz-spool-" + std::to_string(::getpid()))).string();
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("fourwalls-fuzz-spool-" + std::to_string(::getpid()))).string();
     std::error_code none;
     std::filesystem::remove(path, none);
     {
@@ -35,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             at += 4;
             const std::size_t length = std::min<std::size_t>({bytes, size - at, collect::kLargestRecordBytes});
             // Most numbers are no kind of record.
-            if (kind != 0) file.append(static_cast<collect::RecordKind>(kind % 128), data + at, length & ~std::size_t{7});
+            if (kind != 0)
+                file.append(static_cast<collect::RecordKind>(kind % 128), data + at, length & ~std::size_t{7});
             at += length;
         }
         file.flush();

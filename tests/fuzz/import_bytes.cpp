@@ -28,8 +28,8 @@ struct Folder {
     {
         std::error_code none;
         const bool memory = std::filesystem::is_directory("/dev/shm", none);
-        path = (memory ? std::string("/dev/shm") : std::filesystem::temp_directory_path().string()) + "/fourwalls-fuzz-" +
-               std::to_string(::getpid());
+        path = (memory ? std::string("/dev/shm") : std::filesystem::temp_directory_path().string()) +
+               "/fourwalls-fuzz-" + std::to_string(::getpid());
         std::filesystem::create_directories(path, none);
     }
     ~Folder()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target where there is no libFuzzer: every file once as it is, then mutants of them, the same ones in
 // every run. Usage: PROGRAM [-runs=N] [-seed=N] [-max_len=BYTES] [-ending=SUFFIX]… FILES AND FOLDERS
-#include "model/import/byte_source.h"
+#include "model/import/common/byte_source.h"
 #include "tests/fuzz/import_bytes.h"
 
 #include <algorithm>
@@ -49,10 +49,35 @@ private:
 
     void mutate(Bytes& bytes)
     {
-        static const std::vector<std::string_view> kWords{
-            "{", "}", "[", "]", ",", ":", "\"", "\\", "-1", "0", "9223372036854775807", "-9223372036854775808", "1e309", "nan", "null",
-            "\"ph\":\"X\"", "\"ph\":\"E\"", "\"dur\":-1", "\"ts\":", "\"args\":{", "\"correlation\":1", "\"cat\":\"kernel\"",
-            std::string_view("\xff\xff\xff\xff", 4), std::string_view("\0\0\0\0", 4), std::string_view("\x7f\xff\xff\xff", 4), "h", "r", "(", "."};
+        static const std::vector<std::string_view> kWords{"{",
+                                                          "}",
+                                                          "[",
+                                                          "]",
+                                                          ",",
+                                                          ":",
+                                                          "\"",
+                                                          "\\",
+                                                          "-1",
+                                                          "0",
+                                                          "9223372036854775807",
+                                                          "-9223372036854775808",
+                                                          "1e309",
+                                                          "nan",
+                                                          "null",
+                                                          "\"ph\":\"X\"",
+                                                          "\"ph\":\"E\"",
+                                                          "\"dur\":-1",
+                                                          "\"ts\":",
+                                                          "\"args\":{",
+                                                          "\"correlation\":1",
+                                                          "\"cat\":\"kernel\"",
+                                                          std::string_view("\xff\xff\xff\xff", 4),
+                                                          std::string_view("\0\0\0\0", 4),
+                                                          std::string_view("\x7f\xff\xff\xff", 4),
+                                                          "h",
+                                                          "r",
+                                                          "(",
+                                                          "."};
         const std::size_t at = below(bytes.size());
         switch (below(7)) {
         case 0:
@@ -70,8 +95,10 @@ private:
             break;
         }
         default:
-            if (below(8) == 0) bytes.resize(at);
-            else if (!bytes.empty()) bytes[at] = bytes[below(bytes.size())];
+            if (below(8) == 0)
+                bytes.resize(at);
+            else if (!bytes.empty())
+                bytes[at] = bytes[below(bytes.size())];
         }
     }
 
@@ -89,10 +116,14 @@ int main(int argc, char** argv)
     for (int i = 1; i < argc; ++i) {
         const std::string_view argument = argv[i];
         const auto value = [&](std::string_view key) { return std::strtoull(argv[i] + key.size(), nullptr, 10); };
-        if (argument.starts_with("-runs=")) runs = value("-runs=");
-        else if (argument.starts_with("-seed=")) seed = value("-seed=");
-        else if (argument.starts_with("-max_len=")) longest = value("-max_len=");
-        else if (argument.starts_with("-ending=")) endings.emplace_back(argument.substr(8));
+        if (argument.starts_with("-runs="))
+            runs = value("-runs=");
+        else if (argument.starts_with("-seed="))
+            seed = value("-seed=");
+        else if (argument.starts_with("-max_len="))
+            longest = value("-max_len=");
+        else if (argument.starts_with("-ending="))
+            endings.emplace_back(argument.substr(8));
         else if (std::filesystem::is_directory(argument)) {
             for (const auto& entry : std::filesystem::recursive_directory_iterator(argument))
                 if (entry.is_regular_file()) paths.push_back(entry.path().string());

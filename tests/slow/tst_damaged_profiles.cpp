@@ -20,7 +20,8 @@ private slots:
         QTest::addColumn<QString>("path");
         for (const std::string& folder : {committedFolder(), largerFolder()})
             if (!folder.empty())
-                for (const FactsRow& row : factsTable(folder)) QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
+                for (const FactsRow& row : factsTable(folder))
+                    QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
     }
     void damaged()
     {

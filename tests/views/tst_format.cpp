@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures as text: units, thin spaces, digits, and the values at which a unit changes.
 #include "tests/support/test_program.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QtTest/QtTest>
 
@@ -91,7 +91,7 @@ private slots:
         QCOMPARE(niceStep(100, 5), 20.0);
         QCOMPARE(niceStep(0.7, 5), 0.2);
         QCOMPARE(niceTimeStep({680'000'000}, 8).ns, std::int64_t{100'000'000});
-        QCOMPARE(niceTimeStep({0}, 8).ns, std::int64_t{1});   // never zero: marks would not advance
+        QCOMPARE(niceTimeStep({0}, 8).ns, std::int64_t{1}); // never zero: marks would not advance
     }
 };
 

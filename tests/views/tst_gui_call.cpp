@@ -3,7 +3,7 @@
 #include <QtTest>
 
 #include "tests/support/test_program.h"
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #ifndef Q_MOC_RUN
 #include <thread>
@@ -89,9 +89,11 @@ private slots:
         auto receiver = std::make_unique<QObject>();
         QThreadPool single;
         single.setMaxThreadCount(1);
-        runLater(receiver.get(), [] { return 1; }, [&](int) { dropped = false; }, single);
+        runLater(
+            receiver.get(), [] { return 1; }, [&](int) { dropped = false; }, single);
         receiver.reset();
-        runLater(this, [] { return 2; }, [&](int) { last = true; }, single);
+        runLater(
+            this, [] { return 2; }, [&](int) { last = true; }, single);
         QTRY_VERIFY(last);
         QVERIFY(dropped);
     }

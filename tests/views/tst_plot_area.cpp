@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pixels of the stacked areas: whole and partly covered rows, order of layers, clipping.
 #include "tests/support/test_program.h"
-#include "views/plot_area.h"
+#include "views/plot/plot_area.h"
 
 #include <QtTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pixels of blocks: clipping, the least size of a pixel, seams between neighbours.
 #include "tests/support/test_program.h"
-#include "views/plot_blocks.h"
+#include "views/plot/plot_blocks.h"
 
 #include <QtTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The table of cells: the order of its rows.
 #include "tests/support/test_program.h"
-#include "views/plot_cells.h"
+#include "views/plot/plot_cells.h"
 
 #include <QtTest>
 

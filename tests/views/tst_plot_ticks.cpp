@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Marks of value axes: round steps, never too many, labels without superfluous digits, round in the shown unit.
 #include "tests/support/test_program.h"
-#include "views/plot_ticks.h"
+#include "views/plot/plot_ticks.h"
 
 #include <QtTest>
 

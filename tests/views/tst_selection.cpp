@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The shared selection: ranges stay sensible and each change is told once.
 #include "tests/support/test_program.h"
-#include "views/selection.h"
+#include "views/session/selection.h"
 
 #include <QSignalSpy>
 #include <QtTest/QtTest>
@@ -18,10 +18,10 @@ private slots:
     {
         Selection selection;
         selection.reset({Instant{0}, Instant{1'000'000}});
-        selection.setRange({Instant{-50'000'000}, Instant{90'000'000}});   // zoomed far out
+        selection.setRange({Instant{-50'000'000}, Instant{90'000'000}}); // zoomed far out
         QCOMPARE(selection.range().begin.ns, std::int64_t{-100'000});
         QCOMPARE(selection.range().end.ns, std::int64_t{1'100'000});
-        selection.setRange({Instant{5'000'000}, Instant{5'200'000}});      // panned away
+        selection.setRange({Instant{5'000'000}, Instant{5'200'000}}); // panned away
         QCOMPARE(selection.range().length().ns, std::int64_t{200'000});
         QCOMPARE(selection.range().end.ns, std::int64_t{1'100'000});
     }
@@ -62,7 +62,7 @@ private slots:
         slice.slice.id = SliceId{9};
         selection.setSlice(slice);
         selection.setSlice(slice);
-        slice.op = std::make_shared<const OpInfo>();   // looked up later: that is news
+        slice.op = std::make_shared<const OpInfo>(); // looked up later: that is news
         selection.setSlice(slice);
         QCOMPARE(ranges.size(), 1);
         QCOMPARE(ranks.size(), 1);

@@ -20,7 +20,9 @@ class StepPickerTest : public QObject {
         auto spans = std::make_shared<StepSpans>();
         for (int i = 0; i < count; ++i) {
             const Instant begin{std::int64_t{i} * 1'000'000};
-            spans->push_back({{begin, begin + Duration{900'000}}, StepIndex{100 + i}, i == 0 ? StepState::Warmup : StepState::Measured});
+            spans->push_back({{begin, begin + Duration{900'000}},
+                              StepIndex{100 + i},
+                              i == 0 ? StepState::Warmup : StepState::Measured});
         }
         return spans;
     }
@@ -72,7 +74,7 @@ private slots:
         const auto spans = steps(10);
         QVERIFY(!stepAt(*spans, Instant{-1}));
         QCOMPARE(stepAt(*spans, Instant{3'000'000})->step, StepIndex{103});
-        QVERIFY(!stepAt(*spans, Instant{3'950'000}));   // between two steps
+        QVERIFY(!stepAt(*spans, Instant{3'950'000})); // between two steps
         QVERIFY(!stepAt(*spans, Instant{99'000'000}));
         QCOMPARE(stepNumbered(*spans, StepIndex{109})->range.begin.ns, std::int64_t{9'000'000});
         QVERIFY(!stepNumbered(*spans, StepIndex{1}));

@@ -2,7 +2,7 @@
 // The palettes keep their promises: text has contrast, palettes share no colour, and neighbours stay apart for the
 // common forms of colour blindness.
 #include "tests/support/test_program.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QImage>
 #include <QPainter>
@@ -21,7 +21,10 @@ using namespace fourwalls::views;
 
 namespace {
 
-double linear(double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); }
+double linear(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+}
 
 double luminance(const QColor& c)
 {
@@ -147,7 +150,7 @@ private slots:
         paintWall(painter, QRectF(0, 0, 120, 30), t, WallEdge::Bottom);
         painter.end();
         QCOMPARE(image.pixelColor(60, 29), t.wallEdge);
-        QCOMPARE(image.pixelColor(60, 35), t.card);   // nothing below the limit
+        QCOMPARE(image.pixelColor(60, 35), t.card); // nothing below the limit
         int joints = 0;
         for (int y = 0; y < 28; ++y)
             for (int x = 0; x < 120; ++x) joints += image.pixelColor(x, y) == t.wallJoint;

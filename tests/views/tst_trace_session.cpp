@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Questions and answers of a session: late answers are dropped, cancelled jobs are told, errors arrive as errors, and
 // nothing is delivered to a receiver that is gone. No test waits for a time: the jobs wait for each other.
-#include "views/trace_session.h"
-#ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
+#include "views/session/trace_session.h"
+#ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
 #include "model/trace/in_memory_query.h"
 #include "tests/support/test_program.h"
 #include <thread>
@@ -44,7 +44,10 @@ TraceOpener memoryOpener()
     };
 }
 
-Result<int> answerOne(TraceQuery&, std::stop_token) { return 1; }
+Result<int> answerOne(TraceQuery&, std::stop_token)
+{
+    return 1;
+}
 
 } // namespace
 
@@ -64,9 +67,11 @@ private slots:
 
     void aFileThatCannotBeOpenedFails()
     {
-        TraceSession session([](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
-            return Error{ErrorCode::NotFound, "there is no such file", path.toStdString(), "check the name"};
-        }, QStringLiteral("none"));
+        TraceSession session(
+            [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
+                return Error{ErrorCode::NotFound, "there is no such file", path.toStdString(), "check the name"};
+            },
+            QStringLiteral("none"));
         QString what;
         connect(&session, &TraceSession::failed, this,
                 [&](const Error& error) { what = QString::fromStdString(error.message()); });
@@ -97,14 +102,18 @@ private slots:
         std::atomic<bool> olderWasStopped = false;
         std::vector<int> answers;
         const auto keep = [&](const Answer<int>& answer) { answers.push_back(*answer); };
-        session.ask<int>(&session, "range", [&](TraceQuery&, std::stop_token stop) -> Result<int> {
-            started.release();
-            while (!stop.stop_requested()) std::this_thread::yield();
-            olderWasStopped = true;
-            return 1;   // an answer that comes too late
-        }, keep);
-        started.acquire();   // the older one runs
-        session.ask<int>(&session, "range", [](TraceQuery&, std::stop_token) -> Result<int> { return 2; }, keep);
+        session.ask<int>(
+            &session, "range",
+            [&](TraceQuery&, std::stop_token stop) -> Result<int> {
+                started.release();
+                while (!stop.stop_requested()) std::this_thread::yield();
+                olderWasStopped = true;
+                return 1; // an answer that comes too late
+            },
+            keep);
+        started.acquire(); // the older one runs
+        session.ask<int>(
+            &session, "range", [](TraceQuery&, std::stop_token) -> Result<int> { return 2; }, keep);
         QTRY_COMPARE(answers.size(), std::size_t{1});
         QCOMPARE(answers.front(), 2);
         QVERIFY(olderWasStopped);
@@ -144,12 +153,12 @@ private slots:
     {
         TraceSession session(memoryOpener(), {});
         QString message;
-        session.ask<SliceView>(&session, "slice",
-                               [](TraceQuery& query, std::stop_token) { return query.slice(SliceId{12345}); },
-                               [&](const Answer<SliceView>& answer) {
-                                   QVERIFY(!answer.ok());
-                                   message = QString::fromStdString(answer.error.message());
-                               });
+        session.ask<SliceView>(
+            &session, "slice", [](TraceQuery& query, std::stop_token) { return query.slice(SliceId{12345}); },
+            [&](const Answer<SliceView>& answer) {
+                QVERIFY(!answer.ok());
+                message = QString::fromStdString(answer.error.message());
+            });
         QTRY_VERIFY(!message.isEmpty());
     }
 
@@ -158,12 +167,15 @@ private slots:
         TraceSession session(memoryOpener(), {});
         QSemaphore release;
         bool slow = false, quick = false;
-        session.ask<int>(&session, "search", [&](TraceQuery&, std::stop_token) -> Result<int> {
-            release.acquire();
-            return 1;
-        }, [&](const Answer<int>&) { slow = true; }, Urgency::Background);
+        session.ask<int>(
+            &session, "search",
+            [&](TraceQuery&, std::stop_token) -> Result<int> {
+                release.acquire();
+                return 1;
+            },
+            [&](const Answer<int>&) { slow = true; }, Urgency::Background);
         session.ask<int>(&session, "frame", answerOne, [&](const Answer<int>&) { quick = true; });
-        QTRY_VERIFY(quick);   // while the search is stuck
+        QTRY_VERIFY(quick); // while the search is stuck
         QVERIFY(!slow);
         release.release();
         QTRY_VERIFY(slow);
@@ -184,13 +196,16 @@ private slots:
     {
         auto session = std::make_unique<TraceSession>(memoryOpener(), QString());
         QSemaphore started;
-        session->ask<int>(this, "long", [&](TraceQuery&, std::stop_token stop) -> Result<int> {
-            started.release();
-            while (!stop.stop_requested()) std::this_thread::yield();
-            return 0;
-        }, [](const Answer<int>&) {});
+        session->ask<int>(
+            this, "long",
+            [&](TraceQuery&, std::stop_token stop) -> Result<int> {
+                started.release();
+                while (!stop.stop_requested()) std::this_thread::yield();
+                return 0;
+            },
+            [](const Answer<int>&) {});
         started.acquire();
-        session.reset();   // returns only when the job has ended
+        session.reset(); // returns only when the job has ended
         QVERIFY(!session);
     }
 };

@@ -64,7 +64,10 @@ void Chip::setChip(const QString& text, ChipKind kind, const QString& explanatio
     update();
 }
 
-QSize Chip::sizeHint() const { return chipSize(m_text); }
+QSize Chip::sizeHint() const
+{
+    return chipSize(m_text);
+}
 
 void Chip::paintEvent(QPaintEvent*)
 {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/trace/vocabulary.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QWidget>
 

@@ -5,7 +5,7 @@
 #include "views/chrome/chip.h"
 #include "views/chrome/icon.h"
 #include "views/chrome/trace_tabs.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
@@ -102,11 +102,17 @@ QString deviceWords(const TraceInfo& info)
 }
 
 HeaderBar::HeaderBar(QWidget* parent)
-    : QWidget(parent), m_product(new QToolButton(this)), m_tabs(new TraceTabs(this)), m_clock(new Chip(this)),
-      m_device(new Chip(this)), m_plan(new Chip(this)), m_whatIf(new QToolButton(this)), m_search(new SearchBox(this))
+    : QWidget(parent)
+    , m_product(new QToolButton(this))
+    , m_tabs(new TraceTabs(this))
+    , m_clock(new Chip(this))
+    , m_device(new Chip(this))
+    , m_plan(new Chip(this))
+    , m_whatIf(new QToolButton(this))
+    , m_search(new SearchBox(this))
 {
     setFixedHeight(44);
-    m_product->setObjectName(QStringLiteral("product"));   // the style sheet draws it without a frame
+    m_product->setObjectName(QStringLiteral("product")); // the style sheet draws it without a frame
     m_product->setText(QStringLiteral("Fourwalls"));
     m_product->setFont(fontOf(TextRole::Title));
     m_product->setPopupMode(QToolButton::InstantPopup);
@@ -137,9 +143,15 @@ HeaderBar::HeaderBar(QWidget* parent)
     retranslate();
 }
 
-void HeaderBar::setMenu(QMenu* menu) { m_product->setMenu(menu); }
+void HeaderBar::setMenu(QMenu* menu)
+{
+    m_product->setMenu(menu);
+}
 
-QWidget* HeaderBar::searchBox() const { return m_search; }
+QWidget* HeaderBar::searchBox() const
+{
+    return m_search;
+}
 
 void HeaderBar::retranslate()
 {

@@ -2,8 +2,8 @@
 // A small live curve of the loss while a recording runs.
 #include "views/chrome/loss_plot.h"
 
-#include "views/format.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QPainter>
 

@@ -20,7 +20,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    QVector<QPointF> m_points;   ///< (step, loss)
+    QVector<QPointF> m_points; ///< (step, loss)
     int m_steps = 1;
 };
 

@@ -2,7 +2,7 @@
 // A page that says what happened, where, and what to do.
 #include "views/chrome/message_page.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QEvent>
 #include <QLabel>
@@ -14,8 +14,13 @@
 namespace fourwalls::views {
 
 MessagePage::MessagePage(QWidget* parent)
-    : QWidget(parent), m_headline(new QLabel(this)), m_what(new QLabel(this)), m_where(new QLabel(this)),
-      m_hint(new QLabel(this)), m_buttons(new QHBoxLayout), m_card(new QWidget(this))
+    : QWidget(parent)
+    , m_headline(new QLabel(this))
+    , m_what(new QLabel(this))
+    , m_where(new QLabel(this))
+    , m_hint(new QLabel(this))
+    , m_buttons(new QHBoxLayout)
+    , m_card(new QWidget(this))
 {
     auto* inside = new QVBoxLayout(m_card);
     inside->setContentsMargins(28, 24, 28, 24);
@@ -27,7 +32,7 @@ MessagePage::MessagePage(QWidget* parent)
     for (QLabel* label : {m_headline, m_what, m_where, m_hint}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-        label->setTextFormat(Qt::PlainText);   // the text may come from a file
+        label->setTextFormat(Qt::PlainText); // the text may come from a file
         inside->addWidget(label);
     }
     m_buttons->setSpacing(8);

@@ -3,7 +3,7 @@
 #include "views/chrome/rail.h"
 
 #include "views/chrome/icon.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QPainter>
 #include <QVBoxLayout>
@@ -48,7 +48,7 @@ protected:
         QColor ink = isChecked() ? theme.accent : theme.secondaryText;
         if (!isEnabled()) painter.setOpacity(0.4);
         const QPixmap icon = iconPixmap(m_icon, ink, 24, devicePixelRatioF());
-        const int spare = std::max(0, height() - 42);   // beside icon and word
+        const int spare = std::max(0, height() - 42); // beside icon and word
         const double top = spare * 9 / 20.0;
         painter.drawPixmap(QPointF((width() - 24) / 2.0, top), icon);
         painter.setFont(fontOf(TextRole::Small));

@@ -3,9 +3,9 @@
 #include "views/chrome/status_strip.h"
 
 #include "model/trace/trace_completeness.h"
-#include "views/format.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 #include <QHelpEvent>
@@ -30,14 +30,17 @@ StatusItem completenessItem(const TraceCompleteness& completeness)
     const QString warning = QStringLiteral("! ");
     switch (completeness.state) {
     case Completeness::Complete:
-        return {QChar(0x2713) + QStringLiteral(" ") + StatusWords::tr("complete"), false, StatusWords::tr("The recording was finished in order, and nothing of it was left out.")};
+        return {QChar(0x2713) + QStringLiteral(" ") + StatusWords::tr("complete"), false,
+                StatusWords::tr("The recording was finished in order, and nothing of it was left out.")};
     case Completeness::Partial:
         lines.prepend(StatusWords::tr("Not all that was recorded is here:"));
         return {warning + StatusWords::tr("not complete"), true, lines.join(QLatin1Char('\n'))};
     case Completeness::Cut: {
         lines.prepend(StatusWords::tr("The file ends before it says so: a cut copy, or a job that was killed."));
-        const QString text = completeness.entriesRead > 0 ? StatusWords::tr("the file ends early: %1 events read").arg(formatCount(completeness.entriesRead))
-                                                          : StatusWords::tr("the file ends early");
+        const QString text =
+            completeness.entriesRead > 0
+                ? StatusWords::tr("the file ends early: %1 events read").arg(formatCount(completeness.entriesRead))
+                : StatusWords::tr("the file ends early");
         return {warning + text, true, lines.join(QLatin1Char('\n'))};
     }
     case Completeness::Interrupted: break;
@@ -109,13 +112,18 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfM
             {StatusWords::tr("recorder overhead %1").arg(formatPercent(*overhead, 2)), *overhead > 0.01, explanation});
     }
     // One file's ranks, and those of a recording, share a clock.
-    const bool severalClocks = std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) { return record.name == "clock_not_aligned" && record.count > 0; });
+    const bool severalClocks = std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
+        return record.name == "clock_not_aligned" && record.count > 0;
+    });
     if (const auto error = clockErrorOf(info))
-        items.append({StatusWords::tr("clocks aligned within %1").arg(formatDuration(Duration{*error}, 2)), *error > 1'000'000,
-                      StatusWords::tr("How far the ends of common operations are apart between ranks, after the clocks were aligned (the median, of the worst rank).")});
+        items.append({StatusWords::tr("clocks aligned within %1").arg(formatDuration(Duration{*error}, 2)),
+                      *error > 1'000'000,
+                      StatusWords::tr("How far the ends of common operations are apart between ranks, after the clocks "
+                                      "were aligned (the median, of the worst rank).")});
     else if (severalClocks && info.header.ranks.size() > 1)
         items.append({StatusWords::tr("clocks not aligned"), true,
-                      StatusWords::tr("The ranks have too few operations in common: times of different ranks may be shifted against one another.")});
+                      StatusWords::tr("The ranks have too few operations in common: times of different ranks may be "
+                                      "shifted against one another.")});
     if (info.header.source != TraceSource::Synthetic) {
         items.append({words(info.header.clock), false,
                       StatusWords::tr("compute: %1, communication: %2")
@@ -184,7 +192,7 @@ void StatusStrip::paintEvent(QPaintEvent*)
     int x = 12;
     const auto put = [&](const StatusItem& item) {
         const int advance = metrics.horizontalAdvance(item.text);
-        if (x + advance > right) return false;   // dropped by priority: later items go first
+        if (x + advance > right) return false; // dropped by priority: later items go first
         painter.setPen(item.warning ? theme.warning : theme.secondaryText);
         const QRect place(x, 1, advance, height() - 1);
         painter.drawText(place, Qt::AlignVCenter, item.text);

@@ -15,7 +15,7 @@ namespace fourwalls::views {
 struct StatusItem {
     QString text;
     bool warning = false;
-    QString explanation;   ///< tool tip
+    QString explanation; ///< tool tip
 };
 
 /// What the trace says about itself: complete or recovered, counts, audit, overhead. outOfMemory: ranks of the run whose

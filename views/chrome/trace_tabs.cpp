@@ -142,7 +142,7 @@ void TraceTabs::removeTab(int key)
         m_tabs.removeOne(gone);
         m_layout->removeWidget(gone);
         gone->hide();
-        gone->deleteLater();   // it may be the sender of the request
+        gone->deleteLater(); // it may be the sender of the request
     }
 }
 

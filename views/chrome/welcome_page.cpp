@@ -3,7 +3,7 @@
 #include "views/chrome/welcome_page.h"
 
 #include "views/chrome/icon.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QAbstractButton>
 #include <QEvent>
@@ -21,7 +21,10 @@ namespace {
 class EntryButton : public QAbstractButton {
 public:
     EntryButton(const QString& icon, const QString& title, const QString& detail, bool framed, QWidget* parent)
-        : QAbstractButton(parent), m_icon(icon), m_detail(detail), m_framed(framed)
+        : QAbstractButton(parent)
+        , m_icon(icon)
+        , m_detail(detail)
+        , m_framed(framed)
     {
         setText(title);
         setAccessibleName(title);
@@ -55,7 +58,8 @@ protected:
         // Where it is narrow the explanation takes a second line.
         const bool wraps = m_framed && small.horizontalAdvance(m_detail) > room.width();
         // As high as it is in the font that has its letters.
-        const QRect lines = small.boundingRect(QRect(0, 0, room.width(), height()), Qt::AlignTop | Qt::TextWordWrap, m_detail);
+        const QRect lines =
+            small.boundingRect(QRect(0, 0, room.width(), height()), Qt::AlignTop | Qt::TextWordWrap, m_detail);
         const int middle = wraps ? (height() - lines.height() + 20) / 2 : height() / 2;
         painter.setFont(fontOf(m_framed ? TextRole::Title : TextRole::Body));
         painter.setPen(theme.text);
@@ -107,20 +111,23 @@ void WelcomePage::setSamples(const QList<SampleEntry>& samples)
     rebuild();
 }
 
-void WelcomePage::retranslate() { rebuild(); }
+void WelcomePage::retranslate()
+{
+    rebuild();
+}
 
 void WelcomePage::rebuild()
 {
     if (m_content) {
         m_content->hide();
-        m_content->deleteLater();   // a button of it may be on the stack
+        m_content->deleteLater(); // a button of it may be on the stack
         m_outer->removeWidget(m_content);
     }
     m_content = new QWidget(this);
     m_outer->addWidget(m_content);
     auto* page = new QVBoxLayout(m_content);
     page->setContentsMargins(24, 24, 24, 24);
-    auto* block = new QWidget(m_content);   // as wide as reads well, a little above the middle
+    auto* block = new QWidget(m_content); // as wide as reads well, a little above the middle
     block->setMaximumWidth(1040);
     block->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
     auto* centre = new QHBoxLayout;
@@ -144,12 +151,14 @@ void WelcomePage::rebuild()
 
     auto* actions = new QHBoxLayout;
     actions->setSpacing(kGap);
-    auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"), tr("Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)"), true, m_content);
+    auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"),
+                                 tr("Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)"), true, m_content);
     auto* record = new EntryButton(QStringLiteral("record"), tr("Record a training"),
                                    tr("Train a network here and record every step (Ctrl+R)"), true, m_content);
     connect(open, &QAbstractButton::clicked, this, &WelcomePage::openRequested);
     connect(record, &QAbstractButton::clicked, this, &WelcomePage::recordRequested);
-    auto* demos = new EntryButton(QStringLiteral("demos"), tr("See a demo"), tr("Understand one wall in a minute (Ctrl+D)"), true, m_content);
+    auto* demos = new EntryButton(QStringLiteral("demos"), tr("See a demo"),
+                                  tr("Understand one wall in a minute (Ctrl+D)"), true, m_content);
     connect(demos, &QAbstractButton::clicked, this, &WelcomePage::demosRequested);
     actions->addWidget(open);
     actions->addWidget(record);
@@ -173,7 +182,7 @@ void WelcomePage::rebuild()
         recent->addWidget(none);
     }
     for (const QString& path : m_recent.mid(0, 8)) {
-        const QFileInfo info(path);   // only takes the path apart
+        const QFileInfo info(path); // only takes the path apart
         auto* entry = new EntryButton(QStringLiteral("file"), info.fileName(), info.path(), false, m_content);
         connect(entry, &QAbstractButton::clicked, this, [this, path] { emit fileRequested(path); });
         recent->addWidget(entry);

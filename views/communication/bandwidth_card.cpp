@@ -5,8 +5,8 @@
 #include "model/trace/collective_rows.h"
 #include "views/communication/collectives_card.h"
 #include "views/memory/memory_panels.h"
-#include "views/plot_xy.h"
-#include "views/theme.h"
+#include "views/plot/plot_xy.h"
+#include "views/plot/theme.h"
 
 #include <QButtonGroup>
 #include <QToolButton>
@@ -141,9 +141,10 @@ void BandwidthCard::fill()
     if (m_data->groupsInside && m_data->insideNode) {
         wall = *m_data->insideNode;
         const QString rate = formatRate(wall, QStringLiteral("B/s"));
-        wallName = m_data->linkOf.empty()  ? tr("link inside a node %1").arg(rate)
-                   : m_data->linkGuessed ? tr("guessed: %1, %2").arg(QString::fromStdString(m_data->linkOf), rate)
-                                         : tr("link of the %1 by its data sheet %2").arg(QString::fromStdString(m_data->linkOf), rate);
+        wallName = m_data->linkOf.empty() ? tr("link inside a node %1").arg(rate)
+                   : m_data->linkGuessed
+                       ? tr("guessed: %1, %2").arg(QString::fromStdString(m_data->linkOf), rate)
+                       : tr("link of the %1 by its data sheet %2").arg(QString::fromStdString(m_data->linkOf), rate);
     }
     if (m_data->groupsBetween && m_data->betweenNodes) {
         lower = *m_data->betweenNodes;
@@ -169,7 +170,9 @@ void BandwidthCard::fill()
         legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the link's limit")});
     }
     if (lower > 0 && right > 0) {
-        content.lines.push_back({{{left / 1e3, lower}, {right * 1e3, lower}}, QPen(t.wallEdge, 1.4, m_data->linkGuessed ? Qt::DashLine : Qt::SolidLine), false});
+        content.lines.push_back({{{left / 1e3, lower}, {right * 1e3, lower}},
+                                 QPen(t.wallEdge, 1.4, m_data->linkGuessed ? Qt::DashLine : Qt::SolidLine),
+                                 false});
         XyPoint label;
         label.x = right;
         label.y = lower;
@@ -195,7 +198,8 @@ void BandwidthCard::fill()
                   "click for the timeline")
             .arg(kindName(operation.operation, groupName(m_info, operation.group)))
             .arg(membersOf(operation))
-            .arg(operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit) : QString(kDash),
+            .arg(operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit)
+                                        : QString(kDash),
                  formatDuration(operation.transfer(), 3),
                  rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash), formatDuration(operation.skew(), 3));
     });

@@ -2,9 +2,9 @@
 // See collectives_card.h.
 #include "views/communication/collectives_card.h"
 
-#include "views/plot_cells.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 #include <algorithm>
 
@@ -46,24 +46,29 @@ QString noRatesText(const TransferRates& rates)
     case NoRates::None: break;
     case NoRates::NoCollectives: return CollectivesCard::tr("This trace has no collectives.");
     case NoRates::NotInStep:
-        return rates.inTrace ? CollectivesCard::tr("None of the trace's %1 collectives is in what is looked at.").arg(formatCount(*rates.inTrace))
+        return rates.inTrace ? CollectivesCard::tr("None of the trace's %1 collectives is in what is looked at.")
+                                   .arg(formatCount(*rates.inTrace))
                              : CollectivesCard::tr("None of the trace's collectives is in what is looked at.");
     case NoRates::OneRankGroups: return CollectivesCard::tr("All groups have one rank: nothing is sent.");
     case NoRates::RequestsOnly:
-        return CollectivesCard::tr("Only the requests for collectives are in this trace, not the transfers.\nRecord the "
-                                   "device's activity too (ProfilerActivity.CUDA).");
+        return CollectivesCard::tr(
+            "Only the requests for collectives are in this trace, not the transfers.\nRecord the "
+            "device's activity too (ProfilerActivity.CUDA).");
     case NoRates::SomeRanks:
         return rates.members
                    ? CollectivesCard::tr("Only %1 of %2 ranks are in this trace: waiting and transfer cannot be told "
                                          "apart.\nOpen the traces of all ranks together.")
                          .arg(rates.present)
                          .arg(*rates.members)
-                   : CollectivesCard::tr("This trace does not say how many ranks take part, so waiting and transfer cannot "
-                                         "be told apart.\nOpen the traces of all ranks together.");
-    case NoRates::UnknownBytes: return CollectivesCard::tr("This trace does not say how many bytes its operations sent.");
+                   : CollectivesCard::tr(
+                         "This trace does not say how many ranks take part, so waiting and transfer cannot "
+                         "be told apart.\nOpen the traces of all ranks together.");
+    case NoRates::UnknownBytes:
+        return CollectivesCard::tr("This trace does not say how many bytes its operations sent.");
     case NoRates::NoTime:
-        return CollectivesCard::tr("Transfers take no time on this clock, because no link speed is known.\nRecord with a "
-                                   "cluster whose links are known, or on the wall clock.");
+        return CollectivesCard::tr(
+            "Transfers take no time on this clock, because no link speed is known.\nRecord with a "
+            "cluster whose links are known, or on the wall clock.");
     }
     return {};
 }
@@ -99,10 +104,11 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     QColor hidden = t.communication;
     hidden.setAlphaF(0.42F);
     const bool together = facts && facts->step.holdsWaiting();
-    m_legend->setEntries({{PlotLegend::Mark::Area, t.communication,
-                           together ? tr("exposed (wait + transfer where they cannot be told apart)") : tr("exposed transfer")},
-                          {PlotLegend::Mark::Area, hidden, tr("hidden behind computation")},
-                          {PlotLegend::Mark::Hatch, {}, tr("waiting for others")}});
+    m_legend->setEntries(
+        {{PlotLegend::Mark::Area, t.communication,
+          together ? tr("exposed (wait + transfer where they cannot be told apart)") : tr("exposed transfer")},
+         {PlotLegend::Mark::Area, hidden, tr("hidden behind computation")},
+         {PlotLegend::Mark::Hatch, {}, tr("waiting for others")}});
     if (!facts) {
         finding().setText({});
         return m_table->setContent({}, {});
@@ -115,8 +121,8 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
         {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
          true, 80},
-        {tr("transfer"),
-         tr("Last arrival to end, added up over operations; where ranks are missing, with the waiting"), true, 80},
+        {tr("transfer"), tr("Last arrival to end, added up over operations; where ranks are missing, with the waiting"),
+         true, 80},
         {tr("wait"),
          tr("Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
             "pipeline's bubble"),
@@ -215,13 +221,13 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
                 row.timing == CollectiveTiming::WaitAndTransfer
                     ? tr("wait and transfer together: exposed %1, hidden %2")
                     : tr("exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)");
-            bar.toolTip = row.timing == CollectiveTiming::WaitAndTransfer
-                              ? toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
-                                            formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3))
-                              : toolTip
-                    .arg(formatDuration(row.inStep->exposedTransfer, 3),
-                         formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
-                         formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
+            bar.toolTip =
+                row.timing == CollectiveTiming::WaitAndTransfer
+                    ? toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
+                                  formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3))
+                    : toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
+                                  formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
+                                  formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
         }
         cells.push_back(std::move(share));
         cells.push_back(std::move(bar));

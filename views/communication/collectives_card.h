@@ -3,8 +3,8 @@
 #pragma once
 
 #include "views/communication/communication_data.h"
-#include "views/format.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
+#include "views/words/format.h"
 
 #include <memory>
 

@@ -193,7 +193,8 @@ std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const Communication
             if (ranks.size() < 16) ranks << QString::number(rank.value);
         if (info.groups[index].ranks.size() > 16) ranks << QStringLiteral("…");
         if (!row.raw.isEmpty()) row.raw += QLatin1Char('\n');
-        row.raw += QString::fromStdString(info.groups[index].name) + QStringLiteral(" [") + ranks.join(QStringLiteral(", ")) + QLatin1Char(']');
+        row.raw += QString::fromStdString(info.groups[index].name) + QStringLiteral(" [") +
+                   ranks.join(QStringLiteral(", ")) + QLatin1Char(']');
     }
     const bool repeated = receivesRepeatSends(rows, [](const auto& row) { return row.first.first; });
     std::vector<CollectiveRow> sorted;
@@ -209,7 +210,8 @@ std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const Communication
         sorted.push_back(std::move(row));
     }
     std::stable_sort(sorted.begin(), sorted.end(), [](const CollectiveRow& left, const CollectiveRow& right) {
-        return left.time.milliseconds() + left.wait.milliseconds() > right.time.milliseconds() + right.wait.milliseconds();
+        return left.time.milliseconds() + left.wait.milliseconds() >
+               right.time.milliseconds() + right.wait.milliseconds();
     });
     return sorted;
 }

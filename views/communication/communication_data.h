@@ -6,9 +6,9 @@
 #include "model/trace/communication_step.h"
 #include "model/trace/hop_schedule.h"
 #include "model/trace/metrics.h"
-#include "model/trace/transfer_rates.h"
 #include "model/trace/traffic_formulas.h"
 #include "model/trace/traffic_matrix.h"
+#include "model/trace/transfer_rates.h"
 
 #include <QString>
 
@@ -44,8 +44,8 @@ struct ModelCurve {
 };
 
 struct CommunicationData {
-    CommunicationStep step; ///< one step, or all measured ones
-    TransferRates rates;    ///< why there are none, if so
+    CommunicationStep step;             ///< one step, or all measured ones
+    TransferRates rates;                ///< why there are none, if so
     std::optional<double> exposedShare; ///< of the time of those steps, all ranks
     TrafficMatrix traffic;
     std::vector<GroupTraffic> formulas;
@@ -55,7 +55,7 @@ struct CommunicationData {
     /// Rates of one device's links in one direction [bytes/s]; absent: unknown, or no group uses them.
     std::optional<double> insideNode, betweenNodes;
     bool groupsInside = false, groupsBetween = false; ///< whether some group stays in a node, or leaves it
-    std::string linkOf;      ///< of an import: whose link `insideNode` is, a device's or a guessed cluster's
+    std::string linkOf; ///< of an import: whose link `insideNode` is, a device's or a guessed cluster's
     bool linkGuessed = false;
     std::vector<ModelCurve> curves;
 };

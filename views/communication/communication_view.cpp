@@ -9,8 +9,8 @@
 #include "views/communication/scaling_page.h"
 #include "views/communication/stragglers_page.h"
 #include "views/communication/traffic_card.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 
@@ -236,23 +236,25 @@ void CommunicationView::showFigures()
     const WhatIf* dock = whatIf();
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
     const bool requests = d.rates.why == NoRates::RequestsOnly;
-    all.push_back({tr("Exposed communication"), requests ? QString(kDash) : percent(d.exposedShare),
-                   prediction && prediction->metrics.exposedCommFraction
-                       ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
-                   : requests ? tr("only the requests are in the trace")
-                              : tr("of %1, all ranks").arg(stepName(d.step.window)),
-                   !requests && d.exposedShare.value_or(0) > 0.25});
     all.push_back(
-        {d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"), percent(d.step.hiddenShare()),
-         d.step.holdsWaiting() ? tr("behind computation, waiting included, %1").arg(stepName(d.step.window))
-                               : tr("behind computation, %1").arg(stepName(d.step.window)),
-         false});
+        {tr("Exposed communication"), requests ? QString(kDash) : percent(d.exposedShare),
+         prediction && prediction->metrics.exposedCommFraction
+             ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
+         : requests ? tr("only the requests are in the trace")
+                    : tr("of %1, all ranks").arg(stepName(d.step.window)),
+         !requests && d.exposedShare.value_or(0) > 0.25});
+    all.push_back({d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"),
+                   percent(d.step.hiddenShare()),
+                   d.step.holdsWaiting() ? tr("behind computation, waiting included, %1").arg(stepName(d.step.window))
+                                         : tr("behind computation, %1").arg(stepName(d.step.window)),
+                   false});
     std::map<RankId, double> sent;
     qint64 known = 0;
     for (const JoinedOperation& operation : d.step.operations) {
         known += operation.wireBytes.has_value();
         for (const CollectiveView& member : operation.members)
-            sent[member.rank] += static_cast<double>(member.record.wireBytes.value_or(0)) / std::max(1, d.step.window.steps);
+            sent[member.rank] +=
+                static_cast<double>(member.record.wireBytes.value_or(0)) / std::max(1, d.step.window.steps);
     }
     const auto operations = static_cast<qint64>(d.step.operations.size());
     const auto most =
@@ -260,10 +262,11 @@ void CommunicationView::showFigures()
     const bool said = most != sent.end() && known > 0 && !requests;
     all.push_back({tr("Sent per rank and step"), said ? formatBytes(most->second, unit) : QString(kDash),
                    !said ? (requests ? tr("only the requests are in the trace") : tr("bytes are not recorded"))
-                   : known < operations ? tr("rank %1, the busiest; known for %2 of %3 operations")
-                                              .arg(most->first.value)
-                                              .arg(formatCount(known), formatCount(operations))
-                                        : tr("rank %1, the busiest, %2").arg(most->first.value).arg(stepName(d.step.window)),
+                   : known < operations
+                       ? tr("rank %1, the busiest; known for %2 of %3 operations")
+                             .arg(most->first.value)
+                             .arg(formatCount(known), formatCount(operations))
+                       : tr("rank %1, the busiest, %2").arg(most->first.value).arg(stepName(d.step.window)),
                    false});
     all.push_back({requests ? tr("Requests") : tr("Operations"), formatCount(operations),
                    d.rates.inTrace && *d.rates.inTrace > operations
@@ -271,12 +274,15 @@ void CommunicationView::showFigures()
                        : tr("in %1").arg(stepName(d.step.window)),
                    false});
     const std::optional<RankLateness>& late = d.step.late;
-    all.push_back({tr("Late rank"), late ? tr("rank %1").arg(late->rank.value)
-                                    : d.step.skew.operations > 0 ? tr("none") : QString(kDash),
+    all.push_back({tr("Late rank"),
+                   late                         ? tr("rank %1").arg(late->rank.value)
+                   : d.step.skew.operations > 0 ? tr("none")
+                                                : QString(kDash),
                    late ? tr("last in %1 of %2 operations, %3")
                               .arg(formatCount(late->last), formatCount(late->operations), stepName(d.step.window))
-                   : d.step.skew.operations == 0 ? tr("no operation has all its ranks in the trace")
-                                                 : tr("nobody is last more often than by chance, or it costs under 1 %"),
+                   : d.step.skew.operations == 0
+                       ? tr("no operation has all its ranks in the trace")
+                       : tr("nobody is last more often than by chance, or it costs under 1 %"),
                    late.has_value()});
     figures().setFigures(std::move(all));
 }

@@ -2,7 +2,7 @@
 // See hop_plot.h.
 #include "views/communication/hop_plot.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QPainter>
 #include <QPainterPath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/trace/hop_schedule.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QWidget>
 

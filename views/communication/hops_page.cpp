@@ -5,9 +5,9 @@
 #include "views/communication/collectives_card.h"
 #include "views/communication/hop_plot.h"
 #include "views/memory/memory_panels.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/theme.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/theme.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -146,7 +146,8 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
             rows.push_back({time(operation.firstArrival() - m_data->step.window.range.begin),
                             {what, {}, {}, currentTheme().communication, {}, {}, {}},
                             {members > 0 ? QString::number(members) : QString(kDash), members, {}, {}, {}, {}, {}},
-                            {operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), unit) : QString(kDash),
+                            {operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), unit)
+                                                    : QString(kDash),
                              static_cast<qlonglong>(operation.payloadBytes.value_or(-1)),
                              {},
                              {},

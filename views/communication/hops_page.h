@@ -3,7 +3,7 @@
 #pragma once
 
 #include "views/communication/communication_data.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QWidget>
 

@@ -2,8 +2,8 @@
 // See matrix_plot.h.
 #include "views/communication/matrix_plot.h"
 
-#include "views/paper.h"
-#include "views/theme.h"
+#include "views/plot/paper.h"
+#include "views/plot/theme.h"
 
 #include <QImage>
 #include <QMouseEvent>
@@ -17,7 +17,7 @@ namespace fourwalls::views {
 
 namespace {
 constexpr double kMatrixLeft = 46, kMatrixTop = 34, kLegend = 74;
-constexpr double kTextCell = 40; ///< cells at least this wide say their value
+constexpr double kTextCell = 40;  ///< cells at least this wide say their value
 constexpr double kFineCell = 1.5; ///< narrower ones are drawn as pixels
 constexpr double kLeastNode = 8;  ///< between the lines that part nodes [pixels]
 } // namespace

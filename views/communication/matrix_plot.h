@@ -2,7 +2,7 @@
 // A matrix of ranks as squares: who sends how much to whom, darker for more.
 #pragma once
 
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QColor>
 #include <QWidget>

@@ -3,11 +3,11 @@
 #include "views/communication/scaling_page.h"
 
 #include "views/communication/collectives_card.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/plot_xy.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/plot_xy.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -224,7 +224,8 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
     std::vector<CellColumn> columns{
         {tr("group"), {}, false, 110},
         {tr("ranks"), tr("Members of one group"), true, 56},
-        {tr("operations"), tr("Of all groups of that name, in %1").arg(facts ? stepName(facts->step.window) : QString()), true, 88},
+        {tr("operations"),
+         tr("Of all groups of that name, in %1").arg(facts ? stepName(facts->step.window) : QString()), true, 88},
         {tr("buffers"), tr("Payload of all operations"), true, 92},
         {tr("published formula"),
          tr("As articles count it, everybody sends everything to everybody, 2 bytes per number; hover for the formula"),
@@ -266,9 +267,10 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
                  {formatPercent(share, 0), share, share, t.communication, {}, {}, {}}});
         }
     m_table->setContent(std::move(columns), std::move(rows));
-    m_tableCard->finding().setText(naive > 0 ? tr("%1 sent in %3; sending everything to everybody would be %2")
-                                                   .arg(formatBytes(sent, unit), formatBytes(naive, unit), stepName(facts->step.window))
-                                             : QString());
+    m_tableCard->finding().setText(
+        naive > 0 ? tr("%1 sent in %3; sending everything to everybody would be %2")
+                        .arg(formatBytes(sent, unit), formatBytes(naive, unit), stepName(facts->step.window))
+                  : QString());
 }
 
 } // namespace fourwalls::views

@@ -3,10 +3,10 @@
 #include "views/communication/stragglers_page.h"
 
 #include "views/communication/collectives_card.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/plot_xy.h"
-#include "views/theme.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/plot_xy.h"
+#include "views/plot/theme.h"
 
 #include <QHBoxLayout>
 #include <QSplitter>
@@ -59,15 +59,15 @@ void StragglersPage::present(std::shared_ptr<const CommunicationData> facts, con
         const std::optional<RankLateness>& late = m_data->step.late;
         const double all = static_cast<double>(m_data->step.skew.totalWait.ns);
         const QString scope = stepName(m_data->step.window);
-        m_finding = late && all > 0
-                        ? tr("rank %1 comes last in %2 of %3 operations and causes %4 of all waiting, %5")
-                              .arg(late->rank.value)
-                              .arg(formatCount(late->last), formatCount(late->operations),
-                                   formatPercent(static_cast<double>(late->caused.ns) / all, 0), scope)
-                        : tr("nobody is late: no rank is last more often than by chance, or it costs under 1 %, %1").arg(scope);
-    } else if (m_data) {
         m_finding =
-            tr("no operation of %1 has all its ranks in this trace").arg(stepName(m_data->step.window));
+            late && all > 0
+                ? tr("rank %1 comes last in %2 of %3 operations and causes %4 of all waiting, %5")
+                      .arg(late->rank.value)
+                      .arg(formatCount(late->last), formatCount(late->operations),
+                           formatPercent(static_cast<double>(late->caused.ns) / all, 0), scope)
+                : tr("nobody is late: no rank is last more often than by chance, or it costs under 1 %, %1").arg(scope);
+    } else if (m_data) {
+        m_finding = tr("no operation of %1 has all its ranks in this trace").arg(stepName(m_data->step.window));
     }
     fillPlot(info);
     fillTable();
@@ -111,10 +111,15 @@ void StragglersPage::fillPlot(const TraceInfo& info)
         }
         return tr("%1, %2\narrivals: %3")
             .arg(kindName(operation.operation, groupName(info, operation.group)),
-                 operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit) : QString(kDash), arrivals.join(QStringLiteral(", ")));
+                 operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit)
+                                        : QString(kDash),
+                 arrivals.join(QStringLiteral(", ")));
     });
     const bool several = m_data && m_data->step.window.steps > 1;
-    XyAxis x{several ? tr("since the begin of the first measured step [ms]") : tr("since the step's begin [ms]"), false, {}, {}};
+    XyAxis x{several ? tr("since the begin of the first measured step [ms]") : tr("since the step's begin [ms]"),
+             false,
+             {},
+             {}};
     if (m_data && !content.points.empty())
         x.range = {0.0, std::max(1e-6, m_data->step.window.range.length().milliseconds())};
     XyAxis y{tr("last arrival − first arrival"),
@@ -126,7 +131,8 @@ void StragglersPage::fillPlot(const TraceInfo& info)
             ? (worst ? tr("median %1, longest %2; ◆ rank %3 came last")
                            .arg(formatDuration(m_data->step.skew.medianSkew, 3), formatDuration(longest, 3))
                            .arg(worst->rank.value)
-                     : tr("median %1, longest %2").arg(formatDuration(m_data->step.skew.medianSkew, 3), formatDuration(longest, 3)))
+                     : tr("median %1, longest %2")
+                           .arg(formatDuration(m_data->step.skew.medianSkew, 3), formatDuration(longest, 3)))
             : QString());
     if (content.points.empty())
         return m_plot->setNothing(

@@ -81,7 +81,8 @@ void TrafficCard::fill()
                            : m_data->step.operations.empty()
                                ? tr("Nothing was sent between ranks in %1.").arg(stepName(m_data->step.window))
                            : m_data->rates.why == NoRates::OneRankGroups ? noRatesText(m_data->rates)
-                           : m_data->rates.withBytes > 0 ? tr("This trace does not say which ranks its operations sent to.")
+                           : m_data->rates.withBytes > 0
+                               ? tr("This trace does not say which ranks its operations sent to.")
                                : tr("This trace does not say how many bytes its operations sent, or to whom."));
         return finding().setText({});
     }

@@ -2,10 +2,10 @@
 // See compare_memory_plot.h.
 #include "views/compare/compare_memory_plot.h"
 
-#include "views/paper.h"
-#include "views/plot_area.h"
-#include "views/plot_ticks.h"
-#include "views/theme.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_area.h"
+#include "views/plot/plot_ticks.h"
+#include "views/plot/theme.h"
 
 #include <QPainter>
 
@@ -71,8 +71,9 @@ void CompareMemoryPlot::paintPlot(QPainter& painter)
     }
     m_scale = MemoryScale::fit(inside, most, 0, false);
     const int ticks = std::clamp(static_cast<int>(m_scale.linear().height() / 30), 2, 8);
-    paintValueAxis(painter, inside, byteTicks(m_scale.top(), m_unit, ticks), [&](double v) { return m_scale.y(v); },
-                   byteScale(m_scale.top(), m_unit).name);
+    paintValueAxis(
+        painter, inside, byteTicks(m_scale.top(), m_unit, ticks), [&](double v) { return m_scale.y(v); },
+        byteScale(m_scale.top(), m_unit).name);
 
     const double ratio = imageRatio(painter, *this);
     const int columns = std::max(1, static_cast<int>(std::lround(inside.width() * ratio)));
@@ -85,7 +86,8 @@ void CompareMemoryPlot::paintPlot(QPainter& painter)
         const Curve& curve = m_curves[i];
         const ColumnPen pen{colourOfCurve(i, curve.predicted).rgba(), width(i == 0 ? 1.8 : 1.4),
                             curve.predicted ? width(5) : 0, curve.predicted ? width(4) : 0};
-        paintColumnLine(image, 0, lineOf(curve.points, curve.end, camera(), m_scale, columns, ratio, inside.top()), pen);
+        paintColumnLine(image, 0, lineOf(curve.points, curve.end, camera(), m_scale, columns, ratio, inside.top()),
+                        pen);
     }
     painter.drawImage(inside.topLeft(), image);
 }
@@ -94,7 +96,8 @@ std::optional<double> CompareMemoryPlot::bytesAt(std::size_t which, Instant at) 
 {
     const std::vector<CurvePoint>& points = m_curves[which].points;
     if (points.empty() || at >= m_curves[which].end) return std::nullopt;
-    const auto after = std::partition_point(points.begin(), points.end(), [at](const CurvePoint& point) { return point.at <= at; });
+    const auto after =
+        std::partition_point(points.begin(), points.end(), [at](const CurvePoint& point) { return point.at <= at; });
     return after == points.begin() ? std::nullopt : std::optional(std::prev(after)->bytes);
 }
 

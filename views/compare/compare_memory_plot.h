@@ -4,7 +4,7 @@
 
 #include "views/memory/memory_columns.h"
 #include "views/memory/memory_scale.h"
-#include "views/plot_time.h"
+#include "views/plot/plot_time.h"
 
 #include <array>
 #include <vector>

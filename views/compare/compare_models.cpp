@@ -2,10 +2,10 @@
 // See compare_models.h.
 #include "views/compare/compare_models.h"
 
-#include "views/plot_table.h"
-#include "views/theme.h"
-#include "views/utilisation.h"
-#include "views/words.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/utilisation.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 
@@ -20,7 +20,10 @@ struct CompareFigures {
     Q_DECLARE_TR_FUNCTIONS(CompareFigures)
 };
 
-bool startsWith(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
+bool startsWith(const std::string& text, const char* begin)
+{
+    return text.rfind(begin, 0) == 0;
+}
 
 QString partName(const std::string& part)
 {
@@ -37,7 +40,10 @@ QString partName(const std::string& part)
     return QString::fromStdString(part);
 }
 
-std::int64_t nsOf(const std::optional<Duration>& time) { return time ? time->ns : 0; }
+std::int64_t nsOf(const std::optional<Duration>& time)
+{
+    return time ? time->ns : 0;
+}
 
 std::int64_t addedNs(const compare::ComparedLayer& row)
 {
@@ -50,7 +56,10 @@ std::optional<double> percentOf(const compare::ComparedLayer& row)
     return 100.0 * static_cast<double>(row.b->ns - row.a->ns) / static_cast<double>(row.a->ns);
 }
 
-QString durationText(const std::optional<Duration>& time) { return time ? formatDuration(*time) : QString(kDash); }
+QString durationText(const std::optional<Duration>& time)
+{
+    return time ? formatDuration(*time) : QString(kDash);
+}
 
 QString signedDuration(std::int64_t ns)
 {
@@ -84,7 +93,8 @@ QString figureText(const std::string& name, std::optional<double> value, ByteUni
     if (!value || !std::isfinite(*value)) return kDash;
     const double magnitude = std::fabs(*value);
     const QString sign = *value < 0 ? QString(QChar(0x2212)) : QString();
-    if (name.ends_with("_ms")) return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)}, digits);
+    if (name.ends_with("_ms"))
+        return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)}, digits);
     if (name.ends_with("_bytes")) return sign + formatBytes(magnitude, unit);
     if (name.ends_with("_per_s")) return sign + formatRate(magnitude, QStringLiteral("/s"));
     const bool ofPeak = name == "mfu" || name == "hfu" || name == "mfu_full_attention" || name == "waterfall.achieved";
@@ -122,8 +132,14 @@ void CompareFigureModel::retranslate()
     if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
 }
 
-int CompareFigureModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
-int CompareFigureModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int CompareFigureModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+int CompareFigureModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
 {
@@ -202,8 +218,14 @@ QString CompareLayerModel::sentence() const
         .arg(layer, words(row.phase), durationText(row.a), durationText(row.b), changeText(percentOf(row)));
 }
 
-int CompareLayerModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
-int CompareLayerModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int CompareLayerModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+int CompareLayerModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QString CompareLayerModel::text(const compare::ComparedLayer& row, int column) const
 {
@@ -222,7 +244,9 @@ QVariant CompareLayerModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const compare::ComparedLayer& row = m_rows[static_cast<std::size_t>(index.row())];
-    const auto milliseconds = [](const std::optional<Duration>& time) { return time ? QVariant(time->milliseconds()) : QVariant(); };
+    const auto milliseconds = [](const std::optional<Duration>& time) {
+        return time ? QVariant(time->milliseconds()) : QVariant();
+    };
     switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
     case Qt::TextAlignmentRole:

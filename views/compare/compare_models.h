@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/compare/trace_compare.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QAbstractTableModel>
 #include <QString>

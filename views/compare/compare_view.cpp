@@ -4,12 +4,12 @@
 
 #include "views/compare/compare_memory_plot.h"
 #include "views/memory/memory_columns.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_source.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QLabel>
 #include <QPainter>
@@ -27,7 +27,10 @@ const char* const kStepChannels[] = {"compare.steps.a", "compare.steps.b"};
 const char* const kMemory[] = {"compare.memory.a", "compare.memory.b"};
 const char* const kPeaks[] = {"compare.peaks.a", "compare.peaks.b"};
 
-TimeRange moved(const TimeRange& range, Duration by) { return {range.begin + by, range.end + by}; }
+TimeRange moved(const TimeRange& range, Duration by)
+{
+    return {range.begin + by, range.end + by};
+}
 
 TimeRange hull(const TimeRange& a, const TimeRange& b)
 {
@@ -105,7 +108,8 @@ QString CompareView::emptyReason() const
 {
     if (!m_problem.isEmpty()) return tr("The traces could not be compared.\n%1").arg(m_problem);
     if (!session()) return tr("Open a trace first.");
-    if (!m_partner) return tr("Choose a second trace to compare this one with: another run, another plan, or a prediction.");
+    if (!m_partner)
+        return tr("Choose a second trace to compare this one with: another run, another plan, or a prediction.");
     return {};
 }
 
@@ -194,7 +198,8 @@ void CompareView::readPeaks(std::size_t which)
 TimeRange CompareView::firstStep(std::size_t which) const
 {
     const StepSpans& steps = *m_sides[which].steps;
-    const auto measured = std::find_if(steps.begin(), steps.end(), [](const StepSpan& step) { return step.state == StepState::Measured; });
+    const auto measured = std::find_if(steps.begin(), steps.end(),
+                                       [](const StepSpan& step) { return step.state == StepState::Measured; });
     if (measured != steps.end()) return measured->range;
     return steps.empty() ? sessionOf(which)->info().range : steps.front().range;
 }
@@ -310,19 +315,24 @@ void CompareView::showComparison()
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
     std::vector<PlotFigure> figures;
     if (m_comparison) {
-        for (const char* name : {"step_time_ms", "tokens_per_s", "mfu", "peak_bytes", "bubble_fraction", "exposed_comm_fraction"}) {
+        for (const char* name :
+             {"step_time_ms", "tokens_per_s", "mfu", "peak_bytes", "bubble_fraction", "exposed_comm_fraction"}) {
             const auto& all = m_comparison->figures;
-            const auto found = std::find_if(all.begin(), all.end(), [name](const auto& figure) { return figure.name == name; });
+            const auto found =
+                std::find_if(all.begin(), all.end(), [name](const auto& figure) { return figure.name == name; });
             if (found == all.end() || (!found->a && !found->b) || figures.size() == 5) continue;
             const auto worse = found->worsePercent();
             figures.push_back({figureName(found->name),
-                               figureText(found->name, found->a, unit, 3) + QStringLiteral(" → ") + figureText(found->name, found->b, unit, 3),
-                               tr("%1 from A to B").arg(changeText(found->percent())), worse && *worse >= kLeastChange});
+                               figureText(found->name, found->a, unit, 3) + QStringLiteral(" → ") +
+                                   figureText(found->name, found->b, unit, 3),
+                               tr("%1 from A to B").arg(changeText(found->percent())),
+                               worse && *worse >= kLeastChange});
         }
         const compare::ComparedFigure* worst = m_comparison->worst();
         const bool isWorse = worst && worst->worsePercent().value_or(0) >= kLeastChange;
-        m_figureCard->finding().setText(isWorse ? tr("worse most: %1, %2").arg(figureName(worst->name), changeText(worst->percent()))
-                                                : tr("nothing that is judged got worse"));
+        m_figureCard->finding().setText(
+            isWorse ? tr("worse most: %1, %2").arg(figureName(worst->name), changeText(worst->percent()))
+                    : tr("nothing that is judged got worse"));
     }
     m_strip->setFigures(std::move(figures));
 }
@@ -359,7 +369,8 @@ void CompareView::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), currentTheme().window);
     painter.end();
-    if (m_pages->currentWidget() == m_empty) reportFrame(selection() ? selection()->range() : TimeRange{}, FrameQuality::Full);
+    if (m_pages->currentWidget() == m_empty)
+        reportFrame(selection() ? selection()->range() : TimeRange{}, FrameQuality::Full);
 }
 
 } // namespace fourwalls::views

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "views/compare/compare_models.h"
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
 #include "views/view.h"
 
 #include <array>
@@ -62,7 +62,7 @@ private:
         PlotCard* card = nullptr;
         TimelineSource* source = nullptr;
         TimelineCanvas* canvas = nullptr;
-        std::shared_ptr<const StepSpans> steps;   ///< null until they are known
+        std::shared_ptr<const StepSpans> steps; ///< null until they are known
         TimeRange whole;
         bool predicted = false;
     };
@@ -92,8 +92,8 @@ private:
     QPointer<TraceSession> m_partner;
     QString m_partnerName;
     std::array<Side, 2> m_sides;
-    Selection m_axis;              ///< times of A; wide enough for both
-    Duration m_offset;             ///< of B's clock against A's, so that the first steps begin together
+    Selection m_axis;  ///< times of A; wide enough for both
+    Duration m_offset; ///< of B's clock against A's, so that the first steps begin together
     bool m_aligned = false, m_failed = false, m_inRange = false;
     QString m_problem;
     std::array<std::int64_t, 2> m_peaks{};

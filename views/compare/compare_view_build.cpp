@@ -3,8 +3,8 @@
 #include "views/compare/compare_view.h"
 
 #include "views/compare/compare_memory_plot.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_source.h"
 
@@ -132,7 +132,8 @@ void CompareView::build()
     connect(m_other, &QPushButton::clicked, this, request(m_other));
     m_chooseAction = new QAction(this);
     m_chooseAction->setObjectName(QStringLiteral("compare.choose"));
-    connect(m_chooseAction, &QAction::triggered, this, [this] { emit partnerRequested(m_partner ? m_other : m_choose); });
+    connect(m_chooseAction, &QAction::triggered, this,
+            [this] { emit partnerRequested(m_partner ? m_other : m_choose); });
     m_fitAction = new QAction(this);
     m_fitAction->setObjectName(QStringLiteral("compare.fit"));
     m_fitAction->setShortcut(QKeySequence(Qt::Key_F));

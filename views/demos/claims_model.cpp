@@ -2,9 +2,9 @@
 // See claims_model.h.
 #include "views/demos/claims_model.h"
 
-#include "views/format.h"
-#include "views/plot_table.h"
-#include "views/theme.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QCoreApplication>
 
@@ -78,7 +78,10 @@ int ClaimsModel::rowCount(const QModelIndex& parent) const
     return parent.isValid() ? 0 : static_cast<int>(m_claims.size());
 }
 
-int ClaimsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int ClaimsModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QString ClaimsModel::words(claims::Wall wall)
 {
@@ -122,8 +125,7 @@ QVariant ClaimsModel::data(const QModelIndex& index, int role) const
     const QString id = QString::fromStdString(row.id);
     switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
-    case Qt::ToolTipRole:
-        return index.column() == Statement ? m_words.statement(row) : m_words.because(row);
+    case Qt::ToolTipRole: return index.column() == Statement ? m_words.statement(row) : m_words.because(row);
     case Qt::TextAlignmentRole:
         return int(index.column() >= Claimed && index.column() <= Recorded ? Qt::AlignRight | Qt::AlignVCenter
                                                                            : Qt::AlignLeft | Qt::AlignVCenter);

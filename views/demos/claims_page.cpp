@@ -2,10 +2,10 @@
 // See claims_page.h.
 #include "views/demos/claims_page.h"
 
-#include "views/format.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
-#include "views/theme.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QComboBox>
 #include <QEvent>
@@ -18,9 +18,14 @@
 namespace fourwalls::views {
 
 ClaimsPage::ClaimsPage(QWidget* parent)
-    : QWidget(parent), m_model(new ClaimsModel(this)), m_sorted(new QSortFilterProxyModel(this)),
-      m_card(new PlotCard(this)), m_working(new PlotCard(this)), m_filter(new QComboBox(m_card)),
-      m_table(new QTableView(m_card)), m_text(new QLabel(m_working))
+    : QWidget(parent)
+    , m_model(new ClaimsModel(this))
+    , m_sorted(new QSortFilterProxyModel(this))
+    , m_card(new PlotCard(this))
+    , m_working(new PlotCard(this))
+    , m_filter(new QComboBox(m_card))
+    , m_table(new QTableView(m_card))
+    , m_text(new QLabel(m_working))
 {
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(kExactRole);
@@ -105,7 +110,10 @@ void ClaimsPage::showWorking()
     m_working->finding().setText(QString::fromStdString(claim.id));
 }
 
-QString ClaimsPage::tableAsCsv() const { return csvOf(*m_sorted); }
+QString ClaimsPage::tableAsCsv() const
+{
+    return csvOf(*m_sorted);
+}
 
 void ClaimsPage::select(const QString& id)
 {

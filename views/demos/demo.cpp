@@ -24,9 +24,10 @@ Error bad(const QString& where, const QString& field, const QString& what)
 class Reader {
 public:
     Reader(QJsonObject object, QString where, QString place)
-        : m_object(std::move(object)), m_where(std::move(where)), m_place(std::move(place))
-    {
-    }
+        : m_object(std::move(object))
+        , m_where(std::move(where))
+        , m_place(std::move(place))
+    {}
 
     Status onlyKeys(const QStringList& known) const
     {
@@ -127,7 +128,8 @@ Status readTraces(const Reader& reader, Demo& demo)
         const QString file = value.toObject().value(QStringLiteral("file")).toString();
         if (name.isEmpty() || file.isEmpty())
             return reader.error(key, QStringLiteral("every trace needs a \"name\" and a \"file\""));
-        const bool isWord = std::all_of(name.begin(), name.end(), [](QChar c) { return c.isLetterOrNumber() || c == QLatin1Char('_'); });
+        const bool isWord = std::all_of(name.begin(), name.end(),
+                                        [](QChar c) { return c.isLetterOrNumber() || c == QLatin1Char('_'); });
         if (!isWord || !name.front().isLetter())
             return reader.error(key, QStringLiteral("a name is of letters, digits and _"));
         for (const auto& [known, unused] : demo.traces)
@@ -138,7 +140,9 @@ Status readTraces(const Reader& reader, Demo& demo)
         const QString& wanted = demo.steps[i].trace;
         const bool known = wanted.isEmpty() || std::any_of(demo.traces.begin(), demo.traces.end(),
                                                            [&](const auto& trace) { return trace.first == wanted; });
-        if (!known) return reader.error(QStringLiteral("step %1, trace").arg(i + 1), QStringLiteral("there is no trace \"%1\"").arg(wanted));
+        if (!known)
+            return reader.error(QStringLiteral("step %1, trace").arg(i + 1),
+                                QStringLiteral("there is no trace \"%1\"").arg(wanted));
     }
     return {};
 }
@@ -169,7 +173,8 @@ Result<Demo> readDemo(const QByteArray& json, const QString& id, const QString& 
     FOURWALLS_TRY(reader.onlyKeys({QStringLiteral("format"), QStringLiteral("title"), QStringLiteral("summary"),
                                    QStringLiteral("wall"), QStringLiteral("traces"), QStringLiteral("steps")}));
     if (document.object().value(QStringLiteral("format")).toInt() != 1)
-        return reader.error(QStringLiteral("format"), QStringLiteral("must be 1, the only one that this version knows"));
+        return reader.error(QStringLiteral("format"),
+                            QStringLiteral("must be 1, the only one that this version knows"));
     Demo demo;
     demo.id = id;
     FOURWALLS_TRY_ASSIGN(demo.title, reader.text(QStringLiteral("title"), true));
@@ -179,7 +184,8 @@ Result<Demo> readDemo(const QByteArray& json, const QString& id, const QString& 
                                    QStringLiteral("performance"), QStringLiteral("tuning"), QStringLiteral("all")};
     if (demo.wall.isEmpty()) demo.wall = QStringLiteral("all");
     if (!walls.contains(demo.wall))
-        return reader.error(QStringLiteral("wall"), QStringLiteral("must be one of ") + walls.join(QStringLiteral(", ")));
+        return reader.error(QStringLiteral("wall"),
+                            QStringLiteral("must be one of ") + walls.join(QStringLiteral(", ")));
     const QJsonArray steps = document.object().value(QStringLiteral("steps")).toArray();
     if (steps.isEmpty() || steps.size() > kMostDemoSteps)
         return reader.error(QStringLiteral("steps"),

@@ -50,7 +50,7 @@ struct DemoStep {
 struct Demo {
     QString id; ///< the file's name without suffix
     DemoText title, summary;
-    QString wall;                             ///< memory, communication, performance, tuning, or all
+    QString wall;                              ///< memory, communication, performance, tuning, or all
     QList<std::pair<QString, QString>> traces; ///< name and file, relative to the demo's; the first is shown first
     QList<DemoStep> steps;
 

@@ -77,7 +77,8 @@ private:
                 left.unit = DemoUnit::None;
             } else if (left.unit == DemoUnit::Bytes && right.unit == DemoUnit::Seconds) {
                 left.unit = DemoUnit::BytesPerSecond;
-            } else if (right.unit != DemoUnit::None && right.unit != DemoUnit::Count && right.unit != DemoUnit::Fraction) {
+            } else if (right.unit != DemoUnit::None && right.unit != DemoUnit::Count &&
+                       right.unit != DemoUnit::Fraction) {
                 left.unit = DemoUnit::None;
             }
         }
@@ -93,7 +94,9 @@ private:
         }
         skipSpaces();
         const qsizetype begin = m_at;
-        const auto isWord = [](QChar c) { return c.isLetterOrNumber() || c == QLatin1Char('_') || c == QLatin1Char('.'); };
+        const auto isWord = [](QChar c) {
+            return c.isLetterOrNumber() || c == QLatin1Char('_') || c == QLatin1Char('.');
+        };
         while (m_at < m_text.size() && isWord(m_text[m_at])) ++m_at;
         const QString word = m_text.mid(begin, m_at - begin);
         if (word.isEmpty()) return wrong(QStringLiteral("lacks a figure"));
@@ -144,10 +147,14 @@ Result<QString> written(DemoValue value, const QString& form, ByteUnit bytes, co
     if (form == QLatin1String("percent")) return formatPercent(value.number, std::fabs(value.number) < 0.095 ? 1 : 0);
     if (form == QLatin1String("times")) return formatFigure(value.number, 2) + QChar(0x00d7);
     if (form == QLatin1String("figure")) return formatFigure(value.number, 3);
-    if (form == QLatin1String("whole")) value.unit = DemoUnit::Count;
-    else if (form == QLatin1String("bytes")) value.unit = DemoUnit::Bytes;
-    else if (form == QLatin1String("time")) value.unit = DemoUnit::Seconds;
-    else return problem(ErrorCode::Format, QStringLiteral("there is no form \"%1\"").arg(form), expression);
+    if (form == QLatin1String("whole"))
+        value.unit = DemoUnit::Count;
+    else if (form == QLatin1String("bytes"))
+        value.unit = DemoUnit::Bytes;
+    else if (form == QLatin1String("time"))
+        value.unit = DemoUnit::Seconds;
+    else
+        return problem(ErrorCode::Format, QStringLiteral("there is no form \"%1\"").arg(form), expression);
     return plain(value, bytes);
 }
 

@@ -25,7 +25,10 @@ public:
     {
         if (value && std::isfinite(*value)) m_figures[name] = {*value, unit, {}};
     }
-    void put(const char* name, std::optional<double> value, DemoUnit unit) { put(QString::fromLatin1(name), value, unit); }
+    void put(const char* name, std::optional<double> value, DemoUnit unit)
+    {
+        put(QString::fromLatin1(name), value, unit);
+    }
     void word(const char* name, const std::string& text)
     {
         if (!text.empty()) m_figures[QString::fromLatin1(name)] = {0, DemoUnit::Word, QString::fromStdString(text)};
@@ -98,8 +101,9 @@ void putCollectives(Collector& to, const TraceMetrics& metrics)
     for (const CollectiveMetrics& each : metrics.collectives) {
         const CollectiveSummary& summary = each.summary;
         const QString operation = fromUtf8(name(summary.operation));
-        for (const QString& key : {operation, operation + QLatin1Char('.') + QString::fromStdString(each.group),
-                                   QStringLiteral("all"), QStringLiteral("group.") + QString::fromStdString(each.group)}) {
+        for (const QString& key :
+             {operation, operation + QLatin1Char('.') + QString::fromStdString(each.group), QStringLiteral("all"),
+              QStringLiteral("group.") + QString::fromStdString(each.group)}) {
             Sum& sum = byName[key];
             sum.count += static_cast<double>(summary.count);
             sum.payload += static_cast<double>(summary.payloadBytes.value_or(0));
@@ -279,8 +283,8 @@ Result<DemoFigures> claimFigures()
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<claims::Claim> all, claims::allClaims());
     const auto count = [&all](claims::Verdict verdict) {
-        return static_cast<double>(
-            std::count_if(all.begin(), all.end(), [verdict](const claims::Claim& claim) { return claim.verdict == verdict; }));
+        return static_cast<double>(std::count_if(
+            all.begin(), all.end(), [verdict](const claims::Claim& claim) { return claim.verdict == verdict; }));
     };
     Collector to;
     to.put("total", static_cast<double>(all.size()), DemoUnit::Count);

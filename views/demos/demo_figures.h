@@ -7,7 +7,7 @@
 #include "model/spec/run_spec.h"
 #include "model/trace/metrics.h"
 #include "model/trace/trace_query.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QHash>
 #include <QString>

@@ -3,7 +3,7 @@
 #include "views/demos/demo_panel.h"
 
 #include "views/chrome/icon.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -35,11 +35,18 @@ QLabel* textLabel(QWidget* parent, TextRole role, int pixels = 0)
 } // namespace
 
 DemoPanel::DemoPanel(QWidget* parent)
-    : QWidget(parent), m_title(textLabel(this, TextRole::Small)), m_caption(textLabel(this, TextRole::Body, 15)),
-      m_touch(textLabel(this, TextRole::Body)), m_question(textLabel(this, TextRole::Body)),
-      m_answer(new QPushButton(this)), m_back(new QPushButton(this)), m_next(new QPushButton(this)),
-      m_open(new QPushButton(this)), m_record(new QPushButton(this)), m_more(new QPushButton(this)),
-      m_close(new QToolButton(this))
+    : QWidget(parent)
+    , m_title(textLabel(this, TextRole::Small))
+    , m_caption(textLabel(this, TextRole::Body, 15))
+    , m_touch(textLabel(this, TextRole::Body))
+    , m_question(textLabel(this, TextRole::Body))
+    , m_answer(new QPushButton(this))
+    , m_back(new QPushButton(this))
+    , m_next(new QPushButton(this))
+    , m_open(new QPushButton(this))
+    , m_record(new QPushButton(this))
+    , m_more(new QPushButton(this))
+    , m_close(new QToolButton(this))
 {
     setObjectName(QStringLiteral("demo"));
     m_title->setWordWrap(false);

@@ -3,7 +3,7 @@
 #include "views/demos/demos_page.h"
 
 #include "views/chrome/icon.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QAbstractButton>
 #include <QEvent>
@@ -50,7 +50,8 @@ protected:
         painter.setPen(QPen(active ? theme.accent : theme.line, 1));
         painter.setBrush(theme.card);
         painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
-        painter.drawPixmap(QPointF(12, 12), iconPixmap(QStringLiteral("sample"), theme.accent, 18, devicePixelRatioF()));
+        painter.drawPixmap(QPointF(12, 12),
+                           iconPixmap(QStringLiteral("sample"), theme.accent, 18, devicePixelRatioF()));
         const QRect room = rect().adjusted(38, 9, -12, -8);
         painter.setFont(fontOf(TextRole::Title));
         painter.setPen(theme.text);

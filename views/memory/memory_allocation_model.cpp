@@ -3,9 +3,9 @@
 #include "views/memory/memory_allocation_model.h"
 
 #include "views/memory/memory_groups.h"
-#include "views/plot_table.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 namespace fourwalls::views {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/trace/trace_query.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QAbstractTableModel>
 

@@ -4,9 +4,9 @@
 
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
-#include "views/paper.h"
-#include "views/plot_ticks.h"
-#include "views/words.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_ticks.h"
+#include "views/words/words.h"
 
 #include <QMouseEvent>
 #include <QPainter>

@@ -4,7 +4,7 @@
 
 #include "model/trace/memory_facts.h"
 #include "views/memory/memory_columns.h"
-#include "views/plot_time.h"
+#include "views/plot/plot_time.h"
 
 #include <memory>
 #include <vector>
@@ -83,7 +83,7 @@ private:
     ByteUnit m_unit = ByteUnit::GB;
     MemoryScale m_scale;
     std::vector<QRectF> m_plates; ///< of the labels in the plot, the most important first
-    QRectF m_peakBox; ///< where the peak's dot and label are, for clicks
+    QRectF m_peakBox;             ///< where the peak's dot and label are, for clicks
 };
 
 } // namespace fourwalls::views

@@ -4,10 +4,10 @@
 
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
-#include "views/paper.h"
-#include "views/plot_blocks.h"
-#include "views/plot_ticks.h"
-#include "views/words.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_blocks.h"
+#include "views/plot/plot_ticks.h"
+#include "views/words/words.h"
 
 #include <QPainter>
 

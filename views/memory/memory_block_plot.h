@@ -4,7 +4,7 @@
 
 #include "model/trace/memory_facts.h"
 #include "views/memory/memory_blocks.h"
-#include "views/plot_time.h"
+#include "views/plot/plot_time.h"
 
 #include <QImage>
 #include <memory>

@@ -2,9 +2,9 @@
 // See memory_compare_panel.h.
 #include "views/memory/memory_compare_panel.h"
 
-#include "views/plot_cells.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 #include <cmath>
 
@@ -33,8 +33,9 @@ void MemoryComparePanel::retranslate()
     m_table->setAccessibleName(tr("Memory at the peak by category, predicted and recorded"));
 }
 
-void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
-                              const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source)
+void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
+                                  const std::optional<MemorySummary>& baseline,
+                                  const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source)
 {
     const bool modelled = source == TraceSource::Predicted;
     title().setText(modelled ? tr("Prediction and sliders") : tr("Predicted and recorded"));
@@ -50,12 +51,15 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded, 
     }
     if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {
-        return CellValue{formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
+        return CellValue{
+            formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
     };
     const CellValue none{QString(kDash), {}, {}, {}, {}, {}, {}};
     std::vector<std::vector<CellValue>> rows;
     const auto addRow = [&](CellValue name, auto value) {
-        const auto of = [&](const std::optional<MemorySummary>& summary) { return summary ? value(*summary) : std::int64_t{0}; };
+        const auto of = [&](const std::optional<MemorySummary>& summary) {
+            return summary ? value(*summary) : std::int64_t{0};
+        };
         if (of(recorded) == 0 && of(baseline) == 0 && of(sliders) == 0) return;
         std::vector<CellValue> row{std::move(name), recorded ? bytes(of(recorded)) : none};
         if (!modelled) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/trace/trace_query.h"
-#include "views/format.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
+#include "views/words/format.h"
 
 #include <optional>
 

@@ -2,8 +2,8 @@
 // See memory_counter_plot.h.
 #include "views/memory/memory_counter_plot.h"
 
-#include "views/plot_ticks.h"
-#include "views/theme.h"
+#include "views/plot/plot_ticks.h"
+#include "views/plot/theme.h"
 
 #include <QCoreApplication>
 #include <QPainter>

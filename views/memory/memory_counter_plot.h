@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/trace/memory_facts.h"
-#include "views/format.h"
-#include "views/plot_time.h"
+#include "views/plot/plot_time.h"
+#include "views/words/format.h"
 
 #include <functional>
 #include <memory>

@@ -15,9 +15,9 @@ constexpr std::int64_t kLargestSize = 1 << 20;
 class Peaks {
 public:
     Peaks(const FrameworkPreset& framework, const Calibration& calibration)
-        : m_framework(framework), m_calibration(calibration)
-    {
-    }
+        : m_framework(framework)
+        , m_calibration(calibration)
+    {}
 
     Result<double> peak(const RunSpec& spec)
     {
@@ -82,7 +82,8 @@ Result<MemoryFit> computeMemoryFit(const RunSpec& spec, const std::shared_ptr<co
     MemoryFit fit;
     fit.capacity = static_cast<double>(spec.cluster.device.memoryBytes);
     const KnobLocks none;
-    for (const Knob knob : {Knob::MicrobatchSize, Knob::Sequence, Knob::Zero, Knob::Tensor, Knob::Pipeline, Knob::Data}) {
+    for (const Knob knob :
+         {Knob::MicrobatchSize, Knob::Sequence, Knob::Zero, Knob::Tensor, Knob::Pipeline, Knob::Data}) {
         FitCurve curve{knob, valueOf(spec, knob), {}};
         for (const double value : feasibleValues(spec, knob, none, nullptr)) {
             if (stop.stop_requested()) return stopped();
@@ -90,7 +91,8 @@ Result<MemoryFit> computeMemoryFit(const RunSpec& spec, const std::shared_ptr<co
             const auto peak = changed ? peaks.peak(*changed) : Result<double>(stopped());
             // Far behind the wall there is nothing to see.
             constexpr double kFarBehind = 6;
-            if (!peak.ok() || (fit.capacity > 0 && *peak > kFarBehind * fit.capacity && curve.points.size() > 2)) continue;
+            if (!peak.ok() || (fit.capacity > 0 && *peak > kFarBehind * fit.capacity && curve.points.size() > 2))
+                continue;
             curve.points.push_back({value, *peak});
         }
         if (curve.points.size() > 1) fit.curves.push_back(std::move(curve));

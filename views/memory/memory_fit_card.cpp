@@ -2,8 +2,8 @@
 // See memory_fit_card.h.
 #include "views/memory/memory_fit_card.h"
 
-#include "views/plot_ticks.h"
-#include "views/theme.h"
+#include "views/plot/plot_ticks.h"
+#include "views/plot/theme.h"
 
 #include <QCoreApplication>
 #include <QHelpEvent>
@@ -105,8 +105,9 @@ void MemoryFitPlot::paintCurve(QPainter& painter, std::size_t index) const
     const double limit = top();
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(t.text);
-    painter.drawText(QRectF(area.left(), 0, area.width(), kTitle - 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(fitName(curve.knob), Qt::ElideRight, static_cast<int>(area.width())));
+    painter.drawText(
+        QRectF(area.left(), 0, area.width(), kTitle - 2), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(fitName(curve.knob), Qt::ElideRight, static_cast<int>(area.width())));
     for (const ValueTick& tick : byteTicks(limit, m_unit, 4)) {
         const double y = std::round(area.bottom() - tick.value / limit * area.height()) + 0.5;
         painter.setPen(QPen(t.line, 1));
@@ -149,7 +150,8 @@ void MemoryFitPlot::paintCurve(QPainter& painter, std::size_t index) const
         const double width = painter.fontMetrics().horizontalAdvance(text);
         const double left = std::clamp(placeOf(index, i).x() - width / 2, area.left() - 4, area.right() - width + 4);
         const QRectF box(left, area.bottom() + 3, width, 14);
-        if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.adjusted(-6, 0, 6, 0).intersects(box); }))
+        if (std::any_of(taken.begin(), taken.end(),
+                        [&](const QRectF& other) { return other.adjusted(-6, 0, 6, 0).intersects(box); }))
             continue;
         taken.push_back(box);
         painter.setPen(curve.points[i].value == curve.present ? t.text : t.secondaryText);
@@ -195,8 +197,9 @@ bool MemoryFitPlot::event(QEvent* event)
         for (const FitPoint& point : curve.points) {
             if (curve.knob == found->first && point.value == found->second)
                 QToolTip::showText(help->globalPos(),
-                                   tr("%1 %2: %3").arg(fitName(curve.knob), formatCount(std::llround(point.value)),
-                                                       formatBytes(point.bytes, m_unit)),
+                                   tr("%1 %2: %3")
+                                       .arg(fitName(curve.knob), formatCount(std::llround(point.value)),
+                                            formatBytes(point.bytes, m_unit)),
                                    this);
         }
     }
@@ -233,10 +236,9 @@ void MemoryFitCard::describe()
 {
     QString text = m_why;
     if (m_fit && m_fit->largestSize) {
-        text = *m_fit->largestSize > 0
-                   ? tr("largest micro-batch that fits: %1 (global batch %2)")
-                         .arg(formatCount(*m_fit->largestSize), formatCount(*m_fit->largestBatch))
-                   : tr("not even one sample fits");
+        text = *m_fit->largestSize > 0 ? tr("largest micro-batch that fits: %1 (global batch %2)")
+                                             .arg(formatCount(*m_fit->largestSize), formatCount(*m_fit->largestBatch))
+                                       : tr("not even one sample fits");
     }
     finding().setText(text);
     finding().setTone(m_fit && m_fit->largestSize == 0 ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);

@@ -3,9 +3,9 @@
 // same wall.
 #pragma once
 
-#include "views/format.h"
 #include "views/memory/memory_fit.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
+#include "views/words/format.h"
 
 #include <memory>
 

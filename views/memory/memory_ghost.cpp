@@ -77,9 +77,11 @@ std::vector<MemorySample> ghostOf(const cost::PredictedStep& predicted, int stag
     }
     const std::size_t stride = (inside.size() + parts - 1) / parts;
     for (std::size_t i = 0; i < inside.size(); i += std::max<std::size_t>(1, stride)) {
-        const auto end = inside.begin() + static_cast<std::ptrdiff_t>(std::min(inside.size(), i + std::max<std::size_t>(1, stride)));
-        const MemorySample* largest = *std::max_element(inside.begin() + static_cast<std::ptrdiff_t>(i), end,
-                                                        [](const MemorySample* a, const MemorySample* b) { return a->total() < b->total(); });
+        const auto end =
+            inside.begin() + static_cast<std::ptrdiff_t>(std::min(inside.size(), i + std::max<std::size_t>(1, stride)));
+        const MemorySample* largest =
+            *std::max_element(inside.begin() + static_cast<std::ptrdiff_t>(i), end,
+                              [](const MemorySample* a, const MemorySample* b) { return a->total() < b->total(); });
         curve.push_back(*largest);
     }
     if (curve.empty()) return ghost;

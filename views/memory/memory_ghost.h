@@ -5,7 +5,7 @@
 #include "model/cost/predicted_step.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/trace_query.h"
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
 
 #include <span>
 #include <vector>

@@ -2,9 +2,9 @@
 // See memory_group_model.h.
 #include "views/memory/memory_group_model.h"
 
-#include "views/plot_table.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 namespace fourwalls::views {
 

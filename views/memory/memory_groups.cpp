@@ -3,9 +3,9 @@
 #include "views/memory/memory_groups.h"
 
 #include "model/trace/memory_facts.h"
-#include "views/format.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/trace/trace_query.h"
-#include "views/format.h"
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
+#include "views/words/format.h"
 
 #include <QColor>
 #include <QString>

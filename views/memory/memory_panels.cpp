@@ -2,8 +2,8 @@
 // See memory_panels.h.
 #include "views/memory/memory_panels.h"
 
-#include "views/plot_table.h"
-#include "views/theme.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
 
 #include <QButtonGroup>
 #include <QHBoxLayout>
@@ -193,8 +193,8 @@ void MemoryBufferPanel::retranslate()
 {
     title().setText(tr("Buffers"));
     m_filter->setPlaceholderText(tr("Filter: operator, category, layer"));
-    m_filter->setMinimumWidth(
-        std::min(m_filter->maximumWidth(), m_filter->fontMetrics().horizontalAdvance(m_filter->placeholderText()) + 44));
+    m_filter->setMinimumWidth(std::min(m_filter->maximumWidth(),
+                                       m_filter->fontMetrics().horizontalAdvance(m_filter->placeholderText()) + 44));
     m_filter->setAccessibleName(tr("Filter the buffers"));
     m_table->setAccessibleName(tr("Buffers of the shown range"));
     m_columns->fit();

@@ -4,7 +4,7 @@
 
 #include "views/memory/memory_allocation_model.h"
 #include "views/memory/memory_group_model.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 
 #include <memory>
 #include <optional>

@@ -54,7 +54,8 @@ Status askImportedFacts(TraceQuery& trace, MemoryFacts& facts)
         if (samples.empty()) continue;
         if (name == "allocated_bytes") facts.roundedAtEnd = static_cast<std::int64_t>(samples.back().last);
         // One at the begin of the history, one at its end.
-        else if (samples.size() > 1) facts.atBegin = static_cast<std::int64_t>(samples.front().min);
+        else if (samples.size() > 1)
+            facts.atBegin = static_cast<std::int64_t>(samples.front().min);
     }
     return {};
 }
@@ -110,7 +111,8 @@ Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts&
         CounterPicture counted;
         counted.range = range;
         counted.pixels = pixels;
-        FOURWALLS_TRY_ASSIGN(std::optional<AllocatorCurve> curve, allocatorCurve(trace, facts.rank.rank, range, pixels));
+        FOURWALLS_TRY_ASSIGN(std::optional<AllocatorCurve> curve,
+                             allocatorCurve(trace, facts.rank.rank, range, pixels));
         if (curve) counted.curve = std::move(*curve);
         answer.counted = std::make_shared<const CounterPicture>(std::move(counted));
         FOURWALLS_TRY_ASSIGN(answer.phases, phasesIn(trace, facts.phaseTracks, range));
@@ -130,7 +132,8 @@ Result<MemoryWindowAnswer> askMemoryWindow(TraceQuery& trace, const MemoryFacts&
 
 Result<BlockPicture> askBlocks(TraceQuery& trace, const BlockQuestion& question)
 {
-    FOURWALLS_TRY_ASSIGN(AllocationList list, trace.allocations(question.rank, question.range, kBlockLimit, kMostBuffersRead));
+    FOURWALLS_TRY_ASSIGN(AllocationList list,
+                         trace.allocations(question.rank, question.range, kBlockLimit, kMostBuffersRead));
     BlockPicture picture;
     picture.range = question.range;
     picture.placed = question.place != BlockQuestion::Place::None;

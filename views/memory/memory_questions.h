@@ -8,7 +8,7 @@
 #include "views/memory/memory_block_plot.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
 
 #include <optional>
 #include <stop_token>
@@ -19,20 +19,20 @@ namespace fourwalls::views {
 /// What is asked once per rank.
 struct MemoryFacts {
     RankInfo rank;
-    std::vector<MemorySummary> summaries; ///< of this rank: the whole trace's first, then by step
+    std::vector<MemorySummary> summaries;   ///< of this rank: the whole trace's first, then by step
     std::shared_ptr<const StepSpans> steps; ///< by time; never null
-    std::int64_t highestPeak = 0;         ///< of any step: what an axis needs room for
-    CategoryBytes categoryPeaks{};        ///< of any step
-    std::optional<CounterId> reserved;    ///< counter of reserved bytes
+    std::int64_t highestPeak = 0;           ///< of any step: what an axis needs room for
+    CategoryBytes categoryPeaks{};          ///< of any step
+    std::optional<CounterId> reserved;      ///< counter of reserved bytes
     std::vector<TrackId> phaseTracks;
-    std::vector<OutOfMemory> outOfMemory; ///< when the rank's memory was not enough, as the trace says
-    std::vector<RankId> othersOutOfMemory; ///< other ranks whose memory was not enough, each once
-    bool standing = false;                ///< see isStanding
-    bool relative = false;                ///< the curve counts from the start of the profile
-    bool fromSnapshot = false;            ///< sizes are what tensors asked for, and the history begins somewhere
-    std::int64_t atBegin = 0;             ///< of a snapshot: alive where its history begins [bytes]
+    std::vector<OutOfMemory> outOfMemory;     ///< when the rank's memory was not enough, as the trace says
+    std::vector<RankId> othersOutOfMemory;    ///< other ranks whose memory was not enough, each once
+    bool standing = false;                    ///< see isStanding
+    bool relative = false;                    ///< the curve counts from the start of the profile
+    bool fromSnapshot = false;                ///< sizes are what tensors asked for, and the history begins somewhere
+    std::int64_t atBegin = 0;                 ///< of a snapshot: alive where its history begins [bytes]
     std::optional<std::int64_t> roundedAtEnd; ///< of a snapshot: with what the allocator rounds up [bytes]
-    std::optional<AllocatorCurve> counted; ///< of a rank without buffers, over the whole trace
+    std::optional<AllocatorCurve> counted;    ///< of a rank without buffers, over the whole trace
 
     /// The summary of a step, or of the whole trace; null if there is none.
     const MemorySummary* summary(std::optional<StepIndex> step) const;

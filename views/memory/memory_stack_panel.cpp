@@ -4,7 +4,7 @@
 
 #include "views/memory/memory_groups.h"
 #include "views/memory/memory_panels.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QPlainTextEdit>
 #include <QToolButton>

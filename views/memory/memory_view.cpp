@@ -8,10 +8,10 @@
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QComboBox>
 #include <QPainter>
@@ -362,7 +362,8 @@ void MemoryView::askFit()
                                         : whatIf()->isActive() ? whatIf()->spec()
                                                                : whatIf()->recorded();
     if (!session() || !spec)
-        return m_fitCard->setFit(nullptr, tr("The trace does not say what ran; open the What-if sliders and choose it."));
+        return m_fitCard->setFit(nullptr,
+                                 tr("The trace does not say what ran; open the What-if sliders and choose it."));
     const auto calibration = whatIf()->calibrationOf(*spec);
     std::string key = toJson(*spec);
     if (key == m_fitKey && calibration == m_fitCalibration) return;

@@ -140,7 +140,7 @@ private:
     MemoryFitCard* m_fitCard = nullptr;
     MemoryStackPanel* m_stackPanel = nullptr;
     QSplitter* m_tables = nullptr;
-    std::string m_fitKey; ///< the spec that was asked for or is shown
+    std::string m_fitKey;                                ///< the spec that was asked for or is shown
     std::shared_ptr<const Calibration> m_fitCalibration; ///< and the rates that it was asked for with
 
     std::shared_ptr<const MemoryFacts> m_facts;

@@ -6,7 +6,7 @@
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 #include "views/step_picker.h"
 #include "views/whatif/what_if.h"
 
@@ -76,7 +76,8 @@ void MemoryView::build()
     tables->setStretchFactor(1, 2);
     tables->setStretchFactor(2, 3);
     tables->setStretchFactor(3, 2);
-    tables->setSizes({2000, 2000, 3000, 2500}); // two to three, whatever the widgets would like: the buffers have more columns
+    tables->setSizes(
+        {2000, 2000, 3000, 2500}); // two to three, whatever the widgets would like: the buffers have more columns
     m_tables = tables;
     m_fitCard = new MemoryFitCard(m_splitter);
     m_fitCard->hide();

@@ -74,9 +74,8 @@ void MemoryView::showGhost()
         if (chosen.size() > kMostGhostSteps) {
             // Each is a few pixels wide: what can be seen is how high they reach.
             ghost = ghostOf(*prediction, stage, chosen.first(1), kMostSamples);
-            const auto highest = std::max_element(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) {
-                return a.total() < b.total();
-            });
+            const auto highest = std::max_element(ghost.begin(), ghost.end(),
+                                                  [](const auto& a, const auto& b) { return a.total() < b.total(); });
             if (highest != ghost.end()) {
                 const MemorySample level = *highest;
                 ghost.assign(2, level);

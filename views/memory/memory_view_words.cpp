@@ -5,10 +5,10 @@
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QComboBox>
 #include <QSplitter>
@@ -47,7 +47,9 @@ void MemoryView::showWhatIsKnown()
 {
     const bool counted = m_facts && m_facts->counted.has_value();
     const bool blocks = m_blocksButton->isChecked();
-    m_plots->setCurrentWidget(counted ? static_cast<QWidget*>(m_counted) : blocks ? static_cast<QWidget*>(m_blocks) : m_area);
+    m_plots->setCurrentWidget(counted  ? static_cast<QWidget*>(m_counted)
+                              : blocks ? static_cast<QWidget*>(m_blocks)
+                                       : m_area);
     m_tables->setVisible(!counted && !m_fit->isChecked());
     for (QToolButton* button : {m_areas, m_blocksButton, m_fit}) button->setVisible(!counted);
     m_wall->setVisible(!counted && !blocks);
@@ -63,7 +65,8 @@ void MemoryView::showCounted()
     const QString most = curve.relative ? signedBytes(curve.highest, unit) : formatBytes(curve.highest, unit);
     const QString whose = curve.ofProcessor ? tr("main memory of the process") : tr("of the device");
     if (curve.relative)
-        m_finding = tr("relative to the start of the profile: at most %1; what was allocated before is not in the file").arg(most);
+        m_finding = tr("relative to the start of the profile: at most %1; what was allocated before is not in the file")
+                        .arg(most);
     else
         m_finding = tr("peaks at %1 (%2); single buffers were not recorded").arg(most, whose);
     if (!m_facts->outOfMemory.empty())
@@ -73,15 +76,18 @@ void MemoryView::showCounted()
     std::vector<PlotFigure> figures;
     if (curve.relative) {
         figures.push_back({tr("Highest"), most, tr("above the start of the profile"), false});
-        figures.push_back({tr("Lowest"), signedBytes(curve.lowest, unit), tr("against the start of the profile"), false});
-        figures.push_back({tr("At the end"), signedBytes(curve.samples.back().last, unit), tr("against the start of the profile"), false});
+        figures.push_back(
+            {tr("Lowest"), signedBytes(curve.lowest, unit), tr("against the start of the profile"), false});
+        figures.push_back({tr("At the end"), signedBytes(curve.samples.back().last, unit),
+                           tr("against the start of the profile"), false});
         figures.push_back({tr("Before the start"), QString(kDash), tr("not in the file"), false});
     } else {
         figures.push_back({tr("Peak"), most, whose, false});
         figures.push_back({tr("At the end"), formatBytes(curve.samples.back().last, unit), whose, false});
     }
     m_figures->setFigures(std::move(figures));
-    m_legend->setEntries({{PlotLegend::Mark::Line, currentTheme().accent, curve.relative ? tr("allocated since the profile began") : tr("allocated")}});
+    m_legend->setEntries({{PlotLegend::Mark::Line, currentTheme().accent,
+                           curve.relative ? tr("allocated since the profile began") : tr("allocated")}});
 }
 
 bool MemoryView::isAtWall(const MemorySummary& peak) const
@@ -114,13 +120,14 @@ QString MemoryView::finding(const MemorySummary* peak, bool known, bool& alarm) 
         alarm = alarm || isAtWall(*peak);
         const QString bytes = formatBytes(static_cast<double>(peak->peakBytes), unit);
         if (m_facts->relative)
-            parts << tr("at most %1 above the start of the profile; what was there before is not in the file").arg(bytes);
+            parts
+                << tr("at most %1 above the start of the profile; what was there before is not in the file").arg(bytes);
         else
             parts << peakSentence(bytes, peak->atPeak, m_peakPlace);
-        if (m_facts->standing)
-            parts << tr("taken throughout and hardly changing: reserved in advance or resident");
+        if (m_facts->standing) parts << tr("taken throughout and hardly changing: reserved in advance or resident");
         if (m_facts->fromSnapshot && m_facts->atBegin > 0)
-            parts << tr("the history begins with %1 alive").arg(formatBytes(static_cast<double>(m_facts->atBegin), unit));
+            parts
+                << tr("the history begins with %1 alive").arg(formatBytes(static_cast<double>(m_facts->atBegin), unit));
     }
     return parts.join(QStringLiteral(" · "));
 }
@@ -145,8 +152,7 @@ void MemoryView::showSummary()
     const MemorySummary* peak = summary();
     const bool known = peak && m_peakKnown == peak->peakAt;
     m_area->setCapacity(m_facts->rank.memoryBytes, QString::fromStdString(m_facts->rank.device));
-    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(),
-                    m_facts->highestPeak);
+    m_area->setPeak(peak ? std::optional(*peak) : std::nullopt, known ? m_peakLabel : QString(), m_facts->highestPeak);
     m_area->setMarked(m_marked);
     m_blocks->setMarked(m_marked);
     bool alarm = false;
@@ -185,7 +191,8 @@ void MemoryView::showFigures()
     if (m_facts->standing) scope = tr("%1, taken throughout").arg(scope);
     figures.push_back({tr("Peak"), text(peak->peakBytes), scope, isAtWall(*peak)});
     if (m_facts->fromSnapshot && m_facts->atBegin > 0)
-        figures.push_back({tr("At the history's begin"), text(m_facts->atBegin), tr("a peak before it is unknown"), false});
+        figures.push_back(
+            {tr("At the history's begin"), text(m_facts->atBegin), tr("a peak before it is unknown"), false});
     // Without stacks a snapshot knows bytes, not what they are for.
     const std::int64_t other = peak->atPeak[static_cast<std::size_t>(MemoryCategory::Other)];
     const bool isSorted = other < peak->peakBytes;
@@ -209,8 +216,7 @@ void MemoryView::showFigures()
         after = tr("at the end; %1 as rounded up").arg(text(*m_facts->roundedAtEnd));
     figures.push_back({tr("Resident"), text(peak->residentBytes), after, false});
     if (peak->peakReservedBytes) {
-        figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes),
-                           tr("most that the allocator held"), false});
+        figures.push_back({tr("Reserved"), text(*peak->peakReservedBytes), tr("most that the allocator held"), false});
     }
     m_figures->setFigures(std::move(figures));
 }

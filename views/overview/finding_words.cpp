@@ -2,7 +2,7 @@
 // See finding_words.h.
 #include "views/overview/finding_words.h"
 
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -24,7 +24,8 @@ QString scopeOf(const TraceFinding& finding)
 /// "82 % of step 6 (48.2 ms)", with the number of ranks that it is the mean of.
 QString costOf(const TraceFinding& finding)
 {
-    const QString cost = FindingWords::tr("%1 of %2 (%3)").arg(formatPercent(finding.share), scopeOf(finding), formatDuration(finding.time, 3));
+    const QString cost = FindingWords::tr("%1 of %2 (%3)")
+                             .arg(formatPercent(finding.share), scopeOf(finding), formatDuration(finding.time, 3));
     const auto ranks = static_cast<qint64>(finding.ranks.size());
     return ranks > 1 ? FindingWords::tr("%1, mean of %2 ranks").arg(cost, formatCount(ranks)) : cost;
 }
@@ -33,7 +34,8 @@ QString costOf(const TraceFinding& finding)
 QString perStep(const TraceFinding& finding, const QString& what)
 {
     if (!finding.step) return finding.ranks.size() > 1 ? FindingWords::tr("%1 per rank").arg(what) : what;
-    return finding.ranks.size() > 1 ? FindingWords::tr("%1 per step and rank").arg(what) : FindingWords::tr("%1 per step").arg(what);
+    return finding.ranks.size() > 1 ? FindingWords::tr("%1 per step and rank").arg(what)
+                                    : FindingWords::tr("%1 per step").arg(what);
 }
 
 QString nameOf(const TraceFinding& finding)
@@ -50,17 +52,21 @@ QString findingTitle(const TraceFinding& finding)
     switch (finding.kind) {
     case FindingKind::WaitsForRank:
         return finding.ranks.size() == 1
-                   ? FindingWords::tr("Rank %1 waits for rank %2").arg(finding.ranks.front().value).arg(finding.cause ? finding.cause->value : 0)
+                   ? FindingWords::tr("Rank %1 waits for rank %2")
+                         .arg(finding.ranks.front().value)
+                         .arg(finding.cause ? finding.cause->value : 0)
                    : FindingWords::tr("The other ranks wait for rank %1").arg(finding.cause ? finding.cause->value : 0);
     case FindingKind::WaitsForEachOther: return FindingWords::tr("Ranks wait for one another in collectives");
     case FindingKind::ExposedCommunication:
         return finding.includesWaiting ? FindingWords::tr("Communication (waiting and transfer) that nothing hides")
                                        : FindingWords::tr("Transfers that no computation hides");
     case FindingKind::HostBound: return FindingWords::tr("The device waits for work from the program");
-    case FindingKind::Synchronising: return FindingWords::tr("The program waits in synchronising calls while no device work is recorded");
+    case FindingKind::Synchronising:
+        return FindingWords::tr("The program waits in synchronising calls while no device work is recorded");
     case FindingKind::DataLoading: return FindingWords::tr("The device waits for data");
     case FindingKind::Copies: return FindingWords::tr("Copies that no computation hides");
-    case FindingKind::SmallKernels: return FindingWords::tr("Many kernels below %1").arg(formatDuration(kSmallKernel, 3));
+    case FindingKind::SmallKernels:
+        return FindingWords::tr("Many kernels below %1").arg(formatDuration(kSmallKernel, 3));
     case FindingKind::PipelineBubble: return FindingWords::tr("Pipeline stages wait for one another");
     case FindingKind::MemoryFull: return FindingWords::tr("Memory is nearly full");
     case FindingKind::OutOfMemory: return FindingWords::tr("Memory ran out");
@@ -78,7 +84,8 @@ QString findingFigures(const TraceFinding& finding)
               << FindingWords::tr("it comes last in %1 of %2 operations").arg(formatCount(finding.last), count());
         break;
     case FindingKind::WaitsForEachOther:
-        parts << costOf(finding) << FindingWords::tr("in %1 operations, no rank is late more often than by chance").arg(count());
+        parts << costOf(finding)
+              << FindingWords::tr("in %1 operations, no rank is late more often than by chance").arg(count());
         break;
     case FindingKind::ExposedCommunication:
         parts << costOf(finding);
@@ -97,19 +104,20 @@ QString findingFigures(const TraceFinding& finding)
         if (!finding.what.empty()) parts << FindingWords::tr("mostly %1").arg(nameOf(finding));
         if (finding.count > 0 && finding.kind != FindingKind::DataLoading) parts << perStep(finding, count());
         break;
-    case FindingKind::SmallKernels:
-        parts << costOf(finding) << perStep(finding, count());
-        break;
+    case FindingKind::SmallKernels: parts << costOf(finding) << perStep(finding, count()); break;
     case FindingKind::PipelineBubble: parts << costOf(finding); break;
     case FindingKind::MemoryFull:
         parts << FindingWords::tr("peak %1 of %2 (%3)")
                      .arg(formatBytes(static_cast<double>(finding.bytes), ByteUnit::GB),
-                          formatBytes(static_cast<double>(finding.ofBytes), ByteUnit::GB), formatPercent(finding.share));
-        if (finding.ranks.size() > 1) parts << FindingWords::tr("%1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
+                          formatBytes(static_cast<double>(finding.ofBytes), ByteUnit::GB),
+                          formatPercent(finding.share));
+        if (finding.ranks.size() > 1)
+            parts << FindingWords::tr("%1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
         break;
     case FindingKind::OutOfMemory:
         parts << (finding.count == 1 ? FindingWords::tr("once") : FindingWords::tr("%1 times").arg(count()));
-        if (finding.ranks.size() > 1) parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
+        if (finding.ranks.size() > 1)
+            parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
         if (!finding.what.empty()) parts << nameOf(finding);
         break;
     }
@@ -119,16 +127,23 @@ QString findingFigures(const TraceFinding& finding)
 QString findingAdvice(const TraceFinding& finding)
 {
     switch (finding.kind) {
-    case FindingKind::WaitsForRank: return FindingWords::tr("Look at what rank %1 does before it arrives.").arg(finding.cause ? finding.cause->value : 0);
-    case FindingKind::HostBound: return FindingWords::tr("CUDA graphs, torch.compile or larger batches give the device more to do per call.");
+    case FindingKind::WaitsForRank:
+        return FindingWords::tr("Look at what rank %1 does before it arrives.")
+            .arg(finding.cause ? finding.cause->value : 0);
+    case FindingKind::HostBound:
+        return FindingWords::tr("CUDA graphs, torch.compile or larger batches give the device more to do per call.");
     case FindingKind::Synchronising:
         // Waiting that long with an empty device: the device's work is more likely not in the file.
         if (finding.share > 0.5) return FindingWords::tr("What the device did then may not be in the file.");
         return FindingWords::tr("Avoid .item(), .cpu() and copies that wait, or do them once per several steps.");
-    case FindingKind::DataLoading: return FindingWords::tr("More loader workers and prefetching fetch the next batch during the step.");
-    case FindingKind::Copies: return FindingWords::tr("Pinned memory and non_blocking=True let copies run beside computation.");
-    case FindingKind::SmallKernels: return FindingWords::tr("Fusing them (torch.compile) saves launches and memory traffic.");
-    case FindingKind::MemoryFull: return FindingWords::tr("Recomputation, sharding or a smaller micro-batch make room.");
+    case FindingKind::DataLoading:
+        return FindingWords::tr("More loader workers and prefetching fetch the next batch during the step.");
+    case FindingKind::Copies:
+        return FindingWords::tr("Pinned memory and non_blocking=True let copies run beside computation.");
+    case FindingKind::SmallKernels:
+        return FindingWords::tr("Fusing them (torch.compile) saves launches and memory traffic.");
+    case FindingKind::MemoryFull:
+        return FindingWords::tr("Recomputation, sharding or a smaller micro-batch make room.");
     case FindingKind::WaitsForEachOther:
     case FindingKind::ExposedCommunication:
     case FindingKind::PipelineBubble:
@@ -148,11 +163,14 @@ QString nothingFound(const TraceFindings& findings)
 {
     if (!findings.compute) return FindingWords::tr("Nothing in this trace tells what would help.");
     const QString share = formatPercent(*findings.compute);
-    const QString scope = findings.wholeTrace || !findings.step ? FindingWords::tr("the whole trace") : FindingWords::tr("step %1").arg(findings.step->value);
+    const QString scope = findings.wholeTrace || !findings.step ? FindingWords::tr("the whole trace")
+                                                                : FindingWords::tr("step %1").arg(findings.step->value);
     if (findings.unexplainedIdle)
-        return FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: record what the processor does, too.")
+        return FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: "
+                                "record what the processor does, too.")
             .arg(share, scope, formatPercent(*findings.unexplainedIdle));
-    return FindingWords::tr("Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.").arg(share, scope, formatPercent(kLeastFinding, 0));
+    return FindingWords::tr("Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.")
+        .arg(share, scope, formatPercent(kLeastFinding, 0));
 }
 
 QString findingView(const TraceFinding& finding)

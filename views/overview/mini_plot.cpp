@@ -2,10 +2,10 @@
 // See mini_plot.h.
 #include "views/overview/mini_plot.h"
 
-#include "views/format.h"
-#include "views/paper.h"
-#include "views/plot_area.h"
-#include "views/theme.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_area.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>

@@ -61,9 +61,9 @@ struct MiniPicture {
     std::vector<MiniLine> lines;
     std::vector<MiniMark> marks;
     std::vector<QPointF> wall; ///< the limit from left to right: bricks lie above it; empty: no wall
-    QStringList wallNames; ///< the longest first: the first that has room is written
-    QString empty;  ///< why there is nothing to see; empty if there is
-    QString spoken; ///< for screen readers
+    QStringList wallNames;     ///< the longest first: the first that has room is written
+    QString empty;             ///< why there is nothing to see; empty if there is
+    QString spoken;            ///< for screen readers
 };
 
 /// Draws one picture; a click or Enter asks to see more.

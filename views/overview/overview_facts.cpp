@@ -69,7 +69,8 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
         if (op->bytes > 0) dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);
         dot.flopsPerSecond = op->flops * static_cast<double>(each.count) / each.total.seconds();
         dot.share = each.total.seconds();
-        dot.memoryBound = dot.flopsPerByte > 0 && facts.peakFlops && facts.bytesPerSecond && dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
+        dot.memoryBound = dot.flopsPerByte > 0 && facts.peakFlops && facts.bytesPerSecond &&
+                          dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
         facts.roofline.push_back(dot);
     }
     for (RooflineDot& dot : facts.roofline) dot.share = total > 0 ? dot.share / total : 0;

@@ -12,7 +12,7 @@
 #include "model/trace/metrics.h"
 #include "model/trace/trace_findings.h"
 #include "model/trace/transfer_rates.h"
-#include "views/job_steps.h"
+#include "views/session/job_steps.h"
 
 #include <memory>
 #include <stop_token>
@@ -41,18 +41,18 @@ struct OverviewScope {
     std::string stepsBy;                            ///< see TraceClosing::stepsBy
     /// The shortest and the longest of the ranks' own steps of that number; absent for one rank, or for more than a few.
     std::optional<std::pair<Duration, Duration>> ownLengths;
-    int ranks = 0;                                  ///< of the trace
-    std::optional<std::size_t> jobRanks;            ///< of the job, where it is known
+    int ranks = 0;                       ///< of the trace
+    std::optional<std::size_t> jobRanks; ///< of the job, where it is known
     bool isPart() const { return jobRanks && *jobRanks > static_cast<std::size_t>(ranks); }
 };
 
 /// What the slices and collectives of the step tell; asked apart, because it costs more than stored summaries.
 struct StepInsight {
     TransferRates rates;
-    std::optional<double> hiddenShare;   ///< of the transfers: CommunicationStep::hiddenShare
-    bool holdsWaiting = false;           ///< transfers cannot be told from waiting
-    std::optional<double> waitingShare;  ///< of the time in collectives, where it can be told
-    std::optional<RankLateness> late;    ///< who keeps the others waiting
+    std::optional<double> hiddenShare;  ///< of the transfers: CommunicationStep::hiddenShare
+    bool holdsWaiting = false;          ///< transfers cannot be told from waiting
+    std::optional<double> waitingShare; ///< of the time in collectives, where it can be told
+    std::optional<RankLateness> late;   ///< who keeps the others waiting
     TraceFindings findings;
 };
 
@@ -64,22 +64,22 @@ struct OverviewFacts {
     int ranks = 0; ///< with the ranks that others stand for
     TraceMetrics metrics;
     std::optional<compare::FullestRank> fullest;
-    std::vector<OutOfMemory> outOfMemory;      ///< when memory was not enough, as the trace says
-    bool memoryOnly = false;                   ///< a snapshot: no steps, no kernels, no communication
-    bool memoryRelative = false;               ///< bytes since the start of the profile
-    bool memoryStanding = false;               ///< what is in use hardly changes: a reservation or resident data
-    std::optional<AllocatorCurve> allocator;   ///< where no buffers were recorded
+    std::vector<OutOfMemory> outOfMemory;    ///< when memory was not enough, as the trace says
+    bool memoryOnly = false;                 ///< a snapshot: no steps, no kernels, no communication
+    bool memoryRelative = false;             ///< bytes since the start of the profile
+    bool memoryStanding = false;             ///< what is in use hardly changes: a reservation or resident data
+    std::optional<AllocatorCurve> allocator; ///< where no buffers were recorded
     std::optional<RankId> allocatorRank;
-    bool threadsOnly = false;                  ///< slices of threads, of which none is an operator, a transfer or a copy
+    bool threadsOnly = false; ///< slices of threads, of which none is an operator, a transfer or a copy
     OverviewScope scope;
     std::string producer;
-    std::optional<JobStep> step;               ///< the median one
-    MemoryWindow memory;                       ///< of the fullest rank over that step
-    std::vector<LinkDot> links;                ///< in that step; at most some hundreds
-    bool communicates = false;                 ///< collectives were recorded, with or without a duration
-    std::optional<double> linkBytesPerSecond;  ///< the fastest link of a device
-    std::optional<StepInsight> insight;        ///< absent: not known yet
-    std::vector<RooflineDot> roofline; ///< all with known bytes, or none
+    std::optional<JobStep> step;              ///< the median one
+    MemoryWindow memory;                      ///< of the fullest rank over that step
+    std::vector<LinkDot> links;               ///< in that step; at most some hundreds
+    bool communicates = false;                ///< collectives were recorded, with or without a duration
+    std::optional<double> linkBytesPerSecond; ///< the fastest link of a device
+    std::optional<StepInsight> insight;       ///< absent: not known yet
+    std::vector<RooflineDot> roofline;        ///< all with known bytes, or none
     std::optional<double> peakFlops, bytesPerSecond;
 };
 

@@ -3,9 +3,9 @@
 #include "views/overview/mini_plot.h"
 #include "views/overview/overview_view.h"
 #include "views/overview/overview_words.h"
-#include "views/plot_ticks.h"
+#include "views/plot/plot_ticks.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -102,8 +102,9 @@ MiniPicture OverviewView::memoryPicture() const
     MiniPicture picture;
     if (!m_facts->fullest || m_facts->memory.samples.empty()) {
         if (m_facts->allocator) return allocatorPicture();
-        picture.empty = tr("No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory "
-                           "snapshot beside the trace.");
+        picture.empty =
+            tr("No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory "
+               "snapshot beside the trace.");
         return picture;
     }
     const TimeRange range = m_facts->memory.range;
@@ -166,7 +167,8 @@ MiniPicture OverviewView::allocatorPicture() const
     const AllocatorCurve& curve = *m_facts->allocator;
     MiniPicture picture;
     const TimeRange range = m_facts->step ? m_facts->step->range : session()->info().range;
-    const ByteScale scale = byteScale(std::max(std::abs(curve.lowest), std::abs(curve.highest)), selection()->byteUnit());
+    const ByteScale scale =
+        byteScale(std::max(std::abs(curve.lowest), std::abs(curve.highest)), selection()->byteUnit());
     const TimeScale time = timeScale(static_cast<double>(range.length().ns));
     picture.x.high = std::max(1e-9, static_cast<double>(range.length().ns) / time.ns);
     picture.x.unit = time.name;
@@ -243,8 +245,10 @@ MiniPicture OverviewView::rooflinePicture() const
     const Theme& t = currentTheme();
     MiniPicture picture;
     if (m_facts->roofline.empty()) {
-        picture.empty = m_facts->memoryOnly ? tr("A memory snapshot records no kernels. Open the run's profile beside it.") :
-            tr("No operator of this trace says how much it computes: without FLOPs there is no roofline.");
+        picture.empty =
+            m_facts->memoryOnly
+                ? tr("A memory snapshot records no kernels. Open the run's profile beside it.")
+                : tr("No operator of this trace says how much it computes: without FLOPs there is no roofline.");
         return picture;
     }
     if (m_facts->roofline.front().flopsPerByte <= 0) return ratesPicture();
@@ -318,11 +322,11 @@ MiniPicture OverviewView::planPicture() const
     const Theme& t = currentTheme();
     MiniPicture picture;
     if (!m_plans) {
-        picture.empty =
-            m_plansPending ? tr("Searching other plans…")
-            : !m_planError.isEmpty()
-                ? m_planError
-                : tr("Without a specification of network, plan and devices no other plan can be predicted.\nFill them in under What if to compare plans.");
+        picture.empty = m_plansPending ? tr("Searching other plans…")
+                        : !m_planError.isEmpty()
+                            ? m_planError
+                            : tr("Without a specification of network, plan and devices no other plan can be "
+                                 "predicted.\nFill them in under What if to compare plans.");
         return picture;
     }
     const compare::PlanSuggestions& present = m_plans->suggestions;

@@ -7,11 +7,11 @@
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
 #include "views/overview/waterfall_plot.h"
-#include "views/utilisation.h"
 #include "views/view_registry.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/utilisation.h"
+#include "views/words/words.h"
 
 #include <QAction>
 #include <QGridLayout>
@@ -257,7 +257,8 @@ void OverviewView::askStepInsight()
 std::optional<RunSpec> OverviewView::knownSpec() const
 {
     // What misses the trace's own step by far gives no advice, whoever wrote it down.
-    if (whatIf() && whatIf()->guessVerdict() && !whatIf()->guessVerdict()->allowed()) return m_facts ? m_facts->spec : std::nullopt;
+    if (whatIf() && whatIf()->guessVerdict() && !whatIf()->guessVerdict()->allowed())
+        return m_facts ? m_facts->spec : std::nullopt;
     if (whatIf() && whatIf()->recorded()) return whatIf()->recorded();
     return m_facts ? m_facts->spec : std::nullopt;
 }
@@ -332,8 +333,8 @@ void OverviewView::showFigures()
     if (prediction && prediction->metrics.stepTime && metrics.stepTime)
         note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
                         formatDuration(*prediction->metrics.stepTime, 3));
-    figures.push_back(
-        {m_facts->scope.wholeTrace ? tr("Time") : tr("Step time"), metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
+    figures.push_back({m_facts->scope.wholeTrace ? tr("Time") : tr("Step time"),
+                       metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
 
     const bool tokens = metrics.tokensPerSecond.has_value();
     const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
@@ -349,7 +350,8 @@ void OverviewView::showFigures()
     QString mfuNote = whyNoMfu(metrics);
     if (metrics.mfu && !flopsKnownNote(metrics).isEmpty())
         mfuNote = flopsKnownNote(metrics); // the caveat is worth more than a second figure
-    else if (metrics.hfu) mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
+    else if (metrics.hfu)
+        mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
     if (metrics.mfu && prediction && prediction->metrics.mfu) {
         const QString predicted = compared(0, 0, formatUtilisation(*prediction->metrics.mfu));
         mfuNote = whatIfActive ? predicted : mfuNote + QStringLiteral(" · ") + predicted; // the dock leaves less room
@@ -361,7 +363,8 @@ void OverviewView::showFigures()
         const AllocatorCurve& curve = *m_facts->allocator;
         memory.value = curve.relative ? signedBytes(curve.highest, unit) : formatBytes(curve.highest, unit);
         memory.note = curve.relative ? tr("since the start of the profile") : tr("by the profiler's count");
-        if (m_facts->allocatorRank) memory.note += QStringLiteral(" · ") + tr("rank %1").arg(m_facts->allocatorRank->value);
+        if (m_facts->allocatorRank)
+            memory.note += QStringLiteral(" · ") + tr("rank %1").arg(m_facts->allocatorRank->value);
     }
     if (m_facts->fullest) {
         const auto& fullest = *m_facts->fullest;
@@ -378,14 +381,16 @@ void OverviewView::showFigures()
         } else if (prediction)
             memory.note =
                 compared(fullest.peakBytes, prediction->step.peakBytes, formatBytes(prediction->step.peakBytes, unit));
-        memory.alarm = !m_facts->outOfMemory.empty() ||
-                       (fullest.capacityBytes && !m_facts->memoryStanding && fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
+        memory.alarm =
+            !m_facts->outOfMemory.empty() || (fullest.capacityBytes && !m_facts->memoryStanding &&
+                                              fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
     }
     figures.push_back(memory);
     PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
     if (metrics.hostOnly && !m_facts->memoryOnly)
         binds.note = tr("no device was recorded");
-    else if (metrics.waterfall.empty()) binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
+    else if (metrics.waterfall.empty())
+        binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
     if (m_verdict.binding) {
         binds.value = words(*m_verdict.binding);
         binds.note = m_verdict.next ? tr("then %1").arg(words(*m_verdict.next).toLower()) : QString();
@@ -428,23 +433,25 @@ void OverviewView::showWaterfall()
                          prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
     QString finding;
     if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
-        finding = tr("peak %1 per device, achieved %2 · adds up to the %3 step")
-                      .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
-                           formatDuration(*metrics.stepTime, 3));
+        finding =
+            tr("peak %1 per device, achieved %2 · adds up to the %3 step")
+                .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
+                     formatDuration(*metrics.stepTime, 3));
     else if (metrics.stepTime && !m_facts->threadsOnly)
         finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
                       .arg(formatDuration(*metrics.stepTime, 3)) +
                   (m_facts->ranks > 1 ? QStringLiteral(" · ") + tr("mean of %1 ranks").arg(m_facts->ranks) : QString());
     else if (!m_facts->memoryOnly && !m_facts->threadsOnly)
         finding = tr("this trace has no measured step that all ranks took");
-    m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
+    m_waterfallCard->title().setText(metrics.mfu                 ? tr("Where the peak FLOP/s go")
                                      : m_facts->scope.wholeTrace ? tr("Where the time goes")
                                                                  : tr("Where the step's time goes"));
     m_waterfall->setNothing(
         m_facts->threadsOnly
             ? tr("No operator and no device's work is in this trace, only what threads did:\nthe timeline shows it.")
         : m_facts->memoryOnly
-            ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its time goes.")
+            ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its "
+                 "time goes.")
             : tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
                  "them; in PyTorch, call the profiler's step() after every iteration."));
     m_waterfallCard->finding().setText(finding);
@@ -482,26 +489,33 @@ void OverviewView::showFindings()
     if (m_facts->memoryOnly) {
         notes << tr("This is a memory snapshot: the memory view shows every buffer with the code that asked for it.");
     } else if (!m_facts->insight) {
-        notes << (m_insightError.isEmpty() ? tr("Reading the step…") : tr("The step could not be read. %1").arg(m_insightError));
+        notes << (m_insightError.isEmpty() ? tr("Reading the step…")
+                                           : tr("The step could not be read. %1").arg(m_insightError));
     } else {
         const TraceFindings& found = m_facts->insight->findings;
         for (const TraceFinding& each : found.findings) {
             if (rows.size() == kSuggestions) break;
             rows.push_back({findingTitle(each), findingFigures(each), {}});
         }
-        if (m_facts->threadsOnly) notes << tr("Nothing in this trace tells what would help.");
-        else if (rows.empty() && m_facts->metrics.hostOnly) notes << tr("No work of a device is in this trace: what would help it cannot be told.");
-        else if (rows.empty()) notes << nothingFound(found);
-        else notes << findingAdvice(found.findings.front());
-        finding = found.findings.size() > rows.size() ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
-                                                      : tr("from the trace itself");
+        if (m_facts->threadsOnly)
+            notes << tr("Nothing in this trace tells what would help.");
+        else if (rows.empty() && m_facts->metrics.hostOnly)
+            notes << tr("No work of a device is in this trace: what would help it cannot be told.");
+        else if (rows.empty())
+            notes << nothingFound(found);
+        else
+            notes << findingAdvice(found.findings.front());
+        finding = found.findings.size() > rows.size()
+                      ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
+                      : tr("from the trace itself");
     }
     if (const QString record = howToRecord(*m_facts); !record.isEmpty()) notes << record;
     notes.removeAll(QString());
     m_helpCard->title().setText(tr("What stands out"));
     m_helpCard->finding().setText(finding);
     m_suggestions->setRows(rows, notes.join(QLatin1Char('\n')), tr("Show"));
-    for (QPushButton* button : m_suggestions->buttons()) button->setToolTip(tr("Opens the view that shows it, at that place"));
+    for (QPushButton* button : m_suggestions->buttons())
+        button->setToolTip(tr("Opens the view that shows it, at that place"));
 }
 
 void OverviewView::showFinding(int index)
@@ -597,7 +611,8 @@ void OverviewView::openPart(const QString& key)
     if (key == QLatin1String("memory_bound") || key == QLatin1String("inefficiency") ||
         key == QLatin1String("achieved") || key == QLatin1String("whole"))
         id = QStringLiteral("performance");
-    if (m_facts->step && key != QLatin1String("whole") && key != QLatin1String("step")) selection()->setRange(m_facts->step->range);
+    if (m_facts->step && key != QLatin1String("whole") && key != QLatin1String("step"))
+        selection()->setRange(m_facts->step->range);
     emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
 }
 

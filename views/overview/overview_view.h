@@ -5,7 +5,7 @@
 #include "views/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "views/overview/overview_facts.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 
 #include <array>
 #include <memory>

@@ -2,7 +2,7 @@
 // See overview_words.h.
 #include "views/overview/overview_words.h"
 
-#include "views/utilisation.h"
+#include "views/words/utilisation.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -81,7 +81,8 @@ QString outOfMemoryVerdict(const OverviewFacts& facts, ByteUnit unit)
     if (!used) return text;
     if (facts.fullest && facts.fullest->capacityBytes)
         return text + dot() +
-               Overview::tr("%1 of %2 in use").arg(formatBytes(*used, unit), formatBytes(*facts.fullest->capacityBytes, unit));
+               Overview::tr("%1 of %2 in use")
+                   .arg(formatBytes(*used, unit), formatBytes(*facts.fullest->capacityBytes, unit));
     return text + dot() + Overview::tr("%1 in use").arg(formatBytes(*used, unit));
 }
 
@@ -92,9 +93,11 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
         const AllocatorCurve& curve = *facts.allocator;
         const QString rank = QString::number(facts.allocatorRank ? facts.allocatorRank->value : 0);
         if (curve.relative)
-            return Overview::tr("rank %1: at most %2 relative to the start of the profile; what was in use then is unknown")
+            return Overview::tr(
+                       "rank %1: at most %2 relative to the start of the profile; what was in use then is unknown")
                 .arg(rank, signedBytes(curve.highest, unit));
-        return Overview::tr("rank %1: at most %2 in use, by the profiler's count").arg(rank, formatBytes(curve.highest, unit));
+        return Overview::tr("rank %1: at most %2 in use, by the profiler's count")
+            .arg(rank, formatBytes(curve.highest, unit));
     }
     if (!facts.fullest) return Overview::tr("no allocations in this trace: its memory is unknown");
     const QString peak = formatBytes(facts.fullest->peakBytes, unit);
@@ -107,10 +110,10 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
     const QString capacity = formatBytes(*facts.fullest->capacityBytes, unit);
     const double share = facts.fullest->peakBytes / *facts.fullest->capacityBytes;
     const QString part = share < 0.01 ? Overview::tr("under 1 %") : formatPercent(share, 0);
-    if (share > 1)
-        return Overview::tr("%1 on rank %2, the device has %3: it does not fit").arg(peak, rank, capacity);
+    if (share > 1) return Overview::tr("%1 on rank %2, the device has %3: it does not fit").arg(peak, rank, capacity);
     if (facts.memoryStanding && facts.source == TraceSource::Imported)
-        return Overview::tr("%1 of %2 on rank %3, hardly changing: a reservation, or data that stays").arg(part, capacity, rank);
+        return Overview::tr("%1 of %2 on rank %3, hardly changing: a reservation, or data that stays")
+            .arg(part, capacity, rank);
     if (share >= compare::kFullMemory)
         return Overview::tr("%1 of %2 on rank %3: nothing larger fits").arg(part, capacity, rank);
     return Overview::tr("%1 of %2 on rank %3: there is room").arg(part, capacity, rank);
@@ -144,7 +147,8 @@ QString communicationVerdict(const OverviewFacts& facts)
                        : Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));
     if (!facts.insight) return with(text);
     if (facts.insight->waitingShare && *facts.insight->waitingShare >= 0.005)
-        text += dot() + Overview::tr("%1 of its time is waiting for others").arg(formatPercent(*facts.insight->waitingShare));
+        text += dot() +
+                Overview::tr("%1 of its time is waiting for others").arg(formatPercent(*facts.insight->waitingShare));
     if (facts.insight->hiddenShare && facts.insight->holdsWaiting)
         text += dot() + Overview::tr("%1 of its time hidden").arg(formatPercent(*facts.insight->hiddenShare));
     else if (facts.insight->hiddenShare)
@@ -178,9 +182,11 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
                                       : Overview::tr("%1 idle").arg(formatPercent(walls.idle));
         break;
     default:
-        text = facts.metrics.hostOnly ? Overview::tr("%1 of the step in operators of the processor").arg(formatPercent(computeShare(facts.metrics)))
-               : facts.metrics.mfu    ? Overview::tr("kernels run near what the device can do")
-                                 : Overview::tr("%1 of the step is computation").arg(formatPercent(computeShare(facts.metrics)));
+        text = facts.metrics.hostOnly ? Overview::tr("%1 of the step in operators of the processor")
+                                            .arg(formatPercent(computeShare(facts.metrics)))
+               : facts.metrics.mfu
+                   ? Overview::tr("kernels run near what the device can do")
+                   : Overview::tr("%1 of the step is computation").arg(formatPercent(computeShare(facts.metrics)));
         break;
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
@@ -331,7 +337,8 @@ QString scopeOfStep(const OverviewFacts& facts)
         parts << Overview::tr("median of %1 steps").arg(scope.measured);
     }
     if (apart)
-        parts << Overview::tr("ranks %1 to %2").arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
+        parts << Overview::tr("ranks %1 to %2")
+                     .arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
     else if (const QString left = stepsLeftOut(scope); !left.isEmpty())
         parts << left;
     return parts.join(dot());
@@ -348,7 +355,8 @@ QString stepsLeftOut(const OverviewScope& scope)
 
 QString whyNoRates(const OverviewFacts& facts)
 {
-    if (facts.memoryOnly) return Overview::tr("A memory snapshot records no communication. Open the run's profile beside it.");
+    if (facts.memoryOnly)
+        return Overview::tr("A memory snapshot records no communication. Open the run's profile beside it.");
     if (!facts.insight) return Overview::tr("Reading the step…");
     const TransferRates& rates = facts.insight->rates;
     const QString count = formatCount(static_cast<qint64>(rates.inStep));
@@ -358,14 +366,20 @@ QString whyNoRates(const OverviewFacts& facts)
             return Overview::tr("No collectives are in this trace.");
         return Overview::tr("One rank: nothing is sent.");
     case NoRates::NotInStep: return Overview::tr("This step has no collectives; others of the trace have.");
-    case NoRates::OneRankGroups: return Overview::tr("All %1 collectives are of groups of one rank: nothing is sent.").arg(count);
+    case NoRates::OneRankGroups:
+        return Overview::tr("All %1 collectives are of groups of one rank: nothing is sent.").arg(count);
     case NoRates::RequestsOnly:
-        return Overview::tr("Only the requests of %1 collectives were recorded, not the transfers. Record the device's activity, too.").arg(count);
+        return Overview::tr("Only the requests of %1 collectives were recorded, not the transfers. Record the device's "
+                            "activity, too.")
+            .arg(count);
     case NoRates::SomeRanks:
-        return Overview::tr("%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot be told apart, so there "
-                            "is no rate. Open the files of all ranks together.").arg(count);
+        return Overview::tr("%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot "
+                            "be told apart, so there "
+                            "is no rate. Open the files of all ranks together.")
+            .arg(count);
     case NoRates::UnknownBytes:
-        return Overview::tr("%1 collectives, but the file does not say how many bytes they move: there is no rate.").arg(count);
+        return Overview::tr("%1 collectives, but the file does not say how many bytes they move: there is no rate.")
+            .arg(count);
     case NoRates::NoTime: return Overview::tr("The transfers of this step took no time on the trace's clock.");
     case NoRates::None: break;
     }
@@ -377,21 +391,27 @@ QString howToRecord(const OverviewFacts& facts)
     if (facts.source != TraceSource::Imported) return {};
     const QString producer = QString::fromStdString(facts.producer);
     const bool nsight = producer.contains(QLatin1String("Nsight"), Qt::CaseInsensitive);
-    const bool torch = producer.contains(QLatin1String("PyTorch"), Qt::CaseInsensitive) || producer.contains(QLatin1String("Kineto"), Qt::CaseInsensitive);
+    const bool torch = producer.contains(QLatin1String("PyTorch"), Qt::CaseInsensitive) ||
+                       producer.contains(QLatin1String("Kineto"), Qt::CaseInsensitive);
     QStringList lines;
     if (facts.memoryOnly)
         return Overview::tr("For steps and kernels, profile the same run: %1")
-            .arg(QStringLiteral("with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
+            .arg(QStringLiteral(
+                "with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
     const bool noSteps = facts.scope.wholeTrace || !facts.metrics.stepTime;
     if (nsight) {
         if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …"));
-        if (!facts.fullest) lines << Overview::tr("memory: %1").arg(QStringLiteral("nsys profile --cuda-memory-usage=true"));
+        if (!facts.fullest)
+            lines << Overview::tr("memory: %1").arg(QStringLiteral("nsys profile --cuda-memory-usage=true"));
     } else if (torch) {
         if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("prof.step()"));
-        if (facts.roofline.empty()) lines << Overview::tr("FLOPs: %1").arg(QStringLiteral("record_shapes=True, with_flops=True"));
-        if (!facts.fullest && !facts.allocator) lines << Overview::tr("memory: %1").arg(QStringLiteral("profile_memory=True"));
+        if (facts.roofline.empty())
+            lines << Overview::tr("FLOPs: %1").arg(QStringLiteral("record_shapes=True, with_flops=True"));
+        if (!facts.fullest && !facts.allocator)
+            lines << Overview::tr("memory: %1").arg(QStringLiteral("profile_memory=True"));
     }
-    return lines.isEmpty() ? QString() : Overview::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
+    return lines.isEmpty() ? QString()
+                           : Overview::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
 }
 
 QString missingForModel(const OverviewFacts& facts)
@@ -403,9 +423,12 @@ QString missingForModel(const OverviewFacts& facts)
         known << QString::fromStdString(field.field) + QStringLiteral(" = ") + QString::fromStdString(field.value);
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot does not say what ran");
-    const bool device = std::any_of(facts.inferred.begin(), facts.inferred.end(), [](const InferredField& field) { return field.field == "device"; });
-    const QString missing = device ? Overview::tr("this trace does not say which network and plan it ran: nothing can be predicted")
-                                   : Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
+    const bool device = std::any_of(facts.inferred.begin(), facts.inferred.end(),
+                                    [](const InferredField& field) { return field.field == "device"; });
+    const QString missing =
+        device
+            ? Overview::tr("this trace does not say which network and plan it ran: nothing can be predicted")
+            : Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
     return known.isEmpty() ? missing
                            : missing + dot() + Overview::tr("inferred: %1").arg(known.join(QStringLiteral(", ")));
 }

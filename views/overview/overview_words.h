@@ -2,8 +2,8 @@
 // The overview's sentences: verdicts, changes and plans in the user's language.
 #pragma once
 
-#include "views/format.h"
 #include "views/overview/overview_facts.h"
+#include "views/words/format.h"
 
 #include <QString>
 

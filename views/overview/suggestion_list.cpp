@@ -2,8 +2,8 @@
 // See suggestion_list.h.
 #include "views/overview/suggestion_list.h"
 
-#include "views/plot_card.h"
-#include "views/theme.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/theme.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -51,7 +51,8 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     for (const SuggestionRow& row : rows) {
         auto* change = new ElidedText(ElidedText::Tone::Plain, Qt::AlignLeft, m_rows);
         change->setText(row.change);
-        auto* figures = new QLabel(row.memory.isEmpty() ? row.time : row.time + QStringLiteral(" · ") + row.memory, m_rows);
+        auto* figures =
+            new QLabel(row.memory.isEmpty() ? row.time : row.time + QStringLiteral(" · ") + row.memory, m_rows);
         figures->setWordWrap(true); // figures are never cut
         figures->setFont(fontOf(TextRole::Small));
         QPalette quiet = figures->palette();

@@ -2,9 +2,9 @@
 // See waterfall_plot.h.
 #include "views/overview/waterfall_plot.h"
 
-#include "views/format.h"
-#include "views/theme.h"
-#include "views/utilisation.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/utilisation.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -40,7 +40,9 @@ Look lookOf(const WaterfallBar& bar)
     const Theme& t = currentTheme();
     if (bar.kind == WaterfallBar::Kind::Whole) return {t.structure};
     if (bar.kind == WaterfallBar::Kind::Rest) return {colourOf(t, Phase::Forward)};
-    if (bar.key == QLatin1String("bubble") || bar.key == QLatin1String("between") || bar.key.startsWith(QLatin1String("idle"))) return {t.hatchBase, true};
+    if (bar.key == QLatin1String("bubble") || bar.key == QLatin1String("between") ||
+        bar.key.startsWith(QLatin1String("idle")))
+        return {t.hatchBase, true};
     if (bar.key == QLatin1String("exposed_comm")) return {t.communication};
     if (bar.key == QLatin1String("exposed_copy")) return {t.copy};
     if (bar.key == QLatin1String("recompute")) return {colourOf(t, Phase::Recompute)};
@@ -85,7 +87,8 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
         lose(metrics.hostOnly ? "between" : "idle", idle, true);
     }
     if (const auto compute = shareNamed(metrics, "compute")) {
-        bars.push_back({metrics.hostOnly ? QStringLiteral("operators") : QStringLiteral("compute"), *compute, *compute, Kind::Rest});
+        bars.push_back({metrics.hostOnly ? QStringLiteral("operators") : QStringLiteral("compute"), *compute, *compute,
+                        Kind::Rest});
         return bars;
     }
     lose("other_compute", shareNamed(metrics, "other_compute").value_or(0), false);
@@ -126,7 +129,8 @@ QString waterfallMeaning(const QString& key)
 {
     const std::pair<const char*, QString> meanings[] = {
         {"whole", WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.")},
-        {"step", WaterfallPlot::tr("All the time that the ranks have in one step, or in the whole trace where it marks no steps.")},
+        {"step", WaterfallPlot::tr(
+                     "All the time that the ranks have in one step, or in the whole trace where it marks no steps.")},
         {"operators", WaterfallPlot::tr("Operators on the processor. No work of a device is in the trace.")},
         {"between", WaterfallPlot::tr("The program's own time: no operator runs, and no device was recorded.")},
         {"bubble",
@@ -145,7 +149,8 @@ QString waterfallMeaning(const QString& key)
          WaterfallPlot::tr(
              "FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).")},
         {"achieved", WaterfallPlot::tr("Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).")},
-        {"other_compute", WaterfallPlot::tr("Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.")},
+        {"other_compute",
+         WaterfallPlot::tr("Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.")},
         {"compute",
          WaterfallPlot::tr(
              "Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.")}};

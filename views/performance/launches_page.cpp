@@ -3,10 +3,10 @@
 #include "views/performance/launches_page.h"
 
 #include "model/trace/short_name.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
 
 #include <QHBoxLayout>
 #include <QSplitter>

@@ -2,8 +2,8 @@
 // Small operators and the gaps between them, and the sequences that would be one kernel if they were fused.
 #pragma once
 
-#include "views/format.h"
 #include "views/performance/performance_data.h"
+#include "views/words/format.h"
 
 #include <QWidget>
 

@@ -2,12 +2,12 @@
 // See operators_page.h.
 #include "views/performance/operators_page.h"
 
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/plot_xy.h"
-#include "views/theme.h"
-#include "views/utilisation.h"
-#include "views/words.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/plot_xy.h"
+#include "views/plot/theme.h"
+#include "views/words/utilisation.h"
+#include "views/words/words.h"
 
 #include <QHBoxLayout>
 #include <QSplitter>
@@ -96,9 +96,10 @@ void OperatorsPage::fillRoofline()
         m_facts && (!m_facts->roofline.points.empty() ||
                     std::any_of(m_facts->roofline.operators.begin(), m_facts->roofline.operators.end(), onlyFlops));
     if (!any) {
-        m_roofline->setNothing(m_facts ? tr("No operator of this trace says how much it computes.\n"
-                                            "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).")
-                                       : QString());
+        m_roofline->setNothing(m_facts
+                                   ? tr("No operator of this trace says how much it computes.\n"
+                                        "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).")
+                                   : QString());
         m_legend->setEntries({});
         return m_rooflineCard->finding().setText({});
     }
@@ -155,9 +156,10 @@ void OperatorsPage::fillRoofline()
     const bool wrong = m_facts->metrics.mfuAbsent == NoMfu::AboveRoof;
     if (roofs.peakFlops) {
         const QString source = peak.source == "datasheet" ? tr("data sheet") : tr("measured");
-        const QString of = peak.arithmetic == Arithmetic::Unknown ? source
-                                                                  : QString::fromUtf8(fourwalls::name(peak.arithmetic).data()) +
-                                                                        QStringLiteral(", ") + source;
+        const QString of =
+            peak.arithmetic == Arithmetic::Unknown
+                ? source
+                : QString::fromUtf8(fourwalls::name(peak.arithmetic).data()) + QStringLiteral(", ") + source;
         wall.label = tr("peak %1, %2").arg(formatRate(*roofs.peakFlops, QStringLiteral("FLOP/s")), of);
         high = std::max(high, *roofs.peakFlops);
     }
@@ -182,7 +184,9 @@ void OperatorsPage::fillRoofline()
         content.walls.push_back(std::move(wall));
     for (const auto& [arithmetic, rate] : roofs.peaks)
         if (!roofs.peakFlops || rate != *roofs.peakFlops)
-            thinRoof(rate, tr("peak %1, %2").arg(formatRate(rate, QStringLiteral("FLOP/s")), QString::fromStdString(arithmetic)));
+            thinRoof(
+                rate,
+                tr("peak %1, %2").arg(formatRate(rate, QStringLiteral("FLOP/s")), QString::fromStdString(arithmetic)));
     // Operators whose bytes nobody counted stand at the right edge: only their height says something.
     int heightOnly = 0;
     for (std::size_t i = 0; i < roofs.operators.size() && i < kMostPoints; ++i) {
@@ -208,14 +212,16 @@ void OperatorsPage::fillRoofline()
         legend.push_back({PlotLegend::Mark::Line, t.secondaryText, tr("◆ at the right: bytes not known")});
     if (shown.size() < roofs.points.size())
         legend.push_back({PlotLegend::Mark::Dotted, t.secondaryText,
-                          tr("the %1 longest of %2").arg(formatCount(static_cast<qint64>(shown.size())),
-                                                         formatCount(static_cast<qint64>(roofs.points.size())))});
+                          tr("the %1 longest of %2")
+                              .arg(formatCount(static_cast<qint64>(shown.size())),
+                                   formatCount(static_cast<qint64>(roofs.points.size())))});
     legend.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
     // What has no FLOPs has no place between these axes, but a part of the time.
     Duration without;
     for (const RooflinePoint& each : roofs.operators)
         if (each.flops <= 0) without += each.total;
-    const double notShown = static_cast<double>(without.ns) / static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
+    const double notShown =
+        static_cast<double>(without.ns) / static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
     if (notShown > 0.001)
         legend.push_back({PlotLegend::Mark::Dotted, t.secondaryText,
                           tr("not shown: %1 of the time, in operators without FLOPs").arg(formatPercent(notShown, 0))});
@@ -345,8 +351,8 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             m_utilisation->setContent(std::move(x), std::move(y), std::move(content));
         else
             m_utilisation->setNothing(m_facts->steps.empty() ? tr("The trace has no training steps.")
-                                                             : tr("No MFU: %1.").arg(whyNoMfu(m_facts->metrics)) + QLatin1Char('\n') +
-                                                                   howToGetMfu(m_facts->metrics));
+                                                             : tr("No MFU: %1.").arg(whyNoMfu(m_facts->metrics)) +
+                                                                   QLatin1Char('\n') + howToGetMfu(m_facts->metrics));
     } else {
         m_utilisation->setNothing({});
     }
@@ -404,11 +410,15 @@ void OperatorsPage::fillTable()
     m_table->setContent(std::move(columns), std::move(rows));
     if (m_facts && n > 0) {
         const RooflinePoint& first = m_facts->roofline.operators.front();
-        QString text = tr("%1 takes %2, layers together").arg(pointWords(*m_facts, first), formatPercent(first.share, 0));
+        QString text =
+            tr("%1 takes %2, layers together").arg(pointWords(*m_facts, first), formatPercent(first.share, 0));
         if (m_facts->ranks > 1 || m_facts->measuredSteps > 1)
-            text += QStringLiteral(" · ") + tr("sums over %n rank(s)", nullptr, static_cast<int>(m_facts->ranks)) +
-                    (m_facts->measuredSteps > 0 ? tr(" and %n step(s)", nullptr, static_cast<int>(m_facts->measuredSteps)) : QString());
-        if (listed < n) text = tr("the %1 longest of %2").arg(formatCount(listed), formatCount(n)) + QStringLiteral(" · ") + text;
+            text +=
+                QStringLiteral(" · ") + tr("sums over %n rank(s)", nullptr, static_cast<int>(m_facts->ranks)) +
+                (m_facts->measuredSteps > 0 ? tr(" and %n step(s)", nullptr, static_cast<int>(m_facts->measuredSteps))
+                                            : QString());
+        if (listed < n)
+            text = tr("the %1 longest of %2").arg(formatCount(listed), formatCount(n)) + QStringLiteral(" · ") + text;
         m_tableCard->finding().setText(text);
     } else {
         m_tableCard->finding().setText(m_facts ? tr("no compute operators") : QString());

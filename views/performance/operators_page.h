@@ -2,8 +2,8 @@
 // The operators under their roofs, as points and as a table, and how well each step used the devices.
 #pragma once
 
-#include "views/format.h"
 #include "views/performance/performance_data.h"
+#include "views/words/format.h"
 
 #include <QWidget>
 

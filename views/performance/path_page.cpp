@@ -2,12 +2,12 @@
 // See path_page.h.
 #include "views/performance/path_page.h"
 
-#include "views/format.h"
 #include "views/performance/path_strip.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -80,12 +80,13 @@ void PathPage::present(std::shared_ptr<const CriticalPath> path, const TraceInfo
         const auto ranks = m_path->byRank();
         const bool waits = std::any_of(m_path->segments.begin(), m_path->segments.end(),
                                        [](const PathSegment& segment) { return segment.holdsWaiting; });
-        m_finding = (waits ? tr("%1 work, %2 communication (wait + transfer), %3 gaps; %4 of it on rank %5, %6 changes of rank")
-                           : tr("%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank"))
-                        .arg(share(m_path->time(PathPart::Work)), share(m_path->time(PathPart::Transfer)),
-                             share(m_path->time(PathPart::Gap)), share(ranks.front().second))
-                        .arg(ranks.front().first.value)
-                        .arg(m_path->jumps);
+        m_finding =
+            (waits ? tr("%1 work, %2 communication (wait + transfer), %3 gaps; %4 of it on rank %5, %6 changes of rank")
+                   : tr("%1 work, %2 transfers, %3 gaps; %4 of it on rank %5, %6 changes of rank"))
+                .arg(share(m_path->time(PathPart::Work)), share(m_path->time(PathPart::Transfer)),
+                     share(m_path->time(PathPart::Gap)), share(ranks.front().second))
+                .arg(ranks.front().first.value)
+                .arg(m_path->jumps);
         if (m_path->shortest.ns > 0)
             m_finding += tr(" · operators under %1 taken together").arg(formatDuration(m_path->shortest, 2));
         if (m_path->limited) m_finding += tr(" · not all of the step was read");

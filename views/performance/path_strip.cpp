@@ -3,9 +3,9 @@
 #include "views/performance/path_strip.h"
 
 #include "model/trace/communication_step.h"
-#include "views/format.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QMouseEvent>
 #include <QPainter>

@@ -3,7 +3,7 @@
 #include "views/performance/performance_data.h"
 
 #include "model/trace/short_name.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QCoreApplication>
 
@@ -33,7 +33,8 @@ QString PerformanceData::nameOf(const std::string& name) const
 QString howToGetMfu(const TraceMetrics& metrics)
 {
     if (metrics.mfuAbsent != NoMfu::NoFlops && metrics.mfuAbsent != NoMfu::FewFlops) return {};
-    return QCoreApplication::translate("HowToGetMfu", "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).");
+    return QCoreApplication::translate("HowToGetMfu",
+                                       "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).");
 }
 
 QString words(BoundBy bound)

@@ -5,11 +5,11 @@
 #include "views/performance/launches_page.h"
 #include "views/performance/operators_page.h"
 #include "views/performance/path_page.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/utilisation.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/utilisation.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // See ideal_bars.h.
 #include "views/pipeline/ideal_bars.h"
 
-#include "views/format.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QHelpEvent>
 #include <QPainter>

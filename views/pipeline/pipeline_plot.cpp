@@ -2,9 +2,9 @@
 // See pipeline_plot.h.
 #include "views/pipeline/pipeline_plot.h"
 
-#include "views/paper.h"
-#include "views/plot_blocks.h"
-#include "views/words.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_blocks.h"
+#include "views/words/words.h"
 
 #include <QPainter>
 

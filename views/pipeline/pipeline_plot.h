@@ -2,7 +2,7 @@
 // Stages over time: one lane per stage with its passes, numbered by micro-batch, on the hatching of the bubble.
 #pragma once
 
-#include "views/plot_time.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
+#include "views/plot/plot_time.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "views/pipeline/pipeline_questions.h"
 #include "views/timeline/text_cache.h"

@@ -5,8 +5,8 @@
 
 #include "model/trace/inferred_spec.h"
 #include "model/trace/metrics.h"
-#include "views/job_steps.h"
 #include "views/pipeline/stage_lanes.h"
+#include "views/session/job_steps.h"
 
 #include <map>
 #include <memory>

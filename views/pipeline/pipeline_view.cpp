@@ -4,11 +4,11 @@
 
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/predicted_lanes.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/step_picker.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QComboBox>
 #include <QPainter>

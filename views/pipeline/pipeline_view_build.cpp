@@ -4,12 +4,12 @@
 
 #include "views/memory/memory_panels.h"
 #include "views/pipeline/ideal_bars.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/step_picker.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QAction>
 #include <QComboBox>

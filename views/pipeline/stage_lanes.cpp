@@ -259,8 +259,7 @@ std::vector<IdealBubble> idealBubbles(int stages, int microbatches, int chunks, 
     const double f = known ? nanoseconds(times.forward) : 1;
     const double b = known ? nanoseconds(times.backwardInput) + nanoseconds(times.recompute) : 1;
     const double w = known ? nanoseconds(times.backwardWeight) : 1;
-    ideals.push_back({PipelineSchedule::ZeroBubbleH1, 1,
-                      zeroBubbleBubble(stages, microbatches, f, b, w), !known});
+    ideals.push_back({PipelineSchedule::ZeroBubbleH1, 1, zeroBubbleBubble(stages, microbatches, f, b, w), !known});
     return ideals;
 }
 

@@ -2,10 +2,10 @@
 // See steps_model.h.
 #include "views/steps/steps_model.h"
 
-#include "views/format.h"
-#include "views/plot_table.h"
-#include "views/theme.h"
-#include "views/words.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 #include <QPainter>
@@ -139,7 +139,8 @@ QVariant StepsModel::data(const QModelIndex& index, int role) const
     case kExactRole: return exact(step, index.column());
     case Qt::ToolTipRole: return index.column() == Where ? QVariant(partsText(step)) : QVariant();
     case Qt::AccessibleTextRole: return index.column() == Where ? partsText(step) : shown(step, index.column());
-    case Qt::ForegroundRole: return step.state != StepState::Measured ? QVariant(currentTheme().secondaryText) : QVariant();
+    case Qt::ForegroundRole:
+        return step.state != StepState::Measured ? QVariant(currentTheme().secondaryText) : QVariant();
     case Qt::TextAlignmentRole:
         return index.column() == Step ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
     case kPartsRole: {

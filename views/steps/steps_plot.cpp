@@ -2,11 +2,11 @@
 // See steps_plot.h.
 #include "views/steps/steps_plot.h"
 
-#include "views/format.h"
-#include "views/paper_plot.h"
-#include "views/plot_ticks.h"
+#include "views/plot/paper_plot.h"
+#include "views/plot/plot_ticks.h"
+#include "views/plot/theme.h"
 #include "views/steps/steps_model.h"
-#include "views/theme.h"
+#include "views/words/format.h"
 
 #include <QMouseEvent>
 #include <QVBoxLayout>

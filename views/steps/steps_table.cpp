@@ -71,7 +71,8 @@ std::optional<double> StepTable::throughput() const
     const bool inTokens = hasTokens();
     for (const StepRow& row : rows) {
         const std::int64_t count = inTokens ? row.tokens : row.samples;
-        if (time && time->ns > 0 && row.state == StepState::Measured && count > 0) return static_cast<double>(count) / time->seconds();
+        if (time && time->ns > 0 && row.state == StepState::Measured && count > 0)
+            return static_cast<double>(count) / time->seconds();
     }
     return std::nullopt;
 }

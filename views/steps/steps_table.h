@@ -19,7 +19,7 @@ struct StepRow {
     StepIndex step;
     StepState state = StepState::Measured;
     bool complete = true; ///< every rank took it; only such steps count in medians
-    TimeRange range; ///< first rank's start to last rank's end
+    TimeRange range;      ///< first rank's start to last rank's end
     std::optional<double> loss, learningRate, gradientNorm;
     std::int64_t tokens = 0, samples = 0; ///< global; 0: none or unknown
     /// Shares of the job's step, averaged over all ranks, adding up to 1 as in the metrics; absent without a summary.

@@ -2,9 +2,9 @@
 // See steps_view.h.
 #include "views/steps/steps_view.h"
 
-#include "views/plot_card.h"
-#include "views/plot_table.h"
-#include "views/step_states.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
+#include "views/session/step_states.h"
 #include "views/steps/steps_plot.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -195,8 +195,10 @@ void StepsView::showPrediction()
         QString text = tr("predicted: %1").arg(formatDuration(*predicted, 3));
         const std::optional<Duration> median = m_data ? m_data->medianTime() : std::nullopt;
         if (median && median->ns > 0)
-            text += QStringLiteral(" (%1)").arg(formatChange(static_cast<double>(predicted->ns) / static_cast<double>(median->ns) - 1));
-        marks.insert(marks.begin(), {PlotLegend::Mark::Dashed, currentTheme().prediction, text + guessedNote(whatIf())});
+            text += QStringLiteral(" (%1)").arg(
+                formatChange(static_cast<double>(predicted->ns) / static_cast<double>(median->ns) - 1));
+        marks.insert(marks.begin(),
+                     {PlotLegend::Mark::Dashed, currentTheme().prediction, text + guessedNote(whatIf())});
     }
     m_marks->setEntries(std::move(marks));
 }
@@ -228,7 +230,8 @@ void StepsView::showFigures()
     if (!m_data || m_data->rows.empty()) return m_figures->setFigures({});
 
     const auto& rows = m_data->rows;
-    const auto warm = std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return row.state != StepState::Measured; });
+    const auto warm =
+        std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return row.state != StepState::Measured; });
     const auto last = [&](auto member) {
         for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
             if (const std::optional<double> value = (*row).*member) return value;
@@ -241,7 +244,8 @@ void StepsView::showFigures()
     const std::size_t measured = rows.size() - static_cast<std::size_t>(warm);
     std::vector<PlotFigure> figures;
     const bool whole = isWholeTrace(m_data->stepsBy);
-    figures.push_back({whole ? tr("Whole trace") : tr("Step time"), median ? formatDuration(*median, 3) : QString(kDash),
+    figures.push_back({whole ? tr("Whole trace") : tr("Step time"),
+                       median ? formatDuration(*median, 3) : QString(kDash),
                        whole           ? tr("no steps were recognised")
                        : measured == 1 ? tr("the one measured step")
                                        : tr("median of %1 measured steps").arg(measured),
@@ -291,7 +295,8 @@ QString StepsView::sentence() const
     if (isWholeTrace(m_data->stepsBy))
         parts << tr("no steps were recognised: the whole trace is shown as one (menu: Choose steps…)");
     else if (static_cast<std::size_t>(counts[0]) < rows.size() || !m_data->stepsBy.empty())
-        parts << (m_data->stepsBy.empty() ? stepCountsText(counts) : tr("%1, by %2").arg(stepCountsText(counts), stepsByText(m_data->stepsBy)));
+        parts << (m_data->stepsBy.empty() ? stepCountsText(counts)
+                                          : tr("%1, by %2").arg(stepCountsText(counts), stepsByText(m_data->stepsBy)));
     return parts.join(QStringLiteral(" · "));
 }
 

@@ -2,7 +2,7 @@
 // See query_panel.h. The queries to start from are those of the manual's page on tables.
 #include "views/tables/query_panel.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -16,12 +16,31 @@ namespace fourwalls::views {
 namespace {
 
 /// Views first: they have names and words where the tables have numbers.
-constexpr const char* kTables[] = {
-    "named_slices",      "named_collectives", "named_allocations",  "named_counter_samples", "op_summary", "op",
-    "job_step",          "step",              "step_summary",       "collective_summary",    "memory_summary", "rank",
-    "track",             "process_group",     "counter",            "event",                 "meta",       "audit",
-    "slice",             "collective",        "allocation",         "flow",                  "string",     "run",
-    "counter_sample"};
+constexpr const char* kTables[] = {"named_slices",
+                                   "named_collectives",
+                                   "named_allocations",
+                                   "named_counter_samples",
+                                   "op_summary",
+                                   "op",
+                                   "job_step",
+                                   "step",
+                                   "step_summary",
+                                   "collective_summary",
+                                   "memory_summary",
+                                   "rank",
+                                   "track",
+                                   "process_group",
+                                   "counter",
+                                   "event",
+                                   "meta",
+                                   "audit",
+                                   "slice",
+                                   "collective",
+                                   "allocation",
+                                   "flow",
+                                   "string",
+                                   "run",
+                                   "counter_sample"};
 
 constexpr const char* kOperators = "SELECT op.name, s.count, s.total / 1e6 AS ms\n"
                                    "FROM op_summary s JOIN op ON op.id = s.op\n"
@@ -57,8 +76,11 @@ void QueryEdit::keyPressEvent(QKeyEvent* event)
 }
 
 QueryPanel::QueryPanel(QWidget* parent)
-    : QWidget(parent), m_edit(new QueryEdit(this)), m_examples(new QComboBox(this)), m_tables(new QComboBox(this)),
-      m_ask(new QPushButton(this))
+    : QWidget(parent)
+    , m_edit(new QueryEdit(this))
+    , m_examples(new QComboBox(this))
+    , m_tables(new QComboBox(this))
+    , m_ask(new QPushButton(this))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -139,7 +161,8 @@ void QueryPanel::retranslate()
 {
     fillExamples();
     setRunning(m_running);
-    m_ask->setToolTip(tr("Asks the trace's file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes."));
+    m_ask->setToolTip(
+        tr("Asks the trace's file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes."));
     m_edit->setAccessibleName(tr("SQL query"));
     m_edit->setToolTip(tr("One SELECT over the tables and views of the trace file; the manual lists their columns"));
     m_examples->setAccessibleName(tr("Examples"));

@@ -2,8 +2,8 @@
 // See query_table.h.
 #include "views/tables/query_table.h"
 
-#include "views/format.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_table.h"
+#include "views/words/format.h"
 
 namespace fourwalls::views {
 

@@ -2,8 +2,8 @@
 // See tables_view.h.
 #include "views/tables/tables_view.h"
 
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/tables/query_panel.h"
 
 #include <QAction>
@@ -24,14 +24,22 @@ namespace fourwalls::views {
 namespace {
 constexpr int kSettleMs = 120;
 constexpr int kWidest = 360, kNarrowest = 64;
-constexpr int kRowsMeasured = 60;   ///< that decide a column's width
-}
+constexpr int kRowsMeasured = 60; ///< that decide a column's width
+} // namespace
 
 TablesView::TablesView(QWidget* parent)
-    : View(parent), m_model(new TraceTableModel(this)), m_sorted(new QSortFilterProxyModel(this)),
-      m_answer(new QueryTableModel(this)), m_card(new PlotCard(this)), m_query(new QueryPanel(m_card)),
-      m_kinds(new QComboBox(m_card)), m_filter(new QLineEdit(m_card)), m_table(new QTableView(m_card)),
-      m_settle(new QTimer(this)), m_next(new QAction(this)), m_sql(new QAction(this))
+    : View(parent)
+    , m_model(new TraceTableModel(this))
+    , m_sorted(new QSortFilterProxyModel(this))
+    , m_answer(new QueryTableModel(this))
+    , m_card(new PlotCard(this))
+    , m_query(new QueryPanel(m_card))
+    , m_kinds(new QComboBox(m_card))
+    , m_filter(new QLineEdit(m_card))
+    , m_table(new QTableView(m_card))
+    , m_settle(new QTimer(this))
+    , m_next(new QAction(this))
+    , m_sql(new QAction(this))
 {
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(kExactRole);
@@ -84,8 +92,10 @@ TablesView::TablesView(QWidget* parent)
         std::optional<qlonglong> begin, length;
         for (std::size_t i = 0; i < table->columns.size(); ++i) {
             if (!row[i].isValid()) continue;
-            if (table->columns[i].kind == CellKind::Instant && !begin) begin = row[i].toLongLong();
-            else if (table->columns[i].kind == CellKind::Duration && begin && !length) length = row[i].toLongLong();
+            if (table->columns[i].kind == CellKind::Instant && !begin)
+                begin = row[i].toLongLong();
+            else if (table->columns[i].kind == CellKind::Duration && begin && !length)
+                length = row[i].toLongLong();
         }
         if (!begin) return;
         const Duration around{std::max<std::int64_t>(1000, length.value_or(0))};
@@ -128,7 +138,8 @@ void TablesView::traceChanged()
     }
     if (selection()) {
         m_model->setByteUnit(selection()->byteUnit());
-        connect(selection(), &Selection::byteUnitChanged, this, [this] { m_model->setByteUnit(selection()->byteUnit()); });
+        connect(selection(), &Selection::byteUnitChanged, this,
+                [this] { m_model->setByteUnit(selection()->byteUnit()); });
         connect(selection(), &Selection::rangeChanged, this, [this] {
             if (!m_isQuery && followsRange(m_kind)) m_settle->start();
         });
@@ -272,22 +283,29 @@ void TablesView::describe()
             ? tr("None of these in the visible range: another range of the timeline, or another table, may have some.")
             : tr("This trace has none of these. Choose another table above."));
     if (m_isQuery) {
-        m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
+        m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet
+                                                                       : ElidedText::Tone::Alarm);
         m_card->finding().setText(queryState());
         return;
     }
     const TraceTable* table = m_model->table();
     QString text;
-    if (!m_problem.isEmpty()) text = m_problem;
-    else if (m_waiting) text = tr("reading…");
-    else if (!table) text = emptyReason();
-    else if (table->rows.empty()) text = followsRange(m_kind) ? tr("none in the visible range") : tr("the trace has none");
+    if (!m_problem.isEmpty())
+        text = m_problem;
+    else if (m_waiting)
+        text = tr("reading…");
+    else if (!table)
+        text = emptyReason();
+    else if (table->rows.empty())
+        text = followsRange(m_kind) ? tr("none in the visible range") : tr("the trace has none");
     else if (m_sorted->rowCount() < m_model->rowCount())
         text = tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_model->rowCount()));
     else if (table->limited && table->total > static_cast<qint64>(table->rows.size()))
         text = tr("the first %1 of %2 rows").arg(formatCount(m_model->rowCount()), formatCount(table->total));
-    else if (table->limited) text = tr("the first %1 rows; zoom in to see others").arg(formatCount(m_model->rowCount()));
-    else text = tr("%1 rows").arg(formatCount(m_model->rowCount()));
+    else if (table->limited)
+        text = tr("the first %1 rows; zoom in to see others").arg(formatCount(m_model->rowCount()));
+    else
+        text = tr("%1 rows").arg(formatCount(m_model->rowCount()));
     if (table && !table->rows.empty() && followsRange(m_kind)) text += QStringLiteral(" · ") + tr("visible range");
     if (table && !table->rows.empty() && followsRank(m_kind) && selection())
         text += QStringLiteral(" · ") + tr("rank %1").arg(selection()->rank().value);
@@ -312,7 +330,10 @@ QString TablesView::tableAsCsv() const
     return (m_isQuery ? m_answer->rows() != nullptr : m_model->table() != nullptr) ? csvOf(*m_sorted) : QString();
 }
 
-void TablesView::languageChanged() { retranslate(); }
+void TablesView::languageChanged()
+{
+    retranslate();
+}
 
 void TablesView::retranslate()
 {
@@ -339,7 +360,8 @@ void TablesView::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), currentTheme().window);
     painter.end();
-    reportFrame(selection() ? selection()->range() : TimeRange{}, showsFinalData() ? FrameQuality::Full : FrameQuality::Coarse);
+    reportFrame(selection() ? selection()->range() : TimeRange{},
+                showsFinalData() ? FrameQuality::Full : FrameQuality::Coarse);
 }
 
 } // namespace fourwalls::views

@@ -67,7 +67,7 @@ private:
     QComboBox* m_kinds;
     QLineEdit* m_filter;
     QTableView* m_table;
-    QTimer* m_settle;  ///< while the range moves, nothing is read
+    QTimer* m_settle; ///< while the range moves, nothing is read
     QAction *m_next, *m_sql;
     bool m_waiting = false, m_failed = false;
     bool m_isQuery = false, m_asking = false; ///< the box for SQL is shown; its answer is outstanding

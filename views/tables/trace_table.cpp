@@ -3,7 +3,7 @@
 #include "views/tables/trace_table.h"
 
 #include "model/trace/vocabulary.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 
@@ -32,7 +32,10 @@ QVariant figure(std::optional<std::int64_t> value)
     return value ? QVariant::fromValue<qlonglong>(*value) : QVariant();
 }
 /// As the screen calls it; empty for none.
-QVariant phaseText(Phase phase) { return phase == Phase::None ? QString() : words(phase); }
+QVariant phaseText(Phase phase)
+{
+    return phase == Phase::None ? QString() : words(phase);
+}
 template <class T>
 QVariant known(const std::optional<T>& value)
 {
@@ -53,33 +56,41 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
     row.push_back(op ? idOf(op->layer) : QVariant());
 }
 
-
 Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},          {QT_TRANSLATE_NOOP("TraceTables", "left out as"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},         {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "loss"), CellKind::Number},           {QT_TRANSLATE_NOOP("TraceTables", "learning rate"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "gradient norm"), CellKind::Number},  {QT_TRANSLATE_NOOP("TraceTables", "samples"), CellKind::Count},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "left out as"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "loss"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "learning rate"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "gradient norm"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "samples"), CellKind::Count},
                      {QT_TRANSLATE_NOOP("TraceTables", "tokens"), CellKind::Count}};
     FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(question.rank));
     table.total = static_cast<qint64>(steps.size());
     for (const StepView& step : steps) {
         if (table.rows.size() == question.limit) break;
         const StepRecord& r = step.record;
-        table.rows.push_back({figure(r.step.value), words(r.state),
-                              figure(r.range.begin.ns), figure(r.range.length().ns), known(r.loss),
-                              known(r.learningRate), known(r.gradientNorm), figure(r.samples), figure(r.tokens)});
+        table.rows.push_back({figure(r.step.value), words(r.state), figure(r.range.begin.ns),
+                              figure(r.range.length().ns), known(r.loss), known(r.learningRate), known(r.gradientNorm),
+                              figure(r.samples), figure(r.tokens)});
     }
     return {};
 }
 
 Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},    {QT_TRANSLATE_NOOP("TraceTables", "device"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "host"), CellKind::Text},      {QT_TRANSLATE_NOOP("TraceTables", "pipeline stage"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "memory"), CellKind::Bytes},   {QT_TRANSLATE_NOOP("TraceTables", "stands for"), CellKind::Count},
-                     {QT_TRANSLATE_NOOP("TraceTables", "compute"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "exposed communication"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "bubble"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "idle"), CellKind::Duration},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "device"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "host"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "pipeline stage"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "memory"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "stands for"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "compute"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "exposed communication"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "bubble"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "idle"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration}};
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> steps, trace.stepSummaries());
     for (const RankInfo& rank : trace.info().header.ranks) {
@@ -105,13 +116,20 @@ Status readRanks(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 
 Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},         {QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "peak"), CellKind::Bytes},          {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
-                     {QT_TRANSLATE_NOOP("TraceTables", "weights"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "gradients"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "optimizer state"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "activations"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "temporaries"), CellKind::Bytes},   {QT_TRANSLATE_NOOP("TraceTables", "communication buffers"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "workspace"), CellKind::Bytes},     {QT_TRANSLATE_NOOP("TraceTables", "other"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "resident"), CellKind::Bytes},      {QT_TRANSLATE_NOOP("TraceTables", "reserved"), CellKind::Bytes}};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "step"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "peak"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "weights"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "gradients"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "optimizer state"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "activations"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "temporaries"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "communication buffers"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "workspace"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "other"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "resident"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "reserved"), CellKind::Bytes}};
     FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> summaries, trace.memorySummaries());
     table.total = static_cast<qint64>(summaries.size());
     for (const MemorySummary& summary : summaries) {
@@ -127,11 +145,16 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},   {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},    {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},     {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},   {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond}, {QT_TRANSLATE_NOOP("TraceTables", "details"), CellKind::Text}};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond},
+                     {QT_TRANSLATE_NOOP("TraceTables", "details"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(question.limit));
     for (const OpSummary& summary : ops) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", {}, {}};
@@ -151,10 +174,14 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
 
 Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Text},     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},  {QT_TRANSLATE_NOOP("TraceTables", "track"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},   {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
-                     {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number}};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "track"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number}};
     SearchQuery everything;
     everything.range = question.range;
     everything.limit = question.limit;
@@ -178,13 +205,20 @@ Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},      {QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},       {QT_TRANSLATE_NOOP("TraceTables", "number"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},    {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration}, {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "peer"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "algorithm"), CellKind::Text},   {QT_TRANSLATE_NOOP("TraceTables", "protocol"), CellKind::Text}};
-    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> list, trace.collectives(std::nullopt, question.range, question.limit));
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "number"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration},
+                     {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "peer"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "algorithm"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "protocol"), CellKind::Text}};
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> list,
+                         trace.collectives(std::nullopt, question.range, question.limit));
     const auto& groups = trace.info().groups;
     for (const CollectiveView& each : list) {
         const CollectiveRecord& r = each.record;
@@ -201,9 +235,12 @@ Status readCollectives(TraceQuery& trace, const TableQuestion& question, TraceTa
 
 Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},    {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},       {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
-                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},        {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operation"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "transfer"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "waiting"), CellKind::Duration}};
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> list, trace.collectiveSummaries());
     const auto& groups = trace.info().groups;
@@ -220,20 +257,25 @@ Status readCollectiveSums(TraceQuery& trace, const TableQuestion&, TraceTable& t
 
 Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "bytes"), CellKind::Bytes},       {QT_TRANSLATE_NOOP("TraceTables", "category"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},      {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},     {QT_TRANSLATE_NOOP("TraceTables", "life"), CellKind::Duration},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "bytes"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "category"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
+                     {QT_TRANSLATE_NOOP("TraceTables", "life"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "address"), CellKind::Text}};
-    FOURWALLS_TRY_ASSIGN(const AllocationList list,
-                         trace.allocations(question.rank, question.range, question.limit, 10 * static_cast<std::int64_t>(question.limit)));
+    FOURWALLS_TRY_ASSIGN(const AllocationList list, trace.allocations(question.rank, question.range, question.limit,
+                                                                      10 * static_cast<std::int64_t>(question.limit)));
     for (const AllocationView& item : list.items) {
         Row row{figure(item.bytes), words(item.category)};
         addOp(row, list.ops, item.op);
         row.push_back(idOf(item.microbatch));
         row.push_back(figure(item.start.ns));
         row.push_back(item.end ? figure((*item.end - item.start).ns) : QVariant());
-        row.push_back(item.address != 0 ? QStringLiteral("0x") + QString::number(static_cast<quint64>(item.address), 16) : QVariant());
+        row.push_back(item.address != 0 ? QStringLiteral("0x") + QString::number(static_cast<quint64>(item.address), 16)
+                                        : QVariant());
         table.rows.push_back(std::move(row));
     }
     table.total = list.totalCount + list.leftOut;
@@ -242,7 +284,9 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
 
 Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "counter"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "counter"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
                      {QT_TRANSLATE_NOOP("TraceTables", "value"), CellKind::Number}};
     const auto& counters = trace.info().counters;
     return trace.scanCounters(
@@ -261,7 +305,9 @@ Status readCounters(TraceQuery& trace, const TableQuestion& question, TraceTable
 
 Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "event"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "event"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "at"), CellKind::Instant},
                      {QT_TRANSLATE_NOOP("TraceTables", "text"), CellKind::Text}};
     FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> list, trace.events(question.range, question.limit));
     for (const EventRecord& event : list)
@@ -272,8 +318,12 @@ Status readEvents(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "from"), CellKind::Number}, {QT_TRANSLATE_NOOP("TraceTables", "to"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes}, {QT_TRANSLATE_NOOP("TraceTables", "messages"), CellKind::Count}};
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "from"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "to"), CellKind::Number},
+                     {QT_TRANSLATE_NOOP("TraceTables", "payload"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "sent"), CellKind::Bytes},
+                     {QT_TRANSLATE_NOOP("TraceTables", "messages"), CellKind::Count}};
     for (const TrafficRecord& each : trace.info().closing.traffic) {
         if (table.rows.size() == question.limit) break;
         table.rows.push_back({textCell(each.group), figure(each.from.value), figure(each.to.value),
@@ -285,7 +335,9 @@ Status readTraffic(TraceQuery& trace, const TableQuestion& question, TraceTable&
 
 Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "members"), CellKind::Count}, {QT_TRANSLATE_NOOP("TraceTables", "ranks"), CellKind::Text},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "group"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "members"), CellKind::Count},
+                     {QT_TRANSLATE_NOOP("TraceTables", "ranks"), CellKind::Text},
                      {QT_TRANSLATE_NOOP("TraceTables", "transport"), CellKind::Text}};
     constexpr std::size_t kMostNamed = 64;
     for (const ProcessGroupInfo& group : trace.info().groups) {
@@ -301,7 +353,9 @@ Status readGroups(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 
 Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "what"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text}, {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "what"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
                      {QT_TRANSLATE_NOOP("TraceTables", "why"), CellKind::Text}};
     for (const AuditRecord& record : trace.info().audit) {
         if (record.name == "import_facts") continue; // the figures of the raw events, for programs
@@ -311,14 +365,13 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
     return {};
 }
 
-
 } // namespace
 
 QString tableId(TableKind kind)
 {
-    static const char* const ids[kTableKindCount] = {"steps",       "ranks",    "memory", "operators", "slices",  "collectives",
-                                                     "collective_sums", "allocations", "counters", "events", "traffic", "groups",
-                                                     "audit"};
+    static const char* const ids[kTableKindCount] = {
+        "steps",       "ranks",    "memory", "operators", "slices", "collectives", "collective_sums",
+        "allocations", "counters", "events", "traffic",   "groups", "audit"};
     return QString::fromLatin1(ids[static_cast<int>(kind)]);
 }
 
@@ -348,7 +401,10 @@ bool followsRange(TableKind kind)
            kind == TableKind::Counters || kind == TableKind::Events;
 }
 
-bool followsRank(TableKind kind) { return kind == TableKind::Steps || kind == TableKind::Allocations; }
+bool followsRank(TableKind kind)
+{
+    return kind == TableKind::Steps || kind == TableKind::Allocations;
+}
 
 Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, std::stop_token stop)
 {

@@ -14,7 +14,21 @@
 
 namespace fourwalls::views {
 
-enum class TableKind { Steps, Ranks, Memory, Operators, Slices, Collectives, CollectiveSums, Allocations, Counters, Events, Traffic, Groups, Audit };
+enum class TableKind {
+    Steps,
+    Ranks,
+    Memory,
+    Operators,
+    Slices,
+    Collectives,
+    CollectiveSums,
+    Allocations,
+    Counters,
+    Events,
+    Traffic,
+    Groups,
+    Audit
+};
 inline constexpr int kTableKindCount = 13;
 
 /// Stable, as in CSV file names: "steps".

@@ -2,7 +2,7 @@
 // See trace_table_model.h.
 #include "views/tables/trace_table_model.h"
 
-#include "views/plot_table.h"
+#include "views/plot/plot_table.h"
 
 #include <QCoreApplication>
 
@@ -51,7 +51,8 @@ QString TraceTableModel::written(const QVariant& value, CellKind kind) const
     case CellKind::Instant:
     case CellKind::Duration: {
         const qlonglong ns = value.toLongLong();
-        return (ns < 0 ? QString(QChar(0x2212)) : QString()) + formatDuration(Duration{std::abs(ns)}, kind == CellKind::Instant ? 7 : 4);
+        return (ns < 0 ? QString(QChar(0x2212)) : QString()) +
+               formatDuration(Duration{std::abs(ns)}, kind == CellKind::Instant ? 7 : 4);
     }
     case CellKind::Bytes: return formatBytes(value.toDouble(), m_unit);
     case CellKind::Share: return formatPercent(value.toDouble());
@@ -63,7 +64,8 @@ QString TraceTableModel::written(const QVariant& value, CellKind kind) const
 QVariant TraceTableModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
-    const QVariant& value = m_table->rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+    const QVariant& value =
+        m_table->rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
     const CellKind kind = m_table->columns[static_cast<std::size_t>(index.column())].kind;
     switch (role) {
     case Qt::DisplayRole: return written(value, kind);

@@ -2,8 +2,8 @@
 // The item model over one table of a trace: values with their units, exact ones behind them.
 #pragma once
 
-#include "views/format.h"
 #include "views/tables/trace_table.h"
+#include "views/words/format.h"
 
 #include <QAbstractTableModel>
 

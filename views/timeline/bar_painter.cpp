@@ -11,8 +11,8 @@ namespace fourwalls::views {
 namespace {
 
 // In pixels at ratio 1.
-constexpr int kGapFrom = 4;         ///< bars at least this wide leave their last column empty
-constexpr int kRoundFrom = 7;       ///< bars at least this wide (and this high) have soft corners
+constexpr int kGapFrom = 4;   ///< bars at least this wide leave their last column empty
+constexpr int kRoundFrom = 7; ///< bars at least this wide (and this high) have soft corners
 constexpr int kHatchPeriod = 8;
 constexpr int kHatchLine = 2;
 constexpr int kDimmedWeight = 46;
@@ -78,8 +78,7 @@ BarPainter::BarPainter(QImage& image, const BarPalette& palette)
     , m_clipBottom(image.height())
     , m_base(static_cast<std::size_t>(image.width()), palette.background)
     , m_line(m_base)
-{
-}
+{}
 
 void BarPainter::setClip(int top, int bottom)
 {

@@ -3,7 +3,7 @@
 // is composed once as one line of pixels and copied downwards; only hatching and corners differ from line to line.
 #pragma once
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 #include "views/timeline/timeline_geometry.h"
 
 #include <QImage>
@@ -17,11 +17,11 @@ namespace fourwalls::views {
 struct BarPalette {
     QRgb background = 0;
     QRgb gridLine = 0;
-    QRgb groupLine = 0;             ///< between ranks
+    QRgb groupLine = 0; ///< between ranks
     QRgb hatchBase = 0, hatchLine = 0;
     std::array<QRgb, kColourKeyCount> fill{};
     std::array<QRgb, kColourKeyCount> dimmed{};
-    std::array<QRgb, kColourKeyCount> text{};       ///< on `fill`
+    std::array<QRgb, kColourKeyCount> text{}; ///< on `fill`
     QRgb dimmedText = 0;
 };
 
@@ -59,8 +59,8 @@ private:
     int m_width, m_height;
     int m_pixel; ///< the image's pixels that are one of the screen's at ratio 1
     int m_clipTop, m_clipBottom;
-    std::vector<QRgb> m_base;       ///< an empty line
-    std::vector<QRgb> m_line;       ///< the lane in work
+    std::vector<QRgb> m_base; ///< an empty line
+    std::vector<QRgb> m_line; ///< the lane in work
 };
 
 } // namespace fourwalls::views

@@ -3,7 +3,7 @@
 #include "views/timeline/details_panel.h"
 #include "views/timeline/kernel_shades.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -22,7 +22,7 @@ constexpr int kLineHeight = 20;
 constexpr int kFactLines = 2;
 constexpr int kFactGap = 26;
 constexpr int kChipGap = 8;
-}
+} // namespace
 
 DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent)
 {
@@ -30,7 +30,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent)
     setAccessibleName(tr("Details of the selected slice"));
 }
 
-QSize DetailsPanel::sizeHint() const { return {600, 2 * kCardPadding + kTitleHeight + kFactLines * kLineHeight}; }
+QSize DetailsPanel::sizeHint() const
+{
+    return {600, 2 * kCardPadding + kTitleHeight + kFactLines * kLineHeight};
+}
 
 void DetailsPanel::setFacts(const std::optional<SliceFacts>& facts)
 {
@@ -131,7 +134,11 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     const QFontMetrics metrics(painter.font());
     paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
 
-    struct Entry { QString name; QColor colour; bool hatched; };
+    struct Entry {
+        QString name;
+        QColor colour;
+        bool hatched;
+    };
     const Entry entries[] = {
         {tr("forward"), colourOf(theme, Phase::Forward), false},
         {tr("backward, input"), colourOf(theme, Phase::BackwardInput), false},

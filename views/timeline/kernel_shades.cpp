@@ -14,7 +14,8 @@ namespace {
 template <std::size_t N>
 bool containsOneOf(std::string_view name, const std::array<std::string_view, N>& parts)
 {
-    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
 /// The hue and saturation of compute without a phase, with another lightness.
@@ -31,12 +32,17 @@ std::optional<KernelClass> kernelClassOf(const OpInfo& op)
 {
     if (op.kind != SliceKind::Kernel || op.activity != Activity::Compute) return std::nullopt;
     std::string name = op.name;
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    static constexpr std::array<std::string_view, 6> kAttention{"flash", "fmha", "attention", "attn", "mem_eff", "sdpa"};
-    static constexpr std::array<std::string_view, 15> kMatrix{"gemm", "gemv", "cutlass", "nvjet", "cublas", "cijk_", "xmma", "s884", "s1688", "s16816", "conv",
-                                                              "winograd", "dgrad", "wgrad", "matmul"};
-    static constexpr std::array<std::string_view, 9> kReduction{"reduce", "norm", "softmax", "welford", "triton_red", "triton_per", "argmax", "bn_fw", "bn_bw"};
-    static constexpr std::array<std::string_view, 7> kElementwise{"pointwise", "triton_poi", "copy", "fill", "dropout", "multi_tensor", "catarray"};
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    static constexpr std::array<std::string_view, 6> kAttention{"flash", "fmha",    "attention",
+                                                                "attn",  "mem_eff", "sdpa"};
+    static constexpr std::array<std::string_view, 15> kMatrix{"gemm",  "gemv",     "cutlass", "nvjet", "cublas",
+                                                              "cijk_", "xmma",     "s884",    "s1688", "s16816",
+                                                              "conv",  "winograd", "dgrad",   "wgrad", "matmul"};
+    static constexpr std::array<std::string_view, 9> kReduction{
+        "reduce", "norm", "softmax", "welford", "triton_red", "triton_per", "argmax", "bn_fw", "bn_bw"};
+    static constexpr std::array<std::string_view, 7> kElementwise{"pointwise", "triton_poi",   "copy",    "fill",
+                                                                  "dropout",   "multi_tensor", "catarray"};
     if (containsOneOf(name, kAttention)) return KernelClass::Attention;
     // Before the products: functors of elementwise kernels are named after anything.
     if (name.find("elementwise") != std::string::npos) return KernelClass::Elementwise;
@@ -47,12 +53,16 @@ std::optional<KernelClass> kernelClassOf(const OpInfo& op)
     return std::nullopt;
 }
 
-bool isHostOperator(const OpInfo& op) { return op.kind == SliceKind::Operator && op.phase == Phase::None && op.activity == Activity::None; }
+bool isHostOperator(const OpInfo& op)
+{
+    return op.kind == SliceKind::Operator && op.phase == Phase::None && op.activity == Activity::None;
+}
 
 QColor shadeOf(const Theme& theme, KernelClass kernel)
 {
     // From dark to light, as they weigh in most traces; compute of no class keeps its own lightness between them.
-    static constexpr std::array<double, kKernelClassCount> kLight{0.34, 0.46, 0.76, 0.86}, kDark{0.82, 0.70, 0.36, 0.27};
+    static constexpr std::array<double, kKernelClassCount> kLight{0.34, 0.46, 0.76, 0.86},
+        kDark{0.82, 0.70, 0.36, 0.27};
     return withLightness(theme.otherCompute, (theme.dark ? kDark : kLight)[static_cast<std::size_t>(kernel)]);
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/trace/records.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <cstdint>
 #include <optional>

@@ -3,9 +3,9 @@
 #include "views/timeline/memory_strip.h"
 
 #include "views/memory/memory_columns.h"
-#include "views/plot_area.h"
-#include "views/plot_ticks.h"
-#include "views/words.h"
+#include "views/plot/plot_area.h"
+#include "views/plot/plot_ticks.h"
+#include "views/words/words.h"
 
 #include <QFontMetrics>
 #include <QPainter>
@@ -96,7 +96,10 @@ bool MemoryStrip::covers() const
     return m_curve->range.begin <= seen.begin && m_curve->range.end >= seen.end && have <= need * 1.001;
 }
 
-bool MemoryStrip::complete() const { return m_failed || (!m_summaryPending && (!hasMemory() || covers())); }
+bool MemoryStrip::complete() const
+{
+    return m_failed || (!m_summaryPending && (!hasMemory() || covers()));
+}
 
 void MemoryStrip::setNeed(TimeRange range, int pixels)
 {
@@ -110,7 +113,7 @@ void MemoryStrip::setNeed(TimeRange range, int pixels)
 void MemoryStrip::askCurve()
 {
     if (!m_session || !hasMemory() || m_need.empty() || covers()) return;
-    if (m_curvePending) return;     // the next question follows the answer
+    if (m_curvePending) return; // the next question follows the answer
     // Half a screen more on either side, so that a pan has its data at once.
     const Duration half{m_need.length().ns / 2};
     const TimeRange wide =
@@ -142,7 +145,8 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
     m_image.setDevicePixelRatio(ratio);
     m_image.fill(theme.card.rgb());
     const QRectF area(0, kStripTop, size.width(), std::max(1, size.height() - kStripTop - kStripBottom));
-    m_scale = MemoryScale::fit(area, m_summary ? static_cast<double>(m_summary->peakBytes) : 1, static_cast<double>(m_capacity), false);
+    m_scale = MemoryScale::fit(area, m_summary ? static_cast<double>(m_summary->peakBytes) : 1,
+                               static_cast<double>(m_capacity), false);
     {
         QPainter painter(&m_image);
         painter.setPen(theme.line);
@@ -170,7 +174,8 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
         const QString capacity = formatBytes(static_cast<double>(m_capacity), m_unit);
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.wallEdge);
-        painter.drawText(QRectF(0, m_scale.band().bottom() + 3, size.width() - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, m_scale.band().bottom() + 3, size.width() - 8, 16),
+                         Qt::AlignRight | Qt::AlignVCenter,
                          m_scale.wall() == WallPlacement::Broken ? tr("capacity %1, not to scale").arg(capacity)
                                                                  : tr("capacity %1").arg(capacity));
     }
@@ -216,7 +221,8 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
     for (const auto& tick : byteTicks(m_scale.top(), m_unit, rect.height() > 120 ? 4 : 2)) {
         const int y = rect.top() + static_cast<int>(std::lround(m_scale.y(tick.value)));
         if (y - 7 < rect.top() + 20) continue;
-        painter.drawText(QRect(rect.left(), y - 8, rect.width() - 9, 16), Qt::AlignRight | Qt::AlignVCenter, tick.label);
+        painter.drawText(QRect(rect.left(), y - 8, rect.width() - 9, 16), Qt::AlignRight | Qt::AlignVCenter,
+                         tick.label);
         highest = std::min(highest, y - 8);
         widest = std::max(widest, metrics.horizontalAdvance(tick.label));
     }
@@ -246,11 +252,14 @@ QStringList MemoryStrip::readout(Instant at) const
     const MemorySample* sample = m_curve ? sampleAt(*m_curve, at) : nullptr;
     if (!sample) return {};
     const QString total = formatBytes(static_cast<double>(sample->total()), m_unit);
-    QStringList lines{m_capacity > 0 ? tr("%1 of %2 allocated").arg(total, formatBytes(static_cast<double>(m_capacity), m_unit))
-                                     : tr("%1 allocated").arg(total)};
+    QStringList lines{m_capacity > 0
+                          ? tr("%1 of %2 allocated").arg(total, formatBytes(static_cast<double>(m_capacity), m_unit))
+                          : tr("%1 allocated").arg(total)};
     for (int i = kMemoryCategoryCount - 1; i >= 0; --i) {
         const auto bytes = sample->bytes[static_cast<std::size_t>(i)];
-        if (bytes > 0) lines << words(static_cast<MemoryCategory>(i)) + QStringLiteral("  ") + formatBytes(static_cast<double>(bytes), m_unit);
+        if (bytes > 0)
+            lines << words(static_cast<MemoryCategory>(i)) + QStringLiteral("  ") +
+                         formatBytes(static_cast<double>(bytes), m_unit);
     }
     return lines;
 }

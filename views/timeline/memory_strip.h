@@ -4,11 +4,11 @@
 #pragma once
 
 #include "views/memory/memory_scale.h"
-#include "views/selection.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
+#include "views/session/selection.h"
+#include "views/session/trace_session.h"
 #include "views/timeline/time_camera.h"
 #include "views/timeline/time_ticks.h"
-#include "views/trace_session.h"
 
 #include <QImage>
 #include <QObject>

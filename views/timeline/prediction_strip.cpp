@@ -2,8 +2,8 @@
 // See prediction_strip.h.
 #include "views/timeline/prediction_strip.h"
 
-#include "views/format.h"
-#include "views/words.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 #include <QPainter>
@@ -112,8 +112,9 @@ std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const
     if (at >= whole.end) return std::nullopt;
     const double seconds = static_cast<double>((at - whole.begin).ns) * 1e-9;
     const auto& intervals = shown->intervals;
-    const auto found = std::upper_bound(intervals.begin(), intervals.end(), seconds,
-                                        [](double value, const cost::SimulatedInterval& each) { return value < each.end; });
+    const auto found =
+        std::upper_bound(intervals.begin(), intervals.end(), seconds,
+                         [](double value, const cost::SimulatedInterval& each) { return value < each.end; });
     if (found == intervals.end() || found->start > seconds) return std::nullopt;
     PredictedBar bar;
     const Instant end = placed(whole.begin, found->end);
@@ -203,8 +204,10 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
     const QRect upper(place.left(), place.top(), place.width(), place.height() / 2);
     painter.setFont(bold);
     painter.setPen(theme.prediction);
-    const QString heading = Words::tr("predicted · stage %1").arg(std::clamp(m_stage, 0, static_cast<int>(m_prediction->step.stages.size()) - 1));
-    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(heading + m_note, Qt::ElideRight, upper.width()));
+    const QString heading = Words::tr("predicted · stage %1")
+                                .arg(std::clamp(m_stage, 0, static_cast<int>(m_prediction->step.stages.size()) - 1));
+    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(heading + m_note, Qt::ElideRight, upper.width()));
     QString figure = formatDuration(Duration::fromSeconds(std::clamp(m_prediction->step.seconds, 0.0, 1e9)), 3);
     if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
     painter.setFont(fontOf(TextRole::Small));

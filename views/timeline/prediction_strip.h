@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/cost/predicted_step.h"
-#include "views/plot_context.h"
-#include "views/theme.h"
+#include "views/plot/plot_context.h"
+#include "views/plot/theme.h"
 #include "views/timeline/time_camera.h"
 
 #include <QImage>

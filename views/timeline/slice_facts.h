@@ -2,8 +2,8 @@
 // Everything that is known about one slice, as texts for the details panel. Rates follow docs/metrics.
 #pragma once
 
-#include "views/plot_context.h"
-#include "views/selection.h"
+#include "views/plot/plot_context.h"
+#include "views/session/selection.h"
 
 #include <QString>
 #include <QStringList>
@@ -19,10 +19,10 @@ struct SliceFact {
 };
 
 struct SliceFacts {
-    QString title;                  ///< the operator's name
-    QStringList chips;              ///< track, layer, micro-batch, phase
+    QString title;     ///< the operator's name
+    QStringList chips; ///< track, layer, micro-batch, phase
     std::vector<SliceFact> facts;
-    QString detail;                 ///< shapes, algorithm: the recorder's free text
+    QString detail; ///< shapes, algorithm: the recorder's free text
 
     /// As lines of text, for the clipboard and for screen readers.
     QString asText() const;
@@ -32,7 +32,7 @@ struct SliceFacts {
 struct SliceContext {
     const TraceInfo* trace = nullptr;
     const TrackView* track = nullptr;
-    std::optional<StepSpan> step;               ///< the one that contains the slice's start
+    std::optional<StepSpan> step; ///< the one that contains the slice's start
     std::optional<CollectiveRecord> collective;
 };
 

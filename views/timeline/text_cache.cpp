@@ -14,9 +14,9 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kFewestGlyphs = 5;        // fewer say nothing
+constexpr int kFewestGlyphs = 5; // fewer say nothing
 constexpr std::size_t kMostTexts = 20'000;
-}
+} // namespace
 
 QString barName(const QString& name)
 {
@@ -42,7 +42,8 @@ ShapedText::ShapedText(const QString& text, const QFont& font, const QRawFont& r
     layout.endLayout();
     const QList<QGlyphRun> runs = layout.glyphRuns();
     // Positions are kept relative to the baseline of the first run.
-    const qreal baseline = runs.isEmpty() || runs.front().positions().isEmpty() ? 0 : runs.front().positions().front().y();
+    const qreal baseline =
+        runs.isEmpty() || runs.front().positions().isEmpty() ? 0 : runs.front().positions().front().y();
     for (const QGlyphRun& run : runs) {
         Part part{run.rawFont(), run.glyphIndexes(), run.positions(), {}};
         for (QPointF& position : part.positions) position.ry() -= baseline;
@@ -100,7 +101,9 @@ void ShapedText::draw(QPainter& painter, QPointF baseline, int glyphs) const
 }
 
 TextCache::TextCache(const QFont& font)
-    : m_font(font), m_rawFont(QRawFont::fromFont(font)), m_ellipsis(QString(QChar(0x2026)), font, m_rawFont)
+    : m_font(font)
+    , m_rawFont(QRawFont::fromFont(font))
+    , m_ellipsis(QString(QChar(0x2026)), font, m_rawFont)
 {
     m_baselineOffset = QFontMetricsF(font).capHeight() / 2;
 }

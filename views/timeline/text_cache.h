@@ -24,7 +24,7 @@ QString barName(const QString& name);
 struct TextCut {
     int glyphs = 0;
     bool ellipsis = false;
-    float width = 0;            ///< of what is drawn
+    float width = 0; ///< of what is drawn
 
     friend bool operator==(const TextCut&, const TextCut&) = default;
 };
@@ -75,7 +75,7 @@ private:
     QFont m_font;
     QRawFont m_rawFont;
     ShapedText m_ellipsis;
-    double m_baselineOffset = 0;    ///< from the middle of capital letters to the baseline
+    double m_baselineOffset = 0; ///< from the middle of capital letters to the baseline
     std::unordered_map<QString, std::unique_ptr<ShapedText>> m_texts;
     std::unordered_map<QString, QString> m_names;
 };

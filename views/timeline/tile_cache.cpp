@@ -13,9 +13,9 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kCoarseLevels = 2;        ///< up to four times as wide
+constexpr int kCoarseLevels = 2; ///< up to four times as wide
 constexpr int kRoughLevels = 16;
-constexpr int kFinerLevels = 3;         ///< beyond that, too many tiles per pixel
+constexpr int kFinerLevels = 3; ///< beyond that, too many tiles per pixel
 constexpr int kLargestLevel = 50;
 
 std::size_t bytesOf(const std::vector<LaneSlices>& lanes)
@@ -31,8 +31,9 @@ std::size_t bytesOf(const std::vector<LaneSlices>& lanes)
 std::size_t TileCache::KeyHash::operator()(const Key& key) const noexcept
 {
     std::uint64_t hash = static_cast<std::uint64_t>(key.tile) * 0x9E3779B97F4A7C15ull;
-    hash ^= (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.row)) << 8 | static_cast<std::uint32_t>(key.level)) *
-            0xC2B2AE3D27D4EB4Full;
+    hash ^=
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.row)) << 8 | static_cast<std::uint32_t>(key.level)) *
+        0xC2B2AE3D27D4EB4Full;
     return static_cast<std::size_t>(hash ^ hash >> 29);
 }
 
@@ -115,19 +116,18 @@ void TileCache::insert(const TileRequest& request, const SliceWindow& window)
             if (target == tiles.end()) continue;
             LaneSlices part{lane.track, lane.lane, {}, {}};
             // Within a lane nothing overlaps, so ends rise with starts.
-            const auto exactFrom = std::partition_point(lane.exact.begin(), lane.exact.end(), [&](const SliceView& slice) {
-                return slice.end() <= range.begin && slice.start < range.begin;
-            });
-            const auto exactTo = std::partition_point(exactFrom, lane.exact.end(), [&](const SliceView& slice) {
-                return slice.start < range.end;
-            });
+            const auto exactFrom =
+                std::partition_point(lane.exact.begin(), lane.exact.end(), [&](const SliceView& slice) {
+                    return slice.end() <= range.begin && slice.start < range.begin;
+                });
+            const auto exactTo = std::partition_point(exactFrom, lane.exact.end(),
+                                                      [&](const SliceView& slice) { return slice.start < range.end; });
             part.exact.assign(exactFrom, exactTo);
             const auto binsFrom = std::partition_point(lane.bins.begin(), lane.bins.end(), [&](const SliceBin& bin) {
                 return bin.start + bin.width <= range.begin;
             });
-            const auto binsTo = std::partition_point(binsFrom, lane.bins.end(), [&](const SliceBin& bin) {
-                return bin.start < range.end;
-            });
+            const auto binsTo = std::partition_point(binsFrom, lane.bins.end(),
+                                                     [&](const SliceBin& bin) { return bin.start < range.end; });
             part.bins.assign(binsFrom, binsTo);
             if (!part.exact.empty() || !part.bins.empty()) target->second.lanes.push_back(std::move(part));
         }

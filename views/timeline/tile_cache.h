@@ -41,7 +41,7 @@ enum class Coverage { Missing, Rough, Coarse, Exact };
 
 /// Pieces of all lanes of a track over a range, and the worst coverage in it.
 struct TrackPieces {
-    std::vector<std::vector<LanePiece>> lanes;  ///< by lane, pieces by time
+    std::vector<std::vector<LanePiece>> lanes; ///< by lane, pieces by time
     Coverage coverage = Coverage::Exact;
 };
 
@@ -76,7 +76,7 @@ public:
     std::vector<RankId> missingActivity(const TileSpan& span, std::span<const RankId> ranks) const;
     void insertActivity(const TileSpan& span, std::span<const RankActivity> ranks);
     struct ActivityPiece {
-        std::span<const RankActivity::Column> columns;  ///< kTileColumns of them over `range`
+        std::span<const RankActivity::Column> columns; ///< kTileColumns of them over `range`
         TimeRange range;
         TimeRange clip;
     };
@@ -90,7 +90,7 @@ public:
 private:
     struct Key {
         std::int32_t level = 0;
-        std::int32_t row = 0;       ///< track; ranks are stored as -1 - rank
+        std::int32_t row = 0; ///< track; ranks are stored as -1 - rank
         std::int64_t tile = 0;
         friend bool operator==(const Key&, const Key&) = default;
     };

@@ -54,9 +54,9 @@ private:
     TimeRange m_bounds{Instant{0}, Instant{1000}};
     int m_width = 1;
     double m_beginNs = 0;
-    double m_baseNs = 1000;     ///< the span at zoom 0
-    int m_zoom = 0;             ///< units; positive is nearer
-    double m_spanNs = 1000;     ///< m_baseNs * 2^(-m_zoom / kUnitsPerOctave)
+    double m_baseNs = 1000; ///< the span at zoom 0
+    int m_zoom = 0;         ///< units; positive is nearer
+    double m_spanNs = 1000; ///< m_baseNs * 2^(-m_zoom / kUnitsPerOctave)
 };
 
 } // namespace fourwalls::views

@@ -2,8 +2,8 @@
 // Tick positions and texts. Decimal points and digits are the same in every language, as in the data.
 #include "views/timeline/time_ticks.h"
 
-#include "views/format.h"
 #include "views/timeline/floor_divide.h"
+#include "views/words/format.h"
 
 #include <array>
 #include <utility>
@@ -14,13 +14,16 @@ namespace {
 
 struct Unit {
     std::int64_t ns;
-    int digits;             ///< of a nanosecond in this unit
+    int digits; ///< of a nanosecond in this unit
     const char* name;
 };
 constexpr std::array<Unit, 4> kUnits{
     {{1'000'000'000, 9, "s"}, {1'000'000, 6, "ms"}, {1'000, 3, "\u00b5s"}, {1, 0, "ns"}}};
 
-std::int64_t magnitudeOf(std::int64_t ns) { return ns < 0 ? -ns : ns; }
+std::int64_t magnitudeOf(std::int64_t ns)
+{
+    return ns < 0 ? -ns : ns;
+}
 
 /// The coarsest unit in which the largest text is at least 1 and a step needs at most three decimals.
 const Unit& unitFor(std::int64_t largest, std::int64_t step)

@@ -15,13 +15,13 @@ inline constexpr int kTickSpacing = 96;
 
 struct TimeTick {
     Instant at;
-    QString text;           ///< empty on minor ticks
+    QString text; ///< empty on minor ticks
     bool major = true;
 };
 
 struct TimeTicks {
-    std::vector<TimeTick> ticks;    ///< by time
-    Duration step;                  ///< between major ticks
+    std::vector<TimeTick> ticks; ///< by time
+    Duration step;               ///< between major ticks
 };
 
 /// Ticks at 1, 2 or 5 times a power of ten [ns] counted from `zero`, major ones at least `spacing` pixels apart over

@@ -2,7 +2,7 @@
 // The timeline's viewport: state, layout, hits and the order of painting.
 #include "views/timeline/timeline_canvas.h"
 
-#include "views/paper.h"
+#include "views/plot/paper.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 #include "views/timeline/time_ticks.h"
@@ -23,18 +23,22 @@ constexpr int kAxisHeight = 30;
 constexpr int kScrollBarWidth = 10;
 constexpr double kHitTolerance = 3;
 constexpr int kLeastForStrip = 260; ///< a lower canvas belongs to the rows alone
-}
+} // namespace
 
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
-    : QWidget(parent), m_source(source), m_scrollBar(new QScrollBar(Qt::Vertical, this)),
-      m_prediction(std::make_unique<PredictionStrip>()), m_strip(new MemoryStrip(this)), m_hold(new QTimer(this))
+    : QWidget(parent)
+    , m_source(source)
+    , m_scrollBar(new QScrollBar(Qt::Vertical, this))
+    , m_prediction(std::make_unique<PredictionStrip>())
+    , m_strip(new MemoryStrip(this))
+    , m_hold(new QTimer(this))
 {
     m_hold->setSingleShot(true);
     m_hold->setTimerType(Qt::PreciseTimer);
     m_hold->setInterval(kHoldMs);
     connect(m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
     setMouseTracking(true);
-    setAttribute(Qt::WA_OpaquePaintEvent);      // the card below need not be painted again for every frame
+    setAttribute(Qt::WA_OpaquePaintEvent); // the card below need not be painted again for every frame
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Timeline"));
     setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
@@ -103,7 +107,8 @@ void TimelineCanvas::setStepTime(std::optional<Duration> time)
     invalidate();
 }
 
-void TimelineCanvas::setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note)
+void TimelineCanvas::setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage,
+                                   const QString& note)
 {
     const int before = m_prediction->height();
     m_predicted = std::move(prediction);
@@ -238,7 +243,10 @@ void TimelineCanvas::setScroll(int value)
     invalidate();
 }
 
-void TimelineCanvas::scrollBy(int lines) { setScroll(std::clamp(m_scroll + lines, 0, m_scrollBar->maximum())); }
+void TimelineCanvas::scrollBy(int lines)
+{
+    setScroll(std::clamp(m_scroll + lines, 0, m_scrollBar->maximum()));
+}
 
 void TimelineCanvas::setArrangement(TimelineArrangement arrangement)
 {
@@ -249,7 +257,8 @@ void TimelineCanvas::setArrangement(TimelineArrangement arrangement)
 
 const TrackView* TimelineCanvas::track(TrackId id) const
 {
-    const auto at = std::find_if(m_tracks.begin(), m_tracks.end(), [&](const TrackView& track) { return track.id == id; });
+    const auto at =
+        std::find_if(m_tracks.begin(), m_tracks.end(), [&](const TrackView& track) { return track.id == id; });
     return at == m_tracks.end() ? nullptr : &*at;
 }
 
@@ -266,7 +275,8 @@ void TimelineCanvas::revealTrack(TrackId id)
     const TimelineRow* row = m_layout.rowOf(id);
     if (!row || row->pinned) return;
     const int lines = plotRect().height() - m_layout.pinnedHeight;
-    if (row->top < m_scroll || row->bottom() > m_scroll + lines) setScroll(row->top - std::max(0, lines - row->height) / 2);
+    if (row->top < m_scroll || row->bottom() > m_scroll + lines)
+        setScroll(row->top - std::max(0, lines - row->height) / 2);
 }
 
 void TimelineCanvas::revealRank(RankId rank)
@@ -276,7 +286,8 @@ void TimelineCanvas::revealRank(RankId rank)
         opened.collapsed.erase(rank);
         setArrangement(std::move(opened));
     }
-    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(), [&](const TimelineRow& row) { return row.rank == rank; });
+    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(),
+                                 [&](const TimelineRow& row) { return row.rank == rank; });
     if (at != m_layout.rows.end()) setScroll(std::min(at->top, m_scrollBar->maximum()));
 }
 
@@ -333,11 +344,12 @@ void TimelineCanvas::setMeasuring(bool measuring)
     QWidget::setCursor(measuring ? Qt::CrossCursor : Qt::ArrowCursor);
 }
 
-bool TimelineCanvas::showsEverything() const 
+bool TimelineCanvas::showsEverything() const
 {
     // Without room for the memory strip nobody asks for its curve, so there is nothing to wait for.
     const bool noRoomForStrip = m_stripHeight <= 0 && m_strip->hasMemory();
-    return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) && m_quality == FrameQuality::Full;
+    return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) &&
+           m_quality == FrameQuality::Full;
 }
 
 const TimelineRow* TimelineCanvas::rowAt(int y) const
@@ -377,7 +389,8 @@ QRect TimelineCanvas::laneRect(TrackId track, int lane) const
     const TimelineRow* row = m_layout.rowOf(track);
     if (!row) return {};
     const QRect plot = plotRect();
-    const int top = plot.top() + TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->laneTop(std::min(lane, row->lanes - 1));
+    const int top =
+        plot.top() + TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->laneTop(std::min(lane, row->lanes - 1));
     const QRect rect(plot.left(), top, plot.width(), row->barHeight(std::min(lane, row->lanes - 1)));
     const int visibleTop = plot.top() + (row->pinned ? 0 : m_layout.pinnedHeight);
     return rect.bottom() < visibleTop || rect.top() > plot.bottom() ? QRect() : rect;
@@ -487,7 +500,10 @@ void TimelineCanvas::paintLabelColumn(QPainter& painter) const
     paintLabels(painter);
 }
 
-void TimelineCanvas::resizeEvent(QResizeEvent*) { relayout(); }
+void TimelineCanvas::resizeEvent(QResizeEvent*)
+{
+    relayout();
+}
 
 void TimelineCanvas::changeEvent(QEvent* event)
 {

@@ -23,8 +23,8 @@ class PredictionStrip;
 
 /// What the pointer is on.
 struct TimelineHit {
-    const TimelineRow* row = nullptr;   ///< until the layout changes
-    bool onLabel = false;               ///< on the row's name
+    const TimelineRow* row = nullptr; ///< until the layout changes
+    bool onLabel = false;             ///< on the row's name
     int lane = 0;
     LaneHit lanehit;
     Instant at;
@@ -43,8 +43,8 @@ public:
 
     TimeRange range() const { return m_camera.range(); }
     void setRange(TimeRange range);
-    void zoom(int units);               ///< about the middle, or the pointer when it is over the bars
-    void pan(double share);             ///< of the visible width, positive: to later times
+    void zoom(int units);   ///< about the middle, or the pointer when it is over the bars
+    void pan(double share); ///< of the visible width, positive: to later times
 
     const TimelineArrangement& arrangement() const { return m_arrangement; }
     void setArrangement(TimelineArrangement arrangement);
@@ -60,11 +60,11 @@ public:
     void setFlows(std::vector<FlowRecord> flows);
     void setCursor(std::optional<Instant> at);
     void setSteps(std::shared_ptr<const StepSpans> steps); ///< they number the slices of steps; never null
-    void setEvents(std::vector<EventRecord> events);    ///< by time; marked on the axis
-    void setZero(Instant zero);         ///< the axis counts from here
+    void setEvents(std::vector<EventRecord> events);       ///< by time; marked on the axis
+    void setZero(Instant zero);                            ///< the axis counts from here
     /// A measured range and what was found in it (text by line; empty while it is being counted).
     void setMeasured(std::optional<TimeRange> range, const QString& text);
-    void setMeasuring(bool measuring);  ///< dragging measures instead of panning
+    void setMeasuring(bool measuring); ///< dragging measures instead of panning
     bool measuring() const { return m_measuring; }
 
     FrameQuality quality() const { return m_quality; }
@@ -120,11 +120,11 @@ private:
 
     void relayout();
     int stripHeightFor(int available) const;
-    void invalidate();                  ///< bars need drawing again
-    void repaintSoon();                 ///< update(), unless an answer is about to arrive
+    void invalidate();  ///< bars need drawing again
+    void repaintSoon(); ///< update(), unless an answer is about to arrive
     void holdRepaint();
     void tellNeed();
-    void moved();                       ///< the user changed the visible range
+    void moved(); ///< the user changed the visible range
     void setScroll(int value);
     void updateHover(QPointF position);
 
@@ -162,10 +162,10 @@ private:
     int m_stripHeight = 0;
     QString m_emptyReason;
 
-    double m_ratio = 1;                 ///< device pixels by pixel of what is drawn now
-    bool m_dirty = true;                ///< bars
-    bool m_labelsDirty = true;          ///< names of rows
-    QImage m_labels;                    ///< the column left of the bars, axis corner included
+    double m_ratio = 1;        ///< device pixels by pixel of what is drawn now
+    bool m_dirty = true;       ///< bars
+    bool m_labelsDirty = true; ///< names of rows
+    QImage m_labels;           ///< the column left of the bars, axis corner included
     QTimer* m_hold;
     TimeTicks m_ticks;
     FrameQuality m_quality = FrameQuality::Blank;

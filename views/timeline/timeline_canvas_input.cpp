@@ -2,7 +2,7 @@
 // Wheel, mouse and pointer on the timeline.
 #include "views/timeline/timeline_canvas.h"
 
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QApplication>
 #include <QHelpEvent>
@@ -15,7 +15,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kPinZone = 16;        ///< right end of a row's name that pins
+constexpr int kPinZone = 16; ///< right end of a row's name that pins
 }
 
 void TimelineCanvas::wheelEvent(QWheelEvent* event)
@@ -30,7 +30,7 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event)
     const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(angle.x()) > std::abs(angle.y());
     if (sideways) {
         const int delta = angle.y() != 0 && std::abs(angle.y()) >= std::abs(angle.x()) ? angle.y() : angle.x();
-        m_camera.pan(delta * plot.width() / 960.0);     // a notch is an eighth of the screen
+        m_camera.pan(delta * plot.width() / 960.0); // a notch is an eighth of the screen
         moved();
     } else if (at.x() < plot.left() || event->modifiers().testFlag(Qt::AltModifier)) {
         scrollBy(-angle.y() / 2);
@@ -141,7 +141,8 @@ void TimelineCanvas::updateHover(QPointF position)
     m_pointer = position;
     const TimelineHit before = m_hover;
     m_hover = hitAt(position);
-    m_labelsDirty = m_labelsDirty || before.onLabel != m_hover.onLabel || (m_hover.onLabel && before.row != m_hover.row);
+    m_labelsDirty =
+        m_labelsDirty || before.onLabel != m_hover.onLabel || (m_hover.onLabel && before.row != m_hover.row);
     const QRect plot = plotRect();
     const bool inTime = position.x() >= plot.left() && position.x() <= plot.right() && m_emptyReason.isEmpty();
     emit cursorMoved(inTime ? std::optional<Instant>(m_hover.at) : std::nullopt);
@@ -163,7 +164,8 @@ bool TimelineCanvas::event(QEvent* event)
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const TimelineHit hit = hitAt(help->pos());
-        const TrackView* shown = hit.onLabel && hit.row && hit.row->kind == TimelineRow::Kind::Track ? track(*hit.row->track) : nullptr;
+        const TrackView* shown =
+            hit.onLabel && hit.row && hit.row->kind == TimelineRow::Kind::Track ? track(*hit.row->track) : nullptr;
         setToolTip(shown ? trackName(shown->info) : QString());
     }
     return QWidget::event(event);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
-#include "views/format.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 #include "views/timeline/timeline_canvas.h"
-#include "views/words.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QFontMetrics>
 #include <QPainter>
@@ -21,7 +21,7 @@ constexpr int kLowestLabel = 12;
 constexpr int kIndent = 18;
 constexpr int kPinSize = 14;
 constexpr int kWidestHover = 460;
-constexpr int kEventSize = 7;           ///< of a mark on the axis
+constexpr int kEventSize = 7; ///< of a mark on the axis
 constexpr int kMostEventLines = 6;
 
 /// A small closed or open triangle in front of a rank's name.
@@ -115,9 +115,12 @@ void TimelineCanvas::paintAxis(QPainter& painter) const
     if (m_cursor) {
         const int x = plot.left() + static_cast<int>(std::lround(m_camera.xOf(*m_cursor)));
         if (x >= plot.left() && x <= plot.right()) {
-            const QString text = formatAxisTime(*m_cursor - (m_zero - Instant{}), Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(m_camera.nsPerPixel()))});
+            const QString text =
+                formatAxisTime(*m_cursor - (m_zero - Instant{}),
+                               Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(m_camera.nsPerPixel()))});
             const int width = metrics.horizontalAdvance(text) + 14;
-            taken = QRect(std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() - width)), 4, width, axis.height() - 9);
+            taken = QRect(std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() - width)), 4, width,
+                          axis.height() - 9);
             painter.save();
             painter.setRenderHint(QPainter::Antialiasing);
             painter.setPen(Qt::NoPen);
@@ -154,7 +157,7 @@ void TimelineCanvas::paintEvents(QPainter& painter) const
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.card, 1));
-    int free = -1;          // marks of one pixel column are one mark
+    int free = -1; // marks of one pixel column are one mark
     for (const auto& event : m_events) {
         const double x = m_camera.xOf(event.at);
         if (x < 0 || x > plot.width() || static_cast<int>(x) < free) continue;
@@ -205,7 +208,7 @@ void TimelineCanvas::paintLabels(QPainter& painter) const
     }
     painter.setClipRect(0, plot.top() + m_layout.pinnedHeight, plot.left(), plot.height() - m_layout.pinnedHeight);
     const int lines = plot.height() - m_layout.pinnedHeight;
-    int free = -1000;       // below the last name: flat rows leave names away that would touch
+    int free = -1000; // below the last name: flat rows leave names away that would touch
     for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) {
         const QRect rect = labelRect(row);
         if (row.kind == TimelineRow::Kind::Head && row.top > 0) {
@@ -232,7 +235,9 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
     if (hovered) painter.fillRect(rect.adjusted(4, 1, 4, -1), theme.hover);
     QFont font = fontOf(TextRole::Small);
     QString text;
-    const int firstLane = row.kind == TimelineRow::Kind::Head ? row.height : std::min(row.height, std::max(kLowestLabel + 2, row.laneHeight + 4));
+    const int firstLane = row.kind == TimelineRow::Kind::Head
+                              ? row.height
+                              : std::min(row.height, std::max(kLowestLabel + 2, row.laneHeight + 4));
     QRect place(rect.left() + kIndent, rect.top(), rect.width() - kIndent, firstLane);
     if (row.kind == TimelineRow::Kind::Track) {
         const TrackView* shown = track(*row.track);
@@ -240,7 +245,8 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
         if (row.pinned) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
         painter.setPen(theme.secondaryText);
         if (hovered || row.pinned) {
-            paintPin(painter, QRectF(place.right() - kPinSize + 2, place.top() + 2, kPinSize, place.height() - 3), row.pinned, theme);
+            paintPin(painter, QRectF(place.right() - kPinSize + 2, place.top() + 2, kPinSize, place.height() - 3),
+                     row.pinned, theme);
             place.setRight(place.right() - kPinSize);
         }
     } else {
@@ -255,7 +261,8 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
         painter.setPen(open ? theme.text : theme.secondaryText);
     }
     painter.setFont(font);
-    painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(font).elidedText(text, Qt::ElideMiddle, place.width()));
+    painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter,
+                     QFontMetrics(font).elidedText(text, Qt::ElideMiddle, place.width()));
 }
 
 QRect TimelineCanvas::sliceRect(const SliceView& slice) const
@@ -316,14 +323,17 @@ void TimelineCanvas::paintMeasured(QPainter& painter) const
     const double from = std::clamp(m_camera.xOf(m_measured->begin), -2.0, plot.width() + 2.0);
     const double to = std::clamp(m_camera.xOf(m_measured->end), -2.0, plot.width() + 2.0);
     if (to < 0 || from > plot.width()) return;
-    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from), plot.height() + m_prediction->height() + m_stripHeight);
+    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from),
+                      plot.height() + m_prediction->height() + m_stripHeight);
     painter.fillRect(band, theme.selectionFill);
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(band.topLeft(), band.bottomLeft());
     painter.drawLine(band.topRight(), band.bottomRight());
     QStringList lines{formatDuration(m_measured->length())};
     if (!m_measuredText.isEmpty()) lines += m_measuredText.split(QLatin1Char('\n'));
-    paintCaption(painter, QPoint(static_cast<int>(band.left()) + 6, plot.bottom() - 24 - 15 * static_cast<int>(lines.size())), lines, plot, theme);
+    paintCaption(painter,
+                 QPoint(static_cast<int>(band.left()) + 6, plot.bottom() - 24 - 15 * static_cast<int>(lines.size())),
+                 lines, plot, theme);
 }
 
 void TimelineCanvas::paintFlows(QPainter& painter) const
@@ -341,8 +351,11 @@ void TimelineCanvas::paintFlows(QPainter& painter) const
             const bool above = row && TimelineRenderer::topOf(*row, m_layout, m_scroll) < m_layout.pinnedHeight;
             return static_cast<double>(above ? plot.top() + m_layout.pinnedHeight : plot.bottom());
         };
-        const auto xOf = [&](Instant at) { return plot.left() + std::clamp(m_camera.xOf(at), -4000.0, plot.width() + 4000.0); };
-        const QPointF start(xOf(flow.from), yOf(fromLane, flow.fromTrack)), end(xOf(flow.to), yOf(toLane, flow.toTrack));
+        const auto xOf = [&](Instant at) {
+            return plot.left() + std::clamp(m_camera.xOf(at), -4000.0, plot.width() + 4000.0);
+        };
+        const QPointF start(xOf(flow.from), yOf(fromLane, flow.fromTrack)),
+            end(xOf(flow.to), yOf(toLane, flow.toTrack));
         const double bend = std::clamp((end.x() - start.x()) / 2, 14.0, 120.0);
         QPainterPath path(start);
         path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
@@ -369,7 +382,8 @@ QStringList TimelineCanvas::hoverLines() const
     if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
     if (m_hover.onLabel && m_hover.row) {
         if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;
-        const auto rank = std::find_if(m_ranks.begin(), m_ranks.end(), [&](const RankInfo& info) { return info.rank == m_hover.row->rank; });
+        const auto rank = std::find_if(m_ranks.begin(), m_ranks.end(),
+                                       [&](const RankInfo& info) { return info.rank == m_hover.row->rank; });
         if (rank == m_ranks.end()) return lines;
         lines << tr("rank %1").arg(rank->rank.value);
         QStringList facts;
@@ -383,7 +397,8 @@ QStringList TimelineCanvas::hoverLines() const
         const SliceView& slice = *m_hover.lanehit.slice;
         const auto op = m_source.op(slice.op);
         lines << (op ? opName(*op) : tr("unknown operator"));
-        if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt) lines.back() += QLatin1Char(' ') + QString::number(number->value);
+        if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt)
+            lines.back() += QLatin1Char(' ') + QString::number(number->value);
         QStringList facts{formatDuration(slice.duration)};
         if (op && op->phase != Phase::None) facts << words(op->phase);
         if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);

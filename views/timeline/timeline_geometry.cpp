@@ -40,7 +40,10 @@ SliceStyle styleOf(std::span<const SliceStyle> styles, OpId op)
     return op.value >= 0 && index < styles.size() ? styles[index] : SliceStyle{};
 }
 
-bool sameLook(SliceStyle a, SliceStyle b) { return a.key == b.key && a.dimmed == b.dimmed; }
+bool sameLook(SliceStyle a, SliceStyle b)
+{
+    return a.key == b.key && a.dimmed == b.dimmed;
+}
 
 /// First slice of a piece that reaches into its clip.
 auto firstIn(const LanePiece& piece)
@@ -54,9 +57,8 @@ auto firstIn(const LanePiece& piece)
 auto firstBinIn(const LanePiece& piece)
 {
     const auto& bins = piece.slices->bins;
-    return std::partition_point(bins.begin(), bins.end(), [&](const SliceBin& bin) {
-        return bin.start + bin.width <= piece.clip.begin;
-    });
+    return std::partition_point(bins.begin(), bins.end(),
+                                [&](const SliceBin& bin) { return bin.start + bin.width <= piece.clip.begin; });
 }
 
 } // namespace
@@ -81,7 +83,8 @@ void LaneGeometry::build(std::span<const LanePiece> pieces, const TimeToPixel& m
     std::optional<SliceId> last;
     const auto rectsBefore = bars.rects.size();
     for (const auto& piece : pieces) {
-        for (auto slice = firstIn(piece); slice != piece.slices->exact.end() && slice->start < piece.clip.end; ++slice) {
+        for (auto slice = firstIn(piece); slice != piece.slices->exact.end() && slice->start < piece.clip.end;
+             ++slice) {
             if (last == slice->id) continue;
             last = slice->id;
             const double x0 = map.x(slice->start);
@@ -151,7 +154,8 @@ void LaneGeometry::emitColumns(LaneBars& bars)
         if (column.share <= 0) return 0;
         const float share = std::min(1.0f, column.share);
         // Sixteen steps are more than the eye tells apart and let neighbours join into one rectangle.
-        const int fine = kFaintestCoverage + static_cast<int>(share * static_cast<float>(255 - kFaintestCoverage) + 0.5f);
+        const int fine =
+            kFaintestCoverage + static_cast<int>(share * static_cast<float>(255 - kFaintestCoverage) + 0.5f);
         return std::min(255, (fine + 7) / 15 * 15);
     };
     for (int at = m_firstColumn; at <= m_lastColumn;) {
@@ -183,9 +187,8 @@ LaneHit hitLane(std::span<const LanePiece> pieces, const TimeToPixel& map, doubl
         if (x < from - tolerance || x > to + tolerance) continue;
         const auto& exact = piece.slices->exact;
         // Ends rise with starts within a lane: only the neighbours of x can be hit.
-        auto at = std::partition_point(exact.begin(), exact.end(), [&](const SliceView& slice) {
-            return map.x(slice.end()) < x - tolerance;
-        });
+        auto at = std::partition_point(exact.begin(), exact.end(),
+                                       [&](const SliceView& slice) { return map.x(slice.end()) < x - tolerance; });
         for (; at != exact.end() && map.x(at->start) <= x + tolerance; ++at) {
             const double distance = std::max({0.0, map.x(at->start) - x, x - map.x(at->end())});
             if (distance < nearest || (distance == 0 && !hit.slice) || (hit.slice && distance < nearest)) {

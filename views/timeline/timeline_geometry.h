@@ -15,12 +15,18 @@ namespace fourwalls::views {
 /// What a slice looks like; a palette turns it into colours. Phases follow from kFirstPhaseKey on.
 enum class ColourKey : std::uint8_t { Structure = 0, Compute = 1, Communication = 2, Copy = 3, Waiting = 4 };
 inline constexpr int kFirstPhaseKey = 5;
-inline constexpr int kFirstClassKey = kFirstPhaseKey + kPhaseCount;   ///< classes of kernels follow the phases
+inline constexpr int kFirstClassKey = kFirstPhaseKey + kPhaseCount; ///< classes of kernels follow the phases
 inline constexpr int kHostOperatorKey = kFirstClassKey + kKernelClassCount;
 inline constexpr int kColourKeyCount = kHostOperatorKey + 1;
 
-constexpr ColourKey keyOf(Phase phase) { return static_cast<ColourKey>(kFirstPhaseKey + static_cast<int>(phase)); }
-constexpr ColourKey keyOf(KernelClass kernel) { return static_cast<ColourKey>(kFirstClassKey + static_cast<int>(kernel)); }
+constexpr ColourKey keyOf(Phase phase)
+{
+    return static_cast<ColourKey>(kFirstPhaseKey + static_cast<int>(phase));
+}
+constexpr ColourKey keyOf(KernelClass kernel)
+{
+    return static_cast<ColourKey>(kFirstClassKey + static_cast<int>(kernel));
+}
 
 /// One colour, one meaning: waiting is hatched, communication and copies have their colour in any phase, other slices
 /// that belong to a phase have the phase's; the rest is neutral compute, by class where a kernel's name tells it, a host's
@@ -30,16 +36,16 @@ ColourKey colourKeyOf(const OpInfo& op);
 /// How slices of one operator are drawn; looked up by OpId.
 struct SliceStyle {
     ColourKey key = ColourKey::Structure;
-    bool dimmed = false;            ///< does not match the filter
-    bool hidden = false;            ///< does not match it and is not drawn
+    bool dimmed = false; ///< does not match the filter
+    bool hidden = false; ///< does not match it and is not drawn
 };
 
 /// A linear mapping of time to pixels of the drawing area.
 struct TimeToPixel {
     Instant origin;
-    double beginNs = 0;             ///< of pixel 0, relative to origin
+    double beginNs = 0; ///< of pixel 0, relative to origin
     double nsPerPixel = 1;
-    int width = 1;                  ///< pixels
+    int width = 1; ///< pixels
 
     double x(Instant at) const { return (static_cast<double>((at - origin).ns) - beginNs) / nsPerPixel; }
 };
@@ -48,9 +54,9 @@ struct TimeToPixel {
 struct BarRect {
     std::int16_t x0 = 0, x1 = 0;
     ColourKey key = ColourKey::Structure;
-    std::uint8_t coverage = 255;    ///< busy share of these columns, 255: all of it
+    std::uint8_t coverage = 255; ///< busy share of these columns, 255: all of it
     bool dimmed = false;
-    bool whole = false;             ///< one slice (not a column of many): may have a gap behind it and round corners
+    bool whole = false; ///< one slice (not a column of many): may have a gap behind it and round corners
 
     friend bool operator==(const BarRect&, const BarRect&) = default;
 };
@@ -62,9 +68,13 @@ struct BarLabel {
 };
 
 struct LaneBars {
-    std::vector<BarRect> rects;     ///< columns of short slices first, then single slices by time
-    std::vector<BarLabel> labels;   ///< by time
-    void clear() { rects.clear(); labels.clear(); }
+    std::vector<BarRect> rects;   ///< columns of short slices first, then single slices by time
+    std::vector<BarLabel> labels; ///< by time
+    void clear()
+    {
+        rects.clear();
+        labels.clear();
+    }
 };
 
 /// Bars narrower than this are not named [pixels].
@@ -83,8 +93,8 @@ public:
 
 private:
     struct Column {
-        float share = 0;            ///< busy, all together
-        float lead = 0;             ///< of the leading style over the others
+        float share = 0; ///< busy, all together
+        float lead = 0;  ///< of the leading style over the others
         SliceStyle style;
     };
 
@@ -92,7 +102,7 @@ private:
     void emitColumns(LaneBars& bars);
 
     std::vector<Column> m_columns;
-    int m_firstColumn = 0, m_lastColumn = -1;   ///< touched
+    int m_firstColumn = 0, m_lastColumn = -1; ///< touched
 };
 
 /// What lies under a point of a lane.

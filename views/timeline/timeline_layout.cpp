@@ -55,7 +55,8 @@ void place(std::vector<TimelineRow>& rows, TimelineRow row, int& y)
 
 std::span<const TimelineRow> TimelineLayout::visible(int top, int bottom) const
 {
-    const auto first = std::partition_point(rows.begin(), rows.end(), [&](const auto& row) { return row.bottom() <= top; });
+    const auto first =
+        std::partition_point(rows.begin(), rows.end(), [&](const auto& row) { return row.bottom() <= top; });
     const auto last = std::partition_point(first, rows.end(), [&](const auto& row) { return row.top < bottom; });
     return {first, last};
 }
@@ -77,10 +78,11 @@ static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const Time
     for (const auto& track : tracks) {
         if (track.slices == 0) continue;
         byId[track.id] = &track;
-        auto& group = ranks[track.info.rank];   // a rank stays, even when all its tracks are hidden
+        auto& group = ranks[track.info.rank]; // a rank stays, even when all its tracks are hidden
         if (arrangement.hidden.contains(track.id)) {
             ++layout.hiddenTracks;
-        } else if (std::find(arrangement.pinned.begin(), arrangement.pinned.end(), track.id) == arrangement.pinned.end()) {
+        } else if (std::find(arrangement.pinned.begin(), arrangement.pinned.end(), track.id) ==
+                   arrangement.pinned.end()) {
             group.push_back(&track);
         }
     }
@@ -93,11 +95,10 @@ static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const Time
         place(layout.pinned, row, layout.pinnedHeight);
     }
 
-    const auto collapsedCount = std::count_if(ranks.begin(), ranks.end(), [&](const auto& rank) {
-        return arrangement.collapsed.contains(rank.first);
-    });
-    const int activityHeight =
-        std::clamp(viewportHeight / static_cast<int>(std::max<std::ptrdiff_t>(1, collapsedCount)), kFlatActivity, kTallActivity);
+    const auto collapsedCount = std::count_if(
+        ranks.begin(), ranks.end(), [&](const auto& rank) { return arrangement.collapsed.contains(rank.first); });
+    const int activityHeight = std::clamp(
+        viewportHeight / static_cast<int>(std::max<std::ptrdiff_t>(1, collapsedCount)), kFlatActivity, kTallActivity);
 
     int y = 0;
     for (auto& [rank, group] : ranks) {

@@ -18,7 +18,7 @@ namespace fourwalls::views {
 struct TimelineArrangement {
     std::set<RankId> collapsed;
     std::set<TrackId> hidden;
-    std::vector<TrackId> pinned;    ///< top to bottom; a pinned track is not shown in its rank as well
+    std::vector<TrackId> pinned; ///< top to bottom; a pinned track is not shown in its rank as well
 };
 
 /// One row: the head of a rank (with its steps, if it has a track of steps), a rank drawn as one heat map, or a track.
@@ -27,9 +27,9 @@ struct TimelineRow {
 
     Kind kind = Kind::Track;
     RankId rank;
-    std::optional<TrackId> track;   ///< drawn here; absent on activity rows and on heads without steps
+    std::optional<TrackId> track; ///< drawn here; absent on activity rows and on heads without steps
     int lanes = 1;
-    int top = 0;                    ///< within its section [pixels]
+    int top = 0; ///< within its section [pixels]
     int height = 0;
     int laneHeight = 0;
     bool pinned = false;
@@ -60,9 +60,9 @@ struct TimelineRow {
 
 struct TimelineLayout {
     std::vector<TimelineRow> pinned;
-    std::vector<TimelineRow> rows;  ///< by top
+    std::vector<TimelineRow> rows; ///< by top
     int pinnedHeight = 0;
-    int height = 0;                 ///< of `rows`
+    int height = 0; ///< of `rows`
     int hiddenTracks = 0;
 
     /// Rows that touch [top, bottom) of the scrolled section.

@@ -2,8 +2,8 @@
 // One frame of bars and names.
 #include "views/timeline/timeline_renderer.h"
 
-#include "views/format.h"
-#include "views/words.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QPainter>
 
@@ -22,7 +22,8 @@ void keepWidest(std::vector<PlacedName>& names, std::size_t limit)
     std::vector<float> widths;
     widths.reserve(names.size());
     for (const auto& name : names) widths.push_back(name.width);
-    std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(limit), widths.end(), std::greater<>());
+    std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(limit), widths.end(),
+                     std::greater<>());
     const float narrowest = widths[limit];
     std::erase_if(names, [&](const auto& name) { return name.width <= narrowest; });
 }
@@ -93,8 +94,7 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
     const int top = topOf(row, *frame.layout, frame.scroll);
     if (row.kind == TimelineRow::Kind::Activity || !row.track) return renderActivity(painter, frame, row, top);
 
-    const TrackPieces pieces =
-        frame.source->tiles().pieces(*row.track, frame.camera->range(), frame.source->level());
+    const TrackPieces pieces = frame.source->tiles().pieces(*row.track, frame.camera->range(), frame.source->level());
     const TimeToPixel map = mapOf(m_fine);
     const double ratio = m_image.devicePixelRatio();
     const int lanes = std::min(row.lanes, static_cast<int>(pieces.lanes.size()));
@@ -117,7 +117,8 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
     return pieces.coverage;
 }
 
-Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row, int top)
+Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row,
+                                          int top)
 {
     Coverage coverage = Coverage::Exact;
     const auto pieces =
@@ -135,7 +136,8 @@ Coverage TimelineRenderer::renderActivity(BarPainter& painter, const TimelineFra
             const double to = std::min(static_cast<double>(piece.columns.size()), (x + 1 - left) / columnWidth);
             auto& sum = m_columns[static_cast<std::size_t>(x)];
             const double pixels = std::max(1e-9, 1 / columnWidth);
-            for (auto at = static_cast<std::size_t>(from); static_cast<double>(at) < to && at < piece.columns.size(); ++at) {
+            for (auto at = static_cast<std::size_t>(from); static_cast<double>(at) < to && at < piece.columns.size();
+                 ++at) {
                 const double part = std::min(to, static_cast<double>(at) + 1) - std::max(from, static_cast<double>(at));
                 const auto weight = static_cast<float>(part / pixels);
                 sum.compute += weight * piece.columns[at].compute;
@@ -173,7 +175,8 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const float x = name.x, y = static_cast<float>(name.centreY);
         QString text = m_texts.nameOnBar(opName(*op));
-        if (const auto number = stepNumberOf(name.slice, *op, frame.steps)) text += QLatin1Char(' ') + QString::number(number->value);
+        if (const auto number = stepNumberOf(name.slice, *op, frame.steps))
+            text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.
         if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > name.width) continue;
         const float used = m_texts.draw(painter, x, y, name.width, text);

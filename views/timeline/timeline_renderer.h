@@ -3,7 +3,7 @@
 // Overlays (selection, pointer, arrows) are not in the image, so that moving the pointer repaints no bars.
 #pragma once
 
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/text_cache.h"
 #include "views/timeline/time_camera.h"
@@ -25,10 +25,10 @@ struct TimelineFrame {
     const TimelineSource* source = nullptr;
     const TimeCamera* camera = nullptr;
     TimeTicks ticks;
-    std::span<const StepSpan> steps;///< to number the slices of steps, by begin
-    int scroll = 0;                 ///< lines of the unpinned rows above the view
-    QSize size;                     ///< of the drawing area [pixels]
-    double ratio = 1;               ///< of the device: the image is as many times finer
+    std::span<const StepSpan> steps; ///< to number the slices of steps, by begin
+    int scroll = 0;                  ///< lines of the unpinned rows above the view
+    QSize size;                      ///< of the drawing area [pixels]
+    double ratio = 1;                ///< of the device: the image is as many times finer
 };
 
 /// A name to draw on a bar; the layout stage orders and limits them, the text stage cuts them.

@@ -8,7 +8,7 @@ namespace fourwalls::views {
 
 namespace {
 constexpr std::size_t kCacheBytes = 32u << 20;
-constexpr std::size_t kMostOps = 4u << 20;      // a stranger's file may name any number
+constexpr std::size_t kMostOps = 4u << 20; // a stranger's file may name any number
 constexpr std::size_t kMostMatches = 10'000;
 /// From this many tracks on, both workers read a screen.
 constexpr std::size_t kTracksWorthSharing = 6;
@@ -17,15 +17,19 @@ const QByteArray kOtherScreenChannel = QByteArrayLiteral("timeline.screen.2");
 const QByteArray kAheadChannel = QByteArrayLiteral("timeline.ahead");
 const QByteArray kSearchChannel = QByteArrayLiteral("timeline.search");
 
-QString textOf(const Error& error) { return QString::fromStdString(error.message()); }
+QString textOf(const Error& error)
+{
+    return QString::fromStdString(error.message());
 }
+} // namespace
 
 TimelineSource::TimelineSource(QObject* parent) : QObject(parent) {}
 
 void TimelineSource::setSession(TraceSession* session, TimeRange whole)
 {
     if (m_session) {
-        for (const auto& channel : {kScreenChannel, kOtherScreenChannel, kAheadChannel, kSearchChannel}) m_session->cancel(this, channel);
+        for (const auto& channel : {kScreenChannel, kOtherScreenChannel, kAheadChannel, kSearchChannel})
+            m_session->cancel(this, channel);
     }
     m_session = session;
     m_whole = whole;
@@ -59,7 +63,8 @@ bool TimelineSource::complete() const
 Coverage TimelineSource::coverage() const
 {
     Coverage worst = Coverage::Exact;
-    for (const auto track : m_need.tracks) worst = std::min(worst, m_tiles.pieces(track, m_need.range, level()).coverage);
+    for (const auto track : m_need.tracks)
+        worst = std::min(worst, m_tiles.pieces(track, m_need.range, level()).coverage);
     for (const auto rank : m_need.ranks) {
         Coverage part = Coverage::Exact;
         (void)m_tiles.activity(rank, m_need.range, level(), part);
@@ -107,7 +112,8 @@ void TimelineSource::askMissing()
         if (request.tracks.size() < kTracksWorthSharing) continue;
         // Every other track: neighbours in a rank differ in size, ranks do not.
         TileRequest half{request.span, {}}, rest{request.span, {}};
-        for (std::size_t i = 0; i < request.tracks.size(); ++i) (i % 2 == 0 ? half : rest).tracks.push_back(request.tracks[i]);
+        for (std::size_t i = 0; i < request.tracks.size(); ++i)
+            (i % 2 == 0 ? half : rest).tracks.push_back(request.tracks[i]);
         request = std::move(half);
         other.requests.push_back(std::move(rest));
     }
@@ -122,8 +128,8 @@ void TimelineSource::askAhead()
     m_aheadAsked = true;
     // Half a screen to either side, and the next two wider resolutions, which zooming out needs.
     const Duration half{m_need.range.length().ns / 2};
-    const TimeRange wider =
-        TimeRange{m_need.range.begin - half, m_need.range.end + half}.intersected({m_whole.begin, m_whole.end + Duration{1}});
+    const TimeRange wider = TimeRange{m_need.range.begin - half, m_need.range.end + half}.intersected(
+        {m_whole.begin, m_whole.end + Duration{1}});
     if (wider.empty()) return;
     Question all;
     for (const int up : {0, 1, 2}) {
@@ -172,9 +178,9 @@ void TimelineSource::ask(const QByteArray& channel, Question question, Urgency u
                 if (forScreen) giveUpScreen();
                 m_error = textOf(answer.error);
                 emit changed();
-                return;     // asking again would fail again; the next move of the user tries anew
+                return; // asking again would fail again; the next move of the user tries anew
             }
-            if (m_outstanding > 0) return;      // half a screen is not worth a repaint
+            if (m_outstanding > 0) return; // half a screen is not worth a repaint
             emit changed();
             askMissing();
         },

@@ -3,9 +3,9 @@
 // and the filter. Lives on the GUI thread and never waits.
 #pragma once
 
+#include "views/session/trace_session.h"
 #include "views/timeline/tile_cache.h"
 #include "views/timeline/timeline_geometry.h"
-#include "views/trace_session.h"
 
 #include <QObject>
 #include <QPointer>
@@ -20,17 +20,17 @@ namespace fourwalls::views {
 struct TimelineNeed {
     TimeRange range;
     double nsPerPixel = 1;
-    std::vector<TrackId> tracks;    ///< visible ones
-    std::vector<RankId> ranks;      ///< visible heat map rows
+    std::vector<TrackId> tracks; ///< visible ones
+    std::vector<RankId> ranks;   ///< visible heat map rows
 
     friend bool operator==(const TimelineNeed&, const TimelineNeed&) = default;
 };
 
 /// The search field.
 struct TimelineFilter {
-    QString text;                   ///< empty: no filter
+    QString text; ///< empty: no filter
     bool regularExpression = false;
-    bool hideOthers = false;        ///< leave the slices that do not match away instead of dimming them
+    bool hideOthers = false; ///< leave the slices that do not match away instead of dimming them
 
     friend bool operator==(const TimelineFilter&, const TimelineFilter&) = default;
 };
@@ -105,13 +105,13 @@ private:
     TimeRange m_whole;
     TileCache m_tiles;
     TimelineNeed m_need;
-    int m_outstanding = 0;          ///< questions for the screen that are out
-    TileSpan m_asked;               ///< what they cover
+    int m_outstanding = 0; ///< questions for the screen that are out
+    TileSpan m_asked;      ///< what they cover
     bool m_aheadAsked = false;
     std::vector<std::shared_ptr<const OpInfo>> m_ops;
     std::vector<SliceStyle> m_styles;
     TimelineFilter m_filter;
-    std::vector<bool> m_matching;   ///< by OpId; meaningful with m_matches
+    std::vector<bool> m_matching; ///< by OpId; meaningful with m_matches
     std::shared_ptr<const SearchResult> m_matches;
     bool m_filterPending = false;
     QString m_filterError, m_error;

@@ -2,9 +2,9 @@
 // Widgets of the timeline's top line.
 #include "views/timeline/timeline_toolbar.h"
 
-#include "views/format.h"
+#include "views/plot/theme.h"
 #include "views/step_picker.h"
-#include "views/theme.h"
+#include "views/words/format.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -20,8 +20,8 @@ namespace fourwalls::views {
 
 namespace {
 constexpr int kTypingPauseMs = 120;
-constexpr int kMostPicked = 5000;       ///< entries of a combo box that a person can still use
-}
+constexpr int kMostPicked = 5000; ///< entries of a combo box that a person can still use
+} // namespace
 
 TimelineToolbar::TimelineToolbar(QWidget* parent)
     : QWidget(parent)
@@ -45,11 +45,12 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
     m_search->setMinimumWidth(96);
     m_search->setMaximumWidth(320);
     m_search->installEventFilter(this);
-    for (QWidget* widget : {static_cast<QWidget*>(m_ranks), static_cast<QWidget*>(m_steps), static_cast<QWidget*>(m_search),
-                            static_cast<QWidget*>(m_regular), static_cast<QWidget*>(m_hide),
-                            static_cast<QWidget*>(m_previous), static_cast<QWidget*>(m_next)})
+    for (QWidget* widget :
+         {static_cast<QWidget*>(m_ranks), static_cast<QWidget*>(m_steps), static_cast<QWidget*>(m_search),
+          static_cast<QWidget*>(m_regular), static_cast<QWidget*>(m_hide), static_cast<QWidget*>(m_previous),
+          static_cast<QWidget*>(m_next)})
         row->addWidget(widget);
-    m_matches->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // long errors do not widen the window
+    m_matches->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long errors do not widen the window
     row->addWidget(m_matches, 1);
     m_typing->setSingleShot(true);
     m_typing->setInterval(kTypingPauseMs);
@@ -73,12 +74,14 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
 void TimelineToolbar::restyle()
 {
     const Theme& theme = currentTheme();
-    setStyleSheet(QStringLiteral("QToolButton { background: %1; color: %2; border: 1px solid %3; border-radius: 6px; padding: 4px 9px; }"
-                                 "QToolButton:hover, QToolButton:focus { border-color: %4; }"
-                                 "QToolButton:checked { background: %4; color: %5; border-color: %4; }"
-                                 "QToolButton:disabled { color: %6; }")
-                      .arg(theme.card.name(), theme.text.name(), theme.line.name(), theme.accent.name(),
-                           theme.accentText.name(), theme.secondaryText.name()));
+    setStyleSheet(
+        QStringLiteral(
+            "QToolButton { background: %1; color: %2; border: 1px solid %3; border-radius: 6px; padding: 4px 9px; }"
+            "QToolButton:hover, QToolButton:focus { border-color: %4; }"
+            "QToolButton:checked { background: %4; color: %5; border-color: %4; }"
+            "QToolButton:disabled { color: %6; }")
+            .arg(theme.card.name(), theme.text.name(), theme.line.name(), theme.accent.name(), theme.accentText.name(),
+                 theme.secondaryText.name()));
 }
 
 QToolButton* TimelineToolbar::button(const QString& text, const QString& name, bool checkable)
@@ -156,7 +159,8 @@ void TimelineToolbar::showMatches(const TimelineSource& source, std::size_t curr
         text = tr("no match");
     } else if (found) {
         const QString total = found->limited ? tr("more than %1").arg(formatCount(count)) : formatCount(count);
-        text = current > 0 ? tr("%1 of %2").arg(formatCount(static_cast<qint64>(current)), total) : tr("%1 matches").arg(total);
+        text = current > 0 ? tr("%1 of %2").arg(formatCount(static_cast<qint64>(current)), total)
+                           : tr("%1 matches").arg(total);
     }
     m_matches->setText(text);
     m_matches->setToolTip(text);

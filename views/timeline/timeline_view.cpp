@@ -100,20 +100,23 @@ bool TimelineView::showsFinalData() const
 QString TimelineView::emptyReason() const
 {
     if (!session())
-        return tr("No trace is open.\nOpen a .fourwalls file, drop one onto the window, or record a run to see its timeline.");
+        return tr("No trace is open.\nOpen a .fourwalls file, drop one onto the window, or record a run to see its "
+                  "timeline.");
     if (m_failed) return m_openError;
     if (!session()->isOpen()) return tr("Opening %1 \u2026").arg(session()->path());
     const auto& tracks = session()->tracks();
     const bool any = std::any_of(tracks.begin(), tracks.end(), [](const TrackView& track) { return track.slices > 0; });
     if (!any)
-        return tr("This trace has no slices: nothing was recorded on any track.\nIts counters and allocations are in the "
-                  "other views. Record without --no-trace to get a timeline.");
+        return tr(
+            "This trace has no slices: nothing was recorded on any track.\nIts counters and allocations are in the "
+            "other views. Record without --no-trace to get a timeline.");
     return {};
 }
 
 void TimelineView::showEmptyState()
 {
-    const QString reason = !m_source->error().isEmpty() ? tr("The trace could not be read.\n%1").arg(m_source->error()) : emptyReason();
+    const QString reason =
+        !m_source->error().isEmpty() ? tr("The trace could not be read.\n%1").arg(m_source->error()) : emptyReason();
     m_canvas->setEmptyReason(reason);
     m_toolbar->setEnabled(session() && session()->isOpen());
 }
@@ -171,9 +174,8 @@ void TimelineView::connectSelection()
         if (m_stepsRank != rank) readSteps();
         m_canvas->memory().setRank(rank);
     });
-    connect(selection(), &Selection::measuredChanged, this, [this] {
-        m_canvas->setMeasured(selection()->measured(), {});
-    });
+    connect(selection(), &Selection::measuredChanged, this,
+            [this] { m_canvas->setMeasured(selection()->measured(), {}); });
 }
 
 void TimelineView::opened()
@@ -195,7 +197,9 @@ void TimelineView::opened()
     readSteps();
     session()->ask<std::vector<EventRecord>>(
         this, kEventsChannel,
-        [range = TimeRange{whole.begin, whole.end + Duration{1}}](TraceQuery& trace, std::stop_token) { return trace.events(range, kMostEvents); },
+        [range = TimeRange{whole.begin, whole.end + Duration{1}}](TraceQuery& trace, std::stop_token) {
+            return trace.events(range, kMostEvents);
+        },
         [this](const Answer<std::vector<EventRecord>>& answer) {
             if (answer.ok()) m_canvas->setEvents(*answer);
         },
@@ -342,7 +346,11 @@ QString TimelineView::tableAsCsv() const
         const TrackView* track = m_canvas->track(slice.track);
         QString name = op ? QString::fromStdString(op->name) : QString();
         name.replace(QLatin1Char('"'), QStringLiteral("\"\""));
-        csv += QStringLiteral("%1,%2,\"%3\",\"%4\",%5\n").arg(slice.start.ns).arg(slice.duration.ns).arg(name, track ? QString::fromStdString(track->info.name) : QString()).arg(track ? track->info.rank.value : 0);
+        csv += QStringLiteral("%1,%2,\"%3\",\"%4\",%5\n")
+                   .arg(slice.start.ns)
+                   .arg(slice.duration.ns)
+                   .arg(name, track ? QString::fromStdString(track->info.name) : QString())
+                   .arg(track ? track->info.rank.value : 0);
     }
     return csv;
 }

@@ -3,7 +3,7 @@
 // selection, and asks the session for what belongs to the selected slice.
 #pragma once
 
-#include "views/plot_context.h"
+#include "views/plot/plot_context.h"
 #include "views/timeline/timeline_source.h"
 #include "views/view.h"
 
@@ -78,12 +78,12 @@ private:
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({}); ///< of the selected rank
     std::optional<RankId> m_stepsRank;
     std::optional<CollectiveRecord> m_collective;
-    std::optional<SliceId> m_contextOf;     ///< slice whose details were asked for
+    std::optional<SliceId> m_contextOf;            ///< slice whose details were asked for
     bool m_timeAsked = false, m_timeKnown = false; ///< of the job's step
-    bool m_ownRange = false;                ///< the range change comes from the canvas
+    bool m_ownRange = false;                       ///< the range change comes from the canvas
     bool m_failed = false;
     QString m_openError;
-    std::size_t m_currentMatch = 0;         ///< 1-based; 0: none
+    std::size_t m_currentMatch = 0; ///< 1-based; 0: none
     std::vector<QAction*> m_actions;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the user does on the timeline: shortcuts, selection of slices, search, measuring, arranging of rows.
-#include "views/format.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
-#include "views/words.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <QAction>
 #include <QMenu>
@@ -64,7 +64,8 @@ void TimelineView::createActions()
     addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
     addViewAction("timeline.search", {QKeySequence::Find, Qt::Key_Slash}, [this] { m_toolbar->focusSearch(); });
     addViewAction("timeline.nextMatch", {QKeySequence(Qt::Key_F3), Qt::Key_N}, [this] { goToMatch(1); });
-    addViewAction("timeline.previousMatch", {QKeySequence(Qt::SHIFT | Qt::Key_F3), Qt::SHIFT | Qt::Key_N}, [this] { goToMatch(-1); });
+    addViewAction("timeline.previousMatch", {QKeySequence(Qt::SHIFT | Qt::Key_F3), Qt::SHIFT | Qt::Key_N},
+                  [this] { goToMatch(-1); });
     auto* measureAction = addViewAction("timeline.measure", {Qt::Key_M}, [] {});
     measureAction->setCheckable(true);
     connect(measureAction, &QAction::toggled, m_canvas, &TimelineCanvas::setMeasuring);
@@ -182,10 +183,11 @@ void TimelineView::readSelectedContext()
         this, kContextChannel,
         [slice, rank, collective](TraceQuery& trace, std::stop_token) -> Result<SliceSurroundings> {
             SliceSurroundings found;
-            const TimeRange range{slice.start, slice.end() + Duration{1}};     // arrows often leave at the very end
+            const TimeRange range{slice.start, slice.end() + Duration{1}}; // arrows often leave at the very end
             FOURWALLS_TRY_ASSIGN(std::vector<FlowRecord> flows, trace.flows(slice.track, range, kMostFlows));
             for (auto& flow : flows) {
-                const bool leaves = flow.fromTrack == slice.track && flow.from >= slice.start && flow.from <= slice.end();
+                const bool leaves =
+                    flow.fromTrack == slice.track && flow.from >= slice.start && flow.from <= slice.end();
                 const bool arrives = flow.toTrack == slice.track && flow.to >= slice.start && flow.to <= slice.end();
                 if (leaves || arrives) found.flows.push_back(std::move(flow));
             }
@@ -193,7 +195,8 @@ void TimelineView::readSelectedContext()
                 FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all,
                                      trace.collectives(rank, range, kMostContextCollectives));
                 for (const auto& view : all)
-                    if (view.record.track == slice.track && view.record.start == slice.start) found.collective = view.record;
+                    if (view.record.track == slice.track && view.record.start == slice.start)
+                        found.collective = view.record;
             }
             return found;
         },
@@ -220,7 +223,10 @@ void TimelineView::showDetails()
     m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
 }
 
-void TimelineView::showMatches() { m_toolbar->showMatches(*m_source, m_currentMatch); }
+void TimelineView::showMatches()
+{
+    m_toolbar->showMatches(*m_source, m_currentMatch);
+}
 
 void TimelineView::goToMatch(int direction)
 {
@@ -235,7 +241,8 @@ void TimelineView::goToMatch(int direction)
         // From what is selected, else from the left edge of the view.
         const auto chosen = selection()->slice();
         const Instant from = chosen ? chosen->slice.start : m_canvas->range().begin;
-        const auto at = std::lower_bound(all.begin(), all.end(), from, [](const SliceView& slice, Instant t) { return slice.start < t; });
+        const auto at = std::lower_bound(all.begin(), all.end(), from,
+                                         [](const SliceView& slice, Instant t) { return slice.start < t; });
         next = at - all.begin() - (direction < 0 ? 1 : 0);
     }
     next = (next % count + count) % count;
@@ -257,19 +264,23 @@ void TimelineView::goToNeighbour(int direction)
     session()->ask<std::optional<SelectedSlice>>(
         this, kNeighbourChannel,
         [from, whole, direction](TraceQuery& trace, std::stop_token stop) -> Result<std::optional<SelectedSlice>> {
-            for (std::int64_t reach = std::max<std::int64_t>(2 * from.duration.ns, 1000); !stop.stop_requested(); reach *= 4) {
-                TimeRange range = direction > 0 ? TimeRange{from.start, from.end() + Duration{reach}} : TimeRange{from.start - Duration{reach}, from.end()};
+            for (std::int64_t reach = std::max<std::int64_t>(2 * from.duration.ns, 1000); !stop.stop_requested();
+                 reach *= 4) {
+                TimeRange range = direction > 0 ? TimeRange{from.start, from.end() + Duration{reach}}
+                                                : TimeRange{from.start - Duration{reach}, from.end()};
                 range = range.intersected({whole.begin, whole.end + Duration{1}});
                 if (range.empty()) break;
-                SliceQuery query{{from.track}, range, static_cast<int>(std::min<std::int64_t>(range.length().ns, 1 << 16))};
+                SliceQuery query{
+                    {from.track}, range, static_cast<int>(std::min<std::int64_t>(range.length().ns, 1 << 16))};
                 FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices(query, stop));
                 std::optional<SelectedSlice> best;
                 for (const auto& lane : window.lanes) {
                     if (lane.lane != from.lane) continue;
                     for (const auto& slice : lane.exact) {
                         if (slice.id == from.id) continue;
-                        const bool better = direction > 0 ? slice.start >= from.start && (!best || slice.start < best->slice.start)
-                                                          : slice.start <= from.start && (!best || slice.start > best->slice.start);
+                        const bool better =
+                            direction > 0 ? slice.start >= from.start && (!best || slice.start < best->slice.start)
+                                          : slice.start <= from.start && (!best || slice.start > best->slice.start);
                         const auto op = window.ops.find(slice.op);
                         if (better) best = SelectedSlice{slice, op == window.ops.end() ? nullptr : op->second};
                     }
@@ -310,7 +321,8 @@ void TimelineView::measure(TimeRange range, std::optional<TrackId> track, bool f
                 for (const auto& slice : lane.exact) {
                     ++result.count;
                     // Nested slices lie within those of lane 0 and would count twice.
-                    if (lane.lane == 0) result.busy += std::min(slice.end(), range.end) - std::max(slice.start, range.begin);
+                    if (lane.lane == 0)
+                        result.busy += std::min(slice.end(), range.end) - std::max(slice.start, range.begin);
                 }
                 for (const auto& bin : lane.bins) {
                     result.count += bin.count;
@@ -323,7 +335,9 @@ void TimelineView::measure(TimeRange range, std::optional<TrackId> track, bool f
         [this, range, name](const Answer<Measurement>& answer) {
             if (!answer.ok() || !selection() || selection()->measured() != range) return;
             const double share = static_cast<double>(answer->busy.ns) / static_cast<double>(range.length().ns);
-            m_canvas->setMeasured(range, tr("%1\n%2 busy (%3) \u00b7 %4 slices").arg(name, formatPercent(share), formatDuration(answer->busy), formatCount(answer->count)));
+            m_canvas->setMeasured(
+                range, tr("%1\n%2 busy (%3) \u00b7 %4 slices")
+                           .arg(name, formatPercent(share), formatDuration(answer->busy), formatCount(answer->count)));
         });
 }
 
@@ -335,14 +349,18 @@ void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track
     const QAction* hide = nullptr;
     const QAction* fold = nullptr;
     if (track) {
-        const bool pinned = std::find(arrangement.pinned.begin(), arrangement.pinned.end(), *track) != arrangement.pinned.end();
+        const bool pinned =
+            std::find(arrangement.pinned.begin(), arrangement.pinned.end(), *track) != arrangement.pinned.end();
         pin = menu.addAction(pinned ? tr("Unpin this track") : tr("Pin this track to the top"));
         hide = menu.addAction(tr("Hide this track"));
     }
-    if (rank) fold = menu.addAction(arrangement.collapsed.contains(*rank) ? tr("Expand rank %1").arg(rank->value) : tr("Collapse rank %1").arg(rank->value));
+    if (rank)
+        fold = menu.addAction(arrangement.collapsed.contains(*rank) ? tr("Expand rank %1").arg(rank->value)
+                                                                    : tr("Collapse rank %1").arg(rank->value));
     menu.addSeparator();
     for (auto* action : m_actions)
-        if (action->objectName() == QLatin1String("timeline.showHidden")) action->setEnabled(!arrangement.hidden.empty());
+        if (action->objectName() == QLatin1String("timeline.showHidden"))
+            action->setEnabled(!arrangement.hidden.empty());
     menu.addActions(actions());
     const QAction* chosen = menu.exec(at);
     if (!chosen) return;

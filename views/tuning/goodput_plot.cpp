@@ -2,8 +2,8 @@
 // See goodput_plot.h.
 #include "views/tuning/goodput_plot.h"
 
-#include "views/format.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
+#include "views/words/format.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -74,7 +74,8 @@ QString GoodputPlot::sentence() const
         .arg(formatPercent(m_best->goodput), intervalText(m_best->intervalSeconds));
 }
 
-void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points, bool intervals) const
+void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points,
+                             bool intervals) const
 {
     const Theme& t = currentTheme();
     const QRectF inside = area.adjusted(kGoodputLeft, kGoodputTop, -6, -kGoodputBottom);

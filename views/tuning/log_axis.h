@@ -16,7 +16,10 @@ public:
     LogAxis() = default;
     /// low, high: values at the pixels from and to; both positive, low < high.
     LogAxis(double low, double high, double from, double to)
-        : m_low(std::log10(std::max(low, 1e-300))), m_high(std::log10(std::max(high, 1e-300))), m_from(from), m_to(to)
+        : m_low(std::log10(std::max(low, 1e-300)))
+        , m_high(std::log10(std::max(high, 1e-300)))
+        , m_from(from)
+        , m_to(to)
     {
         if (!(m_high > m_low)) m_high = m_low + 1;
     }
@@ -39,7 +42,8 @@ public:
     std::vector<Mark> marks(double apart) const
     {
         std::vector<Mark> list;
-        for (int exponent = static_cast<int>(std::floor(m_low)); exponent <= static_cast<int>(std::ceil(m_high)); ++exponent)
+        for (int exponent = static_cast<int>(std::floor(m_low)); exponent <= static_cast<int>(std::ceil(m_high));
+             ++exponent)
             for (const double digit : {1.0, 2.0, 5.0}) {
                 const double value = digit * std::pow(10, exponent);
                 if (value >= low() * 0.999 && value <= high() * 1.001) list.push_back({value, false});

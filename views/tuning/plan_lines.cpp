@@ -2,8 +2,8 @@
 // See plan_lines.h.
 #include "views/tuning/plan_lines.h"
 
-#include "views/paper.h"
-#include "views/theme.h"
+#include "views/plot/paper.h"
+#include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
 
 #include <QKeyEvent>
@@ -17,7 +17,8 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kSide = 24, kLabels = 66, kLinesTop = 22, kLinesBottom = 18; // the last axis has its labels on its right too
+constexpr double kSide = 24, kLabels = 66, kLinesTop = 22,
+                 kLinesBottom = 18;     // the last axis has its labels on its right too
 constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
 constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
 
@@ -89,7 +90,8 @@ void PlanLines::chooseAxes()
     constexpr double kApart = 8;
     m_crowded = false;
     for (std::size_t i = 1; i < m_axes.size(); ++i) {
-        const double half = (metrics.horizontalAdvance(name(m_axes[i - 1])) + metrics.horizontalAdvance(name(m_axes[i]))) / 2;
+        const double half =
+            (metrics.horizontalAdvance(name(m_axes[i - 1])) + metrics.horizontalAdvance(name(m_axes[i]))) / 2;
         if (half + kApart > xOf(m_axes[i]) - xOf(m_axes[i - 1])) m_crowded = true;
     }
 }
@@ -98,7 +100,8 @@ double PlanLines::xOf(PlanAxis axis) const
 {
     const auto found = std::find(m_axes.begin(), m_axes.end(), axis);
     const QRectF inside = plotRect();
-    const double place = static_cast<double>(found - m_axes.begin()) / std::max<double>(1, static_cast<double>(m_axes.size()) - 1);
+    const double place =
+        static_cast<double>(found - m_axes.begin()) / std::max<double>(1, static_cast<double>(m_axes.size()) - 1);
     return inside.left() + place * inside.width();
 }
 
@@ -147,7 +150,8 @@ QString PlanLines::text(PlanAxis axis, double value) const
 {
     if (axis == PlanAxis::Time) return formatDuration(Duration::fromSeconds(value), 2);
     if (axis == PlanAxis::Memory) return formatBytes(value, m_unit, 2);
-    if (axis == PlanAxis::Recompute) return words(static_cast<Recompute>(std::clamp(static_cast<int>(std::lround(value)), 0, 2)));
+    if (axis == PlanAxis::Recompute)
+        return words(static_cast<Recompute>(std::clamp(static_cast<int>(std::lround(value)), 0, 2)));
     return formatCount(std::llround(value));
 }
 
@@ -197,7 +201,8 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
     const auto [low, high] = m_cloud->limits(axis);
     painter.setPen(brush ? t.accent : t.text);
     const auto place = std::find(m_axes.begin(), m_axes.end(), axis) - m_axes.begin();
-    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kLinesTop - 6 : 0, 92, kLinesTop - 6), Qt::AlignCenter, name(axis));
+    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kLinesTop - 6 : 0, 92, kLinesTop - 6),
+                     Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
     const auto label = [&](double value) {
         const QString shown = text(axis, value);
@@ -225,7 +230,8 @@ void PlanLines::paintEvent(QPaintEvent*)
     if (!m_selected || *m_selected >= m_cloud->points().size()) return;
     painter.setRenderHint(QPainter::Antialiasing, true);
     QPolygonF polygon;
-    for (const PlanAxis axis : m_axes) polygon << QPointF(xOf(axis), yOf(axis, valueOn(axis, m_cloud->points()[*m_selected])));
+    for (const PlanAxis axis : m_axes)
+        polygon << QPointF(xOf(axis), yOf(axis, valueOn(axis, m_cloud->points()[*m_selected])));
     painter.setPen(QPen(currentTheme().accent, 2.4));
     painter.drawPolyline(polygon);
 }
@@ -249,8 +255,9 @@ void PlanLines::mouseMoveEvent(QMouseEvent* event)
     if (std::abs(y - m_dragFrom) < 3) return;
     PlanBrushes brushes = m_brushes;
     // A hair beyond, so that a value at the brush's end is inside.
-    brushes[static_cast<std::size_t>(*m_dragged)] = PlanBrush{valueAt(*m_dragged, std::max(y, m_dragFrom) + 2) * 0.9999,
-                                                              valueAt(*m_dragged, std::min(y, m_dragFrom) - 2) * 1.0001};
+    brushes[static_cast<std::size_t>(*m_dragged)] =
+        PlanBrush{valueAt(*m_dragged, std::max(y, m_dragFrom) + 2) * 0.9999,
+                  valueAt(*m_dragged, std::min(y, m_dragFrom) - 2) * 1.0001};
     setBrushes(brushes);
 }
 

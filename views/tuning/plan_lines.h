@@ -3,8 +3,8 @@
 // on an axis brushes it: only plans inside stay.
 #pragma once
 
-#include "views/format.h"
 #include "views/tuning/plan_cloud.h"
+#include "views/words/format.h"
 
 #include <QImage>
 #include <QWidget>

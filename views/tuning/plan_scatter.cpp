@@ -2,8 +2,8 @@
 // See plan_scatter.h.
 #include "views/tuning/plan_scatter.h"
 
-#include "views/paper.h"
-#include "views/theme.h"
+#include "views/plot/paper.h"
+#include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
 
 #include <QMouseEvent>
@@ -108,7 +108,8 @@ void PlanScatter::layoutAxes()
     slow = std::min(slow, 100 * fast);
     // A wall far above all plans would press them into a corner.
     m_broken = m_capacity > 8 * high;
-    if (m_capacity > 0 && !m_broken) high = std::min(std::max(high, m_capacity * 1.4), std::max(m_capacity * 4, low * 2));
+    if (m_capacity > 0 && !m_broken)
+        high = std::min(std::max(high, m_capacity * 1.4), std::max(m_capacity * 4, low * 2));
     m_time = LogAxis(fast / 1.12, std::max(slow, fast * 1.5) * 1.12, inside.left(), inside.right());
     m_memory = LogAxis(low / 1.15, std::max(high, low * 1.5) * (m_broken ? 1.2 : 1.1), inside.bottom(),
                        inside.top() + (m_broken ? kBrokenWall + 12 : 0));
@@ -118,7 +119,8 @@ void PlanScatter::drawPoints(double ratio)
 {
     layoutAxes();
     const QRectF inside = plotRect();
-    const int columns = std::max(1, static_cast<int>(inside.width() * ratio)), rows = std::max(1, static_cast<int>(inside.height() * ratio));
+    const int columns = std::max(1, static_cast<int>(inside.width() * ratio)),
+              rows = std::max(1, static_cast<int>(inside.height() * ratio));
     m_picture = QImage(columns, rows, QImage::Format_ARGB32_Premultiplied);
     m_picture.setDevicePixelRatio(ratio);
     m_picture.fill(Qt::transparent);
@@ -130,7 +132,11 @@ void PlanScatter::drawPoints(double ratio)
     for (auto& layer : counts) layer.assign(cells, 0);
     // Few plans are dots, many are single pixels.
     const std::size_t total = m_cloud->points().size();
-    const int dot = static_cast<int>(std::lround((total < 3000 ? 4 : total < 30'000 ? 3 : total < 300'000 ? 2 : 1) * ratio));
+    const int dot = static_cast<int>(std::lround((total < 3000      ? 4
+                                                  : total < 30'000  ? 3
+                                                  : total < 300'000 ? 2
+                                                                    : 1) *
+                                                 ratio));
     const LogAxis time(m_time.low(), m_time.high(), 0, columns);
     const LogAxis memory(m_memory.low(), m_memory.high(), rows, m_broken ? (kBrokenWall + 12) * ratio : 0);
     for (const PlanPoint& point : m_cloud->points()) {
@@ -140,7 +146,8 @@ void PlanScatter::drawPoints(double ratio)
         const int x0 = static_cast<int>(px) - dot / 2, y0 = static_cast<int>(py) - dot / 2;
         for (int y = std::max(0, y0); y < std::min(rows, y0 + dot); ++y)
             for (int x = std::max(0, x0); x < std::min(columns, x0 + dot); ++x)
-                ++counts[layer][static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(x)];
+                ++counts[layer]
+                        [static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(x)];
     }
     const Theme& t = currentTheme();
     const QColor inks[3] = {t.line, t.wallEdge, colourOf(t, Phase::Forward)};
@@ -148,7 +155,9 @@ void PlanScatter::drawPoints(double ratio)
         for (int y = 0; y < rows; ++y) {
             auto* line = reinterpret_cast<QRgb*>(m_picture.scanLine(y));
             for (int x = 0; x < columns; ++x) {
-                const std::uint32_t count = counts[layer][static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(x)];
+                const std::uint32_t count =
+                    counts[layer][static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) +
+                                  static_cast<std::size_t>(x)];
                 if (count == 0) continue;
                 QColor ink = inks[layer];
                 ink.setAlphaF(static_cast<float>(inkOf(count)));
@@ -170,7 +179,8 @@ void PlanScatter::paintAxes(QPainter& painter) const
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(0, y - 8, kScatterLeft - 6, 16), Qt::AlignRight | Qt::AlignVCenter, formatBytes(mark.value, m_unit, 2));
+        painter.drawText(QRectF(0, y - 8, kScatterLeft - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
+                         formatBytes(mark.value, m_unit, 2));
     }
     for (const LogAxis::Mark& mark : m_time.marks(64)) {
         const double x = std::round(m_time.pixel(mark.value)) + 0.5;
@@ -211,13 +221,15 @@ void PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded) 
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
     QPointF place = at(mark.seconds, mark.bytes);
-    place = {std::clamp(place.x(), inside.left(), inside.right()), std::clamp(place.y(), inside.top(), inside.bottom())};
+    place = {std::clamp(place.x(), inside.left(), inside.right()),
+             std::clamp(place.y(), inside.top(), inside.bottom())};
     painter.setBrush(t.card);
     painter.setPen(QPen(recorded ? t.text : t.prediction, 2));
     if (recorded) {
         painter.drawEllipse(place, 6, 6);
     } else {
-        painter.drawPolygon(QPolygonF{place + QPointF(0, -7), place + QPointF(7, 0), place + QPointF(0, 7), place + QPointF(-7, 0)});
+        painter.drawPolygon(
+            QPolygonF{place + QPointF(0, -7), place + QPointF(7, 0), place + QPointF(0, 7), place + QPointF(-7, 0)});
     }
     painter.setFont(fontOf(TextRole::Small));
     const double width = painter.fontMetrics().horizontalAdvance(mark.name) + 6;

@@ -2,7 +2,7 @@
 // See plan_searcher.h.
 #include "views/tuning/plan_searcher.h"
 
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <algorithm>
 #include <stop_token>

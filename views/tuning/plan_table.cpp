@@ -2,8 +2,8 @@
 // See plan_table.h.
 #include "views/tuning/plan_table.h"
 
-#include "views/plot_table.h"
-#include "views/theme.h"
+#include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
 
 namespace fourwalls::views {

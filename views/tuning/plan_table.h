@@ -2,8 +2,8 @@
 // The best plans of a search as a table.
 #pragma once
 
-#include "views/format.h"
 #include "views/tuning/plan_cloud.h"
+#include "views/words/format.h"
 
 #include <QAbstractTableModel>
 

@@ -2,8 +2,8 @@
 // What the tuning view does; tuning_view_build.cpp has its widgets.
 #include "views/tuning/tuning_view.h"
 
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/tuning/goodput_plot.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
@@ -190,7 +190,8 @@ void TuningView::fillTable()
     if (m_result && !brushed && !m_result->best.empty()) {
         // Those were simulated: they agree with what `predict` says.
         for (const cost::SearchedPlan& each : m_result->best)
-            rows.push_back({each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt});
+            rows.push_back(
+                {each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt});
     } else {
         for (const std::uint32_t index : m_cloud.best(m_lines->brushes(), kTableRows)) {
             const PlanPoint& point = m_cloud.points()[index];
@@ -217,9 +218,10 @@ void TuningView::showState()
     const bool isGood = m_model->rowCount() > 0 && m_model->row(0).feasible;
     if (isGood) {
         const PlanRow& best = m_model->row(0);
-        finding = tr("best: %1, %2, %3").arg(formatDuration(Duration::fromSeconds(best.seconds), 3),
-                                             formatBytes(best.bytes, selection() ? selection()->byteUnit() : ByteUnit::GB),
-                                             planSummary(best.plan));
+        finding = tr("best: %1, %2, %3")
+                      .arg(formatDuration(Duration::fromSeconds(best.seconds), 3),
+                           formatBytes(best.bytes, selection() ? selection()->byteUnit() : ByteUnit::GB),
+                           planSummary(best.plan));
     } else if (counts.feasible > 0) {
         if (m_lines->brushes() != PlanBrushes{}) finding = tr("no plan that fits lies inside all brushes");
     } else if (!running && counts.evaluated > 0) {
@@ -237,7 +239,8 @@ void TuningView::showMarks()
     if (!whatIf()) return;
     std::optional<PlanScatter::Mark> recorded, sliders;
     if (const auto baseline = whatIf()->baseline())
-        recorded = PlanScatter::Mark{baseline->step.step.seconds, baseline->step.peakBytes, tr("this run (predicted)") + guessedNote(whatIf())};
+        recorded = PlanScatter::Mark{baseline->step.step.seconds, baseline->step.peakBytes,
+                                     tr("this run (predicted)") + guessedNote(whatIf())};
     if (const auto step = whatIf()->step(); step && whatIf()->isActive() && !whatIf()->isAsRecorded())
         sliders = PlanScatter::Mark{step->step.seconds, step->peakBytes, tr("sliders")};
     m_scatter->setRecorded(std::move(recorded));
@@ -290,8 +293,9 @@ QString TuningView::emptyReason() const
     if (!session()->isOpen()) return {};
     if (!m_error.isEmpty()) return tr("The plans of this network cannot be searched. %1").arg(m_error);
     if (!base())
-        return tr("This trace does not say which network ran on which machines.\nOpen the What-if sliders and choose them "
-                  "to search for a plan.");
+        return tr(
+            "This trace does not say which network ran on which machines.\nOpen the What-if sliders and choose them "
+            "to search for a plan.");
     return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tuning view's widgets, actions and texts.
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/tuning/goodput_plot.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
@@ -205,13 +205,15 @@ void TuningView::retranslate()
     m_devicesName->setText(tr("Devices"));
     m_devices->setAccessibleName(tr("Devices"));
     m_objective->setAccessibleName(tr("What is best"));
-    m_objective->setToolTip(tr("Shortest step, smallest peak, or fewest device-seconds (which may leave devices idle)"));
+    m_objective->setToolTip(
+        tr("Shortest step, smallest peak, or fewest device-seconds (which may leave devices idle)"));
     m_clear->setText(tr("Clear"));
     m_mtbfName->setText(tr("A device fails every"));
     m_checkpointName->setText(tr("checkpoint"));
     m_restartName->setText(tr("restart"));
     m_mtbf->setAccessibleName(m_mtbfName->text());
-    m_mtbf->setToolTip(tr("Mean time between failures of one device; the job fails with any of them: M = MTBF / devices"));
+    m_mtbf->setToolTip(
+        tr("Mean time between failures of one device; the job fails with any of them: M = MTBF / devices"));
     m_checkpoint->setAccessibleName(m_checkpointName->text());
     m_checkpoint->setToolTip(tr("Time to write a checkpoint d; best interval by Daly: sqrt(2dM) with corrections"));
     m_restart->setAccessibleName(m_restartName->text());

@@ -3,8 +3,8 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
-#include "views/format.h"
 #include "views/whatif/what_if.h"
+#include "views/words/format.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -111,11 +111,13 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
                              : CostWords::tr("%1 of %2").arg(formatBytes(largest->bytes, unit), largest->name);
     const QString peak = formatBytes(step.peakBytes, unit);
     const double capacity = step.cost.usableMemoryBytes;
-    if (!(capacity > 0)) return CostWords::tr("A rank needs %1, with %2. How much the device has is not known.").arg(peak, most);
+    if (!(capacity > 0))
+        return CostWords::tr("A rank needs %1, with %2. How much the device has is not known.").arg(peak, most);
     const QString has = formatBytes(capacity, unit);
     if (step.feasible) return CostWords::tr("Fits: a rank needs %1 of %2, with %3.").arg(peak, has, most);
     const QString over = formatBytes(step.peakBytes - capacity, unit);
-    return CostWords::tr("Does not fit: a rank needs %1, %2 more than the %3 of the device, with %4.").arg(peak, over, has, most);
+    return CostWords::tr("Does not fit: a rank needs %1, %2 more than the %3 of the device, with %4.")
+        .arg(peak, over, has, most);
 }
 
 QString guessedNote(const WhatIf* whatIf)
@@ -133,28 +135,38 @@ QString guessSentence(const WhatIf* whatIf)
     }
     const compare::GuessVerdict& verdict = *whatIf->guessVerdict();
     const auto text = [](const std::string& words) { return QString::fromStdString(words); };
-    const auto differing = std::find_if(verdict.facts.begin(), verdict.facts.end(), [](const compare::GateFact& fact) { return !fact.matches; });
+    const auto differing = std::find_if(verdict.facts.begin(), verdict.facts.end(),
+                                        [](const compare::GateFact& fact) { return !fact.matches; });
     QStringList fields;
     for (const std::string& field : verdict.missing)
         if (fields.size() < 4) fields << text(field);
-    const QString fill = fields.isEmpty() ? QString() : QLatin1Char(' ') + CostWords::tr("To fill in: %1.").arg(fields.join(QStringLiteral(", ")));
+    const QString fill =
+        fields.isEmpty() ? QString()
+                         : QLatin1Char(' ') + CostWords::tr("To fill in: %1.").arg(fields.join(QStringLiteral(", ")));
     switch (verdict.reason) {
     case GateReason::Allowed: return {};
     case GateReason::NotTraining:
-        return CostWords::tr("No training step is predicted: this trace shows %1.").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+        return CostWords::tr("No training step is predicted: this trace shows %1.")
+            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::UnknownDevice:
-        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).").arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).")
+            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::NoGuess:
-        return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") + fill;
+        return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") +
+               fill;
     case GateReason::FactsDiffer:
-        return differing == verdict.facts.end() ? QString()
-                                                : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded (%1: expected %2, found %3).")
-                                                          .arg(text(differing->what), text(differing->expected), text(differing->found)) +
-                                                      fill;
-    case GateReason::StepUnknown: return CostWords::tr("Nothing is predicted: the trace has no measured step to hold a model against.");
+        return differing == verdict.facts.end()
+                   ? QString()
+                   : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded (%1: "
+                                   "expected %2, found %3).")
+                             .arg(text(differing->what), text(differing->expected), text(differing->found)) +
+                         fill;
+    case GateReason::StepUnknown:
+        return CostWords::tr("Nothing is predicted: the trace has no measured step to hold a model against.");
     case GateReason::StepDiffers:
         return CostWords::tr("The model does not describe this trace: it predicts a step of %1, recorded were %2.")
-                   .arg(formatDuration(Duration::fromSeconds(verdict.predictedSeconds.value_or(0)), 3), formatDuration(Duration::fromSeconds(verdict.recordedSeconds.value_or(0)), 3)) +
+                   .arg(formatDuration(Duration::fromSeconds(verdict.predictedSeconds.value_or(0)), 3),
+                        formatDuration(Duration::fromSeconds(verdict.recordedSeconds.value_or(0)), 3)) +
                fill;
     }
     return {};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/cost/predicted_step.h"
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QString>
 

@@ -3,9 +3,9 @@
 #include "views/whatif/knob_row.h"
 
 #include "views/chrome/icon.h"
-#include "views/format.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 #include "views/whatif/plan_knobs.h"
+#include "views/words/format.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>

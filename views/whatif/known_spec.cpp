@@ -34,7 +34,8 @@ std::string_view wholeDevice(std::string_view name)
 bool isDeviceOf(const ClusterSpec& cluster, std::string_view device)
 {
     const std::string_view own = wholeDevice(device), named = wholeDevice(cluster.device.name);
-    if (own == named || own.find(named) != std::string_view::npos || named.find(own) != std::string_view::npos) return true;
+    if (own == named || own.find(named) != std::string_view::npos || named.find(own) != std::string_view::npos)
+        return true;
     const std::string_view generation = deviceGeneration(own);
     return !generation.empty() && generation == deviceGeneration(named);
 }
@@ -95,7 +96,8 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
         assume(known, "memory bandwidth", fourwalls::formatRate(device.memoryBytesPerSecond, "B/s"), Confidence::High,
                "measured when the recording began");
     }
-    if (device.memoryBytes == 0 && !info.header.ranks.empty()) device.memoryBytes = info.header.ranks.front().memoryBytes;
+    if (device.memoryBytes == 0 && !info.header.ranks.empty())
+        device.memoryBytes = info.header.ranks.front().memoryBytes;
     LinkSpec& link = spec.cluster.nodeLink;
     if (!(link.bytesPerSecond > 0) && spec.cluster.fabric == NodeFabric::Shared && device.memoryBytesPerSecond > 0) {
         link = {device.memoryBytesPerSecond / kCopiesPerByte, kSharedLatency};
@@ -112,22 +114,21 @@ std::string assumedText(const RunSpec& spec, const std::string& field)
 {
     const ParallelPlan& plan = spec.plan;
     const TransformerSpec* t = spec.model.transformer();
-    const std::pair<const char*, std::int64_t> numbers[] = {
-        {"dp", plan.dp},
-        {"tp", plan.tp},
-        {"pp", plan.pp},
-        {"cp", plan.cp},
-        {"ep", plan.ep},
-        {"zero", plan.zero},
-        {"microbatches", plan.microbatches},
-        {"batch", spec.training.batch},
-        {"sequence", spec.training.sequence},
-        {"layers", t ? t->layers : 0},
-        {"hidden", t ? t->hidden : 0},
-        {"heads", t ? t->heads : 0},
-        {"kv_heads", t ? t->kvHeads : 0},
-        {"ffn_hidden", t ? t->ffnHidden : 0},
-        {"vocabulary", t ? t->vocabulary : 0}};
+    const std::pair<const char*, std::int64_t> numbers[] = {{"dp", plan.dp},
+                                                            {"tp", plan.tp},
+                                                            {"pp", plan.pp},
+                                                            {"cp", plan.cp},
+                                                            {"ep", plan.ep},
+                                                            {"zero", plan.zero},
+                                                            {"microbatches", plan.microbatches},
+                                                            {"batch", spec.training.batch},
+                                                            {"sequence", spec.training.sequence},
+                                                            {"layers", t ? t->layers : 0},
+                                                            {"hidden", t ? t->hidden : 0},
+                                                            {"heads", t ? t->heads : 0},
+                                                            {"kv_heads", t ? t->kvHeads : 0},
+                                                            {"ffn_hidden", t ? t->ffnHidden : 0},
+                                                            {"vocabulary", t ? t->vocabulary : 0}};
     for (const auto& [known, number] : numbers)
         if (field == known) return std::to_string(number);
     if (field == "device") return spec.cluster.device.name;

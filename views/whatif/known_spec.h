@@ -14,9 +14,9 @@
 namespace fourwalls::views {
 
 struct KnownSpec {
-    std::optional<RunSpec> spec;         ///< absent: the trace says too little
-    std::vector<InferredField> assumed;  ///< what the trace does not say itself, each with its reason
-    bool isGuess = false;                ///< the trace has no specification: all of it is put together from signs
+    std::optional<RunSpec> spec;        ///< absent: the trace says too little
+    std::vector<InferredField> assumed; ///< what the trace does not say itself, each with its reason
+    bool isGuess = false;               ///< the trace has no specification: all of it is put together from signs
 };
 
 /// The spec of a trace. A recorded or predicted one has it; device rates that it leaves open come from the

@@ -2,7 +2,7 @@
 // See memory_bar.h.
 #include "views/whatif/memory_bar.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 
 #include <QHelpEvent>
 #include <QPainter>
@@ -51,7 +51,8 @@ void MemoryBar::paintEvent(QPaintEvent*)
     painter.fillRect(bar, t.raised);
     if (!m_step) return;
     const double scale = bar.width() / largest(), capacity = m_step->cost.usableMemoryBytes;
-    if (capacity > 0) paintWall(painter, QRectF(std::round(capacity * scale), 0, bar.width(), kBarHeight), t, WallEdge::None);
+    if (capacity > 0)
+        paintWall(painter, QRectF(std::round(capacity * scale), 0, bar.width(), kBarHeight), t, WallEdge::None);
     double left = 0;
     for (const MemoryShare& share : m_shares) {
         const double right = left + share.bytes * scale;
@@ -59,7 +60,8 @@ void MemoryBar::paintEvent(QPaintEvent*)
         const double inset = capacity > 0 && right > capacity * scale ? 3 : 0;
         QRectF part(std::round(left), inset, std::round(right) - std::round(left), kBarHeight - 2 * inset);
         if (inset > 0 && left < capacity * scale) {
-            painter.fillRect(QRectF(part.left(), 0, capacity * scale - part.left(), kBarHeight), colourOf(t, share.category));
+            painter.fillRect(QRectF(part.left(), 0, capacity * scale - part.left(), kBarHeight),
+                             colourOf(t, share.category));
             part.setLeft(capacity * scale);
         }
         painter.fillRect(part, colourOf(t, share.category));

@@ -2,8 +2,8 @@
 // The memory of the fullest rank as one bar against the device's capacity, which is a brick wall.
 #pragma once
 
-#include "views/format.h"
 #include "views/whatif/cost_words.h"
+#include "views/words/format.h"
 
 #include <QWidget>
 

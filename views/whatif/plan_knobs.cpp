@@ -110,7 +110,8 @@ void fitSwitches(RunSpec& spec)
     if (plan.vpp == 1 && plan.schedule == PipelineSchedule::Interleaved) plan.schedule = PipelineSchedule::OneFOneB;
     const Number experts = expertsOf(spec.model), shards = Number{plan.dp} * plan.cp;
     const bool divides = spec.model.transformer() != nullptr;
-    while (plan.ep > 1 && (shards % plan.ep != 0 || (divides ? experts == 0 || experts % plan.ep != 0 : plan.ep > experts)))
+    while (plan.ep > 1 &&
+           (shards % plan.ep != 0 || (divides ? experts == 0 || experts % plan.ep != 0 : plan.ep > experts)))
         --plan.ep;
 }
 
@@ -121,7 +122,8 @@ bool solveBatch(RunSpec& spec, const RunSpec& before, Number batch, std::optiona
 {
     ParallelPlan& plan = spec.plan;
     const Number had = before.plan.microbatches;
-    const Number hadSize = std::max<Number>(1, before.training.batch / std::max<Number>(1, Number{before.plan.dp} * had));
+    const Number hadSize =
+        std::max<Number>(1, before.training.batch / std::max<Number>(1, Number{before.plan.dp} * had));
     const auto accept = [&](Number count, Number each) {
         if (count < 1 || each < 1 || count > 1'000'000) return false;
         plan.microbatches = static_cast<int>(count);
@@ -241,7 +243,8 @@ std::vector<double> candidatesOf(const RunSpec& spec, Knob knob, const KnobLocks
     const Number perReplica = std::max<Number>(1, spec.training.batch / spec.plan.dp);
     switch (knob) {
     case Knob::Devices: return numbers(roundNumbers(mostDevices(spec)));
-    case Knob::Data: return numbers(fixedDevices ? divisorsOf(devices) : roundNumbers(std::min<Number>(mostDevices(spec), 4096)));
+    case Knob::Data:
+        return numbers(fixedDevices ? divisorsOf(devices) : roundNumbers(std::min<Number>(mostDevices(spec), 4096)));
     case Knob::Tensor: return t ? numbers(divisorsOf(t->heads)) : std::vector<double>{1};
     case Knob::Pipeline: {
         std::vector<double> list = numbers(divisorsOf(layersOf(spec.model)));
@@ -250,11 +253,13 @@ std::vector<double> candidatesOf(const RunSpec& spec, Knob knob, const KnobLocks
         return list;
     }
     case Knob::Context: return t ? numbers(roundNumbers(64)) : std::vector<double>{1};
-    case Knob::Expert: return expertsOf(spec.model) > 0 ? numbers(divisorsOf(expertsOf(spec.model))) : std::vector<double>{1};
+    case Knob::Expert:
+        return expertsOf(spec.model) > 0 ? numbers(divisorsOf(expertsOf(spec.model))) : std::vector<double>{1};
     case Knob::GlobalBatch: {
         std::vector<double> list;
         const Number unit = Number{spec.plan.dp};
-        for (const Number n : roundNumbers(65'536 / std::min<Number>(unit, 65'536))) list.push_back(static_cast<double>(n * unit));
+        for (const Number n : roundNumbers(65'536 / std::min<Number>(unit, 65'536)))
+            list.push_back(static_cast<double>(n * unit));
         return list;
     }
     case Knob::Microbatches: return numbers(fixedBatch ? divisorsOf(perReplica) : roundNumbers(1024));
@@ -268,18 +273,21 @@ std::vector<double> candidatesOf(const RunSpec& spec, Knob knob, const KnobLocks
     case Knob::Zero: return {0, 1, 2, 3};
     case Knob::Chunks: {
         std::vector<double> list{1};
-        for (Number n = 2; spec.plan.pp > 1 && n * spec.plan.pp <= layersOf(spec.model); ++n) list.push_back(static_cast<double>(n));
+        for (Number n = 2; spec.plan.pp > 1 && n * spec.plan.pp <= layersOf(spec.model); ++n)
+            list.push_back(static_cast<double>(n));
         return list;
     }
     case Knob::NodeLink: {
         std::vector<double> list;
-        for (const double rate : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 200.0, 300.0, 450.0, 600.0, 900.0, 1800.0})
+        for (const double rate :
+             {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 200.0, 300.0, 450.0, 600.0, 900.0, 1800.0})
             list.push_back(rate * kGigabyte);
         return list;
     }
     case Knob::Network: {
         std::vector<double> list;
-        for (const double rate : {1.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0}) list.push_back(rate * kGigabit);
+        for (const double rate : {1.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0})
+            list.push_back(rate * kGigabit);
         return list;
     }
     }
@@ -330,9 +338,7 @@ std::optional<RunSpec> withValue(const RunSpec& spec, Knob knob, double value, c
     if (number < 1 && knob != Knob::Zero && knob != Knob::Sequence) return std::nullopt;
     if (knob == Knob::Devices && number > kMostDevices) return std::nullopt;
     if (knob == Knob::Devices || isDegree(knob)) {
-        const Number devices = knob == Knob::Devices           ? number
-                               : locks.holds(Knob::Devices) ? spec.plan.worldSize()
-                                                             : 0;
+        const Number devices = knob == Knob::Devices ? number : locks.holds(Knob::Devices) ? spec.plan.worldSize() : 0;
         return solveDegrees(spec, devices, Wish{knob, number}, locks);
     }
     if (knob == Knob::GlobalBatch || knob == Knob::Microbatches || knob == Knob::MicrobatchSize) {

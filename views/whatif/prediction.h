@@ -16,7 +16,7 @@ struct Prediction {
     cost::PredictedStep step;
     /// Never null; summaries and memory curves without slices (cost::summaryOf). Its ranks stand for the stages.
     std::shared_ptr<const InMemoryTraceData> trace;
-    TraceMetrics metrics;                           ///< of that trace
+    TraceMetrics metrics; ///< of that trace
 };
 
 } // namespace fourwalls::views

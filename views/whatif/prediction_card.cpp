@@ -2,11 +2,11 @@
 // See prediction_card.h.
 #include "views/whatif/prediction_card.h"
 
-#include "views/theme.h"
+#include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/memory_bar.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QHelpEvent>
 #include <QPaintEvent>
@@ -96,7 +96,8 @@ void FigureTable::paintEvent(QPaintEvent* event)
     painter.setFont(fontOf(TextRole::Small));
     const int last = width(), middle = last - kColumn - 8;
     const auto right = [&](int edge, int row, const QString& text) {
-        painter.drawText(QRect(edge - kColumn, row * kRowHeight, kColumn, kRowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
+        painter.drawText(QRect(edge - kColumn, row * kRowHeight, kColumn, kRowHeight),
+                         Qt::AlignRight | Qt::AlignVCenter, text);
     };
     if (event->region().intersects(QRect(0, 0, width(), kRowHeight))) {
         painter.setPen(t.secondaryText);
@@ -223,7 +224,8 @@ QString PredictionCard::modelError() const
     const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
     if (!whatIf) return {};
     if (whatIf->baselineProblem())
-        return tr("The recorded plan cannot be predicted: %1").arg(QString::fromStdString(whatIf->baselineProblem()->message()));
+        return tr("The recorded plan cannot be predicted: %1")
+            .arg(QString::fromStdString(whatIf->baselineProblem()->message()));
     // A prediction beside another one has no error: nothing was measured.
     if (!whatIf->baseline() || !m_measured || m_measured->source == TraceSource::Predicted) return {};
     QStringList parts;
@@ -233,11 +235,13 @@ QString PredictionCard::modelError() const
     const auto measured = peakOf(*m_measured), model = peakOf(predicted);
     if (measured && model) parts << tr("memory %1").arg(formatChange(*model / *measured - 1));
     if (parts.isEmpty()) return {};
-    QString text = tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
+    QString text =
+        tr("Model error on this trace's own plan: %1.").arg(parts.join(QStringLiteral(", "))) + guessedNote(whatIf);
     if (whatIf->forecast() && m_measured->stepTime && m_measured->stepTime->ns > 0)
-        text += QLatin1Char('\n') + tr("Predicted before it was recorded: %1 (%2).")
-                                        .arg(formatDuration(*whatIf->forecast(), 3),
-                                             formatChange(whatIf->forecast()->seconds() / m_measured->stepTime->seconds() - 1));
+        text += QLatin1Char('\n') +
+                tr("Predicted before it was recorded: %1 (%2).")
+                    .arg(formatDuration(*whatIf->forecast(), 3),
+                         formatChange(whatIf->forecast()->seconds() / m_measured->stepTime->seconds() - 1));
     return text;
 }
 
@@ -254,10 +258,11 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
     std::vector<FigureTable::Row> rows;
     // Only where they differ: then the step times below are of different amounts of work.
     if (step && whatIf->recorded() && whatIf->recorded()->training.batch != step->spec.training.batch)
-        rows.push_back({tr("Global batch"), QString::number(whatIf->recorded()->training.batch),
-                        QString::number(step->spec.training.batch),
-                        tr("Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one "
-                           "that it divides.")});
+        rows.push_back(
+            {tr("Global batch"), QString::number(whatIf->recorded()->training.batch),
+             QString::number(step->spec.training.batch),
+             tr("Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one "
+                "that it divides.")});
     rows.push_back({tr("Step time"), duration(measured), step ? seconds(step->step.seconds) : dash,
                     tr("From the first rank's start to the last rank's end: the median of the measured steps, and the "
                        "simulated step.")});
@@ -279,7 +284,9 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
                     tr("Model FLOPs / (peak x devices x step time): the share of the devices' peak that trains.")});
     const auto bytes = [&](const std::optional<double>& value) { return value ? formatBytes(*value, m_unit) : dash; };
     rows.push_back({tr("Peak memory"), bytes(measured ? peakOf(*measured) : std::nullopt),
-                    bytes(predicted ? peakOf(*predicted) : step ? std::optional(step->peakBytes) : std::nullopt),
+                    bytes(predicted ? peakOf(*predicted)
+                          : step    ? std::optional(step->peakBytes)
+                                    : std::nullopt),
                     tr("Largest sum of live buffers on the fullest rank.")});
     // As `metrics` counts it once the predicted trace is there: waits inside a pass are no work of the stage.
     const double bubble = predicted && predicted->bubbleFraction ? *predicted->bubbleFraction
@@ -290,7 +297,8 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
                         step ? formatPercent(bubble) : dash,
                         tr("Share of the pipeline's window in which a stage is not busy: (W - busy) / W, mean over the "
                            "stages.")});
-    if ((measured && measured->exposedCommFraction.value_or(0) > 0) || (predicted && predicted->exposedCommFraction.value_or(0) > 0))
+    if ((measured && measured->exposedCommFraction.value_or(0) > 0) ||
+        (predicted && predicted->exposedCommFraction.value_or(0) > 0))
         rows.push_back({tr("Exposed communication"), share(measured ? measured->exposedCommFraction : std::nullopt),
                         share(predicted ? predicted->exposedCommFraction : std::nullopt),
                         tr("Share of the step in which a rank communicates and computes nothing beside it.")});

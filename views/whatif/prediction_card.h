@@ -6,7 +6,7 @@
 #include "model/trace/metrics.h"
 #include "views/whatif/prediction.h"
 
-#include "views/format.h"
+#include "views/words/format.h"
 
 #include <QLabel>
 #include <QPointer>

@@ -3,7 +3,7 @@
 #include "views/whatif/predictor.h"
 
 #include "model/trace/in_memory_query.h"
-#include "views/gui_call.h"
+#include "views/session/gui_call.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,8 @@ struct Predictor::Impl {
         Result<cost::CostModel*> find(const PredictionTask& task)
         {
             std::string key = keyOf(task);
-            const auto found = std::find_if(m_kept.begin(), m_kept.end(), [&](const Kept& kept) { return kept.key == key; });
+            const auto found =
+                std::find_if(m_kept.begin(), m_kept.end(), [&](const Kept& kept) { return kept.key == key; });
             if (found != m_kept.end()) {
                 m_kept.splice(m_kept.begin(), m_kept, found);
                 return &m_kept.front().model;
@@ -88,7 +89,7 @@ struct Predictor::Impl {
     };
 
     Predictor* q = nullptr;
-    quint64 lastRequest = 0; ///< GUI thread
+    quint64 lastRequest = 0;                                      ///< GUI thread
     std::array<quint64, kSubjects> stepsDelivered{}, delivered{}; ///< GUI thread: replies to older ones are dropped
 
     std::mutex mutex; ///< guards what follows

@@ -14,9 +14,11 @@ namespace fourwalls::views {
 class WhatIf::SpecCommand : public QUndoCommand {
 public:
     SpecCommand(WhatIf& whatIf, std::optional<RunSpec> before, RunSpec after, const QString& text)
-        : QUndoCommand(text), m_whatIf(whatIf), m_before(std::move(before)), m_after(std::move(after))
-    {
-    }
+        : QUndoCommand(text)
+        , m_whatIf(whatIf)
+        , m_before(std::move(before))
+        , m_after(std::move(after))
+    {}
     void undo() override { m_whatIf.apply(m_before); }
     void redo() override { m_whatIf.apply(m_after); }
 
@@ -101,7 +103,8 @@ void WhatIf::judge(std::optional<double> predictedSeconds)
     for (const InferredField& field : m_guess.assumed)
         if (field.confidence == Confidence::Low) missing.push_back(field.field);
     const auto seconds = m_recordedStep ? std::optional(m_recordedStep->seconds()) : std::nullopt;
-    m_verdict = compare::judgeGuess(m_info, m_evidence, m_guess.spec ? &*m_guess.spec : nullptr, std::move(missing), seconds, predictedSeconds);
+    m_verdict = compare::judgeGuess(m_info, m_evidence, m_guess.spec ? &*m_guess.spec : nullptr, std::move(missing),
+                                    seconds, predictedSeconds);
     emit recordedChanged();
 }
 
@@ -235,7 +238,8 @@ void WhatIf::addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibr
     if (m_predictor) {
         predict();
         if (isWanted) predictBaseline();
-        if (std::exchange(m_isJudging, false)) setEvidence(TraceInfo(m_info), SpecEvidenceData(m_evidence), m_recordedStep);
+        if (std::exchange(m_isJudging, false))
+            setEvidence(TraceInfo(m_info), SpecEvidenceData(m_evidence), m_recordedStep);
     }
 }
 
@@ -266,8 +270,10 @@ void WhatIf::judgeBaseline()
     const auto predicted = m_baseline ? std::optional(m_baseline->step.step.seconds) : std::nullopt;
     if (m_isJudging) {
         m_isJudging = false;
-        if (predicted) judge(predicted);
-        else m_verdict->reason = compare::GateReason::NoGuess;
+        if (predicted)
+            judge(predicted);
+        else
+            m_verdict->reason = compare::GateReason::NoGuess;
         if (predicted && m_verdict->allowed()) {
             const bool follows = !m_spec;
             m_known = m_guess;

@@ -138,18 +138,18 @@ private:
     void judgeBaseline();
 
     KnownSpec m_known;
-    KnownSpec m_guess;                              ///< what waits for the verdict
-    TraceInfo m_info;                               ///< of a trace without a specification
+    KnownSpec m_guess; ///< what waits for the verdict
+    TraceInfo m_info;  ///< of a trace without a specification
     SpecEvidenceData m_evidence;
     std::optional<Duration> m_recordedStep;
     std::optional<compare::GuessVerdict> m_verdict;
-    bool m_isJudging = false;                       ///< the baseline under way is that of m_guess
+    bool m_isJudging = false; ///< the baseline under way is that of m_guess
     std::optional<RunSpec> m_spec, m_gestureBegin;
     QString m_gestureText;
     std::optional<Duration> m_forecast;
     bool m_inGesture = false, m_active = false;
     Predictor* m_predictor = nullptr; ///< made with the first question
-    std::vector<Machine> m_machines; ///< in the order in which they came
+    std::vector<Machine> m_machines;  ///< in the order in which they came
     std::shared_ptr<const Prediction> m_prediction, m_baseline;
     std::shared_ptr<const cost::PredictedStep> m_step;
     std::optional<Error> m_problem, m_baselineProblem;

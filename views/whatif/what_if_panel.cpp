@@ -4,13 +4,13 @@
 
 #include "model/spec/framework_preset.h"
 #include "model/trace/spec_guess.h"
-#include "views/theme.h"
-#include "views/trace_session.h"
+#include "views/plot/theme.h"
+#include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/what_if.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QComboBox>
 #include <QEvent>
@@ -165,7 +165,8 @@ void WhatIfPanel::refreshStops()
     const RunSpec& spec = *whatIf()->spec();
     const RunSpec* recorded = whatIf()->recorded() ? &*whatIf()->recorded() : nullptr;
     const bool isTransformer = spec.model.transformer() != nullptr;
-    const bool hasExperts = isTransformer ? spec.model.transformer()->hasExperts() : spec.model.recommendation() != nullptr;
+    const bool hasExperts =
+        isTransformer ? spec.model.transformer()->hasExperts() : spec.model.recommendation() != nullptr;
     const int devices = spec.plan.worldSize();
     for (std::size_t i = 0; i < kKnobCount; ++i) {
         const Knob knob = static_cast<Knob>(i);
@@ -182,7 +183,9 @@ void WhatIfPanel::refreshStops()
         each.setStops(stops);
         each.showValue(valueOf(spec, knob));
         each.setRecorded(recorded ? std::optional(valueOf(*recorded, knob)) : std::nullopt);
-        each.setBlocked(stops.size() > 1 ? QString() : tr("Nothing else fits: the other values are kept or the network does not divide."));
+        each.setBlocked(stops.size() > 1
+                            ? QString()
+                            : tr("Nothing else fits: the other values are kept or the network does not divide."));
     }
 }
 
@@ -195,7 +198,8 @@ void WhatIfPanel::refreshChoices()
     if (isNothingKnown && m_wasKnown) m_model->setCurrentIndex(-1);
     m_wasKnown = !isNothingKnown;
     refreshStart();
-    for (QWidget* box : {static_cast<QWidget*>(m_framework), static_cast<QWidget*>(m_frameworkName)}) box->setVisible(hasSpec);
+    for (QWidget* box : {static_cast<QWidget*>(m_framework), static_cast<QWidget*>(m_frameworkName)})
+        box->setVisible(hasSpec);
     if (!hasSpec) return;
     const RunSpec& spec = *whatIf()->spec();
     showName(*m_model, spec.model.name);
@@ -228,8 +232,9 @@ void WhatIfPanel::refreshGuesses()
     QStringList lines;
     if (whatIf()) {
         for (const InferredField& field : whatIf()->assumed())
-            lines << tr("%1 = %2 (%3)").arg(QString::fromStdString(field.field), QString::fromStdString(field.value),
-                                            QString::fromStdString(field.why));
+            lines << tr("%1 = %2 (%3)")
+                         .arg(QString::fromStdString(field.field), QString::fromStdString(field.value),
+                              QString::fromStdString(field.why));
     }
     m_guesses->setVisible(!lines.isEmpty());
     QString text = tr("%n value(s) are not in the trace itself", nullptr, static_cast<int>(lines.size()));
@@ -340,7 +345,8 @@ void WhatIfPanel::fillMachines()
     const QString before = m_cluster->currentText();
     m_cluster->clear();
     if (whatIf()) {
-        for (const WhatIf::Machine& each : whatIf()->machines()) m_cluster->addItem(QString::fromStdString(each.cluster.name));
+        for (const WhatIf::Machine& each : whatIf()->machines())
+            m_cluster->addItem(QString::fromStdString(each.cluster.name));
     }
     for (const std::string& name : clusterPresetNames()) m_cluster->addItem(QString::fromStdString(name));
     m_cluster->addItem(tr("From a file…"), kFromFile);
@@ -381,9 +387,10 @@ void WhatIfPanel::startFromPresets()
     const bool isProcessor = cluster->device.family == "cpu";
     spec.framework = isProcessor ? "fourwalls" : "megatron-core";
     const std::string why = "chosen by you";
-    whatIf()->setRecorded(spec, {{"network", model->name, Confidence::Low, why},
-                                 {"machines", cluster->name, Confidence::Low, why},
-                                 {"plan", formatPlan(spec.plan), Confidence::Low, "one replica per rank of the trace"}});
+    whatIf()->setRecorded(spec,
+                          {{"network", model->name, Confidence::Low, why},
+                           {"machines", cluster->name, Confidence::Low, why},
+                           {"plan", formatPlan(spec.plan), Confidence::Low, "one replica per rank of the trace"}});
     whatIf()->change(spec, m_start->text());
 }
 
@@ -398,7 +405,8 @@ void WhatIfPanel::setRecordBlocked(const QString& reason)
 {
     m_recordBlocked = reason;
     m_record->setEnabled(reason.isEmpty());
-    const QString what = tr("Run this plan with the embedded engine on this machine and compare it with the prediction");
+    const QString what =
+        tr("Run this plan with the embedded engine on this machine and compare it with the prediction");
     m_record->setToolTip(reason.isEmpty() ? what : what + QLatin1Char('\n') + reason);
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/trace/metrics.h"
-#include "views/format.h"
 #include "views/whatif/plan_knobs.h"
+#include "views/words/format.h"
 
 #include <QPointer>
 #include <QWidget>
@@ -88,8 +88,8 @@ private:
     void retranslateKnobs();
     void retranslateSwitches();
 
-    void refresh();        ///< everything that the spec decides
-    void refreshStops();   ///< what the sliders can be set to
+    void refresh();      ///< everything that the spec decides
+    void refreshStops(); ///< what the sliders can be set to
     void refreshChoices();
     void refreshStart();
     void refreshGuesses();
@@ -119,8 +119,8 @@ private:
     std::array<KnobRow*, kKnobCount> m_rows{};
     std::vector<Switch> m_switches;
     QLabel *m_title = nullptr, *m_guesses = nullptr, *m_modelName = nullptr, *m_clusterName = nullptr,
-           *m_frameworkName = nullptr, *m_scheduleName = nullptr, *m_recomputeName = nullptr, *m_precisionName = nullptr,
-           *m_offloadName = nullptr, *m_none = nullptr;
+           *m_frameworkName = nullptr, *m_scheduleName = nullptr, *m_recomputeName = nullptr,
+           *m_precisionName = nullptr, *m_offloadName = nullptr, *m_none = nullptr;
     QComboBox *m_model = nullptr, *m_cluster = nullptr, *m_framework = nullptr, *m_schedule = nullptr,
               *m_recompute = nullptr, *m_precision = nullptr;
     QWidget* m_head = nullptr;

@@ -3,7 +3,7 @@
 #include "model/spec/framework_preset.h"
 #include "model/spec/names.h"
 #include "views/chrome/icon.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
@@ -201,7 +201,8 @@ void WhatIfPanel::buildKnobs(QBoxLayout& column)
     for (const Knob knob : {Knob::Devices, Knob::Data, Knob::Tensor, Knob::Pipeline, Knob::Context, Knob::Expert})
         addKnob(column, knob);
     addLine(column, m_sliders);
-    for (const Knob knob : {Knob::GlobalBatch, Knob::Microbatches, Knob::MicrobatchSize, Knob::Sequence}) addKnob(column, knob);
+    for (const Knob knob : {Knob::GlobalBatch, Knob::Microbatches, Knob::MicrobatchSize, Knob::Sequence})
+        addKnob(column, knob);
     addLine(column, m_sliders);
     addKnob(column, Knob::Zero);
 }
@@ -309,7 +310,8 @@ QString WhatIfPanel::knobName(Knob knob) const
 void WhatIfPanel::retranslateKnobs()
 {
     const std::pair<Knob, QString> explanations[] = {
-        {Knob::Devices, tr("Devices = data x tensor x pipeline x context parallel. Expert parallelism lies inside data x context.")},
+        {Knob::Devices,
+         tr("Devices = data x tensor x pipeline x context parallel. Expert parallelism lies inside data x context.")},
         {Knob::Data, tr("Replicas that see different samples. Gradients are reduced once per step: a ring sends "
                         "2(n-1)/n of them per rank.")},
         {Knob::Tensor, tr("Ranks that share every layer's matrices. Activations are reduced twice per layer and pass: "

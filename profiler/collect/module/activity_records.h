@@ -92,10 +92,7 @@ private:
     void noteLaunch(const Kernel& kernel);
     bool isSkipped(std::uint64_t start) const;
     /// Work that runs in the window and was launched before it: ids grow with the calls.
-    bool isOfSkippedCall(std::uint32_t correlation) const
-    {
-        return correlation != 0 && correlation <= m_skippedCalls;
-    }
+    bool isOfSkippedCall(std::uint32_t correlation) const { return correlation != 0 && correlation <= m_skippedCalls; }
 
     static constexpr std::size_t kMostIgnored = 8;
     const CuptiLibrary& m_cupti;

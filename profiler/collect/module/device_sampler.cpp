@@ -119,7 +119,8 @@ void readProcessMemory(void* device, NvmlSample* to)
     unsigned count = 64;
     if (g_nvml.processes == nullptr || g_nvml.processes(device, &count, processes) != 0) return;
     for (unsigned i = 0; i < std::min(count, 64U); ++i) {
-        if (processes[i].pid != static_cast<unsigned>(getpid()) || processes[i].usedMemory == kNvmlNotAvailable) continue;
+        if (processes[i].pid != static_cast<unsigned>(getpid()) || processes[i].usedMemory == kNvmlNotAvailable)
+            continue;
         to->processMemory = processes[i].usedMemory;
         to->valid |= kNvmlProcessMemory;
     }

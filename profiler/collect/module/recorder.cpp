@@ -25,7 +25,7 @@ std::atomic<bool> g_forked{false}; // this process is the forked child of a reco
 Mutex g_startMutex;
 
 constexpr int kMostAttempts = 1000;               // spools of one pid in one folder
-constexpr int kDriverSeconds = 5; // for a thread in the driver, when the program ends
+constexpr int kDriverSeconds = 5;                 // for a thread in the driver, when the program ends
 constexpr std::uint64_t kDrainNs = 1'000'000'000; // after a window, for work that was launched in it
 
 /// True if the file is an earlier part of this very process: its program was replaced by exec.
@@ -139,7 +139,8 @@ bool Recorder::begin(EntryPoint entry)
     m_capturing.store(m_settings.capture == Capture::Always);
     m_everCaptured.store(capturing());
     if (m_settings.detail != Detail::Auto) {
-        message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail), "as it was asked for");
+        message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail),
+                "as it was asked for");
     }
     if (m_settings.every > 1) {
         message(MessageCode::Every, Severity::Info, m_settings.every,

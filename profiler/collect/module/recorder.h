@@ -12,8 +12,8 @@
 #include "profiler/collect/module/settings.h"
 #include "profiler/collect/module/skipped_times.h"
 #include "profiler/collect/module/spool_sink.h"
-#include "profiler/collect/module/thread_names.h"
 #include "profiler/collect/module/thread_costs.h"
+#include "profiler/collect/module/thread_names.h"
 #include "profiler/collect/spool_file.h"
 
 #include <atomic>
@@ -121,8 +121,8 @@ private:
     std::atomic<std::uint64_t> m_disableAfter{0}; ///< monotonic time; 0: nothing to disable
     std::atomic<std::uint64_t> m_windowBegin{0};  ///< monotonic time of the last window
     std::atomic<bool> m_prepared{false};          ///< CUPTI is on for a window that has not begun
-    std::atomic<std::uint32_t> m_giveUp{0};       ///< EndReason, once the recording has to end while the program goes on
-    std::atomic<bool> m_toLow{false};             ///< the writer has chosen Detail::Low, the sampler is to set it
+    std::atomic<std::uint32_t> m_giveUp{0}; ///< EndReason, once the recording has to end while the program goes on
+    std::atomic<bool> m_toLow{false};       ///< the writer has chosen Detail::Low, the sampler is to set it
     SkippedTimes m_skipped;
     std::atomic<std::uint64_t> m_samplerCpuNs{0};
     std::atomic<std::uint64_t> m_flushNs{0};

@@ -64,15 +64,17 @@ void Recorder::watchSpool()
     const std::uint64_t size = m_file.bytes();
     char text[256] = "";
     if (limit != 0 && size >= limit) {
-        std::snprintf(text, sizeof text,
-                      "the spool has reached FOURWALLS_SPOOL_LIMIT (%llu MiB): recording stops here, the program goes on",
-                      static_cast<unsigned long long>(limit >> 20));
+        std::snprintf(
+            text, sizeof text,
+            "the spool has reached FOURWALLS_SPOOL_LIMIT (%llu MiB): recording stops here, the program goes on",
+            static_cast<unsigned long long>(limit >> 20));
     } else if (disk < m_diskReserve) {
         std::snprintf(text, sizeof text,
                       "the spool's disk is almost full (%llu MiB left): recording stops here, the program goes on",
                       static_cast<unsigned long long>(disk >> 20));
     } else if (m_file.isOpen() && access(m_path, F_OK) != 0 && errno == ENOENT) {
-        std::snprintf(text, sizeof text, "the spool's folder or file was removed: recording stops, the program goes on");
+        std::snprintf(text, sizeof text,
+                      "the spool's folder or file was removed: recording stops, the program goes on");
     }
     if (text[0] == '\0') return;
     m_sink.addMessage(MessageCode::SpoolLimit, Severity::Warning, static_cast<std::int64_t>(size), text);
@@ -87,13 +89,12 @@ void Recorder::writeThreadCosts()
         const std::uint64_t calls = from.calls.load(std::memory_order_relaxed);
         if (calls == m_costsWritten[i]) continue;
         m_costsWritten[i] = calls;
-        m_sink.add(RecordKind::RecorderCost,
-                   RecorderCost{realtime(), from.nanoseconds.load(std::memory_order_relaxed), calls,
-                                from.thread.load(std::memory_order_relaxed), 0});
+        m_sink.add(RecordKind::RecorderCost, RecorderCost{realtime(), from.nanoseconds.load(std::memory_order_relaxed),
+                                                          calls, from.thread.load(std::memory_order_relaxed), 0});
     }
     m_sink.add(RecordKind::RecorderCost, RecorderCost{realtime(), threadCpu(), 0, threadId(), 1});
-    m_sink.add(RecordKind::RecorderCost, RecorderCost{realtime(), m_samplerCpuNs.load(std::memory_order_relaxed), 0,
-                                                      m_samplerThread.load(), 1});
+    m_sink.add(RecordKind::RecorderCost,
+               RecorderCost{realtime(), m_samplerCpuNs.load(std::memory_order_relaxed), 0, m_samplerThread.load(), 1});
 }
 
 } // namespace fourwalls::collect::module

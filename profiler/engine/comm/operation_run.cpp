@@ -215,15 +215,15 @@ void recordCollective(Recorder& recorder, const CollectiveRecord& record, bool a
 {
     // Between stages the slice itself must not count: waiting and transfer count differently.
     recorder.communication(nameOf(record.operation), SliceKind::Collective,
-                           acrossStages ? Activity::None : Activity::Transfer, record.payloadBytes.value_or(0), record.start,
-                           record.end);
+                           acrossStages ? Activity::None : Activity::Transfer, record.payloadBytes.value_or(0),
+                           record.start, record.end);
     if (record.lastArrival > record.start)
         recorder.communication("wait", SliceKind::Wait,
                                acrossStages ? Activity::PipelineWait : Activity::CollectiveWait, 0, record.start,
                                record.lastArrival);
     if (acrossStages && record.end > record.lastArrival)
-        recorder.communication("transfer", SliceKind::Hop, Activity::Transfer, record.payloadBytes.value_or(0), record.lastArrival,
-                               record.end);
+        recorder.communication("transfer", SliceKind::Hop, Activity::Transfer, record.payloadBytes.value_or(0),
+                               record.lastArrival, record.end);
     recorder.collective(record);
 }
 

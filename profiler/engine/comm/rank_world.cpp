@@ -148,8 +148,7 @@ RankSlot::RankSlot(const WorldOptions& options, RankId rank)
     if (options.deviceClock) recorder->startVirtualClock();
     if (options.makeMemory) memory = options.makeMemory(rank);
     recorder->followDevice(memory.get());
-    allocator =
-        std::make_unique<Allocator>(*recorder, options.memoryLimit, Allocator::Pool::Device, memory.get());
+    allocator = std::make_unique<Allocator>(*recorder, options.memoryLimit, Allocator::Pool::Device, memory.get());
     device = options.makeDevice ? options.makeDevice(*recorder, *allocator)
                                 : std::make_unique<CpuDevice>(*recorder, *allocator);
     context = std::make_unique<RankContext>(RankContext{*recorder, *allocator, *device, options.format});

@@ -26,7 +26,7 @@ using DeviceFactory = std::function<std::unique_ptr<Device>(Recorder&, Allocator
 struct WorldOptions {
     ParallelPlan plan;
     NumberFormat format;
-    DeviceFactory makeDevice;     ///< empty: the CPU
+    DeviceFactory makeDevice; ///< empty: the CPU
     /// The memory of a device that is not the processor; empty: the processor's.
     std::function<std::unique_ptr<RankMemory>(RankId)> makeMemory;
     TraceSink* sink = nullptr;    ///< null: nothing is recorded
@@ -39,7 +39,7 @@ struct WorldOptions {
     std::optional<CollectiveLinks> collectiveLinks;
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
-    ProcessWorld* processes = nullptr; ///< null: all ranks are threads here; else only its rank is
+    ProcessWorld* processes = nullptr;              ///< null: all ranks are threads here; else only its rank is
     std::shared_ptr<DeviceCollectives> collectives; ///< of ranks with a device each; null: hops over the transport
 };
 

@@ -98,10 +98,10 @@ private:
     std::int64_t m_limit;
     Pool m_pool;
     RankMemory* m_memory;
-    CounterId m_counter;            // "reserved_bytes", or "host_bytes" (allocated); one sample per change
-    std::array<FreeSet, 4> m_free;  // by classOf
+    CounterId m_counter;           // "reserved_bytes", or "host_bytes" (allocated); one sample per change
+    std::array<FreeSet, 4> m_free; // by classOf
     std::deque<std::pair<RankMemory::Fence, Block*>> m_leaving; // freed host buffers that the device may still use
-    std::vector<Block*> m_segments; // first block of each
+    std::vector<Block*> m_segments;                             // first block of each
     std::int64_t m_nextId = 0;
     MemoryStatistics m_statistics;
 };

@@ -59,8 +59,8 @@ public:
         t.m_type = type;
         t.m_layout = layout;
         // Tokens, choices and control messages are integers or doubles, and the host reads and writes them as it likes.
-        Allocator::Block* block = allocator.allocate(shape.elements() * bytesOf(type), category,
-                                                     type == DType::I32 || type == DType::F64);
+        Allocator::Block* block =
+            allocator.allocate(shape.elements() * bytesOf(type), category, type == DType::I32 || type == DType::F64);
         t.m_storage =
             std::shared_ptr<Allocator::Block>(block, [&allocator](Allocator::Block* b) { allocator.free(b); });
         t.m_data = Allocator::address(block);

@@ -102,7 +102,8 @@ void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const 
         // A batch extent of 1 is repeated, as oneDNN does.
         const auto at = [](const Matrix& m, std::int64_t i, std::int64_t j) {
             Matrix one = m;
-            const std::int64_t elements = (m.batch0 > 1 ? i * m.batchStride0 : 0) + (m.batch1 > 1 ? j * m.batchStride1 : 0);
+            const std::int64_t elements =
+                (m.batch0 > 1 ? i * m.batchStride0 : 0) + (m.batch1 > 1 ? j * m.batchStride1 : 0);
             one.data = static_cast<char*>(m.data) + elements * bytesOf(m.type);
             one.batch0 = one.batch1 = 1;
             return one;

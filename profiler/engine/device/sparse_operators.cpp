@@ -59,7 +59,8 @@ void SparseOperators::sumRowsGradient(const Tensor& rows, std::int64_t rowColumn
     const Scope scope(m_device.recorder(), "embedding bag gradient", 0,
                       n * lookups * (2 * w * bytesOf(dTable.type()) + 4) + n * w * bytesOf(dOut.type()),
                       {extent(n), extent(lookups), extent(w), 0});
-    if (GpuDevice* gpu = m_device.asGpu()) return gpu->sumRowsGradient(rows, rowColumn, lookups, dOut, outColumn, dTable);
+    if (GpuDevice* gpu = m_device.asGpu())
+        return gpu->sumRowsGradient(rows, rowColumn, lookups, dOut, outColumn, dTable);
     dispatchElements(dOut, [&]<class T, class S>(T, S) {
         for (std::int64_t i = 0; i < n; ++i) {
             const std::int32_t* row = rows.as<std::int32_t>() + i * rows.columns() + rowColumn;

@@ -116,7 +116,8 @@ struct Module {
     void (*record)(Stream* stream, void* event);
     bool (*passed)(Stream* stream, void* event);
     void (*waitFor)(Stream* stream, void* event); ///< the host waits
-    void (*follow)(Stream* stream, void* event);  ///< what is asked of the stream from now on waits, for any stream's event
+    void (*follow)(Stream* stream,
+                   void* event); ///< what is asked of the stream from now on waits, for any stream's event
     double (*nanosecondsBetween)(Stream* stream, void* first, void* second);
 
     void (*elements)(Stream* stream, int kernel, const void* object, std::int64_t count);

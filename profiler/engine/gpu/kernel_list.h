@@ -95,9 +95,8 @@ constexpr std::uint64_t kernelListMark()
     hash = hashed(hash, FOURWALLS_ROW_KERNELS(FOURWALLS_KERNEL_NAME));
 #undef FOURWALLS_KERNEL_NAME
     hash = RowNumbers::hashedSizes(ElementNumbers::hashedSizes(hash));
-    for (const std::uint64_t size :
-         {sizeof(Module), sizeof(Stream), sizeof(Product), sizeof(Convolution), sizeof(DeviceFacts), sizeof(GroupCall),
-          sizeof(GroupExchange)})
+    for (const std::uint64_t size : {sizeof(Module), sizeof(Stream), sizeof(Product), sizeof(Convolution),
+                                     sizeof(DeviceFacts), sizeof(GroupCall), sizeof(GroupExchange)})
         hash = hashed(hash, size);
     return hashed(hash, kBorderVersion);
 }

@@ -152,7 +152,6 @@ void CliGpuCalibrationTest::predictionsFollowTheLaw()
     QCOMPARE(row["clock_mhz"].get<double>(), 1400.0);
     QCOMPARE(row["fraction_of_peak"].get<double>(), 0.4);
     QVERIFY(!object["tables"]["attention"].empty() && !object["tables"]["memory_bound"].empty());
-
 }
 
 /// What takes twice as long on the GPU takes twice as long in the step.

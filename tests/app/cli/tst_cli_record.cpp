@@ -179,14 +179,26 @@ void CliRecordTest::whatFilledTheMemoryIsKept()
     cluster.write(R"({"name": "small", "device": {"name": "small device", "family": "cpu", "memory_bytes": 90000000},
                       "devices_per_node": 1, "nodes": 1, "fabric": "shared"})");
     cluster.close();
-    const QStringList wanted{"record", "--model", "gpt-tiny", "--batch", "8", "--steps", "2", "--clock", "wall",
-                             "--cluster", cluster.fileName(), "-o", path("full.fourwalls")};
+    const QStringList wanted{"record",
+                             "--model",
+                             "gpt-tiny",
+                             "--batch",
+                             "8",
+                             "--steps",
+                             "2",
+                             "--clock",
+                             "wall",
+                             "--cluster",
+                             cluster.fileName(),
+                             "-o",
+                             path("full.fourwalls")};
     const Answer answer = run(wanted);
     QCOMPARE(answer.exitCode, 1);
     QVERIFY2(answer.err.contains("out of memory"), answer.err.constData());
     const auto trace = fourwalls::store::openTrace(path("full.fourwalls").toStdString());
     QVERIFY(trace.ok());
-    const auto events = (*trace)->events({fourwalls::Instant{0}, (*trace)->info().range.end + fourwalls::Duration{1}}, 10);
+    const auto events =
+        (*trace)->events({fourwalls::Instant{0}, (*trace)->info().range.end + fourwalls::Duration{1}}, 10);
     QVERIFY(events.ok());
     QCOMPARE(events->size(), std::size_t{2});
     QCOMPARE(events->front().kind, fourwalls::EventKind::OutOfMemory);
@@ -238,7 +250,9 @@ void CliRecordTest::anotherProgram()
 {
     makeSample();
     const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; ";
-    const Answer answer = recordShell("job.fourwalls", copy + "echo out; env > '" + path("env") + "'; ls \"${PYTHONPATH%%:*}\"", {"--steps", "1-2", "--memory", "--detail", "low", "--every", "3", "--spool-limit", "100", "--json"});
+    const Answer answer = recordShell(
+        "job.fourwalls", copy + "echo out; env > '" + path("env") + "'; ls \"${PYTHONPATH%%:*}\"",
+        {"--steps", "1-2", "--memory", "--detail", "low", "--every", "3", "--spool-limit", "100", "--json"});
     QVERIFY2(answer.exitCode == 0, answer.err.constData());
     // The job's own output is beside the answer, not in it.
     QVERIFY(answer.err.contains("out\n") && answer.err.contains("sitecustomize.py"));
@@ -250,21 +264,26 @@ void CliRecordTest::anotherProgram()
     QFile variables(path("env"));
     QVERIFY(variables.open(QIODevice::ReadOnly));
     const QByteArray all = variables.readAll();
-    for (const char* each : {"FOURWALLS_STEPS=1-2\n", "FOURWALLS_MEMORY=1\n", "FOURWALLS_DETAIL=low\n", "FOURWALLS_EVERY=3\n", "FOURWALLS_SPOOL_LIMIT=100\n", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NCCL_PROFILER_PLUGIN="})
+    for (const char* each :
+         {"FOURWALLS_STEPS=1-2\n", "FOURWALLS_MEMORY=1\n", "FOURWALLS_DETAIL=low\n", "FOURWALLS_EVERY=3\n",
+          "FOURWALLS_SPOOL_LIMIT=100\n", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NCCL_PROFILER_PLUGIN="})
         QVERIFY2(all.contains(each), each);
     QCOMPARE(run({"check", path("job.fourwalls")}).exitCode, 0);
     QCOMPARE(run({"info", path("job.fourwalls"), "--json"}).json()["source"].toString(), QString("recorded"));
-    QCOMPARE(QDir(m_folder.path()).entryList({"*job.fourwalls*"}, QDir::AllEntries | QDir::Hidden), QStringList{"job.fourwalls"});
+    QCOMPARE(QDir(m_folder.path()).entryList({"*job.fourwalls*"}, QDir::AllEntries | QDir::Hidden),
+             QStringList{"job.fourwalls"});
 }
 
 void CliRecordTest::anotherProgramFails()
 {
     makeSample();
-    const Answer answer = recordShell("failed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; exit 3");
+    const Answer answer =
+        recordShell("failed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; exit 3");
     QCOMPARE(answer.exitCode, 3);
     QVERIFY2(answer.saysOneLine() && answer.err.contains("returned 3"), answer.err.constData());
     QVERIFY(QFile::exists(path("failed.fourwalls")));
-    const Answer killed = recordShell("killed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; kill -KILL $$");
+    const Answer killed =
+        recordShell("killed.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; kill -KILL $$");
     QCOMPARE(killed.exitCode, 128 + 9);
     QVERIFY2(killed.err.contains("signal 9"), killed.err.constData());
     QVERIFY(QFile::exists(path("killed.fourwalls")));
@@ -280,13 +299,15 @@ void CliRecordTest::anotherProgramWithoutGpu()
     const Answer unknown = run({"record", "-o", path("nothing.fourwalls"), "--", "no-such-program"});
     QCOMPARE(unknown.exitCode, 127);
     QVERIFY2(unknown.saysOneLine(), unknown.err.constData());
-    for (const QStringList& wrong : {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"}, QStringList{"--detail", "some"},
-                                     QStringList{"--every", "0"}, QStringList{"--spool-limit", "-1"}})
+    for (const QStringList& wrong :
+         {QStringList{"--model", "gpt-tiny"}, QStringList{"--steps", "3-1"}, QStringList{"--steps", "x"},
+          QStringList{"--detail", "some"}, QStringList{"--every", "0"}, QStringList{"--spool-limit", "-1"}})
         QCOMPARE(recordShell("nothing.fourwalls", "true", wrong).exitCode, 2);
     QCOMPARE(run({"record", "--", "true"}).exitCode, 2);
     // Only the first pair of dashes is ours; a command may end in one of its own.
     QCOMPARE(run({"record", "-o", path("dashes.fourwalls"), "--", "sh", "-c", "exit 3", "--"}).exitCode, 3);
-    for (const QStringList& wrong : {QStringList{"--memory"}, QStringList{"--detail", "low"}, QStringList{"--every", "10"}, QStringList{"--spool-limit", "100"}})
+    for (const QStringList& wrong : {QStringList{"--memory"}, QStringList{"--detail", "low"},
+                                     QStringList{"--every", "10"}, QStringList{"--spool-limit", "100"}})
         QCOMPARE(run(QStringList{"record", "-o", path("x.fourwalls")} + wrong).exitCode, 2);
     QVERIFY(QDir(m_folder.path()).entryList({"*nothing.fourwalls*"}, QDir::AllEntries | QDir::Hidden).isEmpty());
     qputenv("FOURWALLS_COLLECTOR", "/nowhere");
@@ -326,11 +347,14 @@ void CliRecordTest::anotherProgramOnTheHostOnly()
     const QString copy = "cp '" + path("host.fwspool") + "' $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
     const Answer answer = recordShell("host.fourwalls", copy);
     QCOMPARE(answer.exitCode, 0);
-    QVERIFY2(answer.saysOneLine() && answer.err.contains("no work on a GPU was seen") && answer.err.contains("host.fourwalls"), answer.err.constData());
+    QVERIFY2(answer.saysOneLine() && answer.err.contains("no work on a GPU was seen") &&
+                 answer.err.contains("host.fourwalls"),
+             answer.err.constData());
     QCOMPARE(run({"info", path("host.fourwalls"), "--json"}).exitCode, 0);
     const Answer failed = recordShell("host.fourwalls", copy + "; exit 3");
     QCOMPARE(failed.exitCode, 3);
-    QVERIFY2(failed.err.contains("returned 3") && failed.err.contains("no work on a GPU was seen"), failed.err.constData());
+    QVERIFY2(failed.err.contains("returned 3") && failed.err.contains("no work on a GPU was seen"),
+             failed.err.constData());
 }
 
 void CliRecordTest::spoolsStayWhereNoTraceComesOfThem()
@@ -340,19 +364,23 @@ void CliRecordTest::spoolsStayWhereNoTraceComesOfThem()
         QCOMPARE(answer.exitCode, 125);
         const QStringList folders = QDir(m_folder.path()).entryList({name + ".spool-*"}, QDir::Dirs);
         QCOMPARE(folders.size(), 1);
-        QVERIFY2(answer.saysOneLine() && answer.err.contains("what was recorded is in " + path(folders[0]).toUtf8()), answer.err.constData());
+        QVERIFY2(answer.saysOneLine() && answer.err.contains("what was recorded is in " + path(folders[0]).toUtf8()),
+                 answer.err.constData());
         QCOMPARE(QDir(path(folders[0])).entryList({"*.fwspool"}, QDir::Files).size(), 1);
     };
     stays("broken.fourwalls", recordShell("broken.fourwalls", "echo broken > $FOURWALLS_SPOOL_DIR/node0-1.fwspool"));
     // The output's place is taken while the command runs.
-    stays("taken.fourwalls", recordShell("taken.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; mkdir -p '" + path("taken.fourwalls") + "/by-others'"));
+    stays("taken.fourwalls",
+          recordShell("taken.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; mkdir -p '" +
+                                             path("taken.fourwalls") + "/by-others'"));
 }
 
 void CliRecordTest::signalsReachTheOtherProgram()
 {
     makeSample();
     QProcess process;
-    const QString shell = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; trap 'echo got it; exit 5' TERM; echo ready; while :; do read -r line; done";
+    const QString shell = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; trap 'echo got it; exit 5' TERM; "
+                          "echo ready; while :; do read -r line; done";
     process.start(programPath(), shellArguments("signalled.fourwalls", shell, {}));
     while (!process.readAllStandardOutput().contains("ready")) QVERIFY(process.waitForReadyRead(60'000));
     ::kill(static_cast<pid_t>(process.processId()), SIGTERM);

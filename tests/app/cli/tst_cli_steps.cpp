@@ -27,9 +27,12 @@ private slots:
             for (int half = 0; half < 2; ++half) {
                 const QByteArray begin = QByteArray::number(at + half * 450), id = QByteArray::number(++correlation);
                 const QByteArray name = half == 0 ? "encode" : "solve";
-                add(R"({"ph":"X","cat":"user_annotation","name":")" + name + R"(","pid":1,"tid":1,"ts":)" + begin + R"(,"dur":400})");
-                add(R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" + begin + R"(,"dur":5,"args":{"correlation":)" + id + "}}");
-                add(R"({"ph":"X","cat":"kernel","name":"k_)" + name + R"(","pid":0,"tid":7,"ts":)" + QByteArray::number(at + half * 450 + 10) +
+                add(R"({"ph":"X","cat":"user_annotation","name":")" + name + R"(","pid":1,"tid":1,"ts":)" + begin +
+                    R"(,"dur":400})");
+                add(R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" + begin +
+                    R"(,"dur":5,"args":{"correlation":)" + id + "}}");
+                add(R"({"ph":"X","cat":"kernel","name":"k_)" + name + R"(","pid":0,"tid":7,"ts":)" +
+                    QByteArray::number(at + half * 450 + 10) +
                     R"(,"dur":430,"args":{"device":0,"stream":7,"correlation":)" + id + "}}");
             }
         }
@@ -80,7 +83,8 @@ private slots:
 
     void chosenAtTheImport()
     {
-        const Answer answer = run({"import", path("loop.json"), "--steps-by", "range solve", "-o", path("solve.fourwalls")});
+        const Answer answer =
+            run({"import", path("loop.json"), "--steps-by", "range solve", "-o", path("solve.fourwalls")});
         QVERIFY2(answer.exitCode == 0, answer.err.constData());
         const QJsonObject steps = run({"steps", path("solve.fourwalls"), "--json"}).json();
         QCOMPARE(steps["step_states"].toObject()["by"].toString(), QString("range solve"));

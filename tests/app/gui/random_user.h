@@ -41,7 +41,8 @@ public:
     /// seed 0 is not special. The traces are those that demos carry, copied into a folder of their own.
     explicit RandomUser(quint32 seed) : m_random(seed), m_seed(seed), m_settings(Settings::Kind::Forgetful)
     {
-        for (const char* name : {"gpt", "pipe_1f1b", "zero2", "resnet", "traffic"}) copyTrace(QString::fromLatin1(name));
+        for (const char* name : {"gpt", "pipe_1f1b", "zero2", "resnet", "traffic"})
+            copyTrace(QString::fromLatin1(name));
         // What is no trace, in ways that a person meets.
         write(QStringLiteral("empty.fourwalls"), {});
         write(QStringLiteral("text.fourwalls"), "this is not a trace\n");
@@ -78,35 +79,55 @@ public:
     {
         ++m_count;
         const int choice = below(100);
-        if (choice < 22) pressKey();
-        else if (choice < 42) click();
-        else if (choice < 49) drag();
-        else if (choice < 57) wheel();
-        else if (choice < 69) moveSlider();
-        else if (choice < 74) undo();
-        else if (choice < 82) showView();
-        else if (choice < 87) triggerAction();
-        else if (choice < 90) open(anyName());
-        else if (choice < 92) close();
-        else if (choice < 94) changeFile();
-        else if (choice < 96) resize();
-        else if (choice < 97) changeLook();
-        else if (choice < 99) chooseFromBox();
-        else ask();
+        if (choice < 22)
+            pressKey();
+        else if (choice < 42)
+            click();
+        else if (choice < 49)
+            drag();
+        else if (choice < 57)
+            wheel();
+        else if (choice < 69)
+            moveSlider();
+        else if (choice < 74)
+            undo();
+        else if (choice < 82)
+            showView();
+        else if (choice < 87)
+            triggerAction();
+        else if (choice < 90)
+            open(anyName());
+        else if (choice < 92)
+            close();
+        else if (choice < 94)
+            changeFile();
+        else if (choice < 96)
+            resize();
+        else if (choice < 97)
+            changeLook();
+        else if (choice < 99)
+            chooseFromBox();
+        else
+            ask();
         // Mostly the next action comes while the answers to this one are under way; now and then, after some of them
         // or after all.
         QCoreApplication::processEvents();
         if (below(20) == 0) {
             const int turns = below(40);
-            if (turns < 20) m_problem += rest();
-            else for (int turn = 20; turn < turns; ++turn) QCoreApplication::processEvents();
+            if (turns < 20)
+                m_problem += rest();
+            else
+                for (int turn = 20; turn < turns; ++turn) QCoreApplication::processEvents();
         }
         constexpr int kActions = 4;
         dismiss(kActions);
         m_problem += tests::FailOnWarning::take();
         if (m_problem.isEmpty()) return {};
         return QStringLiteral("%1\nseed %2, action %3; the last actions:\n%4")
-            .arg(m_problem).arg(m_seed).arg(m_count).arg(m_log.join(QLatin1Char('\n')));
+            .arg(m_problem)
+            .arg(m_seed)
+            .arg(m_count)
+            .arg(m_log.join(QLatin1Char('\n')));
     }
 
     MainWindow& window() { return *m_window; }
@@ -115,7 +136,10 @@ public:
 private:
     int below(int limit) { return limit <= 0 ? 0 : static_cast<int>(m_random() % static_cast<quint32>(limit)); }
     template <class List>
-    auto anyOf(const List& list) { return list[static_cast<typename List::size_type>(below(static_cast<int>(list.size())))]; }
+    auto anyOf(const List& list)
+    {
+        return list[static_cast<typename List::size_type>(below(static_cast<int>(list.size())))];
+    }
     QString anyName() { return anyOf(m_names); }
     QString pathOf(const QString& name) const { return m_folder.filePath(name); }
 
@@ -159,9 +183,10 @@ private:
         if (QTest::qWaitFor(settled, kNever)) return {};
         const TraceDocument* document = m_window->currentDocument();
         const views::View* view = document->currentView();
-        return QStringLiteral("never complete: %1, %2 questions, %3").arg(
-            view ? nameOf(view) : QString()).arg(document->session()->pending()).arg(
-            document->whatIf()->isPredicting() ? QStringLiteral("predicting") : QStringLiteral("not predicting"));
+        return QStringLiteral("never complete: %1, %2 questions, %3")
+            .arg(view ? nameOf(view) : QString())
+            .arg(document->session()->pending())
+            .arg(document->whatIf()->isPredicting() ? QStringLiteral("predicting") : QStringLiteral("not predicting"));
     }
 
     /// Closes menus and dialogs that have been there for a while. A dialog is met again and again while it is open.
@@ -213,7 +238,10 @@ private:
         if (!found) found = top;
         return isTaboo(found) ? nullptr : found;
     }
-    QPoint pointIn(const QWidget* widget) { return {below(std::max(1, widget->width())), below(std::max(1, widget->height()))}; }
+    QPoint pointIn(const QWidget* widget)
+    {
+        return {below(std::max(1, widget->width())), below(std::max(1, widget->height()))};
+    }
     static QString nameOf(const QWidget* widget)
     {
         return QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName();
@@ -222,12 +250,14 @@ private:
     void pressKey()
     {
         static constexpr Qt::Key kKeys[] = {
-            Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down, Qt::Key_PageUp, Qt::Key_PageDown, Qt::Key_Home,
-            Qt::Key_End, Qt::Key_Tab, Qt::Key_Backtab, Qt::Key_Return, Qt::Key_Escape, Qt::Key_Space, Qt::Key_Delete,
-            Qt::Key_Backspace, Qt::Key_F2, Qt::Key_F1, Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0, Qt::Key_1, Qt::Key_2,
-            Qt::Key_4, Qt::Key_8, Qt::Key_A, Qt::Key_B, Qt::Key_C, Qt::Key_D, Qt::Key_F, Qt::Key_G, Qt::Key_I, Qt::Key_K,
-            Qt::Key_L, Qt::Key_M, Qt::Key_N, Qt::Key_R, Qt::Key_S, Qt::Key_T, Qt::Key_V, Qt::Key_W, Qt::Key_Z};
-        static constexpr Qt::KeyboardModifiers kModifiers[] = {Qt::NoModifier, Qt::NoModifier, Qt::NoModifier,
+            Qt::Key_Left,  Qt::Key_Right,  Qt::Key_Up,        Qt::Key_Down,    Qt::Key_PageUp, Qt::Key_PageDown,
+            Qt::Key_Home,  Qt::Key_End,    Qt::Key_Tab,       Qt::Key_Backtab, Qt::Key_Return, Qt::Key_Escape,
+            Qt::Key_Space, Qt::Key_Delete, Qt::Key_Backspace, Qt::Key_F2,      Qt::Key_F1,     Qt::Key_Plus,
+            Qt::Key_Minus, Qt::Key_0,      Qt::Key_1,         Qt::Key_2,       Qt::Key_4,      Qt::Key_8,
+            Qt::Key_A,     Qt::Key_B,      Qt::Key_C,         Qt::Key_D,       Qt::Key_F,      Qt::Key_G,
+            Qt::Key_I,     Qt::Key_K,      Qt::Key_L,         Qt::Key_M,       Qt::Key_N,      Qt::Key_R,
+            Qt::Key_S,     Qt::Key_T,      Qt::Key_V,         Qt::Key_W,       Qt::Key_Z};
+        static constexpr Qt::KeyboardModifiers kModifiers[] = {Qt::NoModifier, Qt::NoModifier,    Qt::NoModifier,
                                                                Qt::NoModifier, Qt::ShiftModifier, Qt::ControlModifier,
                                                                Qt::AltModifier};
         const Qt::Key key = kKeys[below(static_cast<int>(std::size(kKeys)))];
@@ -235,8 +265,10 @@ private:
         QWidget* to = place();
         if (to == m_window.get()) {
             const TraceDocument* document = m_window->currentDocument();
-            if (QApplication::focusWidget()) to = QApplication::focusWidget();
-            else if (document && document->currentView() && below(4) > 0) to = keyTaker(document->currentView());
+            if (QApplication::focusWidget())
+                to = QApplication::focusWidget();
+            else if (document && document->currentView() && below(4) > 0)
+                to = keyTaker(document->currentView());
         }
         if (isTaboo(to)) return;
         note(QStringLiteral("key %1 to %2").arg(QKeySequence(QKeyCombination(modifiers, key)).toString(), nameOf(to)));
@@ -257,7 +289,9 @@ private:
         const QPoint at = pointIn(to);
         const int how = below(12);
         const Qt::MouseButton button = how == 0 ? Qt::RightButton : how == 1 ? Qt::MiddleButton : Qt::LeftButton;
-        const Qt::KeyboardModifiers modifiers = how == 2 ? Qt::ControlModifier : how == 3 ? Qt::ShiftModifier : Qt::NoModifier;
+        const Qt::KeyboardModifiers modifiers = how == 2   ? Qt::ControlModifier
+                                                : how == 3 ? Qt::ShiftModifier
+                                                           : Qt::NoModifier;
         note(QStringLiteral("click %1 at %2,%3 in %4").arg(int(button)).arg(at.x()).arg(at.y()).arg(nameOf(to)));
         QTest::mouseMove(to, at);
         if (how == 4)
@@ -290,7 +324,8 @@ private:
         const int turn = (below(2) ? 120 : -120) * (1 + below(3));
         note(QStringLiteral("wheel %1 in %2").arg(turn).arg(nameOf(to)));
         const Qt::KeyboardModifiers modifiers = below(4) == 0 ? Qt::ShiftModifier : Qt::NoModifier;
-        QWheelEvent event(at, to->mapToGlobal(at), {}, QPoint(0, turn), Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+        QWheelEvent event(at, to->mapToGlobal(at), {}, QPoint(0, turn), Qt::NoButton, modifiers, Qt::NoScrollPhase,
+                          false);
         QCoreApplication::sendEvent(to, &event);
     }
 
@@ -298,14 +333,17 @@ private:
     {
         if (!m_window->currentDocument() || place() != m_window.get()) return;
         if (!m_window->showsWhatIf()) m_window->showWhatIf(true);
-        views::KnobRow& row = m_window->whatIfPanel()->row(static_cast<views::Knob>(below(static_cast<int>(views::kKnobCount))));
+        views::KnobRow& row =
+            m_window->whatIfPanel()->row(static_cast<views::Knob>(below(static_cast<int>(views::kKnobCount))));
         if (!row.isVisible() || !row.slider().isEnabled()) return;
         row.slider().setFocus();
-        static constexpr Qt::Key kKeys[] = {Qt::Key_Left, Qt::Key_Right, Qt::Key_Home, Qt::Key_End, Qt::Key_PageUp, Qt::Key_PageDown};
+        static constexpr Qt::Key kKeys[] = {Qt::Key_Left, Qt::Key_Right,  Qt::Key_Home,
+                                            Qt::Key_End,  Qt::Key_PageUp, Qt::Key_PageDown};
         if (below(5) == 0) {
-            static const QStringList kTyped{QStringLiteral("1"), QStringLiteral("3"), QStringLiteral("16"), QStringLiteral("0"),
-                                            QStringLiteral("1e9"), QStringLiteral("7k"), QStringLiteral("99999999999"),
-                                            QStringLiteral("-4"), QStringLiteral("x"), QStringLiteral("200 Gb/s")};
+            static const QStringList kTyped{QStringLiteral("1"),           QStringLiteral("3"),   QStringLiteral("16"),
+                                            QStringLiteral("0"),           QStringLiteral("1e9"), QStringLiteral("7k"),
+                                            QStringLiteral("99999999999"), QStringLiteral("-4"),  QStringLiteral("x"),
+                                            QStringLiteral("200 Gb/s")};
             const QString typed = anyOf(kTyped);
             note(QStringLiteral("type %1 into %2").arg(typed, row.objectName()));
             row.value().startTyping(typed);
@@ -313,7 +351,8 @@ private:
             return;
         }
         note(QStringLiteral("slider %1").arg(row.objectName()));
-        for (int i = 1 + below(3); i > 0; --i) QTest::keyClick(&row.slider(), kKeys[below(static_cast<int>(std::size(kKeys)))]);
+        for (int i = 1 + below(3); i > 0; --i)
+            QTest::keyClick(&row.slider(), kKeys[below(static_cast<int>(std::size(kKeys)))]);
     }
 
     void undo()
@@ -322,9 +361,12 @@ private:
         if (!document) return;
         const int how = below(3);
         note(QStringLiteral("undo %1").arg(how));
-        if (how == 0) document->whatIf()->history()->undo();
-        else if (how == 1) document->whatIf()->history()->redo();
-        else if (m_window->whatIfPanel()) m_window->whatIfPanel()->resetToRecorded();
+        if (how == 0)
+            document->whatIf()->history()->undo();
+        else if (how == 1)
+            document->whatIf()->history()->redo();
+        else if (m_window->whatIfPanel())
+            m_window->whatIfPanel()->resetToRecorded();
     }
 
     void showView()
@@ -340,7 +382,8 @@ private:
     void triggerAction()
     {
         QList<QAction*> actions = m_window->allActions();
-        const QStringList taboo{QStringLiteral("file.quit"), QStringLiteral("view.print"), QStringLiteral("window.full_screen")};
+        const QStringList taboo{QStringLiteral("file.quit"), QStringLiteral("view.print"),
+                                QStringLiteral("window.full_screen")};
         actions.removeIf([&](QAction* each) { return !each->isEnabled() || taboo.contains(each->objectName()); });
         if (actions.isEmpty() || place() != m_window.get()) return;
         QAction* action = anyOf(actions);
@@ -371,9 +414,18 @@ private:
         QFile file(pathOf(name));
         switch (how) {
         case 0: file.remove(); break;
-        case 1: file.remove(); write(name, m_contents.value(name)); break; // another file of the same name
-        case 2: file.remove(); write(name, anyOf(m_contents.values())); break;
-        case 3: file.remove(); write(name, "{}"); break;
+        case 1:
+            file.remove();
+            write(name, m_contents.value(name));
+            break; // another file of the same name
+        case 2:
+            file.remove();
+            write(name, anyOf(m_contents.values()));
+            break;
+        case 3:
+            file.remove();
+            write(name, "{}");
+            break;
         default:
             if (m_contents.contains(name)) {
                 file.remove();
@@ -393,14 +445,17 @@ private:
     {
         const int how = below(3);
         note(QStringLiteral("look %1").arg(how));
-        if (how == 0) applyTheme(!views::currentTheme().dark);
-        else applyLanguage(how == 1 ? QStringLiteral("en") : QStringLiteral("zh_CN"));
+        if (how == 0)
+            applyTheme(!views::currentTheme().dark);
+        else
+            applyLanguage(how == 1 ? QStringLiteral("en") : QStringLiteral("zh_CN"));
     }
 
     void chooseFromBox()
     {
         QList<QComboBox*> boxes = m_window->findChildren<QComboBox*>();
-        boxes.removeIf([](const QComboBox* box) { return !box->isVisible() || !box->isEnabled() || box->count() == 0; });
+        boxes.removeIf(
+            [](const QComboBox* box) { return !box->isVisible() || !box->isEnabled() || box->count() == 0; });
         if (boxes.isEmpty() || place() != m_window.get()) return;
         QComboBox* box = anyOf(boxes);
         const int index = below(box->count());
@@ -417,8 +472,10 @@ private:
         auto* view = qobject_cast<views::TablesView*>(document->currentView());
         if (!view) return;
         static const QStringList kQueries{
-            QStringLiteral("SELECT * FROM named_slices LIMIT 50"), QStringLiteral("SELECT nonsense"), QStringLiteral("DROP TABLE op"),
-            QStringLiteral("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t LIMIT 1"),
+            QStringLiteral("SELECT * FROM named_slices LIMIT 50"), QStringLiteral("SELECT nonsense"),
+            QStringLiteral("DROP TABLE op"),
+            QStringLiteral(
+                "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t LIMIT 1"),
             QStringLiteral("SELECT key, value FROM meta")};
         const QString query = anyOf(kQueries);
         note(QStringLiteral("ask ") + query);

@@ -34,8 +34,9 @@ private slots:
 
     void renderTakesAllItsOptions()
     {
-        const auto line = parse(QStringLiteral("--render timeline --size 1280x720 --range 10ms:25.5ms --step 3 --rank 1 "
-                                               "--theme light --lang zh_CN --view-only -o out.svg t.fourwalls"));
+        const auto line =
+            parse(QStringLiteral("--render timeline --size 1280x720 --range 10ms:25.5ms --step 3 --rank 1 "
+                                 "--theme light --lang zh_CN --view-only -o out.svg t.fourwalls"));
         QVERIFY2(line.ok(), line.ok() ? "" : line.error().message().c_str());
         QVERIFY(line->mode == CommandLine::Mode::Render);
         QCOMPARE(line->view, QStringLiteral("timeline"));
@@ -47,7 +48,7 @@ private slots:
         QVERIFY(line->viewOnly && line->dark == false);
         QCOMPARE(line->language, QStringLiteral("zh_CN"));
         QCOMPARE(parse(QStringLiteral("--render=memory --size=400x300 -o a.png f"))->size, QSize(400, 300));
-        QVERIFY(parse(QStringLiteral("--render welcome -o a.png")).ok());   // needs no trace
+        QVERIFY(parse(QStringLiteral("--render welcome -o a.png")).ok()); // needs no trace
     }
 
     void times()

@@ -114,8 +114,8 @@ private slots:
 
     void wrongExpressionsBecomeDashesAndSayWhy()
     {
-        for (const char* text : {"{nothing}", "{time +}", "{time + peak}", "{1 / (ranks - 4)}", "{(time}", "{time | loud}",
-                                 "{name | percent}", "{c.time}", "{time", "{}", "{time time}"}) {
+        for (const char* text : {"{nothing}", "{time +}", "{time + peak}", "{1 / (ranks - 4)}", "{(time}",
+                                 "{time | loud}", "{name | percent}", "{c.time}", "{time", "{}", "{time time}"}) {
             QStringList problems;
             const QString filled = views::fillIn(QString::fromLatin1(text), numbers(), views::ByteUnit::GB, &problems);
             QVERIFY2(problems.size() == 1, text);
@@ -128,7 +128,9 @@ private slots:
         QTest::addColumn<QByteArray>("json");
         QTest::addColumn<QString>("said");
         const auto with = [](const char* steps) {
-            return QByteArray("{\"format\":1,\"title\":\"t\",\"traces\":[{\"name\":\"a\",\"file\":\"a.fourwalls\"}],\"steps\":") + steps + "}";
+            return QByteArray("{\"format\":1,\"title\":\"t\",\"traces\":[{\"name\":\"a\",\"file\":\"a.fourwalls\"}],"
+                              "\"steps\":") +
+                   steps + "}";
         };
         QTest::newRow("no json") << QByteArray("{") << QStringLiteral("at byte");
         QTest::newRow("no object") << QByteArray("[]") << QStringLiteral("one JSON object");
@@ -138,7 +140,8 @@ private slots:
         QTest::newRow("unknown key") << with("[{\"caption\":\"c\",\"colour\":1}]") << QStringLiteral("colour");
         QTest::newRow("range") << with("[{\"caption\":\"c\",\"range\":[0.5,0.2]}]") << QStringLiteral("range");
         QTest::newRow("question alone") << with("[{\"caption\":\"c\",\"question\":\"q\"}]") << QStringLiteral("answer");
-        QTest::newRow("unknown trace") << with("[{\"caption\":\"c\",\"trace\":\"b\"}]") << QStringLiteral("no trace \"b\"");
+        QTest::newRow("unknown trace") << with("[{\"caption\":\"c\",\"trace\":\"b\"}]")
+                                       << QStringLiteral("no trace \"b\"");
         QTest::newRow("rank") << with("[{\"caption\":\"c\",\"rank\":-1}]") << QStringLiteral("rank");
     }
     void brokenFilesAreRefusedByName()
@@ -181,13 +184,15 @@ private slots:
             asks = asks || !step.question.empty();
             const bool isPage = step.view == QLatin1String("claims") || step.own;
             const auto& known = views::viewRegistry();
-            QVERIFY2(isPage || std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.id == step.view; }),
+            QVERIFY2(isPage || std::any_of(known.begin(), known.end(),
+                                           [&](const auto& entry) { return entry.id == step.view; }),
                      qPrintable(step.view));
             for (const QString& language : {QStringLiteral("en"), QStringLiteral("zh_CN")}) {
                 for (const views::DemoText* text : {&step.caption, &step.touch, &step.question, &step.answer}) {
                     QVERIFY2(text->empty() || text->has(language), qPrintable(language));
                     QStringList problems;
-                    const QString filled = views::fillIn(text->in(language), prepared->sources[i], views::ByteUnit::GB, &problems);
+                    const QString filled =
+                        views::fillIn(text->in(language), prepared->sources[i], views::ByteUnit::GB, &problems);
                     QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('\n'))));
                     if (qEnvironmentVariableIsSet("FOURWALLS_PRINT_DEMOS") && !filled.isEmpty())
                         std::printf("%s %d: %s\n", qPrintable(id), i + 1, qPrintable(filled));
@@ -209,12 +214,12 @@ private slots:
         QTest::newRow("breaks through the wall") << first << 1 << peak << true;
         QTest::newRow("recomputation fits") << first << 2 << peak << false;
         QTest::newRow("accumulation fits") << first << 3 << peak << false;
-        QTest::newRow("fused is quicker") << QStringLiteral("performance-operators") << 1
-                                          << QStringLiteral("step_time / unfused.step_time") << false;
-        QTest::newRow("recomputing takes longer") << QStringLiteral("memory-recompute") << 2
-                                                  << QStringLiteral("step_time / fused.step_time") << true;
-        QTest::newRow("the slow rank costs time") << QStringLiteral("communication-straggler") << 1
-                                                  << QStringLiteral("step_time / even.step_time") << true;
+        QTest::newRow("fused is quicker")
+            << QStringLiteral("performance-operators") << 1 << QStringLiteral("step_time / unfused.step_time") << false;
+        QTest::newRow("recomputing takes longer")
+            << QStringLiteral("memory-recompute") << 2 << QStringLiteral("step_time / fused.step_time") << true;
+        QTest::newRow("the slow rank costs time")
+            << QStringLiteral("communication-straggler") << 1 << QStringLiteral("step_time / even.step_time") << true;
     }
     void wordsAgreeWithFigures()
     {
@@ -352,8 +357,9 @@ private slots:
         QVERIFY(!notesFromJson("[]", QStringLiteral("notes")).ok());
         QVERIFY(!notesFromJson("{\"format\":7}", QStringLiteral("notes")).ok());
         // A damaged entry is left out, the others stay.
-        const auto some = notesFromJson("{\"format\":1,\"notes\":[{\"from_ns\":\"9\",\"to_ns\":\"3\"},7,{\"text\":\"t\",\"from_ns\":\"1\",\"to_ns\":\"2\"}]}",
-                                             QStringLiteral("notes"));
+        const auto some = notesFromJson("{\"format\":1,\"notes\":[{\"from_ns\":\"9\",\"to_ns\":\"3\"},7,{\"text\":"
+                                        "\"t\",\"from_ns\":\"1\",\"to_ns\":\"2\"}]}",
+                                        QStringLiteral("notes"));
         QVERIFY(some.ok());
         QCOMPARE(some->size(), std::size_t{1});
     }

@@ -97,7 +97,7 @@ private slots:
 
         QVERIFY(QFile(plan.target).open(QIODevice::WriteOnly));
         QVERIFY(planOpening({a, b}, false, cache).imported);
-        made(QStringLiteral("rank1.json"), "[{}]");     // changed since
+        made(QStringLiteral("rank1.json"), "[{}]"); // changed since
         const OpenPlan anew = planOpening({a, b}, false, cache);
         QVERIFY(!anew.imported);
         QVERIFY(anew.target != plan.target);
@@ -110,7 +110,8 @@ private slots:
         const QString cache = in(QStringLiteral("imports"));
         QVERIFY(planOpening({source}, false, cache).target.startsWith(cache));
         QCOMPARE(planOpening({source}, true, cache).target, source + QStringLiteral(".fourwalls"));
-        made(QStringLiteral("run/trace.json.fourwalls"), "my own notes of 72 bytes or more, which are not a trace at all and stay");
+        made(QStringLiteral("run/trace.json.fourwalls"),
+             "my own notes of 72 bytes or more, which are not a trace at all and stay");
         // Its name says it is a trace and it is newer: it is what will be opened (and refused), never written over.
         QVERIFY(planOpening({source}, true, cache).imported);
         QFile old(source + QStringLiteral(".fourwalls"));
@@ -149,7 +150,7 @@ private slots:
         QVERIFY(hasLosses(info));
         QPointer<AuditDialog> dialog = new AuditDialog(info, QStringLiteral("x.json"));
         const auto* table = dialog->findChild<QTableWidget*>();
-        QCOMPARE(table->rowCount(), 2);     // worst first, nothing that did not happen
+        QCOMPARE(table->rowCount(), 2); // worst first, nothing that did not happen
         QCOMPARE(table->item(0, 0)->text(), QStringLiteral("events without time"));
         QVERIFY(table->item(0, 2)->text().endsWith(QStringLiteral("345")));
         QCOMPARE(table->item(1, 3)->text(), QStringLiteral("on lanes of their own"));
@@ -160,7 +161,8 @@ private slots:
     {
         if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
         const QString source = in(QStringLiteral("simple_trace.json"));
-        QVERIFY(QFile::copy(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/catapult/simple_trace.json"), source));
+        QVERIFY(
+            QFile::copy(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/catapult/simple_trace.json"), source));
         Settings settings(Settings::Kind::Forgetful);
         MainWindow window(opener(), settings);
         window.openFiles({source});
@@ -187,7 +189,8 @@ private slots:
         if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
         QMimeData mime;
         QList<QUrl> urls;
-        QDirIterator files(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/Megatron-LM"), QDir::Files, QDirIterator::Subdirectories);
+        QDirIterator files(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/Megatron-LM"), QDir::Files,
+                           QDirIterator::Subdirectories);
         while (files.hasNext()) urls << QUrl::fromLocalFile(files.next());
         QCOMPARE(urls.size(), 2);
         Settings settings(Settings::Kind::Forgetful);
@@ -207,7 +210,9 @@ private slots:
         QCOMPARE(window.documents().size(), 1);
         const TraceInfo& info = window.currentDocument()->session()->info();
         QCOMPARE(info.header.ranks.size(), std::size_t{2});
-        QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) { return record.name == "collectives_matched" && record.count == 13; }));
+        QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
+            return record.name == "collectives_matched" && record.count == 13;
+        }));
     }
 
     /// What the collector wrote is offered by the dialog and opens when it is dropped; it is a recording.
@@ -246,7 +251,8 @@ private slots:
         if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
         QByteArray events = "[";
         while (events.size() < 80'000'000)
-            events += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" + QByteArray::number(events.size()) + R"(,"dur":3},)";
+            events += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" +
+                      QByteArray::number(events.size()) + R"(,"dur":3},)";
         const QString source = made(QStringLiteral("large.json"), events + "{}]");
         Settings settings(Settings::Kind::Forgetful);
         MainWindow window(opener(), settings);
@@ -268,7 +274,8 @@ private slots:
         Settings settings(Settings::Kind::Forgetful);
         MainWindow window(opener(), settings);
         window.show();
-        window.openFiles({made(QStringLiteral("notes.txt"), "just a text\nwith two lines, long enough to be looked at closely by anybody")});
+        window.openFiles({made(QStringLiteral("notes.txt"),
+                               "just a text\nwith two lines, long enough to be looked at closely by anybody")});
         QTRY_VERIFY_WITH_TIMEOUT(window.findChild<QDialog*>(QStringLiteral("import")), 20'000);
         auto* dialog = window.findChild<QDialog*>(QStringLiteral("import"));
         const auto said = [dialog] {

@@ -37,7 +37,8 @@ private:
     /// As `fourwalls-cli calibrate` writes it.
     static QByteArray calibrated()
     {
-        const QByteArray rates = R"({"ramp_seconds":1e-6,"memory_fraction":0.8,"gemm_ceiling":{"f32":0.7},"attention":{},"operators":{}})";
+        const QByteArray rates =
+            R"({"ramp_seconds":1e-6,"memory_fraction":0.8,"gemm_ceiling":{"f32":0.7},"attention":{},"operators":{}})";
         return R"({"name":"calibrated","device":{"name":"a processor","family":"cpu","memory_bytes":8000000000,)"
                R"("memory_bytes_per_second":1e10,"peak_flops":{"f32":5e10}},"devices_per_node":4,"nodes":1,"fabric":"shared",)"
                R"("node_link":{"bytes_per_second":3e9,"latency_seconds":1e-5},"calibration":{"kernel_seconds":2e-6,)"

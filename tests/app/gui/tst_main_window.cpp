@@ -17,7 +17,7 @@
 #include "views/whatif/knob_row.h"
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
-#ifndef Q_MOC_RUN   // moc cannot read the standard library's headers of threads
+#ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
 #include "tests/support/test_program.h"
 #include "tests/views/memory/sample_training.h"
 #include "tests/views/whatif/predicted_sample.h"
@@ -89,7 +89,8 @@ private slots:
         QTest::newRow("welcome zh") << QStringLiteral("welcome") << true << QStringLiteral("zh_CN");
         for (const views::ViewEntry& entry : views::viewRegistry()) {
             QTest::newRow(qPrintable(entry.id)) << entry.id << false << QStringLiteral("en");
-            QTest::newRow(qPrintable(entry.id + QStringLiteral(" dark zh"))) << entry.id << true << QStringLiteral("zh_CN");
+            QTest::newRow(qPrintable(entry.id + QStringLiteral(" dark zh")))
+                << entry.id << true << QStringLiteral("zh_CN");
         }
     }
     void rendersEveryView()
@@ -265,7 +266,7 @@ private slots:
         TraceDocument* first = window.openFile(QStringLiteral("a.fourwalls"));
         TraceDocument* second = window.openFile(QStringLiteral("b.fourwalls"));
         QVERIFY(first != second);
-        QCOMPARE(window.openFile(QStringLiteral("a.fourwalls")), first);   // not opened twice
+        QCOMPARE(window.openFile(QStringLiteral("a.fourwalls")), first); // not opened twice
         QCOMPARE(window.currentDocument(), first);
         QTRY_VERIFY(first->isOpen() && second->isOpen());
         for (const views::ViewEntry& entry : views::viewRegistry()) {
@@ -313,8 +314,8 @@ private slots:
                 QVERIFY2(!action->objectName().isEmpty(), qPrintable(action->text()));
                 for (const QKeySequence& keys : action->shortcuts()) {
                     const QString text = keys.toString();
-                    QVERIFY2(!users.contains(text),
-                             qPrintable(text + QStringLiteral(": ") + action->text() + QStringLiteral(", ") + users[text]));
+                    QVERIFY2(!users.contains(text), qPrintable(text + QStringLiteral(": ") + action->text() +
+                                                               QStringLiteral(", ") + users[text]));
                     users[text] = action->text();
                 }
             }
@@ -532,10 +533,10 @@ private slots:
         line.view = QStringLiteral("memory");
         line.viewOnly = true;
         QCOMPARE(runRender(line, memoryOpener()), 0);
-        line.whatIf = QStringLiteral("tp=3");   // the network does not divide
+        line.whatIf = QStringLiteral("tp=3"); // the network does not divide
         QCOMPARE(runRender(line, memoryOpener()), 1);
         line.whatIf = QStringLiteral("dp=2");
-        line.files = {QStringLiteral("run.fourwalls")};   // says nothing of what ran
+        line.files = {QStringLiteral("run.fourwalls")}; // says nothing of what ran
         QCOMPARE(runRender(line, memoryOpener()), 1);
     }
 

@@ -20,7 +20,8 @@ private:
     {
         QProcess process;
         QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-        for (const char* name : {"QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"}) environment.remove(QLatin1String(name));
+        for (const char* name : {"QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"})
+            environment.remove(QLatin1String(name));
         process.setProcessEnvironment(environment);
         process.start(QStringLiteral(FOURWALLS_BIN_DIR "/fourwalls"), arguments);
         if (!process.waitForFinished(60'000) || process.exitStatus() != QProcess::NormalExit) return {};
@@ -39,11 +40,11 @@ private slots:
 
     void wrongUsageIsTwo()
     {
-        for (const QStringList& arguments : {QStringList{QStringLiteral("--render"), QStringLiteral("nosuch"),
-                                                         QStringLiteral("-o"), QStringLiteral("a.png"), QStringLiteral("f")},
-                                             QStringList{QStringLiteral("--size"), QStringLiteral("1x1")},
-                                             QStringList{QStringLiteral("--bench")},
-                                             QStringList{QStringLiteral("--no-such-option")}}) {
+        for (const QStringList& arguments :
+             {QStringList{QStringLiteral("--render"), QStringLiteral("nosuch"), QStringLiteral("-o"),
+                          QStringLiteral("a.png"), QStringLiteral("f")},
+              QStringList{QStringLiteral("--size"), QStringLiteral("1x1")}, QStringList{QStringLiteral("--bench")},
+              QStringList{QStringLiteral("--no-such-option")}}) {
             const Outcome outcome = run(arguments);
             QCOMPARE(outcome.code, 2);
             QCOMPARE(outcome.err.trimmed().count(QLatin1Char('\n')), 0);
@@ -59,7 +60,8 @@ private slots:
         text.write("not a trace\n");
         text.close();
         const QString picture = folder.filePath(QStringLiteral("a.png"));
-        for (const QString& file : {text.fileName(), folder.filePath(QStringLiteral("missing.fourwalls")), folder.path()}) {
+        for (const QString& file :
+             {text.fileName(), folder.filePath(QStringLiteral("missing.fourwalls")), folder.path()}) {
             for (const QStringList& mode : {QStringList{QStringLiteral("--render"), QStringLiteral("timeline"),
                                                         QStringLiteral("-o"), picture, file},
                                             QStringList{QStringLiteral("--bench"), file, QStringLiteral("--json")}}) {

@@ -32,7 +32,7 @@ using namespace fourwalls::gui;
 class TestRecordDialog : public QObject {
     Q_OBJECT
 private:
-    static constexpr int kPatienceMs = 90'000;   // a loaded machine trains slowly; the tests end as soon as it has
+    static constexpr int kPatienceMs = 90'000; // a loaded machine trains slowly; the tests end as soon as it has
     QTemporaryDir m_folder;
     std::unique_ptr<tests::FailOnWarning> m_warnings;
 
@@ -89,12 +89,12 @@ private slots:
         dialog.show();
         dialog.start();
         const views::LossPlot* plot = dialog.findChild<views::LossPlot*>();
-        QTRY_VERIFY_WITH_TIMEOUT(!plot->accessibleDescription().isEmpty(), kPatienceMs);   // a step is done
+        QTRY_VERIFY_WITH_TIMEOUT(!plot->accessibleDescription().isEmpty(), kPatienceMs); // a step is done
         QMetaObject::invokeMethod(&dialog, "reject");
         QTRY_COMPARE_WITH_TIMEOUT(recorded.size(), 1, kPatienceMs);
         const auto trace = store::openTrace(request.output.toStdString());
         QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
-        QVERIFY((*trace)->info().complete);   // ended by the user, but in order
+        QVERIFY((*trace)->info().complete); // ended by the user, but in order
         QVERIFY((*trace)->info().stepCount >= 1 && (*trace)->info().stepCount < 100'000);
     }
 
@@ -115,7 +115,8 @@ private slots:
         Settings settings(Settings::Kind::Forgetful);
         MainWindow window(
             [planned](const QString& path) {
-                return path.endsWith(QLatin1String("planned.fourwalls")) ? planned(path) : store::openTrace(path.toStdString());
+                return path.endsWith(QLatin1String("planned.fourwalls")) ? planned(path)
+                                                                         : store::openTrace(path.toStdString());
             },
             settings);
         window.show();

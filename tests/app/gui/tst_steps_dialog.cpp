@@ -23,12 +23,15 @@ private slots:
     void aRowIsAChoice()
     {
         auto* dialog = new StepsDialog({}, QStringLiteral("run"));
-        dialog->setAnswer(R"({"step_states":{"measured":2,"warmup":1,"cut":1,"odd":0,"by":"range train_step"},"candidates":[
+        dialog->setAnswer(
+            R"({"step_states":{"measured":2,"warmup":1,"cut":1,"odd":0,"by":"range train_step"},"candidates":[
             {"by":"ProfilerStep","count":3,"median_ms":19.0,"coverage":0.5},
             {"by":"range forward","count":8,"median_ms":4.5,"coverage":0.25}]})");
         QStringList labels;
         for (const QLabel* label : dialog->findChildren<QLabel*>()) labels << label->text();
-        QVERIFY2(labels.contains(QStringLiteral("Now: 2 of 4 steps measured (1 warm-up, 1 cut), by the range train_step")), qPrintable(labels.join(QLatin1Char('|'))));
+        QVERIFY2(
+            labels.contains(QStringLiteral("Now: 2 of 4 steps measured (1 warm-up, 1 cut), by the range train_step")),
+            qPrintable(labels.join(QLatin1Char('|'))));
         auto* list = dialog->findChild<QTreeWidget*>(QStringLiteral("candidates"));
         auto* spec = dialog->findChild<QLineEdit*>(QStringLiteral("stepsBy"));
         QCOMPARE(list->topLevelItemCount(), 4);
@@ -54,7 +57,8 @@ private slots:
         dialog.setAnswer("no answer");
         for (const QPushButton* button : dialog.findChildren<QPushButton*>())
             if (button->isDefault()) QVERIFY(!button->isEnabled());
-        QCOMPARE(stepsArguments(QStringLiteral("-a.fourwalls"), QStringLiteral("whole")).last(), QStringLiteral("-a.fourwalls"));
+        QCOMPARE(stepsArguments(QStringLiteral("-a.fourwalls"), QStringLiteral("whole")).last(),
+                 QStringLiteral("-a.fourwalls"));
     }
 };
 

@@ -5,7 +5,7 @@
 #include "tests/support/test_program.h"
 #include "views/chrome/welcome_page.h"
 #include "views/view_registry.h"
-#include "views/words.h"
+#include "views/words/words.h"
 
 #include <QDir>
 #include <QFile>

@@ -59,7 +59,8 @@ SpecEvidenceData recordedWork()
 
 constexpr const char* kKnownDevice = "NVIDIA A100-SXM4-80GB";
 
-GateReason reasonOf(const SpecEvidenceData& data, std::optional<double> predicted = 1.0, const char* device = kKnownDevice)
+GateReason reasonOf(const SpecEvidenceData& data, std::optional<double> predicted = 1.0,
+                    const char* device = kKnownDevice)
 {
     const RunSpec spec = smallSpec();
     return judgeGuess(infoOf(device), data, &spec, {}, 1.0, predicted).reason;
@@ -121,7 +122,8 @@ private slots:
         QCOMPARE(reasonOf(recordedWork(), 1.31), GateReason::StepDiffers);
         QCOMPARE(reasonOf(recordedWork(), 0.69), GateReason::StepDiffers);
         const RunSpec spec = smallSpec();
-        QCOMPARE(judgeGuess(infoOf(kKnownDevice), recordedWork(), &spec, {}, std::nullopt, 1.0).reason, GateReason::StepUnknown);
+        QCOMPARE(judgeGuess(infoOf(kKnownDevice), recordedWork(), &spec, {}, std::nullopt, 1.0).reason,
+                 GateReason::StepUnknown);
         QCOMPARE(judgeGuess(infoOf(kKnownDevice), recordedWork(), nullptr, {}, 1.0, 1.0).reason, GateReason::NoGuess);
     }
 };

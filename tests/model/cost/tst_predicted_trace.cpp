@@ -290,7 +290,8 @@ void PredictedTraceTest::memoryClimbsLayerByLayer()
     // The simulation's own samples, of which views draw, are the same curve.
     std::vector<std::int64_t> samples;
     for (const SimulatedBytes& live : step->stages.front().memory)
-        if (const auto bytes = std::llround(live.activations); bytes > 0 && (samples.empty() || samples.back() != bytes))
+        if (const auto bytes = std::llround(live.activations);
+            bytes > 0 && (samples.empty() || samples.back() != bytes))
             samples.push_back(bytes);
     QVERIFY(samples == (std::vector<std::int64_t>(steps.begin(), steps.end())));
     // Where a stage has many passes they are the steps.

@@ -53,8 +53,9 @@ private slots:
         QVERIFY(trace);
         const QString page = pageOf(*trace);
         const QStringList headings = textsOf(page, "h2");
-        for (const char* heading : {"What this is", "At a glance", "Where the time of a step goes", "Memory", "Steps", "Operators that took the most time",
-                                    "Communication between ranks", "What was lost, repaired or noticed"})
+        for (const char* heading :
+             {"What this is", "At a glance", "Where the time of a step goes", "Memory", "Steps",
+              "Operators that took the most time", "Communication between ranks", "What was lost, repaired or noticed"})
             QVERIFY2(headings.contains(heading), heading);
         QVERIFY(!headings.contains("Pipeline bubble")); // no stages
 
@@ -63,8 +64,10 @@ private slots:
         const QStringList cells = textsOf(page, "td"), figures = textsOf(page, "b");
         QVERIFY(figures.contains(QString::fromStdString(formatTime(*metrics->stepTime))));
         QVERIFY(figures.contains(QString::fromStdString(formatPercent(*metrics->exposedCommFraction))));
-        for (const auto& [name, share] : metrics->waterfall) QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), name.c_str());
-        QVERIFY(cells.contains(QString::fromStdString(formatBytes(4700)))); // weights and activations at the peak of a rank
+        for (const auto& [name, share] : metrics->waterfall)
+            QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), name.c_str());
+        QVERIFY(
+            cells.contains(QString::fromStdString(formatBytes(4700)))); // weights and activations at the peak of a rank
         QVERIFY(cells.contains("linear"));
         QVERIFY(page.contains("5.5 at first, 3.5 at last"));
         QCOMPARE(page.count("<svg viewBox=\"0 0 1000"), 4); // bar, memory, step times, losses
@@ -74,7 +77,8 @@ private slots:
     {
         const auto trace = SampleTrace().finish();
         const QString page = pageOf(*trace);
-        for (const char* word : {"<script", "<link", "http", "src=", "href=", "@import", "url("}) QVERIFY2(!page.contains(word), word);
+        for (const char* word : {"<script", "<link", "http", "src=", "href=", "@import", "url("})
+            QVERIFY2(!page.contains(word), word);
         QVERIFY(page.contains("prefers-color-scheme:dark"));
     }
 
@@ -82,7 +86,8 @@ private slots:
     {
         const auto trace = SampleTrace().finish();
         const QString page = pageOf(*trace);
-        for (const char* word : {"node-a", "node-b", "secret.txt", "/home", "/tmp", "model.bin"}) QVERIFY2(!page.contains(word), word);
+        for (const char* word : {"node-a", "node-b", "secret.txt", "/home", "/tmp", "model.bin"})
+            QVERIFY2(!page.contains(word), word);
         QVERIFY(page.contains("queue full"));
         QVERIFY(page.contains("spool (path)"));
     }
@@ -138,7 +143,8 @@ private slots:
         QVERIFY2(svg.contains("class=\"a\" d=\"M78.0 208.0H986.0V274.0Z\""), qPrintable(svg));
         QVERIFY2(svg.contains("class=\"b\" d=\"M78.0 76.0H532.0V208.0H986.0V208.0Z\""), qPrintable(svg));
         QVERIFY(svg.contains("class=\"wall\""));
-        const QString bar = QString::fromStdString(svgBar({{"half", "x", 0.5}, {"none", "y", -1}, {"more", "z", 7}}, "t"));
+        const QString bar =
+            QString::fromStdString(svgBar({{"half", "x", 0.5}, {"none", "y", -1}, {"more", "z", 7}}, "t"));
         QVERIFY(bar.contains("x=\"500.0\" y=\"0\" width=\"499.0\""));
         QVERIFY(!bar.contains("class=\"y\""));
     }

@@ -3,7 +3,7 @@
 // time, so that a failure can be repeated.
 #pragma once
 
-#include "model/import/byte_source.h"
+#include "model/import/common/byte_source.h"
 #include "tests/model/import/import_helpers.h"
 
 #include <random>
@@ -22,7 +22,8 @@ inline std::string bytesOf(const std::string& path, bool unpack)
     const auto source = openByteSource(path);
     std::vector<char> piece(1 << 16);
     for (;;) {
-        const auto got = source.ok() ? (*source)->read(piece.data(), piece.size()) : Result<std::size_t>(std::size_t{0});
+        const auto got =
+            source.ok() ? (*source)->read(piece.data(), piece.size()) : Result<std::size_t>(std::size_t{0});
         if (!got.ok() || *got == 0) return bytes;
         bytes.append(piece.data(), *got);
     }
@@ -52,7 +53,8 @@ inline std::string importDamagedCopies(const std::string& file, int rounds)
         wrong = std::string(what) + ": " + trace.error + " (" + writeFile(kept, name, bytes) + ")";
     };
     const auto changed = [&random](std::string bytes, std::size_t most) {
-        for (std::size_t n = 1 + random() % most; n > 0 && !bytes.empty(); --n) bytes[random() % bytes.size()] = static_cast<char>(random());
+        for (std::size_t n = 1 + random() % most; n > 0 && !bytes.empty(); --n)
+            bytes[random() % bytes.size()] = static_cast<char>(random());
         return bytes;
     };
     for (int i = 0; i < rounds && wrong.empty(); ++i) {
@@ -60,7 +62,8 @@ inline std::string importDamagedCopies(const std::string& file, int rounds)
         check(packed.substr(0, random() % (packed.size() + 1)), "packed and cut");
         check(changed(plain, 1000), "changed");
         std::string few = plain;
-        for (std::size_t n = 1 + random() % 5; n > 0 && !few.empty(); --n) few[random() % few.size()] ^= static_cast<char>(1 << random() % 8);
+        for (std::size_t n = 1 + random() % 5; n > 0 && !few.empty(); --n)
+            few[random() % few.size()] ^= static_cast<char>(1 << random() % 8);
         check(few, "a few bits");
         check(changed(packed, 5), "packed and changed");
     }

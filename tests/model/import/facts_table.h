@@ -15,7 +15,7 @@
 namespace fourwalls::importers::test {
 
 struct FactsRow {
-    std::string path;                            ///< of the file
+    std::string path; ///< of the file
     std::map<std::string, std::string> columns;
 };
 
@@ -27,9 +27,12 @@ inline std::vector<std::string> csvRecord(std::istream& in)
     bool quoted = false, any = false;
     for (int c = in.get(); c != EOF; c = in.get()) {
         any = true;
-        if (quoted && c == '"' && in.peek() == '"') field += static_cast<char>(in.get());
-        else if (c == '"') quoted = !quoted;
-        else if (quoted || (c != ',' && c != '\n')) field += static_cast<char>(c);
+        if (quoted && c == '"' && in.peek() == '"')
+            field += static_cast<char>(in.get());
+        else if (c == '"')
+            quoted = !quoted;
+        else if (quoted || (c != ',' && c != '\n'))
+            field += static_cast<char>(c);
         else {
             fields.push_back(field);
             field.clear();
@@ -58,7 +61,10 @@ inline std::vector<FactsRow> factsTable(const std::string& folder)
     return rows;
 }
 
-inline std::string committedFolder() { return std::string(FOURWALLS_SOURCE_DIR) + "/tests/data/import"; }
+inline std::string committedFolder()
+{
+    return std::string(FOURWALLS_SOURCE_DIR) + "/tests/data/import";
+}
 
 /// The folder of the larger set; empty if the environment names none.
 inline std::string largerFolder()

@@ -31,15 +31,19 @@ inline std::string writeFile(const QTemporaryDir& folder, const std::string& nam
 }
 
 struct Imported {
-    std::shared_ptr<const InMemoryTraceData> data;   ///< null if the import failed
+    std::shared_ptr<const InMemoryTraceData> data; ///< null if the import failed
     std::string error;
 
     const OpInfo& op(const SliceView& slice) const { return *data->ops[static_cast<std::size_t>(slice.op.value)]; }
-    const TrackInfo& track(const SliceView& slice) const { return data->tracks[static_cast<std::size_t>(slice.track.value)].info; }
+    const TrackInfo& track(const SliceView& slice) const
+    {
+        return data->tracks[static_cast<std::size_t>(slice.track.value)].info;
+    }
     /// The first slice of that name; null if there is none.
     const SliceView* slice(const std::string& name) const
     {
-        const auto found = std::find_if(data->slices.begin(), data->slices.end(), [&](const SliceView& s) { return op(s).name == name; });
+        const auto found = std::find_if(data->slices.begin(), data->slices.end(),
+                                        [&](const SliceView& s) { return op(s).name == name; });
         return found == data->slices.end() ? nullptr : &*found;
     }
     std::int64_t audit(const std::string& name) const

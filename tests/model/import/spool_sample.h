@@ -17,8 +17,10 @@ inline constexpr std::uint64_t kSpoolBegin = 1'779'000'000'000'000'000; ///< [ns
 /// One spool in the making. Times are given in microseconds after kSpoolBegin.
 class SpoolSample {
 public:
-    SpoolSample(std::string path, int rank, int worldSize, int pid = 100, std::uint64_t boot = 7, std::uint64_t maxBytes = 0, std::int64_t clockUs = 0)
-        : m_path(std::move(path)), m_clockUs(clockUs)
+    SpoolSample(std::string path, int rank, int worldSize, int pid = 100, std::uint64_t boot = 7,
+                std::uint64_t maxBytes = 0, std::int64_t clockUs = 0)
+        : m_path(std::move(path))
+        , m_clockUs(clockUs)
     {
         std::filesystem::remove(m_path);
         collect::FileHeader header{};
@@ -55,13 +57,19 @@ public:
     std::uint32_t text(const std::string& words)
     {
         const auto [found, isNew] = m_texts.try_emplace(words, static_cast<std::uint32_t>(m_texts.size() + 1));
-        if (isNew) add(collect::RecordKind::String, collect::String{found->second, static_cast<std::uint32_t>(words.size())}, words.data(), words.size());
+        if (isNew)
+            add(collect::RecordKind::String, collect::String{found->second, static_cast<std::uint32_t>(words.size())},
+                words.data(), words.size());
         return found->second;
     }
-    void thread(std::uint32_t id, const std::string& name) { add(collect::RecordKind::Thread, collect::Thread{id, text(name)}); }
+    void thread(std::uint32_t id, const std::string& name)
+    {
+        add(collect::RecordKind::Thread, collect::Thread{id, text(name)});
+    }
 
     /// An API call of one microsecond.
-    void call(std::int64_t start, std::uint32_t correlation, std::uint32_t thread = 1, const std::string& name = "cudaLaunchKernel_v7000")
+    void call(std::int64_t start, std::uint32_t correlation, std::uint32_t thread = 1,
+              const std::string& name = "cudaLaunchKernel_v7000")
     {
         const auto function = text(name);
         add(collect::RecordKind::ApiName, collect::ApiName{2, function, function, 0});
@@ -74,7 +82,8 @@ public:
         made.correlation = correlation;
         add(collect::RecordKind::ApiCall, made);
     }
-    void kernel(const std::string& name, std::int64_t start, std::int64_t length, std::uint32_t correlation, std::uint32_t stream = 7, std::uint32_t graph = 0)
+    void kernel(const std::string& name, std::int64_t start, std::int64_t length, std::uint32_t correlation,
+                std::uint32_t stream = 7, std::uint32_t graph = 0)
     {
         collect::Kernel made{};
         made.start = at(start);
@@ -91,7 +100,8 @@ public:
         add(collect::RecordKind::Kernel, made);
     }
     /// A kernel and the call that launched it.
-    std::uint32_t launch(const std::string& name, std::int64_t call, std::int64_t start, std::int64_t length, std::uint32_t thread = 1, std::uint32_t stream = 7)
+    std::uint32_t launch(const std::string& name, std::int64_t call, std::int64_t start, std::int64_t length,
+                         std::uint32_t thread = 1, std::uint32_t stream = 7)
     {
         const std::uint32_t correlation = nextCorrelation();
         this->call(call, correlation, thread);
@@ -100,8 +110,8 @@ public:
     }
     std::uint32_t nextCorrelation() { return ++m_correlation; }
 
-    void push(const std::string& name, std::int64_t time, std::uint32_t thread = 1, std::uint32_t domain = 0, std::uint64_t schema = 0, const void* payload = nullptr,
-              std::size_t bytes = 0)
+    void push(const std::string& name, std::int64_t time, std::uint32_t thread = 1, std::uint32_t domain = 0,
+              std::uint64_t schema = 0, const void* payload = nullptr, std::size_t bytes = 0)
     {
         collect::NvtxEvent event{};
         event.time = at(time);
@@ -123,7 +133,8 @@ public:
     void message(std::int64_t time, collect::MessageCode code, collect::Severity severity, const std::string& words)
     {
         add(collect::RecordKind::Message,
-            collect::Message{at(time), 0, static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(severity), static_cast<std::uint32_t>(words.size()), 0},
+            collect::Message{at(time), 0, static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(severity),
+                             static_cast<std::uint32_t>(words.size()), 0},
             words.data(), words.size());
     }
     /// What the process and the whole device use; without the first, the driver does not tell it.
@@ -136,7 +147,8 @@ public:
         sample.valid = collect::kNvmlMemory | (bytesOfProcess > 0 ? collect::kNvmlProcessMemory : 0u);
         add(collect::RecordKind::NvmlSample, sample);
     }
-    void memory(std::int64_t time, std::uint64_t address, std::uint64_t bytes, bool allocates, std::uint32_t correlation = 0)
+    void memory(std::int64_t time, std::uint64_t address, std::uint64_t bytes, bool allocates,
+                std::uint32_t correlation = 0)
     {
         collect::Memory made{};
         made.time = at(time);
@@ -144,7 +156,8 @@ public:
         made.size = bytes;
         made.context = 1;
         made.correlation = correlation;
-        made.operation = static_cast<std::uint8_t>(allocates ? collect::MemoryOperation::Allocate : collect::MemoryOperation::Release);
+        made.operation = static_cast<std::uint8_t>(allocates ? collect::MemoryOperation::Allocate
+                                                             : collect::MemoryOperation::Release);
         made.memoryKind = static_cast<std::uint8_t>(collect::MemoryKind::Device);
         add(collect::RecordKind::Memory, made);
     }
@@ -160,8 +173,8 @@ public:
         add(collect::RecordKind::NcclCommunicator, made);
     }
     /// One collective as NCCL's plugin tells it: group, API call, task, launch, and the kernel. Counts are of float32.
-    void collective(const std::string& function, std::uint64_t communicator, std::uint64_t sequence, std::uint64_t count, std::int64_t call, std::int64_t start,
-                    std::int64_t length)
+    void collective(const std::string& function, std::uint64_t communicator, std::uint64_t sequence,
+                    std::uint64_t count, std::int64_t call, std::int64_t start, std::int64_t length)
     {
         const std::uint64_t group = ++m_nccl, api = ++m_nccl, task = ++m_nccl, launch = ++m_nccl;
         collect::NcclGroup grouped{};
@@ -207,8 +220,12 @@ public:
         made.thread = 1;
         made.correlated = 1;
         add(collect::RecordKind::NcclKernelLaunch, made);
-        const std::uint32_t correlation = this->launch("ncclDevKernel_" + function + "_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", call + 2, start, length, 1, 20);
-        add(collect::RecordKind::ExternalCorrelation, collect::ExternalCorrelation{launch, correlation, static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
+        const std::uint32_t correlation =
+            this->launch("ncclDevKernel_" + function + "_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", call + 2,
+                         start, length, 1, 20);
+        add(collect::RecordKind::ExternalCorrelation,
+            collect::ExternalCorrelation{launch, correlation,
+                                         static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
     }
     void end(std::int64_t time)
     {
@@ -227,7 +244,8 @@ private:
 };
 
 /// A step of a little network: forward, backward on autograd's thread, an all-reduce, the optimizer. Returns its end.
-inline std::int64_t addStep(SpoolSample& spool, std::int64_t begin, bool withRange, int number, std::uint64_t communicator = 0)
+inline std::int64_t addStep(SpoolSample& spool, std::int64_t begin, bool withRange, int number,
+                            std::uint64_t communicator = 0)
 {
     if (withRange) spool.push("step " + std::to_string(number), begin);
     std::int64_t device = begin + 20;
@@ -246,7 +264,8 @@ inline std::int64_t addStep(SpoolSample& spool, std::int64_t begin, bool withRan
         run("ampere_sgemm_128x64_nt", 2);
         run("ampere_sgemm_128x64_tn", 2);
     }
-    if (communicator != 0) spool.collective("AllReduce", communicator, static_cast<std::uint64_t>(number), 1'000'000, host, device, 100);
+    if (communicator != 0)
+        spool.collective("AllReduce", communicator, static_cast<std::uint64_t>(number), 1'000'000, host, device, 100);
     host += 8;
     device += 105;
     run("multi_tensor_apply_kernel<adam>", 1);
@@ -306,7 +325,7 @@ inline void addEveryKind(SpoolSample& spool)
     spool.memory(10, 0x1000, 1'000'000, true);
     spool.memory(20, 0x2000, 500'000, true);
     spool.memory(now, 0x2000, 500'000, false);
-    spool.memory(now + 1, 0x9000, 250'000, false);                    // was there before
+    spool.memory(now + 1, 0x9000, 250'000, false); // was there before
     collect::VirtualMemory physical{};
     physical.time = spool.at(30);
     physical.handle = 5;

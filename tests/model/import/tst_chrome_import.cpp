@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of each kind of event of a Chrome or Kineto trace.
-#include "model/import/op_names.h"
+#include "model/import/common/op_names.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -17,33 +17,47 @@ namespace {
 /// A training step of a two-rank job: forward on one thread, backward on another, an all-reduce.
 std::string kineto()
 {
-    return js("{'schemaVersion':1,'HF_TOKEN':'secret-token','traceEvents':["
-              "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120.5,'dur':10,'args':{'device':0,'stream':7,'correlation':5}},"
-              "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
-              "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':[[4,8],[8,16]],'Input type':['c10::BFloat16','c10::BFloat16']}},"
-              "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{'correlation':5}},"
-              "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_function: MmBackward0','pid':9,'tid':10,'ts':130,'dur':20},"
-              "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':10,'ts':131,'dur':3,'args':{'correlation':6}},"
-              "{'ph':'X','cat':'kernel','name':'elementwise','pid':0,'tid':7,'ts':140,'dur':5,'args':{'device':0,'stream':7,'correlation':6}},"
-              "{'ph':'X','cat':'kernel','name':'ncclDevKernel_Generic','pid':0,'tid':20,'ts':150,'dur':30,'args':{'device':0,'stream':20,'correlation':99,"
-              "'Collective name':'allreduce','In msg nelems':1000,'Out msg nelems':1000,'Group size':2,'dtype':'BFloat16','Process Group Name':'1',"
-              "'Process Group Description':'dp','Process Group Ranks':'[0, 1]','Seq':4}},"
-              "{'ph':'X','cat':'gpu_user_annotation','name':'ProfilerStep#3','pid':0,'tid':7,'ts':120.499,'dur':60},"
-              "{'ph':'X','cat':'python_function','name':'nn.Module: Linear_0','pid':9,'tid':9,'ts':99,'dur':30},"
-              "{'ph':'X','cat':'newest_thing','name':'unknown','pid':9,'tid':9,'ts':101,'dur':1},"
-              "{'ph':'X','cat':'Trace','name':'PyTorch Profiler (0)','pid':'Spans','tid':'PyTorch Profiler','ts':0,'dur':1000},"
-              "{'ph':'s','cat':'ac2g','name':'ac2g','id':5,'pid':9,'tid':9,'ts':105},"
-              "{'ph':'f','cat':'ac2g','name':'ac2g','id':5,'pid':0,'tid':7,'ts':120.5,'bp':'e'},"
-              "{'ph':'s','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':9,'ts':100},"
-              "{'ph':'f','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':10,'ts':130,'bp':'e'},"
-              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':101,'args':{'Device Type':1,'Device Id':0,'Addr':4096,'Bytes':512,'Total Allocated':1512,'Total Reserved':2048}},"
-              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':103,'args':{'Device Type':1,'Device Id':0,'Addr':8192,'Bytes':-200,'Total Allocated':1312,'Total Reserved':2048}},"
-              "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':102,'args':{'Device Type':1,'Device Id':0,'Addr':4096,'Bytes':-512,'Total Allocated':1000,'Total Reserved':2048}},"
-              "{'ph':'M','name':'thread_name','pid':9,'tid':9,'ts':0,'args':{'name':'thread 9 (python)'}},"
-              "{'ph':'M','name':'process_name','pid':9,'tid':0,'ts':0,'args':{'name':'python train.py --api-key=hunter2'}},"
-              "{'ph':'N','name':'object','pid':9,'tid':9,'ts':5,'id':'0x1'}"
-              "],'distributedInfo':{'backend':'nccl','rank':1,'world_size':2},'deviceProperties':[{'id':0,'name':'NVIDIA H100 80GB HBM3','totalGlobalMem':85028372480}],"
-              "'baseTimeNanoseconds':1700000000000000000}");
+    return js(
+        "{'schemaVersion':1,'HF_TOKEN':'secret-token','traceEvents':["
+        "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120.5,'dur':10,'args':{'device':0,'stream':7,"
+        "'correlation':5}},"
+        "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
+        "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input "
+        "Dims':[[4,8],[8,16]],'Input type':['c10::BFloat16','c10::BFloat16']}},"
+        "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{'"
+        "correlation':5}},"
+        "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_function: "
+        "MmBackward0','pid':9,'tid':10,'ts':130,'dur':20},"
+        "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':10,'ts':131,'dur':3,'args':{'"
+        "correlation':6}},"
+        "{'ph':'X','cat':'kernel','name':'elementwise','pid':0,'tid':7,'ts':140,'dur':5,'args':{'device':0,'stream':7,'"
+        "correlation':6}},"
+        "{'ph':'X','cat':'kernel','name':'ncclDevKernel_Generic','pid':0,'tid':20,'ts':150,'dur':30,'args':{'device':0,"
+        "'stream':20,'correlation':99,"
+        "'Collective name':'allreduce','In msg nelems':1000,'Out msg nelems':1000,'Group "
+        "size':2,'dtype':'BFloat16','Process Group Name':'1',"
+        "'Process Group Description':'dp','Process Group Ranks':'[0, 1]','Seq':4}},"
+        "{'ph':'X','cat':'gpu_user_annotation','name':'ProfilerStep#3','pid':0,'tid':7,'ts':120.499,'dur':60},"
+        "{'ph':'X','cat':'python_function','name':'nn.Module: Linear_0','pid':9,'tid':9,'ts':99,'dur':30},"
+        "{'ph':'X','cat':'newest_thing','name':'unknown','pid':9,'tid':9,'ts':101,'dur':1},"
+        "{'ph':'X','cat':'Trace','name':'PyTorch Profiler (0)','pid':'Spans','tid':'PyTorch "
+        "Profiler','ts':0,'dur':1000},"
+        "{'ph':'s','cat':'ac2g','name':'ac2g','id':5,'pid':9,'tid':9,'ts':105},"
+        "{'ph':'f','cat':'ac2g','name':'ac2g','id':5,'pid':0,'tid':7,'ts':120.5,'bp':'e'},"
+        "{'ph':'s','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':9,'ts':100},"
+        "{'ph':'f','cat':'fwdbwd','name':'fwdbwd','id':1,'pid':9,'tid':10,'ts':130,'bp':'e'},"
+        "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':101,'args':{'Device "
+        "Type':1,'Device Id':0,'Addr':4096,'Bytes':512,'Total Allocated':1512,'Total Reserved':2048}},"
+        "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':103,'args':{'Device "
+        "Type':1,'Device Id':0,'Addr':8192,'Bytes':-200,'Total Allocated':1312,'Total Reserved':2048}},"
+        "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':9,'tid':9,'ts':102,'args':{'Device "
+        "Type':1,'Device Id':0,'Addr':4096,'Bytes':-512,'Total Allocated':1000,'Total Reserved':2048}},"
+        "{'ph':'M','name':'thread_name','pid':9,'tid':9,'ts':0,'args':{'name':'thread 9 (python)'}},"
+        "{'ph':'M','name':'process_name','pid':9,'tid':0,'ts':0,'args':{'name':'python train.py --api-key=hunter2'}},"
+        "{'ph':'N','name':'object','pid':9,'tid':9,'ts':5,'id':'0x1'}"
+        "],'distributedInfo':{'backend':'nccl','rank':1,'world_size':2},'deviceProperties':[{'id':0,'name':'NVIDIA "
+        "H100 80GB HBM3','totalGlobalMem':85028372480}],"
+        "'baseTimeNanoseconds':1700000000000000000}");
 }
 
 } // namespace
@@ -174,9 +188,10 @@ private slots:
     void beginAndEnd()
     {
         // Out of order in the file; names of ends are ignored; one end too many; one begin without end.
-        const Imported trace = importText(js("[{'ph':'E','pid':1,'tid':1,'ts':30},{'ph':'B','pid':1,'tid':1,'ts':10,'name':'outer'},"
-                                             "{'ph':'B','pid':1,'tid':1,'ts':12,'name':'inner'},{'ph':'E','pid':1,'tid':1,'ts':20,'name':'wrong'},"
-                                             "{'ph':'E','pid':1,'tid':1,'ts':31},{'ph':'B','pid':1,'tid':2,'ts':5,'name':'open'}]"));
+        const Imported trace = importText(
+            js("[{'ph':'E','pid':1,'tid':1,'ts':30},{'ph':'B','pid':1,'tid':1,'ts':10,'name':'outer'},"
+               "{'ph':'B','pid':1,'tid':1,'ts':12,'name':'inner'},{'ph':'E','pid':1,'tid':1,'ts':20,'name':'wrong'},"
+               "{'ph':'E','pid':1,'tid':1,'ts':31},{'ph':'B','pid':1,'tid':2,'ts':5,'name':'open'}]"));
         QCOMPARE(trace.slice("outer")->duration, Duration{20000});
         QCOMPARE(trace.slice("inner")->duration, Duration{8000});
         QCOMPARE(trace.slice("open")->duration, Duration{26000});
@@ -186,14 +201,16 @@ private slots:
 
     void asyncAndCounters()
     {
-        const Imported trace = importText(js("[{'ph':'b','cat':'net','id':'0x1','pid':1,'tid':1,'ts':10,'name':'request'},"
-                                             "{'ph':'b','cat':'net','id':'0x2','pid':1,'tid':1,'ts':11,'name':'other'},"
-                                             "{'ph':'n','cat':'net','id':'0x1','pid':1,'tid':1,'ts':12,'name':'mark'},"
-                                             "{'ph':'e','cat':'net','id':'0x1','pid':1,'tid':1,'ts':20,'name':'request'},"
-                                             "{'ph':'e','cat':'net','id':'0x2','pid':1,'tid':1,'ts':21,'name':'other'},"
-                                             "{'ph':'S','cat':'x','id':7,'pid':1,'tid':1,'ts':1,'name':'old'},{'ph':'F','cat':'x','id':7,'pid':1,'tid':2,'ts':4,'name':'old'},"
-                                             "{'ph':'C','pid':1,'tid':1,'ts':3,'name':'heap','args':{'used':12.5,'free':1}},"
-                                             "{'ph':'C','pid':1,'tid':1,'ts':4,'name':'heap','args':{'text':'x'}}]"));
+        const Imported trace =
+            importText(js("[{'ph':'b','cat':'net','id':'0x1','pid':1,'tid':1,'ts':10,'name':'request'},"
+                          "{'ph':'b','cat':'net','id':'0x2','pid':1,'tid':1,'ts':11,'name':'other'},"
+                          "{'ph':'n','cat':'net','id':'0x1','pid':1,'tid':1,'ts':12,'name':'mark'},"
+                          "{'ph':'e','cat':'net','id':'0x1','pid':1,'tid':1,'ts':20,'name':'request'},"
+                          "{'ph':'e','cat':'net','id':'0x2','pid':1,'tid':1,'ts':21,'name':'other'},"
+                          "{'ph':'S','cat':'x','id':7,'pid':1,'tid':1,'ts':1,'name':'old'},{'ph':'F','cat':'x','id':7,'"
+                          "pid':1,'tid':2,'ts':4,'name':'old'},"
+                          "{'ph':'C','pid':1,'tid':1,'ts':3,'name':'heap','args':{'used':12.5,'free':1}},"
+                          "{'ph':'C','pid':1,'tid':1,'ts':4,'name':'heap','args':{'text':'x'}}]"));
         QCOMPARE(trace.slice("request")->duration, Duration{10000});
         QCOMPARE(trace.slice("other")->duration, Duration{10000});
         QCOMPARE(trace.slice("old")->duration, Duration{3000});
@@ -205,10 +222,11 @@ private slots:
 
     void badEventsAreCounted()
     {
-        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':1,'dur':-2,'name':'negative'},{'ph':'X','pid':1,'tid':1,'name':'no time'},"
-                                             "{'ph':'X','pid':1,'tid':1,'ts':2,'name':'no duration'},null,"
-                                             "{'ph':'X','pid':1,'tid':1,'ts':3,'dur':1,'name':'twice','name':'twice'},"
-                                             "{'ph':'X','pid':1,'tid':1,'ts':2.3e15,'dur':1e12,'name':'far'}]"));
+        const Imported trace = importText(js(
+            "[{'ph':'X','pid':1,'tid':1,'ts':1,'dur':-2,'name':'negative'},{'ph':'X','pid':1,'tid':1,'name':'no time'},"
+            "{'ph':'X','pid':1,'tid':1,'ts':2,'name':'no duration'},null,"
+            "{'ph':'X','pid':1,'tid':1,'ts':3,'dur':1,'name':'twice','name':'twice'},"
+            "{'ph':'X','pid':1,'tid':1,'ts':2.3e15,'dur':1e12,'name':'far'}]"));
         QCOMPARE(trace.audit("negative_duration"), std::int64_t{1});
         QCOMPARE(trace.audit("no_time"), std::int64_t{1});
         QCOMPARE(trace.audit("no_duration"), std::int64_t{1});
@@ -219,7 +237,8 @@ private slots:
 
     void overlappingSlicesAreKept()
     {
-        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0,'dur':10,'name':'a'},{'ph':'X','pid':1,'tid':1,'ts':5,'dur':10,'name':'b'}]"));
+        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0,'dur':10,'name':'a'},{'ph':'X','pid':1,"
+                                             "'tid':1,'ts':5,'dur':10,'name':'b'}]"));
         QCOMPARE(trace.data->slices.size(), std::size_t{2});
         QCOMPARE(trace.data->tracks[0].lanes, 2);
     }
@@ -227,7 +246,8 @@ private slots:
     /// Ends are rounded, not lengths: what nests or touches in picoseconds needs no lane of its own.
     void finerThanNanoseconds()
     {
-        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0.0004,'dur':2.0003,'name':'outer'},{'ph':'X','pid':1,'tid':1,'ts':1.0006,'dur':1.0001,'name':'inner'},"
+        const Imported trace = importText(js("[{'ph':'X','pid':1,'tid':1,'ts':0.0004,'dur':2.0003,'name':'outer'},{'ph'"
+                                             ":'X','pid':1,'tid':1,'ts':1.0006,'dur':1.0001,'name':'inner'},"
                                              "{'ph':'X','pid':1,'tid':1,'ts':2.0007,'dur':1.0004,'name':'next'}]"));
         QCOMPARE(trace.slice("outer")->duration, Duration{2001});
         QCOMPARE(trace.slice("inner")->end(), trace.slice("outer")->end());
@@ -238,7 +258,8 @@ private slots:
     /// Other tools rewrite the base as a floating-point number; its digits still count.
     void baseAsAFraction()
     {
-        const Imported trace = importText(js("{'baseTimeNanoseconds':1.7e18,'traceEvents':[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]}"));
+        const Imported trace = importText(
+            js("{'baseTimeNanoseconds':1.7e18,'traceEvents':[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]}"));
         QCOMPARE(trace.data->info.header.originUnixNs, std::int64_t{1700000000000005000});
     }
 
@@ -246,18 +267,30 @@ private slots:
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("says");
-        QTest::newRow("execution trace") << "{'schema':'1.1.0','pid':1,'nodes':[{'id':1}]}" << "execution trace";
-        QTest::newRow("memory timeline") << "[[1,2],[3,4]]" << "memory timeline";
-        QTest::newRow("pointer") << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n" << "git lfs pull";
-        QTest::newRow("empty") << "" << "empty";
-        QTest::newRow("text") << "hello" << "none of the formats";
-        QTest::newRow("rocprofiler") << "{'rocprofiler-sdk-tool':[{}]}" << "rocprofiler";
-        QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}" << "V8";
-        QTest::newRow("other json") << "{'a':1}" << "traceEvents";
-        QTest::newRow("zip") << "PK\x03\x04 trace.json" << "unpack";
-        QTest::newRow("bzip2") << "BZh91AY" << "unpack";
-        QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>" << "web page";
-        QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto" << "protobuf";
+        QTest::newRow("execution trace") << "{'schema':'1.1.0','pid':1,'nodes':[{'id':1}]}"
+                                         << "execution trace";
+        QTest::newRow("memory timeline") << "[[1,2],[3,4]]"
+                                         << "memory timeline";
+        QTest::newRow("pointer") << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+                                 << "git lfs pull";
+        QTest::newRow("empty") << ""
+                               << "empty";
+        QTest::newRow("text") << "hello"
+                              << "none of the formats";
+        QTest::newRow("rocprofiler") << "{'rocprofiler-sdk-tool':[{}]}"
+                                     << "rocprofiler";
+        QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}"
+                            << "V8";
+        QTest::newRow("other json") << "{'a':1}"
+                                    << "traceEvents";
+        QTest::newRow("zip") << "PK\x03\x04 trace.json"
+                             << "unpack";
+        QTest::newRow("bzip2") << "BZh91AY"
+                               << "unpack";
+        QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>"
+                                  << "web page";
+        QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto"
+                                  << "protobuf";
     }
     void utf16IsNamed()
     {
@@ -324,7 +357,6 @@ private slots:
         QCOMPARE(sum, std::int64_t{80'000});
         QCOMPARE(trace.data->stepSummaries.front().compute.ns, sum);
     }
-
 };
 
 FOURWALLS_TEST(ChromeImportTest, QCoreApplication)

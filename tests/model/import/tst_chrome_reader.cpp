@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over whole and broken JSON, in pieces of any size.
-#include "model/import/chrome_reader.h"
+#include "model/import/chrome/chrome_reader.h"
 #include "tests/support/test_program.h"
 
 #include <QTest>
@@ -49,8 +49,10 @@ Outcome read(const std::string& text, std::size_t piece = 1 << 16)
     Outcome outcome;
     TextWindow window(memorySource(text, piece), piece);
     const auto report = readChromeTrace(window, outcome.seen, "test.json");
-    if (report.ok()) outcome.report = *report;
-    else outcome.error = report.error().message();
+    if (report.ok())
+        outcome.report = *report;
+    else
+        outcome.error = report.error().message();
     return outcome;
 }
 
@@ -95,7 +97,9 @@ private slots:
 
     void keysInAnyOrder()
     {
-        const Outcome outcome = read(js("{'traceEvents':[") + kA + js("],'other':[[[]]],'baseTimeNanoseconds':1700000000000000000,'keep':{'a':[1]}}"));
+        const Outcome outcome =
+            read(js("{'traceEvents':[") + kA +
+                 js("],'other':[[[]]],'baseTimeNanoseconds':1700000000000000000,'keep':{'a':[1]}}"));
         QCOMPARE(outcome.seen.headers.size(), std::size_t{2});
         QCOMPARE(outcome.seen.headers[0].second, std::string("1700000000000000000"));
         QCOMPARE(outcome.seen.headers[1].second, std::string(js("{'a':[1]}")));
@@ -117,7 +121,8 @@ private slots:
         row("inf and nan", js("[{'ph':'X','ts':1,'args':{'bw':inf,'x':-nan,'y':NaN,'z':-Infinity}},") + kA + "]", 2, 0);
         row("control characters", js("[{'ph':'X','name':'x\x01\ny','ts':1},") + kA + "]", 2, 0);
         row("bare backslashes", js("[{'ph':'X','name':'torch\\cuda\\__init__.py','ts':1},") + kA + "]", 2, 0);
-        row("unescaped quotes", js("[{'ph':'X','name':'{'device': 'cpu'}(12): run','ts':1},") + kA + "," + kB + "]", 2, 1);
+        row("unescaped quotes", js("[{'ph':'X','name':'{'device': 'cpu'}(12): run','ts':1},") + kA + "," + kB + "]", 2,
+            1);
         row("quote missing before a key", js("[{'ph':'X','name':'x', tid': 0,'ts':1},") + kA + "," + kB + "]", 2, 1);
         row("bare hexadecimal", js("[{'ph':'X','args':{'Stream': 0x262ca50},'ts':1},") + kA + "]", 2, 0);
         row("empty tail of args", js("[{'ph':'X','ts':1,'args':{'a':1, }},") + kA + "]", 2, 0);
@@ -126,8 +131,10 @@ private slots:
         row("missing comma", "[" + kA + kB + "]", 2, 0);
         row("header never closed", js("{'deviceProperties':[{'a':1},'traceEvents':[") + kA + "," + kB + "]}", 2, 1);
         row("wanted header never closed", js("{'keep':[{'a':1},'traceEvents':[") + kA + "," + kB + "]}", 2, 1);
-        row("brackets never closed", js("[{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1}},") + kA + "," + kB + "]", 2, 1);
-        row("brackets never closed, and cut", "[" + kA + js(",{'ph':'X','args':{'a':[[[[[1,{'name':'no entry'},{'id':2"), 1, 0, true);
+        row("brackets never closed", js("[{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1}},") + kA + "," + kB + "]", 2,
+            1);
+        row("brackets never closed, and cut",
+            "[" + kA + js(",{'ph':'X','args':{'a':[[[[[1,{'name':'no entry'},{'id':2"), 1, 0, true);
         row("bracket in between", "[" + kA + "]" + kB + "]", 1, 0);
         row("object closed too early", js("{'traceEvents':[") + kA + js("],}],'z':[") + kB + "]}", 1, 0);
     }
@@ -159,7 +166,8 @@ private slots:
 
     void namesAreDecoded()
     {
-        const Outcome outcome = read(js("[{'name':'a\\u00e9\\'\\ud83d\\ude00\\q'},{'name':'\\ud83d!'},{'name':'\xff\xc3\xa9\x02'}]"));
+        const Outcome outcome =
+            read(js("[{'name':'a\\u00e9\\'\\ud83d\\ude00\\q'},{'name':'\\ud83d!'},{'name':'\xff\xc3\xa9\x02'}]"));
         QCOMPARE(outcome.seen.names[0], std::string("a\xc3\xa9\"\xf0\x9f\x98\x80\\q"));
         QCOMPARE(outcome.seen.names[1], std::string("\xef\xbf\xbd!"));
         QCOMPARE(outcome.seen.names[2], std::string("\xef\xbf\xbd\xc3\xa9 "));
@@ -187,7 +195,8 @@ private slots:
     /// Every entry loses a bracket: none may swallow all the others, and none may cost a walk to the end.
     void manySwallowers()
     {
-        const std::string broken = js("{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1,'b':'") + std::string(100, 'y') + js("'}},\n");
+        const std::string broken =
+            js("{'ph':'X','name':'x','ts':1,'args':{'a':[[[[[1,'b':'") + std::string(100, 'y') + js("'}},\n");
         std::string text = "[";
         constexpr int kCount = 3000;
         for (int i = 0; i < kCount; ++i) text += broken + kA + ",\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What requests for communication tell: of kernels that do not say what they do, and where there are no kernels.
-#include "model/import/collective_detail.h"
-#include "model/import/nsight_requests.h"
+#include "model/import/common/collective_detail.h"
+#include "model/import/nsight/nsight_requests.h"
 #include "model/trace/collective_timing.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
@@ -19,14 +19,21 @@ namespace {
 const std::string kJob = "'distributedInfo':{'backend':'nccl','rank':0,'world_size':8}";
 const std::string kRequest =
     "{'ph':'X','cat':'cpu_op','name':'c10d::alltoall_base_','pid':9,'tid':9,'ts':100,'dur':40},"
-    "{'ph':'X','cat':'cpu_op','name':'record_param_comms','pid':9,'tid':9,'ts':104,'dur':34,'args':{'Input Dims':[[300]],'Input type':['float']}},"
-    "{'ph':'X','cat':'user_annotation','name':'nccl:all_to_all','pid':9,'tid':9,'ts':108,'dur':28,'args':{'Input Dims':[[300]],'Input type':['float']}}";
-const std::string kKernel =
-    "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':110,'dur':5,'args':{'correlation':7}},"
-    "{'ph':'X','cat':'kernel','name':'ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t','pid':0,'tid':20,'ts':120,'dur':50,'args':{'device':0,'stream':20,'correlation':7}}";
-const std::string kCompute = "{'ph':'X','cat':'kernel','name':'gemm','pid':0,'tid':7,'ts':90,'dur':100,'args':{'device':0,'stream':7,'correlation':1}}";
+    "{'ph':'X','cat':'cpu_op','name':'record_param_comms','pid':9,'tid':9,'ts':104,'dur':34,'args':{'Input "
+    "Dims':[[300]],'Input type':['float']}},"
+    "{'ph':'X','cat':'user_annotation','name':'nccl:all_to_all','pid':9,'tid':9,'ts':108,'dur':28,'args':{'Input "
+    "Dims':[[300]],'Input type':['float']}}";
+const std::string kKernel = "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':110,'dur':5,"
+                            "'args':{'correlation':7}},"
+                            "{'ph':'X','cat':'kernel','name':'ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t','pid':0,'tid'"
+                            ":20,'ts':120,'dur':50,'args':{'device':0,'stream':20,'correlation':7}}";
+const std::string kCompute = "{'ph':'X','cat':'kernel','name':'gemm','pid':0,'tid':7,'ts':90,'dur':100,'args':{'device'"
+                             ":0,'stream':7,'correlation':1}}";
 
-std::string trace(const std::string& events, const std::string& job = kJob) { return js("{'schemaVersion':1,'traceEvents':[" + events + "]," + job + "}"); }
+std::string trace(const std::string& events, const std::string& job = kJob)
+{
+    return js("{'schemaVersion':1,'traceEvents':[" + events + "]," + job + "}");
+}
 
 } // namespace
 
@@ -45,7 +52,8 @@ private slots:
         // Nobody names the group, and one rank of eight is here.
         QCOMPARE(imported.data->info.groups[0].name, std::string("unknown group"));
         QVERIFY(imported.data->info.groups[0].ranks.empty());
-        QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation), CollectiveTiming::WaitAndTransfer);
+        QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation),
+                 CollectiveTiming::WaitAndTransfer);
     }
 
     void withoutARequestNothingIsMadeUp()
@@ -70,11 +78,13 @@ private slots:
 
     void theHostsOwnCollectivesHaveTime()
     {
-        const Imported imported = importText(trace("{'ph':'X','cat':'cpu_op','name':'gloo:all_reduce','pid':9,'tid':9,'ts':100,'dur':40}",
-                                                   "'distributedInfo':{'backend':'gloo','rank':0,'world_size':2}"));
+        const Imported imported =
+            importText(trace("{'ph':'X','cat':'cpu_op','name':'gloo:all_reduce','pid':9,'tid':9,'ts':100,'dur':40}",
+                             "'distributedInfo':{'backend':'gloo','rank':0,'world_size':2}"));
         const CollectiveRecord& record = imported.data->collectives.at(0).record;
         QCOMPARE((record.end - record.start).ns, std::int64_t{40'000});
-        QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation), CollectiveTiming::WaitAndTransfer);
+        QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation),
+                 CollectiveTiming::WaitAndTransfer);
         QCOMPARE(imported.op(*imported.slice("gloo:all_reduce")).activity, Activity::Transfer);
     }
 
@@ -85,7 +95,8 @@ private slots:
         std::vector<std::string> paths;
         for (int rank = 0; rank < 2; ++rank)
             paths.push_back(writeFile(folder, "rank" + std::to_string(rank) + ".json",
-                                      trace(kRequest + "," + kKernel, "'distributedInfo':{'backend':'nccl','rank':" + std::to_string(rank) + ",'world_size':2}")));
+                                      trace(kRequest + "," + kKernel, "'distributedInfo':{'backend':'nccl','rank':" +
+                                                                          std::to_string(rank) + ",'world_size':2}")));
         const Imported imported = importPaths(paths);
         QCOMPARE(imported.data->info.groups.at(0).name, std::string("world"));
         QCOMPARE(imported.data->info.groups[0].ranks.size(), std::size_t{2});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times as text: exact to the nanosecond at any magnitude.
-#include "model/import/decimal_time.h"
+#include "model/import/common/decimal_time.h"
 #include "tests/support/test_program.h"
 
 #include <QTest>
@@ -36,7 +36,8 @@ private slots:
         row("5E-4", 1);
         row("1e-30", 0);
         row("00012", 12000);
-        for (const char* text : {"", "-", ".", "abc", "1.2.3", "nan", "inf", "1e", "12 ", "0x10", "99999999999999999999", "1e30", "2305843009213694.0e1"})
+        for (const char* text : {"", "-", ".", "abc", "1.2.3", "nan", "inf", "1e", "12 ", "0x10",
+                                 "99999999999999999999", "1e30", "2305843009213694.0e1"})
             QTest::newRow(text) << text << false << qint64{0};
     }
     void microseconds()

@@ -18,7 +18,7 @@ using namespace fourwalls::importers::test;
 
 namespace {
 
-constexpr std::size_t kLargest = 300'000;   ///< unpacked bytes of a file that every run mutates
+constexpr std::size_t kLargest = 300'000; ///< unpacked bytes of a file that every run mutates
 
 } // namespace
 
@@ -43,12 +43,56 @@ private slots:
     /// Text put together from the pieces that such files are made of.
     void nonsense()
     {
-        static const std::vector<std::string> kPieces{
-            "{", "}", "[", "]", ",", ":", "\"", "\\", "\"ph\":", "\"X\"", "\"B\"", "\"E\"", "\"b\"", "\"e\"", "\"s\"", "\"f\"",
-            "\"C\"", "\"M\"", "\"i\"", "\"ts\":", "\"dur\":", "\"pid\":", "\"tid\":", "\"args\":{", "\"name\":\"[memory]\"",
-            "\"cat\":\"kernel\"", "\"cat\":\"cpu_op\"", "\"cat\":\"cuda_runtime\"", "\"correlation\":", "1", "-1", "1e300", "99999999999999999999",
-            "2305843009213693.951", "-2305843009213693.951", "0.0001", "nan", "null", "\"traceEvents\":[", "\"baseTimeNanoseconds\":", "\"Bytes\":", "\"Addr\":",
-            "\"Total Allocated\":", "\"Input Dims\":[[1,2],[2,3]]", "\"name\":\"aten::mm\"", "\"distributedInfo\":{\"rank\":", "\"id\":", " ", "\n", "\xff"};
+        static const std::vector<std::string> kPieces{"{",
+                                                      "}",
+                                                      "[",
+                                                      "]",
+                                                      ",",
+                                                      ":",
+                                                      "\"",
+                                                      "\\",
+                                                      "\"ph\":",
+                                                      "\"X\"",
+                                                      "\"B\"",
+                                                      "\"E\"",
+                                                      "\"b\"",
+                                                      "\"e\"",
+                                                      "\"s\"",
+                                                      "\"f\"",
+                                                      "\"C\"",
+                                                      "\"M\"",
+                                                      "\"i\"",
+                                                      "\"ts\":",
+                                                      "\"dur\":",
+                                                      "\"pid\":",
+                                                      "\"tid\":",
+                                                      "\"args\":{",
+                                                      "\"name\":\"[memory]\"",
+                                                      "\"cat\":\"kernel\"",
+                                                      "\"cat\":\"cpu_op\"",
+                                                      "\"cat\":\"cuda_runtime\"",
+                                                      "\"correlation\":",
+                                                      "1",
+                                                      "-1",
+                                                      "1e300",
+                                                      "99999999999999999999",
+                                                      "2305843009213693.951",
+                                                      "-2305843009213693.951",
+                                                      "0.0001",
+                                                      "nan",
+                                                      "null",
+                                                      "\"traceEvents\":[",
+                                                      "\"baseTimeNanoseconds\":",
+                                                      "\"Bytes\":",
+                                                      "\"Addr\":",
+                                                      "\"Total Allocated\":",
+                                                      "\"Input Dims\":[[1,2],[2,3]]",
+                                                      "\"name\":\"aten::mm\"",
+                                                      "\"distributedInfo\":{\"rank\":",
+                                                      "\"id\":",
+                                                      " ",
+                                                      "\n",
+                                                      "\xff"};
         std::mt19937_64 random(7);
         for (int i = 0; i < 800; ++i) {
             std::string text = random() % 2 ? "[" : "{\"traceEvents\":[";
@@ -64,8 +108,10 @@ private slots:
     {
         std::string text = "[";
         for (int i = 0; i < 9; ++i)
-            text += std::string(i ? "," : "") + "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":-2305843009213692,\"dur\":2305843009213693,"
-                                           "\"args\":{\"stream\":7,\"Collective name\":\"allreduce\",\"In msg nelems\":4398046511103,\"dtype\":\"Double\"}}";
+            text += std::string(i ? "," : "") + "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\","
+                                                "\"pid\":0,\"tid\":7,\"ts\":-2305843009213692,\"dur\":2305843009213693,"
+                                                "\"args\":{\"stream\":7,\"Collective name\":\"allreduce\",\"In msg "
+                                                "nelems\":4398046511103,\"dtype\":\"Double\"}}";
         const Imported trace = importText(text + "]");
         QVERIFY2(trace.data && soundOutcome(trace), trace.error.c_str());
         QCOMPARE(trace.data->slices.size(), std::size_t{9});
@@ -75,26 +121,51 @@ private slots:
     /// Events that are whole, with every field drawn from extremes.
     void extremeEvents()
     {
-        static const std::vector<std::string> kTimes{"0", "-1", "1", "2305843009213693.951", "-2305843009213693.951", "1712170998123456.789", "1e-9", "\"5\"", "null", "[]"};
-        static const std::vector<std::string> kCategories{"kernel", "cpu_op", "cuda_runtime", "gpu_memcpy", "user_annotation", "gpu_user_annotation", "fwdbwd", "ac2g", "", "python_function", "collective_comm", "mtia_ccp_events"};
-        static const std::vector<std::string> kNames{"ncclKernel_AllReduce", "aten::convolution", "aten::mm", "ProfilerStep#1", "ProfilerStep#99999999999", "[memory]", "record_param_comms", "x"};
+        static const std::vector<std::string> kTimes{
+            "0",     "-1",   "1", "2305843009213693.951", "-2305843009213693.951", "1712170998123456.789", "1e-9",
+            "\"5\"", "null", "[]"};
+        static const std::vector<std::string> kCategories{"kernel",
+                                                          "cpu_op",
+                                                          "cuda_runtime",
+                                                          "gpu_memcpy",
+                                                          "user_annotation",
+                                                          "gpu_user_annotation",
+                                                          "fwdbwd",
+                                                          "ac2g",
+                                                          "",
+                                                          "python_function",
+                                                          "collective_comm",
+                                                          "mtia_ccp_events"};
+        static const std::vector<std::string> kNames{
+            "ncclKernel_AllReduce",     "aten::convolution", "aten::mm",           "ProfilerStep#1",
+            "ProfilerStep#99999999999", "[memory]",          "record_param_comms", "x"};
         static const std::string kPhases = "XBEbensftCMiISFTpNODRPcVv";
         std::mt19937_64 random(11);
         const auto pick = [&](const std::vector<std::string>& list) { return list[random() % list.size()]; };
         for (int i = 0; i < 200; ++i) {
-            std::string text = "{\"baseTimeNanoseconds\":" + pick({"0", "1700000000000000000", "2305843009213693951"}) + ",\"traceEvents\":[";
+            std::string text = "{\"baseTimeNanoseconds\":" + pick({"0", "1700000000000000000", "2305843009213693951"}) +
+                               ",\"traceEvents\":[";
             for (int n = 0; n < 40; ++n) {
                 text += n ? "," : "";
-                text += "{\"ph\":\"" + std::string(1, kPhases[random() % kPhases.size()]) + "\",\"cat\":\"" + pick(kCategories) + "\",\"name\":\"" + pick(kNames) +
-                        "\",\"pid\":" + pick({"0", "1", "\"a\"", "-1"}) + ",\"tid\":" + pick({"0", "7", "\"stream 7\""}) + ",\"ts\":" + pick(kTimes) + ",\"dur\":" + pick(kTimes) +
-                        ",\"id\":" + pick({"1", "2", "\"0x1\""}) + ",\"args\":{\"correlation\":" + pick({"1", "2", "-1", "18446744073709551615"}) + ",\"stream\":" + pick({"7", "20", "null"}) +
-                        ",\"device\":0,\"Bytes\":" + pick({"512", "-512", "9223372036854775807", "-9223372036854775808"}) + ",\"Addr\":" + pick({"4096", "0", "-1"}) +
-                        ",\"Total Allocated\":" + pick({"0", "9223372036854775807", "1024"}) + ",\"Collective name\":\"allreduce\",\"In msg nelems\":" + pick({"1", "9223372036854775807"}) +
-                        ",\"Group size\":" + pick({"0", "2", "2147483647"}) + ",\"Process Group Ranks\":\"[0, 1, ... ]\",\"Input Dims\":[[9223372036854775807,2],[2,1]]" +
-                        ",\"Device Type\":" + pick({"0", "1"}) + ",\"v\":1e308}}";
+                text +=
+                    "{\"ph\":\"" + std::string(1, kPhases[random() % kPhases.size()]) + "\",\"cat\":\"" +
+                    pick(kCategories) + "\",\"name\":\"" + pick(kNames) +
+                    "\",\"pid\":" + pick({"0", "1", "\"a\"", "-1"}) + ",\"tid\":" + pick({"0", "7", "\"stream 7\""}) +
+                    ",\"ts\":" + pick(kTimes) + ",\"dur\":" + pick(kTimes) + ",\"id\":" + pick({"1", "2", "\"0x1\""}) +
+                    ",\"args\":{\"correlation\":" + pick({"1", "2", "-1", "18446744073709551615"}) +
+                    ",\"stream\":" + pick({"7", "20", "null"}) +
+                    ",\"device\":0,\"Bytes\":" + pick({"512", "-512", "9223372036854775807", "-9223372036854775808"}) +
+                    ",\"Addr\":" + pick({"4096", "0", "-1"}) +
+                    ",\"Total Allocated\":" + pick({"0", "9223372036854775807", "1024"}) +
+                    ",\"Collective name\":\"allreduce\",\"In msg nelems\":" + pick({"1", "9223372036854775807"}) +
+                    ",\"Group size\":" + pick({"0", "2", "2147483647"}) +
+                    ",\"Process Group Ranks\":\"[0, 1, ... ]\",\"Input Dims\":[[9223372036854775807,2],[2,1]]" +
+                    ",\"Device Type\":" + pick({"0", "1"}) + ",\"v\":1e308}}";
             }
             const Imported trace = importText(text + "]}");
-            QVERIFY2(trace.data && soundOutcome(trace), (trace.error + " invalid " + std::to_string(trace.audit("invalid_records")) + "\n" + text).c_str());
+            QVERIFY2(
+                trace.data && soundOutcome(trace),
+                (trace.error + " invalid " + std::to_string(trace.audit("invalid_records")) + "\n" + text).c_str());
         }
     }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several files of one run, on real data: waiting and stragglers against a computation from the raw intervals, and
 // clocks that were moved on purpose.
-#include "model/import/chrome_survey.h"
-#include "model/import/clock_alignment.h"
+#include "model/import/chrome/chrome_survey.h"
+#include "model/import/common/clock_alignment.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
@@ -80,14 +80,17 @@ private slots:
         std::map<int, std::int64_t> expected, found;
         for (int i = 0; i < operations; ++i) {
             std::int64_t lastArrival = INT64_MIN;
-            for (const auto& [rank, list] : raw) lastArrival = std::max(lastArrival, list[static_cast<std::size_t>(i)].begin);
-            for (const auto& [rank, list] : raw) expected[rank] += lastArrival - list[static_cast<std::size_t>(i)].begin;
+            for (const auto& [rank, list] : raw)
+                lastArrival = std::max(lastArrival, list[static_cast<std::size_t>(i)].begin);
+            for (const auto& [rank, list] : raw)
+                expected[rank] += lastArrival - list[static_cast<std::size_t>(i)].begin;
         }
         for (const CollectiveView& view : trace.data->collectives)
             found[view.rank.value] += (view.record.lastArrival - view.record.start).ns;
         QCOMPARE(found, expected);
 
-        const auto straggler = std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto straggler = std::min_element(found.begin(), found.end(),
+                                                [](const auto& a, const auto& b) { return a.second < b.second; });
         QCOMPARE(straggler->first, late);
     }
 
@@ -138,7 +141,8 @@ private slots:
         auto raw = rawKernels(files);
         std::int64_t overlapping = 0;
         for (const CommunicationMark& a : raw[0])
-            overlapping += std::any_of(raw[1].begin(), raw[1].end(), [&](const auto& b) { return a.begin < b.end && b.begin < a.end; });
+            overlapping += std::any_of(raw[1].begin(), raw[1].end(),
+                                       [&](const auto& b) { return a.begin < b.end && b.begin < a.end; });
         QVERIFY(overlapping < static_cast<std::int64_t>(raw[0].size()));
         const std::int64_t matched = importPaths(files).audit("collectives_matched");
         QVERIFY(matched > 0 && matched <= overlapping);
@@ -183,7 +187,9 @@ private slots:
     {
         const auto member = [](const std::string& name, const std::string& bytes) {
             std::string header(512, '\0');
-            const auto put = [&header](std::size_t at, const std::string& text) { header.replace(at, text.size(), text); };
+            const auto put = [&header](std::size_t at, const std::string& text) {
+                header.replace(at, text.size(), text);
+            };
             const auto octal = [](std::size_t number, int digits) {
                 std::string text;
                 for (int i = 0; i < digits; ++i, number /= 8) text.insert(0, 1, static_cast<char>('0' + number % 8));
@@ -193,14 +199,18 @@ private slots:
             put(124, octal(bytes.size(), 11));
             put(148, "        ");
             put(156, "0");
-            put(257, std::string("ustar\0" "00", 8));
+            put(257, std::string("ustar\0"
+                                 "00",
+                                 8));
             std::size_t sum = 0;
             for (const char c : header) sum += static_cast<unsigned char>(c);
             put(148, octal(sum, 6) + '\0');
             return header + bytes + std::string((512 - bytes.size() % 512) % 512, '\0');
         };
         const std::string text = js("[{'ph':'X','pid':1,'tid':1,'ts':5000,'dur':10,'name':'a','cat':'cpu_op'}]");
-        const std::string archive = member("job/README", "not a profile") + member("job/rank4.json", text) + member("job/._rank4.json", text) + member("job/rank2.json", text) + std::string(1024, '\0');
+        const std::string archive = member("job/README", "not a profile") + member("job/rank4.json", text) +
+                                    member("job/._rank4.json", text) + member("job/rank2.json", text) +
+                                    std::string(1024, '\0');
         const QTemporaryDir folder;
         const Imported trace = importPaths({writeFile(folder, "job.tar", archive)});
         QCOMPARE(trace.error, std::string());
@@ -209,13 +219,17 @@ private slots:
         QCOMPARE(trace.data->info.header.ranks[1].rank.value, 4);
         QCOMPARE(trace.audit("rank_assumed"), std::int64_t{0});
 
-        QVERIFY(importPaths({writeFile(folder, "notes.tar", member("README", "nothing here"))}).error.find("archive without profiles") != std::string::npos);
-        QVERIFY(importPaths({writeFile(folder, "db.tar", member("a.sqlite", "SQLite format 3"))}).error.find("unpack the archive") != std::string::npos);
-        const Imported cut = importPaths({writeFile(folder, "cut.tar", archive.substr(0, 512 + 512 + 512 + text.size() - 1))});
+        QVERIFY(importPaths({writeFile(folder, "notes.tar", member("README", "nothing here"))})
+                    .error.find("archive without profiles") != std::string::npos);
+        QVERIFY(importPaths({writeFile(folder, "db.tar", member("a.sqlite", "SQLite format 3"))})
+                    .error.find("unpack the archive") != std::string::npos);
+        const Imported cut =
+            importPaths({writeFile(folder, "cut.tar", archive.substr(0, 512 + 512 + 512 + text.size() - 1))});
         QVERIFY(cut.data);
         QCOMPARE(cut.audit("event_array_not_closed"), std::int64_t{1});
         // Found by fuzzing: a name with a line break in a message, which is one line.
-        const std::string odd = importPaths({writeFile(folder, "odd.tar", member("a\nb.sqlite", "SQLite format 3"))}).error;
+        const std::string odd =
+            importPaths({writeFile(folder, "odd.tar", member("a\nb.sqlite", "SQLite format 3"))}).error;
         QVERIFY(!odd.empty() && odd.find('\n') == std::string::npos);
         QVERIFY(!importPaths({folder.path().toStdString() + "/job.tar//nothing.json"}).data);
         QVERIFY(factsOfFile(folder.path().toStdString() + "/job.tar//job/rank2.json").ok());

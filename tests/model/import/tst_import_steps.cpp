@@ -2,7 +2,7 @@
 // From marks to steps: whose the device's work is, and which steps are cut, warm up or are of another kind.
 #include <QtTest>
 
-#include "model/import/import_steps.h"
+#include "model/import/common/import_steps.h"
 #include "tests/support/test_program.h"
 
 #include <string>
@@ -24,7 +24,8 @@ MarkedStep mark(int number, std::int64_t begin, std::int64_t end)
     return step;
 }
 
-MarkedStep withWork(int number, std::int64_t begin, std::int64_t end, std::int64_t workBegin, std::int64_t workEnd, double substance)
+MarkedStep withWork(int number, std::int64_t begin, std::int64_t end, std::int64_t workBegin, std::int64_t workEnd,
+                    double substance)
 {
     MarkedStep step = mark(number, begin, end);
     step.workBegin = workBegin;
@@ -39,8 +40,8 @@ std::vector<std::string> texts(const std::vector<StepRecord>& steps)
 {
     std::vector<std::string> list;
     for (const StepRecord& step : steps)
-        list.push_back(std::to_string(step.step.value) + " " + std::to_string(step.range.begin.ns) + "-" + std::to_string(step.range.end.ns) + " " +
-                       std::string(name(step.state)));
+        list.push_back(std::to_string(step.step.value) + " " + std::to_string(step.range.begin.ns) + "-" +
+                       std::to_string(step.range.end.ns) + " " + std::string(name(step.state)));
     return list;
 }
 
@@ -55,7 +56,8 @@ private slots:
     void aStepEndsWhereItsDeviceEnds()
     {
         // The host marks 10 each and runs ahead; the device needs 20 a step.
-        const auto steps = recogniseSteps({withWork(1, 0, 10, 2, 22, 20), withWork(2, 10, 20, 22, 42, 20), withWork(3, 20, 30, 42, 62, 20)});
+        const auto steps = recogniseSteps(
+            {withWork(1, 0, 10, 2, 22, 20), withWork(2, 10, 20, 22, 42, 20), withWork(3, 20, 30, 42, 62, 20)});
         QCOMPARE(texts(steps), (Texts{"1 0-22 warmup", "2 22-42 measured", "3 42-62 measured"}));
     }
 
@@ -75,7 +77,8 @@ private slots:
         auto stub = mark(3, 20, 21);
         const auto steps = recogniseSteps({withWork(1, 0, 10, 1, 9, 8), withWork(2, 10, 20, 11, 19, 8), stub});
         QCOMPARE(texts(steps), (Texts{"1 0-10 warmup", "2 10-20 measured", "3 20-21 cut"}));
-        QCOMPARE(texts(recogniseSteps({withWork(1, 0, 9288, 267, 9179, 149), mark(2, 9325, 9374)})), (Texts{"1 0-9288 measured", "2 9325-9374 cut"}));
+        QCOMPARE(texts(recogniseSteps({withWork(1, 0, 9288, 267, 9179, 149), mark(2, 9325, 9374)})),
+                 (Texts{"1 0-9288 measured", "2 9325-9374 cut"}));
         // Without any work known, its length tells.
         QCOMPARE(texts(recogniseSteps({mark(1, 0, 100), mark(2, 100, 200), mark(3, 200, 215)})),
                  (Texts{"1 0-100 warmup", "2 100-200 measured", "3 200-215 cut"}));
@@ -87,19 +90,23 @@ private slots:
         half.launches = 100;
         half.launched = 50;
         auto whole = withWork(1, 0, 10, 1, 9, 8);
-        const auto steps = recogniseSteps({whole, withWork(2, 10, 20, 11, 19, 8), withWork(3, 20, 30, 21, 29, 8), half});
+        const auto steps =
+            recogniseSteps({whole, withWork(2, 10, 20, 11, 19, 8), withWork(3, 20, 30, 21, 29, 8), half});
         QCOMPARE(texts(steps).back(), std::string("4 30-40 cut"));
         QCOMPARE(texts(steps)[1], std::string("2 10-20 measured"));
         // In the middle: the profiler lost buffers.
-        const auto middle = recogniseSteps({withWork(1, 0, 10, 1, 9, 8), withWork(2, 10, 20, 11, 12, 1), withWork(3, 20, 30, 21, 29, 8), withWork(4, 30, 40, 31, 39, 8)});
+        const auto middle = recogniseSteps({withWork(1, 0, 10, 1, 9, 8), withWork(2, 10, 20, 11, 12, 1),
+                                            withWork(3, 20, 30, 21, 29, 8), withWork(4, 30, 40, 31, 39, 8)});
         QCOMPARE(texts(middle), (Texts{"1 0-10 warmup", "2 10-20 cut", "3 20-30 measured", "4 30-40 measured"}));
     }
 
     void stepsOfAnotherKindAreOdd()
     {
         // Warm-up, three alike, one with an evaluation in it, and one that did next to nothing; work is unknown.
-        const auto steps = recogniseSteps({mark(0, 0, 50), mark(1, 50, 60), mark(2, 60, 70), mark(3, 70, 130), mark(4, 130, 131), mark(5, 131, 141)});
-        QCOMPARE(texts(steps), (Texts{"0 0-50 warmup", "1 50-60 measured", "2 60-70 measured", "3 70-130 odd", "4 130-131 odd", "5 131-141 measured"}));
+        const auto steps = recogniseSteps(
+            {mark(0, 0, 50), mark(1, 50, 60), mark(2, 60, 70), mark(3, 70, 130), mark(4, 130, 131), mark(5, 131, 141)});
+        QCOMPARE(texts(steps), (Texts{"0 0-50 warmup", "1 50-60 measured", "2 60-70 measured", "3 70-130 odd",
+                                      "4 130-131 odd", "5 131-141 measured"}));
     }
 
     void ofTwoStepsASlowFirstWarmsUp()
@@ -122,7 +129,8 @@ private slots:
     void workThatOutlivesTheNextStepDoesNotCount()
     {
         // A copy in the background that was launched in step 1 ends after step 2.
-        const auto steps = recogniseSteps({withWork(1, 0, 10, 1, 35, 8), withWork(2, 10, 20, 11, 19, 8), withWork(3, 20, 30, 21, 29, 8)});
+        const auto steps = recogniseSteps(
+            {withWork(1, 0, 10, 1, 35, 8), withWork(2, 10, 20, 11, 19, 8), withWork(3, 20, 30, 21, 29, 8)});
         QCOMPARE(texts(steps), (Texts{"1 0-10 warmup", "2 10-20 measured", "3 20-30 measured"}));
     }
 

@@ -2,7 +2,7 @@
 // Launches and the operators around them, in memory and beyond, against a search through all of them.
 #include <QtTest>
 
-#include "model/import/launch_links.h"
+#include "model/import/common/launch_links.h"
 #include "tests/support/test_program.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ private slots:
         links.addOperator(0, 20, 30, product);
         links.addOperator(1, 0, 100, inner);
         links.addLaunch(7, 0, 25);
-        links.addLaunch(7, 0, 5);   // an earlier call with the same id
+        links.addLaunch(7, 0, 5); // an earlier call with the same id
         links.addLaunch(8, 0, 25);
         links.addLaunch(9, 0, 60);
         links.addLaunch(10, 0, 101);
@@ -101,7 +101,8 @@ private slots:
         std::map<std::int64_t, Call> first;
         for (const Call& call : calls) {
             const auto [found, isNew] = first.try_emplace(call.correlation, call);
-            if (!isNew && std::tie(call.at, call.lane) < std::tie(found->second.at, found->second.lane)) found->second = call;
+            if (!isNew && std::tie(call.at, call.lane) < std::tie(found->second.at, found->second.lane))
+                found->second = call;
         }
         for (std::int64_t id = -1001; id < kCalls * 2; id += 3) {
             const auto launch = links.find(id);
@@ -114,7 +115,8 @@ private slots:
             Phase phase = Phase::None;
             int collective = -1;
             const std::vector<Operator>& lane = byLane[call.lane];
-            auto next = std::upper_bound(lane.begin(), lane.end(), call.at, [](std::int64_t at, const Operator& o) { return at < o.begin; });
+            auto next = std::upper_bound(lane.begin(), lane.end(), call.at,
+                                         [](std::int64_t at, const Operator& o) { return at < o.begin; });
             // At most two can be around it: the last ones that begin before it.
             for (int i = 0; i < 2 && next != lane.begin(); ++i) {
                 --next;

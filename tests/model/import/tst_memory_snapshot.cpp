@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory snapshots: the replay meets the final state, and pickles that want to run code or are damaged are refused.
-#include "model/import/memory_categories.h"
-#include "model/import/memory_snapshot.h"
-#include "model/import/pickle_reader.h"
+#include "model/import/common/memory_categories.h"
+#include "model/import/snapshot/memory_snapshot.h"
+#include "model/import/snapshot/pickle_reader.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
@@ -20,8 +20,15 @@ namespace {
 /// Writes the opcodes of protocol 4 by hand.
 class Pickler {
 public:
-    Pickler& raw(const std::string& bytes) { m_bytes += bytes; return *this; }
-    Pickler& text(const std::string& value) { return raw("\x8c").raw(std::string(1, static_cast<char>(value.size()))).raw(value); }
+    Pickler& raw(const std::string& bytes)
+    {
+        m_bytes += bytes;
+        return *this;
+    }
+    Pickler& text(const std::string& value)
+    {
+        return raw("\x8c").raw(std::string(1, static_cast<char>(value.size()))).raw(value);
+    }
     Pickler& number(std::int64_t value)
     {
         raw(std::string("\x8a\x08", 2));
@@ -55,7 +62,15 @@ std::string snapshot(bool times = true)
         dict(out, "action", action, fields);
     };
     out.raw("}(").text("segments").raw("](");
-    out.raw("}(").text("device").number(0).text("address").number(16).text("total_size").number(4096).text("is_expandable").raw("\x88");
+    out.raw("}(")
+        .text("device")
+        .number(0)
+        .text("address")
+        .number(16)
+        .text("total_size")
+        .number(4096)
+        .text("is_expandable")
+        .raw("\x88");
     out.text("blocks").raw("](");
     dict(out, "state", "active_allocated", {{"address", 0x10}, {"size", 512}, {"requested_size", 100}});
     dict(out, "state", "active_allocated", {{"address", 0x20}, {"size", 512}, {"requested_size", 70}});
@@ -152,7 +167,15 @@ private slots:
     void segmentsAlone()
     {
         Pickler out;
-        out.raw("](}(").text("device").number(0).text("address").number(16).text("total_size").number(4096).text("blocks").raw("](");
+        out.raw("](}(")
+            .text("device")
+            .number(0)
+            .text("address")
+            .number(16)
+            .text("total_size")
+            .number(4096)
+            .text("blocks")
+            .raw("](");
         dict(out, "state", "active_allocated", {{"address", 16}, {"size", 512}, {"requested_size", 100}});
         dict(out, "state", "inactive", {{"address", 528}, {"size", 3584}, {"requested_size", 0}});
         out.raw("eue");
@@ -193,7 +216,17 @@ private slots:
     void annotationsOfNoDevice()
     {
         Pickler out;
-        out.raw("}(").text("segments").raw("](}(").text("device").number(1).text("address").number(16).text("total_size").number(512).text("blocks").raw("](");
+        out.raw("}(")
+            .text("segments")
+            .raw("](}(")
+            .text("device")
+            .number(1)
+            .text("address")
+            .number(16)
+            .text("total_size")
+            .number(512)
+            .text("blocks")
+            .raw("](");
         dict(out, "state", "active_allocated", {{"address", 16}, {"size", 512}, {"requested_size", 100}});
         out.raw("eue").text("external_annotations").raw("](");
         for (const std::int64_t device : {-1, 1, 7}) {
@@ -213,16 +246,33 @@ private slots:
     {
         Pickler out;
         const auto entry = [&out](std::int64_t address, const std::string& frames) {
-            out.raw("}(").text("action").text("alloc").text("addr").number(address).text("size").number(64).text("frames").raw(frames).raw("u");
+            out.raw("}(")
+                .text("action")
+                .text("alloc")
+                .text("addr")
+                .number(address)
+                .text("size")
+                .number(64)
+                .text("frames")
+                .raw(frames)
+                .raw("u");
         };
         Pickler list;
-        list.raw("](}(").text("name").text("train").text("filename").text("/home/me/model.py").text("line").number(7).raw("ue\x94");
+        list.raw("](}(")
+            .text("name")
+            .text("train")
+            .text("filename")
+            .text("/home/me/model.py")
+            .text("line")
+            .number(7)
+            .raw("ue\x94");
         const std::string frames = list.bytes().substr(2, list.bytes().size() - 3), again("h\0", 2);
         out.raw("}(").text("device_traces").raw("](](");
         entry(0x10, frames);
         entry(0x20, again);
         out.raw("e(");
-        entry(0x30, "](}(\x8c\x04name\x8c\x05other\x8c\x08" "filename\x8c\x04x.pyue");
+        entry(0x30, "](}(\x8c\x04name\x8c\x05other\x8c\x08"
+                    "filename\x8c\x04x.pyue");
         entry(0x40, again);
         out.raw("ee").text("segments").raw("]u");
         const Imported trace = importText(out.bytes(), "x.pickle");
@@ -231,14 +281,22 @@ private slots:
         for (const AllocationView& view : trace.data->allocations.begin()->second)
             callers.push_back(view.op ? trace.data->ops[static_cast<std::size_t>(view.op->value)]->name : "none");
         std::sort(callers.begin(), callers.end());
-        QCOMPARE(callers, (std::vector<std::string>{"other · x.py", "train · model.py:7", "train · model.py:7", "train · model.py:7"}));
+        QCOMPARE(callers, (std::vector<std::string>{"other · x.py", "train · model.py:7", "train · model.py:7",
+                                                    "train · model.py:7"}));
     }
 
     /// Addresses beyond 2^63 are numbers of nine bytes.
     void addressesOfNineBytes()
     {
         Pickler out;
-        out.raw("}(").text("device_traces").raw("](](}(").text("action").text("alloc").text("size").number(64).text("addr");
+        out.raw("}(")
+            .text("device_traces")
+            .raw("](](}(")
+            .text("action")
+            .text("alloc")
+            .text("size")
+            .number(64)
+            .text("addr");
         out.raw(std::string("\x8a\x09\0\0\0\0\0\0\0\xff\0", 11)).raw("uee").text("segments").raw("]u");
         const Imported trace = importText(out.bytes(), "x.pickle");
         QCOMPARE(trace.error, std::string());
@@ -251,7 +309,8 @@ private slots:
         for (const std::string& folder : {committedFolder(), largerFolder()})
             if (!folder.empty())
                 for (const FactsRow& row : factsTable(folder))
-                    if (row.columns.at("format") == "memory-snapshot") QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
+                    if (row.columns.at("format") == "memory-snapshot")
+                        QTest::newRow(row.path.c_str()) << QString::fromStdString(row.path);
     }
     void realFilesMeetTheirFinalState()
     {
@@ -300,22 +359,21 @@ private slots:
         const auto at = [](std::int64_t ns) { return Instant{ns}; };
         const std::vector<TimeRange> optimizer{{at(80), at(100)}, {at(180), at(200)}};
         const std::vector<BufferLife> buffers{
-            {at(0), {}, 100, 0x1000},          // a weight and, behind it, Adam's two states
-            {at(0), {}, 100, 0x2000},
-            {at(0), {}, 100, 0x3000},
-            {at(10), at(60), 40, 0},           // made forward, freed backward
-            {at(20), at(55), 40, 0},
-            {at(30), at(32), 5, 0},
-            {at(50), at(110), 100, 0},         // a gradient
-            {at(85), at(95), 7, 0},            // of the optimizer's own
+            {at(0), {}, 100, 0x1000}, // a weight and, behind it, Adam's two states
+            {at(0), {}, 100, 0x2000}, {at(0), {}, 100, 0x3000}, {at(10), at(60), 40, 0}, // made forward, freed backward
+            {at(20), at(55), 40, 0},  {at(30), at(32), 5, 0},   {at(50), at(110), 100, 0}, // a gradient
+            {at(85), at(95), 7, 0},                                                        // of the optimizer's own
         };
         using enum MemoryCategory;
-        const std::vector<MemoryCategory> expected{Weights, OptimizerState, OptimizerState, Activations, Activations, Activations, Gradients, Temporaries};
+        const std::vector<MemoryCategory> expected{Weights,     OptimizerState, OptimizerState, Activations,
+                                                   Activations, Activations,    Gradients,      Temporaries};
         QVERIFY(inferCategories(buffers, optimizer, true) == expected);
         QVERIFY(inferCategories(buffers, {}, true) == std::vector<MemoryCategory>(buffers.size(), Other));
         // State that the optimizer is seen to make, and a temporary beside the peak.
-        const std::vector<BufferLife> first{{at(0), {}, 100, 0}, {at(90), {}, 100, 0}, {at(110), at(120), 5, 0}, {at(130), at(170), 50, 0}};
-        QVERIFY((inferCategories(first, optimizer, true) == std::vector<MemoryCategory>{Weights, OptimizerState, Temporaries, Activations}));
+        const std::vector<BufferLife> first{
+            {at(0), {}, 100, 0}, {at(90), {}, 100, 0}, {at(110), at(120), 5, 0}, {at(130), at(170), 50, 0}};
+        QVERIFY((inferCategories(first, optimizer, true) ==
+                 std::vector<MemoryCategory>{Weights, OptimizerState, Temporaries, Activations}));
     }
 };
 

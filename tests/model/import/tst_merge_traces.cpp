@@ -52,7 +52,8 @@ TracePointer reducingRank(int rank, std::int64_t originUnixNs, std::int64_t wron
     const OpId id = trace.defineOp(op);
     auto producer = trace.openProducer();
     for (int i = 0; i < 5; ++i) {
-        const std::int64_t begin = 1'000'000'000'000 + i * 1'000'000, start = begin + rank * 100'000, end = begin + 800'000 + rank * 1000;
+        const std::int64_t begin = 1'000'000'000'000 + i * 1'000'000, start = begin + rank * 100'000,
+                           end = begin + 800'000 + rank * 1000;
         producer->slice({track, id, at(start), Duration{end - start}, {}, {}});
         CollectiveRecord record;
         record.track = track;
@@ -62,7 +63,14 @@ TracePointer reducingRank(int rank, std::int64_t originUnixNs, std::int64_t wron
         record.sequence = i;
         record.payloadBytes = 4096;
         producer->collective(record);
-        producer->step(RankId{rank}, {StepIndex{i}, {at(begin), at(begin + 1'000'000)}, 2.0 - i, {}, {}, 8, 64, i == 0 ? StepState::Warmup : StepState::Measured});
+        producer->step(RankId{rank}, {StepIndex{i},
+                                      {at(begin), at(begin + 1'000'000)},
+                                      2.0 - i,
+                                      {},
+                                      {},
+                                      8,
+                                      64,
+                                      i == 0 ? StepState::Warmup : StepState::Measured});
         producer->counter({loss, at(begin + 900'000), 2.0 - i});
     }
     producer.reset();
@@ -120,7 +128,8 @@ Imported merged(const std::vector<TracePointer>& parts)
 std::map<int, std::int64_t> waits(const InMemoryTraceData& data)
 {
     std::map<int, std::int64_t> sums;
-    for (const CollectiveView& view : data.collectives) sums[view.rank.value] += (view.record.lastArrival - view.record.start).ns;
+    for (const CollectiveView& view : data.collectives)
+        sums[view.rank.value] += (view.record.lastArrival - view.record.start).ns;
     return sums;
 }
 
@@ -133,7 +142,8 @@ private slots:
     void clocksComeBack()
     {
         constexpr std::int64_t kOrigin = 999'000'000'000;
-        const Imported trace = merged({reducingRank(0, kOrigin, 0), reducingRank(1, kOrigin + 5'000'000, 7'000'000), reducingRank(2, kOrigin - 1'000'000, -3'000'000)});
+        const Imported trace = merged({reducingRank(0, kOrigin, 0), reducingRank(1, kOrigin + 5'000'000, 7'000'000),
+                                       reducingRank(2, kOrigin - 1'000'000, -3'000'000)});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{3});
         // What the clocks were wrong by, to the microseconds by which the ranks end apart.
@@ -184,7 +194,8 @@ private slots:
             InMemoryTrace trace(header);
             return trace.finish({}).ok() ? trace.data() : nullptr;
         };
-        QVERIFY(merged({withSpec("dp=2"), withSpec("dp=4")}).error.find("its specification is not that of file 0") != std::string::npos);
+        QVERIFY(merged({withSpec("dp=2"), withSpec("dp=4")}).error.find("its specification is not that of file 0") !=
+                std::string::npos);
         TraceHeader predicted = recordedHeader(3, 0);
         predicted.clock = ClockKind::Predicted;
         predicted.source = TraceSource::Predicted;
@@ -235,13 +246,17 @@ private slots:
         const std::int64_t firstUnixNs = buffers.data->info.header.originUnixNs;
         QVERIFY(firstUnixNs > 0);
         // A kernel of rank 3, a millisecond before the snapshot's first entry, and an allocation that the profiler saw.
-        const std::string text = js("{'distributedInfo':{'rank':3},'baseTimeNanoseconds':" + std::to_string(firstUnixNs - 1'000'000) +
-                                    ",'traceEvents':[{'ph':'X','cat':'kernel','pid':0,'tid':7,'ts':0,'dur':10,'name':'gemm','args':{'stream':7}},"
-                                    "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':0,'tid':1,'ts':1,'args':{'Device Type':1,'Device Id':0,'Addr':4096,'Bytes':512,"
-                                    "'Total Allocated':512,'Total Reserved':2048}}]}");
+        const std::string text =
+            js("{'distributedInfo':{'rank':3},'baseTimeNanoseconds':" + std::to_string(firstUnixNs - 1'000'000) +
+               ",'traceEvents':[{'ph':'X','cat':'kernel','pid':0,'tid':7,'ts':0,'dur':10,'name':'gemm','args':{'stream'"
+               ":7}},"
+               "{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':0,'tid':1,'ts':1,'args':{'Device "
+               "Type':1,'Device Id':0,'Addr':4096,'Bytes':512,"
+               "'Total Allocated':512,'Total Reserved':2048}}]}");
         const QTemporaryDir folder;
         const std::string kernels = writeFile(folder, "kernels.json", text);
-        const Imported trace = merge ? merged({importPaths({kernels}).data, buffers.data}) : importPaths({snapshot, kernels});
+        const Imported trace =
+            merge ? merged({importPaths({kernels}).data, buffers.data}) : importPaths({snapshot, kernels});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{1});
         QCOMPARE(trace.data->info.header.ranks[0].rank.value, 3);
@@ -260,7 +275,8 @@ private slots:
     void formatsThatDoNotMix()
     {
         const QTemporaryDir folder;
-        const std::string kernels = writeFile(folder, "kernels.json", js("[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]"));
+        const std::string kernels =
+            writeFile(folder, "kernels.json", js("[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]"));
         const Imported trace = importPaths({kernels, committedFolder() + "/nsys-ai/healthy_1pct.sqlite"});
         QVERIFY(trace.error.find("different formats") != std::string::npos);
     }
@@ -272,13 +288,15 @@ private slots:
         std::vector<std::unique_ptr<InMemoryTraceQuery>> queries;
         std::vector<MergeInput> inputs;
         for (int rank = 0; rank < 2; ++rank) {
-            const std::string path = folder.path().toStdString() + (rank == 0 ? "/a-1-rank0.fwspool" : "/b-1-rank1.fwspool");
+            const std::string path =
+                folder.path().toStdString() + (rank == 0 ? "/a-1-rank0.fwspool" : "/b-1-rank1.fwspool");
             {
                 SpoolSample spool(path, rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
                 spool.communicator(1, 0x77, 2, rank);
                 for (int i = 0; i < 5; ++i) {
                     const std::int64_t end = 1000 + i * 700, length = rank == 0 ? 80 : 50;
-                    spool.collective("ReduceScatter", 1, static_cast<std::uint64_t>(i + 7), 1000, end - 200, end - length, length);
+                    spool.collective("ReduceScatter", 1, static_cast<std::uint64_t>(i + 7), 1000, end - 200,
+                                     end - length, length);
                 }
                 spool.end(9000);
             }
@@ -294,8 +312,9 @@ private slots:
         QVERIFY(merged.finish((*merge)->closing()).ok());
         QCOMPARE(merged.data()->collectives.size(), std::size_t{10});
         for (const CollectiveView& view : merged.data()->collectives) {
-            QCOMPARE((view.record.lastArrival - view.record.start).ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
-            QCOMPARE(view.record.payloadBytes.value_or(-1), std::int64_t{8000});      // per rank 1000 floats, of two ranks
+            QCOMPARE((view.record.lastArrival - view.record.start).ns,
+                     std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
+            QCOMPARE(view.record.payloadBytes.value_or(-1), std::int64_t{8000}); // per rank 1000 floats, of two ranks
             QVERIFY(view.record.sequence >= 7);
         }
     }

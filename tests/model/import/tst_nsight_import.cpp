@@ -16,7 +16,7 @@ using namespace fourwalls::importers::test;
 
 namespace {
 
-constexpr std::int64_t kFirst = 0x0001'000065'000000;    ///< process 0x65 of VM 1
+constexpr std::int64_t kFirst = 0x0001'000065'000000; ///< process 0x65 of VM 1
 constexpr std::int64_t kSecond = 0x0001'000066'000000;
 
 std::string database(const QTemporaryDir& folder, const std::string& sql)
@@ -42,46 +42,72 @@ std::string twoProcesses()
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER, utcTime TEXT);"
         "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER, cuDevice INTEGER);"
         "CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
-        " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX INTEGER, gridY INTEGER, gridZ INTEGER,"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT "
+        "NULL, streamId INTEGER NOT NULL,"
+        " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX "
+        "INTEGER, gridY INTEGER, gridZ INTEGER,"
         " blockX INTEGER, blockY INTEGER, blockZ INTEGER);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
-        "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER);"
-        "INSERT INTO StringIds VALUES(1,'void gemm<float>(int)'),(2,'gemm'),(3,'cudaLaunchKernel_v7000'),(4,'ncclDevKernel_SendRecv'),(5,'registered range'),"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, "
+        "correlationId INTEGER, nameId INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+        "correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
+        "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, "
+        "globalTid INTEGER, textId INTEGER, domainId INTEGER);"
+        "INSERT INTO StringIds VALUES(1,'void "
+        "gemm<float>(int)'),(2,'gemm'),(3,'cudaLaunchKernel_v7000'),(4,'ncclDevKernel_SendRecv'),(5,'registered "
+        "range'),"
         "(6,'pt_main_thread'),(7,'AWS_SECRET=top-secret-value');"
         "INSERT INTO META_DATA_EXPORT VALUES('EXPORT_PRODUCT_VERSION','2026.2.1'),('EXPORT_USER','nobody-we-know');"
         "INSERT INTO META_DATA_CAPTURE VALUES('X:ENVIRONMENT_VARIABLE','TOKEN=top-secret-value');"
         "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES('Command','python --key top-secret-value');"
         "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1779782330176752435,'2026');"
-        "INSERT INTO TARGET_INFO_GPU VALUES(3,'NVIDIA H100',85028372480,0),(0,'Some display adapter',0,0),(1,'NVIDIA H200',141000000000,1);";
+        "INSERT INTO TARGET_INFO_GPU VALUES(3,'NVIDIA H100',85028372480,0),(0,'Some display adapter',0,0),(1,'NVIDIA "
+        "H200',141000000000,1);";
     int device = 0;
     for (const std::int64_t process : {kFirst, kSecond}) {
         const std::string p = number(process), t = number(process + 7), d = number(device++);
-        sql += "INSERT INTO ThreadNames VALUES(6,20," + t + ");"
-               "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000,3000," + d + ",7,11," + p + ",1,2,4,1,1,128,1,1),(3500,4500," + d + ",20,12," + p + ",4,4,1,1,1,32,1,1),"
-               "(9000,9100," + d + ",8,99," + p + ",1,2,1,1,1,1,1,1);"
-               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1000,1100,0," + t + ",11,3),(1200,1300,0," + t + ",12,3);"
-               "INSERT INTO NVTX_EVENTS VALUES(900,1150,59,'autograd::engine::evaluate_function: MmBackward0, seq = 9, op_id = 3, sizes = [[2, 3], []], input_op_ids = [(1,0)]'," + t + ",NULL,0),(800,5000,59,NULL," + t + ",5,0),"
-               "(700,5000,59,'step 4'," + t + ",NULL,0),(850,NULL,60,'open'," + t + ",NULL,0),(860,NULL,34,'a mark'," + t + ",NULL,0),(0,NULL,75,'a domain',NULL,NULL,1);";
+        sql += "INSERT INTO ThreadNames VALUES(6,20," + t +
+               ");"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000,3000," +
+               d + ",7,11," + p + ",1,2,4,1,1,128,1,1),(3500,4500," + d + ",20,12," + p +
+               ",4,4,1,1,1,32,1,1),"
+               "(9000,9100," +
+               d + ",8,99," + p +
+               ",1,2,1,1,1,1,1,1);"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1000,1100,0," +
+               t + ",11,3),(1200,1300,0," + t +
+               ",12,3);"
+               "INSERT INTO NVTX_EVENTS VALUES(900,1150,59,'autograd::engine::evaluate_function: MmBackward0, seq = 9, "
+               "op_id = 3, sizes = [[2, 3], []], input_op_ids = [(1,0)]'," +
+               t + ",NULL,0),(800,5000,59,NULL," + t +
+               ",5,0),"
+               "(700,5000,59,'step 4'," +
+               t + ",NULL,0),(850,NULL,60,'open'," + t + ",NULL,0),(860,NULL,34,'a mark'," + t +
+               ",NULL,0),(0,NULL,75,'a domain',NULL,NULL,1);";
     }
-    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(6000,7000,0,7,50," + number(kFirst) + ",2);"
-           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(10,5,0,7,1," + number(kFirst) + ",1,2,1,1,1,1,1,1),('x',5,0,7,1," + number(kFirst) + ",1,2,1,1,1,1,1,1);";
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(6000,7000,0,7,50," + number(kFirst) +
+           ",2);"
+           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(10,5,0,7,1," +
+           number(kFirst) + ",1,2,1,1,1,1,1,1),('x',5,0,7,1," + number(kFirst) + ",1,2,1,1,1,1,1,1);";
     return sql;
 }
 
 /// One process of a two-node run: all-reduces that both end at the same moments, on a clock that shows `wrong` ns.
 std::string oneNode(std::int64_t epochNs, std::int64_t wrong, int late)
 {
-    std::string sql = "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
-                      "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
-                      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,"
-                      " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL);"
-                      "INSERT INTO StringIds VALUES(1,'ncclDevKernel_AllReduce_Sum_f16_RING_LL');"
-                      "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(" + std::to_string(epochNs) + ");";
+    std::string sql =
+        "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+        "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT "
+        "NULL, streamId INTEGER NOT NULL,"
+        " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL);"
+        "INSERT INTO StringIds VALUES(1,'ncclDevKernel_AllReduce_Sum_f16_RING_LL');"
+        "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(" +
+        std::to_string(epochNs) + ");";
     for (int i = 0; i < 6; ++i) {
         const std::int64_t end = 10'000'000 + i * i * 3'000'000 + wrong;
-        sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(" + std::to_string(end - 1'000'000 + late) + "," + std::to_string(end) + ",0,7," + std::to_string(i) + "," + std::to_string(kFirst) + ",1,1);";
+        sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(" + std::to_string(end - 1'000'000 + late) + "," +
+               std::to_string(end) + ",0,7," + std::to_string(i) + "," + std::to_string(kFirst) + ",1,1);";
     }
     return sql;
 }
@@ -97,14 +123,16 @@ private slots:
     {
         const QTemporaryDir first, second;
         constexpr std::int64_t kEpoch = 1'779'782'330'000'000'000;
-        const Imported trace = importPaths({database(first, oneNode(kEpoch, 0, 0)), database(second, oneNode(kEpoch + 2'000'000, 3'000'000, 250'000))});
+        const Imported trace = importPaths({database(first, oneNode(kEpoch, 0, 0)),
+                                            database(second, oneNode(kEpoch + 2'000'000, 3'000'000, 250'000))});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
         QCOMPARE(trace.audit("clock_offset_ns_rank_1"), std::int64_t{-5'000'000});
         QCOMPARE(trace.audit("clock_residual_ns_rank_1"), std::int64_t{0});
         QCOMPARE(trace.audit("collectives_matched"), std::int64_t{6});
         for (const CollectiveView& view : trace.data->collectives)
-            QCOMPARE((view.record.lastArrival - view.record.start).ns, view.rank.value == 0 ? std::int64_t{250'000} : std::int64_t{0});
+            QCOMPARE((view.record.lastArrival - view.record.start).ns,
+                     view.rank.value == 0 ? std::int64_t{250'000} : std::int64_t{0});
     }
 
     /// Found by fuzzing: ends within what an instant can hold, and a length beyond it.
@@ -112,9 +140,13 @@ private slots:
     {
         const QTemporaryDir folder;
         const std::string large = std::to_string(std::int64_t{1} << 61);
-        const Imported trace = importPaths({database(folder, "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
-            "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER);"
-            "INSERT INTO NVTX_EVENTS VALUES(-" + large + "," + large + ",59,'whole',1),(-" + large + ",NULL,59,'open',1),(0," + large + ",59,'half',1),(" + large + ",NULL,34,'mark',1);")});
+        const Imported trace = importPaths(
+            {database(folder, "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+                              "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT "
+                              "NULL, text TEXT, globalTid INTEGER);"
+                              "INSERT INTO NVTX_EVENTS VALUES(-" +
+                                  large + "," + large + ",59,'whole',1),(-" + large + ",NULL,59,'open',1),(0," + large +
+                                  ",59,'half',1),(" + large + ",NULL,34,'mark',1);")});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.audit("invalid_records"), std::int64_t{0});
         QCOMPARE(trace.audit("unreadable_rows"), std::int64_t{1});
@@ -151,7 +183,8 @@ private slots:
             QCOMPARE(trace.data->tracks[static_cast<std::size_t>(flow.fromTrack.value)].info.rank,
                      trace.data->tracks[static_cast<std::size_t>(flow.toTrack.value)].info.rank);
         QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).phase, Phase::BackwardInput);
-        QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).detail, std::string("grid [4, 1, 1] block [128, 1, 1]"));
+        QCOMPARE(trace.op(*trace.slice("void gemm<float>(int)")).detail,
+                 std::string("grid [4, 1, 1] block [128, 1, 1]"));
         // Numbers of calls are no part of a name.
         const SliceView* backward = trace.slice("autograd::engine::evaluate_function: MmBackward0");
         QVERIFY(backward);
@@ -190,11 +223,13 @@ private slots:
     void tablesMayBeMissing()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-                                                             "CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);"
-                                                             "INSERT INTO EXPORT_META_DATA VALUES('EXPORT_PRODUCT_VERSION','2022.2');"
-                                                             "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
-                                                             "INSERT INTO NVTX_EVENTS VALUES(1,2,59,'only',1);")});
+        const Imported trace = importPaths({database(
+            folder,
+            "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+            "CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);"
+            "INSERT INTO EXPORT_META_DATA VALUES('EXPORT_PRODUCT_VERSION','2022.2');"
+            "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
+            "INSERT INTO NVTX_EVENTS VALUES(1,2,59,'only',1);")});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->slices.size(), std::size_t{1});
         QCOMPARE(trace.data->info.header.producer, std::string("Nsight Systems 2022.2"));
@@ -225,13 +260,20 @@ private slots:
     {
         QTest::addColumn<QString>("sql");
         QTest::addColumn<QString>("says");
-        QTest::newRow("nvprof") << "CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(a)" << "nvprof";
-        QTest::newRow("rocprof") << "CREATE TABLE rocpd_kernelapi(a)" << "rocprof";
-        QTest::newRow("memory snapshot") << "CREATE TABLE device_traces(a); CREATE TABLE segments(a)" << "memory snapshot in a database";
-        QTest::newRow("our own") << "CREATE TABLE slice(id); CREATE TABLE track(id)" << "Fourwalls trace already";
+        QTest::newRow("nvprof") << "CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(a)"
+                                << "nvprof";
+        QTest::newRow("rocprof") << "CREATE TABLE rocpd_kernelapi(a)"
+                                 << "rocprof";
+        QTest::newRow("memory snapshot") << "CREATE TABLE device_traces(a); CREATE TABLE segments(a)"
+                                         << "memory snapshot in a database";
+        QTest::newRow("our own") << "CREATE TABLE slice(id); CREATE TABLE track(id)"
+                                 << "Fourwalls trace already";
         QTest::newRow("a schema that repeats the file's bytes")
-            << "PRAGMA writable_schema=ON; CREATE TABLE a(b); UPDATE sqlite_master SET sql='CREATE TABLE a([' || char(10) || 'x'" << "damaged";
-        QTest::newRow("any other") << "CREATE TABLE a(b)" << "nsys export";
+            << "PRAGMA writable_schema=ON; CREATE TABLE a(b); UPDATE sqlite_master SET sql='CREATE TABLE a([' || "
+               "char(10) || 'x'"
+            << "damaged";
+        QTest::newRow("any other") << "CREATE TABLE a(b)"
+                                   << "nsys export";
     }
     void otherDatabasesAreRefused()
     {

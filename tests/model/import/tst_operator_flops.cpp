@@ -2,9 +2,9 @@
 // FLOPs from shapes, who gets them, and what runtime calls count as.
 #include <QtTest>
 
-#include "model/import/launch_links.h"
-#include "model/import/op_names.h"
-#include "model/import/operator_flops.h"
+#include "model/import/common/launch_links.h"
+#include "model/import/common/op_names.h"
+#include "model/import/common/operator_flops.h"
 #include "tests/support/test_program.h"
 
 #include <string>
@@ -25,7 +25,9 @@ private slots:
         const auto both = operatorFlops("aten::convolution_backward", shapes, {});
         QCOMPARE(both->flops, 2.0 * 2 * 256 * 27);
         QCOMPARE(both->products, 2);
-        const std::string inputs = std::string(R"(["","","","[0]","[1,1]","[1,1]","[1,1]","False","[0,0]","1","[False, True, False]"])") + std::string(16, '\0');
+        const std::string inputs =
+            std::string(R"(["","","","[0]","[1,1]","[1,1]","[1,1]","False","[0,0]","1","[False, True, False]"])") +
+            std::string(16, '\0');
         const JsonToken words{std::string_view(inputs).substr(0, inputs.size() - 16), JsonToken::Kind::Array};
         const auto weightOnly = operatorFlops("aten::convolution_backward", shapes, words);
         QCOMPARE(weightOnly->flops, 2.0 * 256 * 27);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What imports tell of the network and the plan behind them, on real files and on a pipeline made for the purpose; and
 // the pipeline's bubble against arithmetic on the same intervals.
-#include "model/import/parallel_groups.h"
-#include "model/import/spec_inference.h"
+#include "model/import/common/parallel_groups.h"
+#include "model/import/common/spec_inference.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 #include "tests/model/import/facts_table.h"
@@ -26,11 +26,15 @@ namespace {
 std::map<std::string, std::string> inferred(const InMemoryTraceData& data)
 {
     std::map<std::string, std::string> fields;
-    for (const InferredField& field : inferredFields(data.info.audit)) fields[field.field] = field.value + " " + std::string(name(field.confidence));
+    for (const InferredField& field : inferredFields(data.info.audit))
+        fields[field.field] = field.value + " " + std::string(name(field.confidence));
     return fields;
 }
 
-std::vector<InferredField> fieldsOf(const importers::SpecEvidence& evidence) { return evidence.infer(); }
+std::vector<InferredField> fieldsOf(const importers::SpecEvidence& evidence)
+{
+    return evidence.infer();
+}
 
 std::string valueOf(const std::vector<InferredField>& fields, const std::string& name)
 {
@@ -40,9 +44,11 @@ std::string valueOf(const std::vector<InferredField>& fields, const std::string&
 }
 
 /// An event of a Kineto file with times in whole microseconds.
-std::string slice(const char* category, const std::string& name, int tid, int begin, int length, const std::string& args)
+std::string slice(const char* category, const std::string& name, int tid, int begin, int length,
+                  const std::string& args)
 {
-    return "{'ph':'X','cat':'" + std::string(category) + "','name':'" + name + "','pid':0,'tid':" + std::to_string(tid) + ",'ts':" + std::to_string(begin) +
+    return "{'ph':'X','cat':'" + std::string(category) + "','name':'" + name +
+           "','pid':0,'tid':" + std::to_string(tid) + ",'ts':" + std::to_string(begin) +
            ",'dur':" + std::to_string(length) + ",'args':{" + args + "}},";
 }
 
@@ -56,18 +62,24 @@ std::string pipelineRank(int rank, const std::vector<Work>& works, int stepEnd)
 {
     std::string text = "{'distributedInfo':{'backend':'nccl','rank':" + std::to_string(rank) +
                        ",'world_size':2,'pg_config':[{'pg_name':'0','pg_desc':'default_pg','pg_size':2,'ranks':[0,1]},"
-                       "{'pg_name':'3','pg_desc':'PIPELINE_MODEL_PARALLEL_GROUP','pg_size':2,'ranks':[0,1]}]},'baseTimeNanoseconds':1700000000000000000,'traceEvents':[";
+                       "{'pg_name':'3','pg_desc':'PIPELINE_MODEL_PARALLEL_GROUP','pg_size':2,'ranks':[0,1]}]},'"
+                       "baseTimeNanoseconds':1700000000000000000,'traceEvents':[";
     text += slice("user_annotation", "ProfilerStep#1", 1, 0, stepEnd, "");
     int correlation = 1, idleFrom = 0;
     for (const Work& work : works) {
         // The operator launches a kernel; a receive fills the time before it on another stream.
         const int thread = work.backward ? 2 : 1; // autograd has a thread of its own
-        text += slice("cpu_op", work.backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::mm", thread, work.begin, 2, "");
-        text += slice("cuda_runtime", "cudaLaunchKernel", thread, work.begin + 1, 1, "'correlation':" + std::to_string(correlation));
-        text += slice("kernel", "gemm", 7, work.begin, work.length, "'stream':7,'device':0,'correlation':" + std::to_string(correlation++));
+        text += slice("cpu_op", work.backward ? "autograd::engine::evaluate_function: MmBackward0" : "aten::mm", thread,
+                      work.begin, 2, "");
+        text += slice("cuda_runtime", "cudaLaunchKernel", thread, work.begin + 1, 1,
+                      "'correlation':" + std::to_string(correlation));
+        text += slice("kernel", "gemm", 7, work.begin, work.length,
+                      "'stream':7,'device':0,'correlation':" + std::to_string(correlation++));
         if (work.begin > idleFrom)
-            text += slice("kernel", "ncclDevKernel_SendRecv", 20, idleFrom, work.begin - idleFrom,
-                          "'stream':20,'device':0,'Collective name':'recv','Process Group Name':'3','Group size':2,'Src Rank':" + std::to_string(1 - rank));
+            text += slice(
+                "kernel", "ncclDevKernel_SendRecv", 20, idleFrom, work.begin - idleFrom,
+                "'stream':20,'device':0,'Collective name':'recv','Process Group Name':'3','Group size':2,'Src Rank':" +
+                    std::to_string(1 - rank));
         idleFrom = work.begin + work.length;
     }
     text.pop_back();
@@ -164,10 +176,13 @@ private slots:
     /// Two stages, three micro-batches, forward 100 us and backward 200 us: 1F1B.
     void pipelineBubble()
     {
-        const std::vector<Work> first{{false, 0, 100}, {false, 100, 100}, {true, 400, 200}, {false, 600, 100}, {true, 700, 200}, {true, 1000, 200}};
-        const std::vector<Work> second{{false, 100, 100}, {true, 200, 200}, {false, 400, 100}, {true, 500, 200}, {false, 700, 100}, {true, 800, 200}};
+        const std::vector<Work> first{{false, 0, 100},   {false, 100, 100}, {true, 400, 200},
+                                      {false, 600, 100}, {true, 700, 200},  {true, 1000, 200}};
+        const std::vector<Work> second{{false, 100, 100}, {true, 200, 200},  {false, 400, 100},
+                                       {true, 500, 200},  {false, 700, 100}, {true, 800, 200}};
         const QTemporaryDir folder;
-        const Imported trace = importPaths({writeFile(folder, "rank0.json", pipelineRank(0, first, 1300)), writeFile(folder, "rank1.json", pipelineRank(1, second, 1300))});
+        const Imported trace = importPaths({writeFile(folder, "rank0.json", pipelineRank(0, first, 1300)),
+                                            writeFile(folder, "rank1.json", pipelineRank(1, second, 1300))});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->info.header.ranks[1].pipelineStage, 1);
         QCOMPARE(inferred(*trace.data).at("pp"), std::string("2 high"));
@@ -186,7 +201,8 @@ private slots:
             expected.push_back((window - busy) / window);
         }
         QCOMPARE(metrics->bubbleByStage.size(), std::size_t{2});
-        for (std::size_t stage = 0; stage < 2; ++stage) QVERIFY(std::abs(metrics->bubbleByStage[stage] - expected[stage]) < 1e-9);
+        for (std::size_t stage = 0; stage < 2; ++stage)
+            QVERIFY(std::abs(metrics->bubbleByStage[stage] - expected[stage]) < 1e-9);
         QVERIFY(metrics->bubbleFraction && std::abs(*metrics->bubbleFraction - (expected[0] + expected[1]) / 2) < 1e-9);
         double sum = 0;
         for (const auto& [name, share] : metrics->waterfall) sum += share;

@@ -3,9 +3,9 @@
 #include <QtTest>
 
 #ifndef Q_MOC_RUN
-#include "model/import/demangled_name.h"
-#include "model/import/spool_beside.h"
-#include "model/import/step_periodicity.h"
+#include "model/import/common/demangled_name.h"
+#include "model/import/common/step_periodicity.h"
+#include "model/import/spool/spool_beside.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
@@ -22,7 +22,10 @@ using namespace fourwalls::importers::test;
 
 namespace {
 
-std::string in(const QTemporaryDir& folder, const char* name) { return folder.path().toStdString() + "/" + name; }
+std::string in(const QTemporaryDir& folder, const char* name)
+{
+    return folder.path().toStdString() + "/" + name;
+}
 
 const CollectiveView* collectiveOfRank(const Imported& imported, int rank, CollectiveOp operation)
 {
@@ -61,7 +64,8 @@ private slots:
         QCOMPARE(header.ranks.front().device, std::string("NVIDIA H100 80GB HBM3"));
         QCOMPARE(header.ranks.front().host, std::string("node0"));
 
-        const SliceView* added = imported.slice("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
+        const SliceView* added = imported.slice("void at::native::vectorized_elementwise_kernel<4, "
+                                                "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
                                                 "(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)");
         QVERIFY(added);
         QCOMPARE(imported.track(*added).name, std::string("stream 7"));
@@ -69,7 +73,8 @@ private slots:
         QCOMPARE(imported.op(*imported.slice("ampere_sgemm_128x64_nt")).phase, Phase::BackwardInput);
         QCOMPARE(imported.op(*imported.slice("multi_tensor_apply_kernel<adam>")).phase, Phase::Optimizer);
         QCOMPARE(imported.op(*imported.slice("Memcpy HtoD")).bytes, std::int64_t{4096});
-        for (const char* name : {"Memset", "CUDA graph 3", "stream wait", "buffer flush", "step 2", "started", "open", "cudaMemcpyAsync", "cudaLaunchKernel"})
+        for (const char* name : {"Memset", "CUDA graph 3", "stream wait", "buffer flush", "step 2", "started", "open",
+                                 "cudaMemcpyAsync", "cudaLaunchKernel"})
             QVERIFY2(imported.slice(name), name);
         QCOMPARE(imported.track(*imported.slice("buffer flush")).name, std::string("profiler"));
 
@@ -110,7 +115,8 @@ private slots:
         {
             SpoolSample spool(path, -1, -1);
             std::int64_t now = 100;
-            for (int i = 0; i < 30; ++i) spool.launch("weights_init_" + std::to_string(i % 7), now + i * 10, now + i * 10 + 5, 4);
+            for (int i = 0; i < 30; ++i)
+                spool.launch("weights_init_" + std::to_string(i % 7), now + i * 10, now + i * 10 + 5, 4);
             now += 400;
             for (int step = 0; step < 6; ++step) now = addStep(spool, now, false, step);
             spool.end(now);
@@ -124,7 +130,8 @@ private slots:
         // Each begins with its first kernel.
         const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
         for (std::size_t i = 1; i < steps.size(); ++i)
-            QCOMPARE((steps[i].record.range.begin - steps[i - 1].record.range.begin).ns, std::int64_t{20 + 14 * 45 + 105 + 300} * 1000);
+            QCOMPARE((steps[i].record.range.begin - steps[i - 1].record.range.begin).ns,
+                     std::int64_t{20 + 14 * 45 + 105 + 300} * 1000);
         QVERIFY(audit(imported, "rank_unknown"));
     }
 
@@ -190,7 +197,8 @@ private slots:
         const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
         QCOMPARE(steps.size(), std::size_t{4});
         for (std::size_t i = 0; i < steps.size(); ++i) QCOMPARE(steps[i].record.step.value, static_cast<int>(10 + i));
-        QCOMPARE((steps.back().record.range.end - steps.front().record.range.begin).ns, std::int64_t{(300 + 28) * 1000});
+        QCOMPARE((steps.back().record.range.end - steps.front().record.range.begin).ns,
+                 std::int64_t{(300 + 28) * 1000});
     }
 
     /// What ends outside windows is not recorded: ranges open at a window's end end there.
@@ -205,7 +213,7 @@ private slots:
             spool.window(1000, true);
             spool.push("inner", 1100);
             spool.pop(1200);
-            spool.pop(1300);                                           // of a range that was begun in between
+            spool.pop(1300); // of a range that was begun in between
             spool.push("last", 1500);
             spool.window(2000, false);
             spool.used(9000, 1);
@@ -223,11 +231,14 @@ private slots:
     void processesWithoutGpuWork()
     {
         const QTemporaryDir folder;
-        const std::vector<std::string> paths{in(folder, "a.fwspool"), in(folder, "b.fwspool"), in(folder, "c.fwspool"), in(folder, "d.fwspool")};
+        const std::vector<std::string> paths{in(folder, "a.fwspool"), in(folder, "b.fwspool"), in(folder, "c.fwspool"),
+                                             in(folder, "d.fwspool")};
         {
-            SpoolSample worked(paths[0], 0, 3), failed(paths[1], 1, 3), replayed(paths[2], 2, 3), launcher(paths[3], -1, -1);
+            SpoolSample worked(paths[0], 0, 3), failed(paths[1], 1, 3), replayed(paths[2], 2, 3),
+                launcher(paths[3], -1, -1);
             worked.launch("gemm", 10, 20, 5);
-            failed.message(5, collect::MessageCode::CuptiBusy, collect::Severity::Error, "another profiler holds CUPTI");
+            failed.message(5, collect::MessageCode::CuptiBusy, collect::Severity::Error,
+                           "another profiler holds CUPTI");
             // Graphs as a whole, on the second device.
             collect::Device device{};
             device.id = 1;
@@ -263,7 +274,8 @@ private slots:
     {
         const QTemporaryDir folder;
         std::vector<std::string> paths;
-        const std::pair<std::uint64_t, int> common[] = {{0xa, 3}, {0xb, 10}, {0xc, 4}};     // with rank 3: communicator, operations
+        const std::pair<std::uint64_t, int> common[] = {
+            {0xa, 3}, {0xb, 10}, {0xc, 4}}; // with rank 3: communicator, operations
         for (int rank = 0; rank < 4; ++rank) {
             paths.push_back(in(folder, ("n-" + std::to_string(rank) + ".fwspool").c_str()));
             SpoolSample spool(paths.back(), rank, 4, 100 + rank);
@@ -272,7 +284,8 @@ private slots:
                 const auto [id, operations] = common[other];
                 if (rank == 3 || rank == other) spool.communicator(id, id, 2, rank == 3 ? 1 : 0);
                 for (int i = 0; i < operations; ++i, now += 100)
-                    if (rank == 3 || rank == other) spool.collective("AllReduce", id, static_cast<std::uint64_t>(i), 100, now, now + 20, 50);
+                    if (rank == 3 || rank == other)
+                        spool.collective("AllReduce", id, static_cast<std::uint64_t>(i), 100, now, now + 20, 50);
             }
             spool.end(now);
         }
@@ -293,7 +306,8 @@ private slots:
             SpoolSample spool(path, 0, 1);
             spool.memory(5, 0x1000, 5'000'000, true);
             for (const std::int64_t time : {10, 30}) {
-                spool.add(collect::RecordKind::MemoryInfo, collect::MemoryInfo{spool.at(time), 10'000'000'000, 80'000'000'000, 3'000'000, 0, 0});
+                spool.add(collect::RecordKind::MemoryInfo,
+                          collect::MemoryInfo{spool.at(time), 10'000'000'000, 80'000'000'000, 3'000'000, 0, 0});
                 spool.used(time + 10, 70'000'000'000, 12'000'000);
             }
             spool.end(50);
@@ -325,9 +339,10 @@ private slots:
         }
         const Imported imported = importPaths({path});
         QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        const auto waits = std::count_if(imported.data->tracks.begin(), imported.data->tracks.end(), [](const auto& track) { return track.info.name == "stream 7 waits"; });
+        const auto waits = std::count_if(imported.data->tracks.begin(), imported.data->tracks.end(),
+                                         [](const auto& track) { return track.info.name == "stream 7 waits"; });
         QCOMPARE(waits, std::ptrdiff_t{1});
-        QCOMPARE(imported.data->tracks.size(), std::size_t{3});        // and the stream, and the thread
+        QCOMPARE(imported.data->tracks.size(), std::size_t{3}); // and the stream, and the thread
     }
 
     /// Dropped says that records are missing; what was kept all the same, or is no record, is less.
@@ -337,16 +352,19 @@ private slots:
         const std::string path = in(folder, "l.fwspool");
         {
             SpoolSample spool(path, 0, 1);
-            for (std::uint32_t kind = 1; kind <= 10; ++kind) spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(1), kind, 0, kind, 0});
+            for (std::uint32_t kind = 1; kind <= 10; ++kind)
+                spool.add(collect::RecordKind::Loss, collect::Loss{spool.at(1), kind, 0, kind, 0});
             spool.end(10);
         }
         const Imported imported = importPaths({path});
         QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
         using enum AuditSeverity;
         for (const auto& [name, count, severity] :
-             {std::tuple("cupti_dropped", 1, Dropped), std::tuple("buffers_refused", 2, Skipped), std::tuple("queue_full", 3, Dropped), std::tuple("write_failed", 4, Dropped),
-              std::tuple("ring_overwritten", 5, Info), std::tuple("cupti_times_lost", 6, Skipped), std::tuple("cupti_times_inverted", 7, Skipped),
-              std::tuple("cupti_unknown_kind", 8, Dropped), std::tuple("names_full", 9, Dropped), std::tuple("cupti_buffer_malformed", 10, Dropped)}) {
+             {std::tuple("cupti_dropped", 1, Dropped), std::tuple("buffers_refused", 2, Skipped),
+              std::tuple("queue_full", 3, Dropped), std::tuple("write_failed", 4, Dropped),
+              std::tuple("ring_overwritten", 5, Info), std::tuple("cupti_times_lost", 6, Skipped),
+              std::tuple("cupti_times_inverted", 7, Skipped), std::tuple("cupti_unknown_kind", 8, Dropped),
+              std::tuple("names_full", 9, Dropped), std::tuple("cupti_buffer_malformed", 10, Dropped)}) {
             const AuditRecord* record = audit(imported, name);
             QVERIFY2(record, name);
             QCOMPARE(record->count, std::int64_t{count});
@@ -361,14 +379,17 @@ private slots:
         {
             SpoolSample spool(path, 0, 4);
             spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{3, spool.text("NCCL")});
-            const auto schema = [&](std::uint64_t id, const std::vector<std::pair<std::string, std::uint64_t>>& fields) {
+            const auto schema = [&](std::uint64_t id,
+                                    const std::vector<std::pair<std::string, std::uint64_t>>& fields) {
                 std::vector<collect::NvtxSchemaEntry> entries;
                 std::uint64_t offset = 0;
                 for (const auto& [name, type] : fields) {
                     entries.push_back({type, offset, 0, 0, spool.text(name)});
                     offset += type == 5 ? 4 : 8;
                 }
-                spool.add(collect::RecordKind::NvtxSchema, collect::NvtxSchema{id, 3, 0, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(entries.size())},
+                spool.add(collect::RecordKind::NvtxSchema,
+                          collect::NvtxSchema{id, 3, 0, static_cast<std::uint32_t>(offset),
+                                              static_cast<std::uint32_t>(entries.size())},
                           entries.data(), entries.size() * sizeof entries.front());
             };
             schema(11, {{"NCCL communicator ID", 18}, {"No. of ranks", 5}, {"Rank", 5}});
@@ -390,7 +411,8 @@ private slots:
             put(alone, std::uint64_t{0x66});
             put(alone, 1);
             put(alone, 0);
-            const auto range = [&](const char* name, std::int64_t begin, std::int64_t end, std::uint64_t id, const std::vector<std::byte>& payload) {
+            const auto range = [&](const char* name, std::int64_t begin, std::int64_t end, std::uint64_t id,
+                                   const std::vector<std::byte>& payload) {
                 spool.push(name, begin, 1, 3, id, payload.data(), payload.size());
                 spool.pop(end, 1, 3);
             };
@@ -406,7 +428,7 @@ private slots:
             std::vector<std::byte> one;
             put(one, std::uint64_t{0x66});
             put(one, std::uint64_t{64});
-            range("ncclAllReduce", 300, 302, 12, one);                 // a communicator of one rank: no kernel
+            range("ncclAllReduce", 300, 302, 12, one); // a communicator of one rank: no kernel
             spool.end(400);
         }
         const Imported imported = importPaths({path});
@@ -433,7 +455,8 @@ private slots:
             for (int replay = 0; replay < 3; ++replay) {
                 const std::uint32_t correlation = spool.nextCorrelation();
                 spool.call(replay * 100, correlation, 1, "cudaGraphLaunch_v10000");
-                for (int node = 0; node < 4; ++node) spool.kernel("node_" + std::to_string(node), replay * 100 + 10 + node * 5, 4, correlation, 7, 12);
+                for (int node = 0; node < 4; ++node)
+                    spool.kernel("node_" + std::to_string(node), replay * 100 + 10 + node * 5, 4, correlation, 7, 12);
             }
             spool.end(500);
         }
@@ -488,7 +511,10 @@ private slots:
                     } record;
                     for (std::uint64_t& word : record.words) {
                         const std::uint64_t value = random();
-                        word = value % 4 == 0 ? random() : value % 4 == 1 ? kSpoolBegin + value % 1'000'000'000 : value % 4 == 2 ? value % 16 : (value % 8) << 32 | value % 8;
+                        word = value % 4 == 0   ? random()
+                               : value % 4 == 1 ? kSpoolBegin + value % 1'000'000'000
+                               : value % 4 == 2 ? value % 16
+                                                : (value % 8) << 32 | value % 8;
                     }
                     const auto kind = static_cast<collect::RecordKind>(random() % 120);
                     if (kind != collect::RecordKind::None) spool.add(kind, record);
@@ -519,7 +545,7 @@ private slots:
                 for (int layer = 0; layer < 6; ++layer)
                     for (const int name : {4, 5, 6, 7}) run(name);
             }
-            if (step == 3) run(8);                                  // once: a message to the log
+            if (step == 3) run(8); // once: a message to the log
             run(9);
             run(9);
         }
@@ -533,7 +559,9 @@ private slots:
         std::vector<StreamKernel> once;
         once.push_back({0, 1, 0});
         for (int layer = 0; layer < 20; ++layer)
-            for (const int name : {1, 2, 3, 4, 5}) once.push_back({static_cast<std::int64_t>(once.size()) * 10, static_cast<std::int64_t>(once.size()) * 10 + 5, name});
+            for (const int name : {1, 2, 3, 4, 5})
+                once.push_back({static_cast<std::int64_t>(once.size()) * 10,
+                                static_cast<std::int64_t>(once.size()) * 10 + 5, name});
         once.push_back({5000, 5001, 6});
         QVERIFY(!findPeriod(once, std::vector<bool>(10, false)));
         QVERIFY(!findPeriod({}, {}));
@@ -547,14 +575,16 @@ private slots:
             SpoolSample spool(stem + ".fwspool", 0, 1);
             addEveryKind(spool);
         }
-        const char* const snapshot = FOURWALLS_SOURCE_DIR "/tests/data/import/MAGMA27__assignment2-systems/memory_snapshot.pickle";
+        const char* const snapshot =
+            FOURWALLS_SOURCE_DIR "/tests/data/import/MAGMA27__assignment2-systems/memory_snapshot.pickle";
         std::filesystem::copy_file(snapshot, stem + ".memory.pickle");
         const Imported imported = importPaths({stem + ".fwspool"});
         QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
         // The framework's buffers stand in for CUDA's; the sum of those is still there.
         QVERIFY(imported.data->allocations.at(RankId{0}).size() > 1000);
         const auto& counters = imported.data->info.counters;
-        QVERIFY(std::any_of(counters.begin(), counters.end(), [](const CounterInfo& counter) { return counter.name == "cuda_allocated_bytes"; }));
+        QVERIFY(std::any_of(counters.begin(), counters.end(),
+                            [](const CounterInfo& counter) { return counter.name == "cuda_allocated_bytes"; }));
         QVERIFY(imported.data->info.header.producer.find("PyTorch memory snapshot") != std::string::npos);
         // A broken one does no harm.
         std::ofstream(stem + ".memory.pickle") << "";
@@ -566,7 +596,8 @@ private slots:
         QCOMPARE(demangledName("plain"), std::string("plain"));
         QCOMPARE(demangledName("_Z1fi"), std::string("f(int)"));
         std::string bomb = "_Z1f1aIiiE1bIS0_S0_E";
-        for (const char c : std::string("23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) bomb += std::string("S1_IS") + c + "_S" + c + "_E";
+        for (const char c : std::string("23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+            bomb += std::string("S1_IS") + c + "_S" + c + "_E";
         QCOMPARE(demangledName(bomb), bomb);
     }
 };

@@ -35,8 +35,10 @@ private slots:
         {
             using enum collect::PauseKind;
             SpoolSample spool(path, 0, 1);
-            const auto pause = [&](collect::PauseKind kind, std::int64_t begin, std::int64_t end, std::uint64_t detail) {
-                spool.add(collect::RecordKind::HostPause, collect::HostPause{spool.at(begin), spool.at(end), 1, static_cast<std::uint32_t>(kind), detail});
+            const auto pause = [&](collect::PauseKind kind, std::int64_t begin, std::int64_t end,
+                                   std::uint64_t detail) {
+                spool.add(collect::RecordKind::HostPause, collect::HostPause{spool.at(begin), spool.at(end), 1,
+                                                                             static_cast<std::uint32_t>(kind), detail});
             };
             spool.launch("gemm", 10, 20, 30);
             pause(GarbageCollection, 60, 72, 2);
@@ -111,11 +113,11 @@ private slots:
             spool.launch("second", 12, 50, 30, 1, 7);
             wait(3, 100, 14);
             spool.launch("reduced", 16, 60, 10, 1, 20);
-            record(3, 101);                                             // the same event again
+            record(3, 101); // the same event again
             spool.launch("third", 18, 90, 5, 1, 7);
             wait(3, 101, 20);
             spool.launch("reduced again", 22, 85, 10, 1, 20);
-            wait(9, 900, 24);                                           // never seen
+            wait(9, 900, 24); // never seen
             spool.end(200);
         }
         const Imported imported = importPaths({path});
@@ -145,7 +147,8 @@ private slots:
             spool.launch("gemm", 0, 20, 5);
             const auto cost = [&](std::int64_t at, std::uint32_t thread, std::int64_t us, bool own) {
                 spool.add(collect::RecordKind::RecorderCost,
-                          collect::RecorderCost{spool.at(at), static_cast<std::uint64_t>(us) * 1000, 10, thread, own ? 1u : 0u});
+                          collect::RecorderCost{spool.at(at), static_cast<std::uint64_t>(us) * 1000, 10, thread,
+                                                own ? 1u : 0u});
             };
             cost(100, 1, 10, false);
             cost(200, 1, 50, false);
@@ -174,7 +177,8 @@ private slots:
                 SpoolSample spool(path, 0, 1);
                 spool.launch("gemm", 10, 20, 5);
                 const auto say = [&](collect::MessageCode code, std::int64_t value) {
-                    spool.add(collect::RecordKind::Message, collect::Message{spool.at(1), value, static_cast<std::uint32_t>(code), 0, 0, 0});
+                    spool.add(collect::RecordKind::Message,
+                              collect::Message{spool.at(1), value, static_cast<std::uint32_t>(code), 0, 0, 0});
                 };
                 say(collect::MessageCode::Detail, 1);
                 say(collect::MessageCode::Every, 10);
@@ -184,7 +188,10 @@ private slots:
                 pool.size = static_cast<std::uint64_t>(collect::EndReason::Limit);
                 spool.add(collect::RecordKind::MemoryPool, pool);
                 spool.add(collect::RecordKind::End,
-                          collect::End{spool.at(100), 1, static_cast<std::uint32_t>(limited ? collect::EndReason::Limit : collect::EndReason::Exit), 0});
+                          collect::End{spool.at(100), 1,
+                                       static_cast<std::uint32_t>(limited ? collect::EndReason::Limit
+                                                                          : collect::EndReason::Exit),
+                                       0});
             }
             const Imported imported = importPaths({path});
             QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
@@ -192,7 +199,8 @@ private slots:
             QCOMPARE(imported.audit("every_nth_step"), std::int64_t{10});
             QCOMPARE(imported.audit("recording_limited"), std::int64_t{limited ? 1 : 0});
             QCOMPARE(imported.audit("recording_cut"), std::int64_t{0});
-            QCOMPARE(completenessOf(imported.data->info).state, limited ? Completeness::Partial : Completeness::Complete);
+            QCOMPARE(completenessOf(imported.data->info).state,
+                     limited ? Completeness::Partial : Completeness::Complete);
         }
     }
 
@@ -220,7 +228,8 @@ private slots:
         for (std::size_t i = 0; i < steps.size(); ++i) {
             QCOMPARE(steps[i].record.step.value, static_cast<int>(i * 5));
             // Of the last, too: 30 to 58.
-            QVERIFY2(steps[i].record.range.length().ns <= 100'000, std::to_string(steps[i].record.range.length().ns).c_str());
+            QVERIFY2(steps[i].record.range.length().ns <= 100'000,
+                     std::to_string(steps[i].record.range.length().ns).c_str());
             QVERIFY(steps[i].record.range.length().ns >= 28'000);
         }
     }

@@ -44,7 +44,8 @@ public:
         m_spool.add(collect::RecordKind::NcclGroup, made);
         return made.id;
     }
-    void reduce(std::int64_t at, std::uint64_t apiGroup, std::uint64_t plan, std::uint64_t floats, bool captured = false)
+    void reduce(std::int64_t at, std::uint64_t apiGroup, std::uint64_t plan, std::uint64_t floats,
+                bool captured = false)
     {
         collect::NcclApi api{};
         if (apiGroup != 0) {
@@ -87,7 +88,8 @@ public:
         m_spool.add(collect::RecordKind::NcclKernelLaunch, made);
         const std::uint32_t correlation = m_spool.launch(kReduceKernel, at, start, length, 1, 20);
         m_spool.add(collect::RecordKind::ExternalCorrelation,
-                    collect::ExternalCorrelation{made.id, correlation, static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
+                    collect::ExternalCorrelation{made.id, correlation,
+                                                 static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
     }
 
 private:
@@ -99,7 +101,8 @@ private:
 std::vector<std::int64_t> payloads(const Imported& imported)
 {
     std::vector<std::pair<std::int64_t, std::int64_t>> found;
-    for (const CollectiveView& view : imported.data->collectives) found.emplace_back(view.record.start.ns, view.record.payloadBytes.value_or(-1));
+    for (const CollectiveView& view : imported.data->collectives)
+        found.emplace_back(view.record.start.ns, view.record.payloadBytes.value_or(-1));
     std::sort(found.begin(), found.end());
     std::vector<std::int64_t> bytes;
     for (const auto& each : found) bytes.push_back(each.second);
@@ -180,7 +183,8 @@ private slots:
         }
         const Imported imported = importPaths({path});
         QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        QCOMPARE(payloads(imported), plans ? (std::vector<std::int64_t>{12, 4000}) : (std::vector<std::int64_t>{8, 4004}));
+        QCOMPARE(payloads(imported),
+                 plans ? (std::vector<std::int64_t>{12, 4000}) : (std::vector<std::int64_t>{8, 4004}));
         QCOMPARE(imported.audit("nccl_kernels_paired"), std::int64_t{plans ? 2 : 0});
         QCOMPARE(imported.audit("nccl_kernels_divided"), std::int64_t{plans ? 0 : 2});
     }
@@ -193,7 +197,8 @@ private slots:
         const std::string path = folder.path().toStdString() + "/v.fwspool";
         {
             SpoolSample spool(path, 0, 1);
-            const auto physical = [&](std::int64_t at, collect::VirtualMemoryOperation operation, std::uint64_t handle, std::uint64_t address, std::uint64_t bytes) {
+            const auto physical = [&](std::int64_t at, collect::VirtualMemoryOperation operation, std::uint64_t handle,
+                                      std::uint64_t address, std::uint64_t bytes) {
                 collect::VirtualMemory made{};
                 made.time = spool.at(at);
                 made.handle = handle;
@@ -221,7 +226,7 @@ private slots:
         }
         const Imported imported = importPaths({path});
         QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        std::vector<std::pair<std::int64_t, std::int64_t>> lives;      // bytes, length in microseconds
+        std::vector<std::pair<std::int64_t, std::int64_t>> lives; // bytes, length in microseconds
         for (const AllocationView& view : imported.data->allocations.at(RankId{0})) {
             QVERIFY(view.end);
             lives.emplace_back(view.bytes, (*view.end - view.start).ns / 1000);
@@ -249,7 +254,7 @@ private slots:
                 collect::NvmlSample sample{};
                 sample.time = spool.at(of * 10);
                 sample.memoryUsed = static_cast<std::uint64_t>(of) * 1'000'000;
-                sample.processMemory = ~std::uint64_t{0};               // NVML_VALUE_NOT_AVAILABLE, marked as there
+                sample.processMemory = ~std::uint64_t{0}; // NVML_VALUE_NOT_AVAILABLE, marked as there
                 sample.valid = collect::kNvmlMemory | collect::kNvmlProcessMemory;
                 std::memset(sample.uuid, of, sizeof sample.uuid);
                 spool.add(collect::RecordKind::NvmlSample, sample);
@@ -307,7 +312,9 @@ private slots:
         QCOMPARE(imported.op(*imported.slice("bwd")).phase, Phase::BackwardInput);
         QCOMPARE(imported.audit("phases_from_threads"), std::int64_t{1});
         for (const auto* name : {"trainer (1)", "pt_autograd_0 (2)"})
-            QVERIFY2(std::any_of(imported.data->tracks.begin(), imported.data->tracks.end(), [name](const auto& track) { return track.info.name == name; }), name);
+            QVERIFY2(std::any_of(imported.data->tracks.begin(), imported.data->tracks.end(),
+                                 [name](const auto& track) { return track.info.name == name; }),
+                     name);
     }
 
     /// CUPTI's times count from the start of the machine (WSL) and drift by 2 us in a second: ranges are on the system's.
@@ -319,7 +326,8 @@ private slots:
         {
             SpoolSample spool(path, 0, 1);
             const auto pair = [&](std::int64_t at, std::uint64_t drift) {
-                spool.add(collect::RecordKind::ClockPair, collect::ClockPair{spool.at(at), 1000, spool.at(at) - kBehind - drift, 10});
+                spool.add(collect::RecordKind::ClockPair,
+                          collect::ClockPair{spool.at(at), 1000, spool.at(at) - kBehind - drift, 10});
             };
             pair(0, 0);
             collect::Kernel made{};
@@ -339,7 +347,8 @@ private slots:
         const SliceView* const kernel = imported.slice("gemm");
         const SliceView* const range = imported.slice("range");
         QVERIFY(kernel && range);
-        QVERIFY2(std::abs((kernel->start - range->start).ns) <= 1, std::to_string((kernel->start - range->start).ns).c_str());
+        QVERIFY2(std::abs((kernel->start - range->start).ns) <= 1,
+                 std::to_string((kernel->start - range->start).ns).c_str());
         QCOMPARE(imported.audit("device_clock_moved"), static_cast<std::int64_t>(kBehind));
     }
 };

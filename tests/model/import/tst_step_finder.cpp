@@ -2,7 +2,7 @@
 // What a trace offers as steps, source by source, and a person's choice.
 #include <QtTest>
 
-#include "model/import/step_finder.h"
+#include "model/import/common/step_finder.h"
 #include "tests/support/test_program.h"
 
 #include <memory>
@@ -30,15 +30,18 @@ std::vector<std::string> texts(const Result<FoundSteps>& found)
     if (!found) return {found.error().message()};
     list.push_back(found->by);
     for (const StepRecord& step : found->steps)
-        list.push_back(std::to_string(step.step.value) + " " + std::to_string(step.range.begin.ns) + "-" + std::to_string(step.range.end.ns) + " " +
-                       std::string(name(step.state)));
+        list.push_back(std::to_string(step.step.value) + " " + std::to_string(step.range.begin.ns) + "-" +
+                       std::to_string(step.range.end.ns) + " " + std::string(name(step.state)));
     return list;
 }
 
 using Texts = std::vector<std::string>;
 using Kind = IterationName::Kind;
 
-StepChoice chosen(const char* text) { return *readStepChoice(text); }
+StepChoice chosen(const char* text)
+{
+    return *readStepChoice(text);
+}
 
 } // namespace
 
@@ -53,7 +56,8 @@ private slots:
         QTest::addColumn<QString>("key");
         QTest::addColumn<int>("number");
         const auto row = [](const char* name, Kind kind, const char* key, int number) {
-            QTest::newRow(name) << QString::fromUtf8(name) << static_cast<int>(kind) << QString::fromUtf8(key) << number;
+            QTest::newRow(name) << QString::fromUtf8(name) << static_cast<int>(kind) << QString::fromUtf8(key)
+                                << number;
         };
         row("ProfilerStep#15", Kind::Profiler, "ProfilerStep", 15);
         row("step 12", Kind::Iteration, "step", 12);
@@ -95,7 +99,9 @@ private slots:
         QCOMPARE(stepsByText(chosen("period 12.5 ms")), std::string("period 12.5 ms"));
         QVERIFY(chosen("").automatic());
         QCOMPARE(chosen("whole").kind, StepChoice::Kind::Whole);
-        for (const char* wrong : {"range", "period", "period -1", "period nan", "period 1e99", "period 0.0001", "something", "kernel "}) QVERIFY2(!readStepChoice(wrong), wrong);
+        for (const char* wrong :
+             {"range", "period", "period -1", "period nan", "period 1e99", "period 0.0001", "something", "kernel "})
+            QVERIFY2(!readStepChoice(wrong), wrong);
     }
 
     void marksComeBeforeRanges()
@@ -106,7 +112,8 @@ private slots:
             finder.addRange("train_step", 0, i * 100, i * 100 + 50);
             kernel(finder, "gemm", i * 100 + 5, i * 100 + 60, i * 100 + 95);
         }
-        QCOMPARE(texts(finder.find()), (Texts{"ProfilerStep", "7 0-95 warmup", "8 100-195 measured", "9 200-295 measured"}));
+        QCOMPARE(texts(finder.find()),
+                 (Texts{"ProfilerStep", "7 0-95 warmup", "8 100-195 measured", "9 200-295 measured"}));
     }
 
     void rangesMustCoverTheWork()
@@ -114,16 +121,19 @@ private slots:
         StepFinder finder;
         for (int i = 0; i < 3; ++i) {
             finder.addRange("train_step", 0, i * 100, i * 100 + 90);
-            finder.addRange("batch 1", 0, i * 100, i * 100 + 10);      // a tenth of each
-            for (int k = 0; k < 9; ++k) kernel(finder, "gemm", i * 100 + 1 + k * 10, i * 100 + 2 + k * 10, i * 100 + 9 + k * 10);
+            finder.addRange("batch 1", 0, i * 100, i * 100 + 10); // a tenth of each
+            for (int k = 0; k < 9; ++k)
+                kernel(finder, "gemm", i * 100 + 1 + k * 10, i * 100 + 2 + k * 10, i * 100 + 9 + k * 10);
         }
-        QCOMPARE(texts(finder.find()), (Texts{"range train_step", "0 0-90 warmup", "1 100-190 measured", "2 200-290 measured"}));
+        QCOMPARE(texts(finder.find()),
+                 (Texts{"range train_step", "0 0-90 warmup", "1 100-190 measured", "2 200-290 measured"}));
 
         // Ranges around a small part of the work are no steps.
         StepFinder part;
         for (int i = 0; i < 3; ++i) {
             part.addRange("train_step", 0, i * 100, i * 100 + 10);
-            for (int k = 0; k < 9; ++k) kernel(part, "gemm", i * 100 + 1 + k * 10, i * 100 + 2 + k * 10, i * 100 + 9 + k * 10);
+            for (int k = 0; k < 9; ++k)
+                kernel(part, "gemm", i * 100 + 1 + k * 10, i * 100 + 2 + k * 10, i * 100 + 9 + k * 10);
         }
         QCOMPARE(texts(part.find()), (Texts{"whole trace", "0 2-289 measured"}));
     }
@@ -150,7 +160,8 @@ private slots:
             finder.addRange("Optimizer.step#Adam.step", 0, i * 100 + 40, i * 100 + 50);
         }
         kernel(finder, "gemm", 260, 260, 270);
-        QCOMPARE(texts(finder.find()), (Texts{"range Optimizer.step#Adam.step", "0 20-50 cut", "1 50-150 measured", "2 150-250 measured", "3 250-270 cut"}));
+        QCOMPARE(texts(finder.find()), (Texts{"range Optimizer.step#Adam.step", "0 20-50 cut", "1 50-150 measured",
+                                              "2 150-250 measured", "3 250-270 cut"}));
     }
 
     void kernelsThatRepeatAreSteps()
@@ -178,11 +189,11 @@ private slots:
         QCOMPARE(found->steps[1].range.length().ns, std::int64_t(2000));
         QCOMPARE(found->steps[0].state, StepState::Warmup);
 
-        StepFinder twice;   // two passes are no clear repetition
+        StepFinder twice; // two passes are no clear repetition
         passes(twice, 2);
         QCOMPARE(twice.find()->by, std::string("whole trace"));
 
-        StepFinder layers;  // one pass of equal blocks: nothing repeats within a block
+        StepFinder layers; // one pass of equal blocks: nothing repeats within a block
         for (int block = 0; block < 16; ++block)
             for (int k = 0; k < 12; ++k) {
                 const std::int64_t at = block * 1000 + k * 50;
@@ -211,18 +222,22 @@ private slots:
             }
             return texts(finder->find());
         };
-        QCOMPARE(fed("range layer 1"), (Texts{"range layer 1", "0 0-80 warmup", "1 100-180 measured", "2 200-280 measured"}));
+        QCOMPARE(fed("range layer 1"),
+                 (Texts{"range layer 1", "0 0-80 warmup", "1 100-180 measured", "2 200-280 measured"}));
         QCOMPARE(fed("kernel gemm"), (Texts{"kernel gemm", "0 10-120 cut", "1 120-220 measured", "2 220-280 cut"}));
         QCOMPARE(fed("whole"), (Texts{"whole trace", "0 20-280 measured"}));
-        QVERIFY(QString::fromStdString(fed("marks").front()).contains(QStringLiteral("nothing in this trace gives steps")));
-        QVERIFY(QString::fromStdString(fed("range other").front()).contains(QStringLiteral("nothing in this trace gives steps")));
+        QVERIFY(
+            QString::fromStdString(fed("marks").front()).contains(QStringLiteral("nothing in this trace gives steps")));
+        QVERIFY(QString::fromStdString(fed("range other").front())
+                    .contains(QStringLiteral("nothing in this trace gives steps")));
     }
 
     void aPeriodOfTime()
     {
         StepFinder finder(chosen("period 0.001"));
         kernel(finder, "gemm", 0, 500, 3000);
-        QCOMPARE(texts(finder.find()), (Texts{"period 0.001 ms", "0 500-1500 warmup", "1 1500-2500 measured", "2 2500-3000 cut"}));
+        QCOMPARE(texts(finder.find()),
+                 (Texts{"period 0.001 ms", "0 500-1500 warmup", "1 1500-2500 measured", "2 2500-3000 cut"}));
     }
 };
 

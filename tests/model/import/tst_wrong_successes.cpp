@@ -4,9 +4,9 @@
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
-#include "model/import/chrome_header.h"
+#include "model/import/chrome/chrome_header.h"
+#include "model/import/common/one_run.h"
 #include "model/import/merge_traces.h"
-#include "model/import/one_run.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/trace_completeness.h"
 
@@ -37,17 +37,24 @@ std::string database(const QTemporaryDir& folder, const std::string& name, const
     return path;
 }
 
-std::string kineto(const std::string& head, const std::string& events) { return js("{'schemaVersion': 1, " + head + "'traceEvents': [" + events + "]}"); }
+std::string kineto(const std::string& head, const std::string& events)
+{
+    return js("{'schemaVersion': 1, " + head + "'traceEvents': [" + events + "]}");
+}
 
 /// One CPU operator at so many seconds after a day in 2023.
 std::string at(std::int64_t seconds)
 {
-    return "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':1,'tid':1,'ts':" + std::to_string((1'700'000'000 + seconds) * 1'000'000) + ",'dur':5}";
+    return "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':1,'tid':1,'ts':" +
+           std::to_string((1'700'000'000 + seconds) * 1'000'000) + ",'dur':5}";
 }
 
-constexpr const char* kKernels = "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-                                 "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);"
-                                 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER);";
+constexpr const char* kKernels =
+    "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+    "correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+    "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER);";
 
 } // namespace
 
@@ -66,8 +73,12 @@ private slots:
         QTest::newRow("an empty list") << QByteArray("[]") << "no events";
         QTest::newRow("an empty trace") << QByteArray("{\"traceEvents\":[]}") << "no events";
         QTest::newRow("an empty object") << QByteArray("{}") << "without traceEvents";
-        QTest::newRow("names only") << QByteArray("[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"x\"}}]") << "none of its 1 events";
-        QTest::newRow("objects only") << QByteArray("[{\"ph\":\"N\",\"name\":\"a\",\"ts\":1},{\"ph\":\"D\",\"name\":\"a\",\"ts\":2}]") << "none of its 2 events";
+        QTest::newRow("names only")
+            << QByteArray("[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"x\"}}]")
+            << "none of its 1 events";
+        QTest::newRow("objects only")
+            << QByteArray("[{\"ph\":\"N\",\"name\":\"a\",\"ts\":1},{\"ph\":\"D\",\"name\":\"a\",\"ts\":2}]")
+            << "none of its 2 events";
         QTest::newRow("no times") << QByteArray("[{\"ph\":\"X\",\"name\":\"a\",\"dur\":2}]") << "none of its 1 events";
     }
     void nothingUsable()
@@ -81,7 +92,8 @@ private slots:
 
     void whatIsCutOrBehindTheEndIsSaid()
     {
-        const std::string whole = js("{'traceEvents':[{'ph':'X','name':'a','pid':1,'tid':1,'ts':1,'dur':2},{'ph':'X','name':'b','pid':1,'tid':1,'ts':4,'dur':2}]}");
+        const std::string whole = js("{'traceEvents':[{'ph':'X','name':'a','pid':1,'tid':1,'ts':1,'dur':2},{'ph':'X','"
+                                     "name':'b','pid':1,'tid':1,'ts':4,'dur':2}]}");
         QCOMPARE(completenessOf(importText(whole).data->info).state, Completeness::Complete);
         const Imported cut = importText(whole.substr(0, whole.size() - 12));
         const TraceCompleteness less = completenessOf(cut.data->info);
@@ -119,7 +131,8 @@ private slots:
         put(~crc, 4);
         put(size, 4);
         QCOMPARE(completenessOf(importText(packed).data->info).state, Completeness::Complete);
-        QCOMPARE(completenessOf(importText(packed + std::string(512, '\0')).data->info).state, Completeness::Complete); // padding
+        QCOMPARE(completenessOf(importText(packed + std::string(512, '\0')).data->info).state,
+                 Completeness::Complete); // padding
         const Imported garbage = importText(packed + "garbage");
         QCOMPARE(garbage.data->slices.size(), std::size_t{1});
         QCOMPARE(garbage.audit("bytes_behind_gzip"), std::int64_t{7});
@@ -133,20 +146,28 @@ private slots:
 
     void launchesWithoutTheirWork()
     {
-        const std::string launch = "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':1,'tid':1,'ts':1,'dur':2,'args':{'correlation':7}}";
+        const std::string launch = "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':1,'tid':1,'ts':1,'"
+                                   "dur':2,'args':{'correlation':7}}";
         const Imported stripped = importText(kineto("", launch));
         QCOMPARE(stripped.audit("launches_without_work"), std::int64_t{1});
         QCOMPARE(completenessOf(stripped.data->info).state, Completeness::Partial);
-        const std::string kernel = ",{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':5,'dur':2,'args':{'correlation':7,'stream':7}}";
+        const std::string kernel =
+            ",{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':5,'dur':2,'args':{'correlation':7,'stream':7}}";
         QCOMPARE(importText(kineto("", launch + kernel)).audit("launches_without_work"), std::int64_t{0});
     }
 
     void nsightWithoutEvents()
     {
         const QTemporaryDir folder;
-        const std::string none = importPaths({database(folder, "none.sqlite", "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-                                                       "CREATE TABLE OSRT_API(start INTEGER, end INTEGER); INSERT INTO OSRT_API VALUES(1,2),(3,4);")}).error;
-        for (const char* word : {"no CUDA work", "OS runtime calls (2 rows)", "nsys profile --trace=cuda,nvtx"}) QVERIFY2(none.find(word) != std::string::npos, none.c_str());
+        const std::string none =
+            importPaths(
+                {database(
+                    folder, "none.sqlite",
+                    "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                    "CREATE TABLE OSRT_API(start INTEGER, end INTEGER); INSERT INTO OSRT_API VALUES(1,2),(3,4);")})
+                .error;
+        for (const char* word : {"no CUDA work", "OS runtime calls (2 rows)", "nsys profile --trace=cuda,nvtx"})
+            QVERIFY2(none.find(word) != std::string::npos, none.c_str());
         const std::string empty = importPaths({database(folder, "empty.sqlite", kKernels)}).error;
         QVERIFY2(empty.find("no rows") != std::string::npos, empty.c_str());
     }
@@ -154,16 +175,21 @@ private slots:
     void nsightTablesLeftUnread()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, "a.sqlite", std::string(kKernels) +
-            "CREATE TABLE OSRT_API(start INTEGER, end INTEGER); INSERT INTO OSRT_API VALUES(1,2),(3,4),(5,6);"
-            "CREATE TABLE PROFILER_OVERHEAD(start INTEGER, end INTEGER); INSERT INTO PROFILER_OVERHEAD VALUES(1,2);"
-            "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER);"
-            "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
-            "INSERT INTO TARGET_INFO_GPU VALUES(0,'NVIDIA A',10),(3,'NVIDIA B',20);"
-            "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(3,0,5);"
-            "INSERT INTO StringIds VALUES(1,'k');"
-            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,7,1," + std::to_string(5 << 24) + ",1);"
-            "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(3,4,0,7,2," + std::to_string(5 << 24) + ",4096,1),(5,6,0,7,3," + std::to_string(5 << 24) + ",8192,1);")});
+        const Imported trace = importPaths({database(
+            folder, "a.sqlite",
+            std::string(kKernels) +
+                "CREATE TABLE OSRT_API(start INTEGER, end INTEGER); INSERT INTO OSRT_API VALUES(1,2),(3,4),(5,6);"
+                "CREATE TABLE PROFILER_OVERHEAD(start INTEGER, end INTEGER); INSERT INTO PROFILER_OVERHEAD VALUES(1,2);"
+                "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER);"
+                "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+                "INSERT INTO TARGET_INFO_GPU VALUES(0,'NVIDIA A',10),(3,'NVIDIA B',20);"
+                "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(3,0,5);"
+                "INSERT INTO StringIds VALUES(1,'k');"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,7,1," +
+                std::to_string(5 << 24) +
+                ",1);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(3,4,0,7,2," +
+                std::to_string(5 << 24) + ",4096,1),(5,6,0,7,3," + std::to_string(5 << 24) + ",8192,1);")});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.audit("unread_osrt_api"), std::int64_t{3});
         QCOMPARE(trace.audit("unread_profiler_overhead"), std::int64_t{0});
@@ -177,15 +203,20 @@ private slots:
     void devicesThatAreNotNamed()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, "a.sqlite", std::string(kKernels) + "INSERT INTO StringIds VALUES(1,'k');"
-            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,7,1,16777216,1),(1,2,1,7,2,33554432,1);")});
+        const Imported trace = importPaths({database(
+            folder, "a.sqlite",
+            std::string(kKernels) +
+                "INSERT INTO StringIds VALUES(1,'k');"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1,2,0,7,1,16777216,1),(1,2,1,7,2,33554432,1);")});
         QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
         for (const RankInfo& rank : trace.data->info.header.ranks) QCOMPARE(rank.device, std::string());
     }
 
     void bytesOfCopies()
     {
-        const Imported trace = importText(kineto("", "{'ph':'X','cat':'gpu_memcpy','name':'Memcpy HtoD','pid':0,'tid':7,'ts':5,'dur':2,'args':{'correlation':7,'stream':7,'bytes':602112}}"));
+        const Imported trace = importText(
+            kineto("", "{'ph':'X','cat':'gpu_memcpy','name':'Memcpy "
+                       "HtoD','pid':0,'tid':7,'ts':5,'dur':2,'args':{'correlation':7,'stream':7,'bytes':602112}}"));
         QCOMPARE(trace.op(*trace.slice("Memcpy HtoD")).bytes, std::int64_t{602112});
         QCOMPARE(trace.op(*trace.slice("Memcpy HtoD")).detail, std::string("602112 bytes"));
     }
@@ -195,8 +226,11 @@ private slots:
         QTest::addColumn<QString>("first");
         QTest::addColumn<QString>("second");
         QTest::addColumn<QString>("says");
-        const auto text = [](const std::string& head, std::int64_t seconds) { return QString::fromStdString(kineto(head, at(seconds))); };
-        const std::string rank0 = "'distributedInfo': {'rank': 0, 'world_size': 8}, ", rank1 = "'distributedInfo': {'rank': 1, 'world_size': 8}, ",
+        const auto text = [](const std::string& head, std::int64_t seconds) {
+            return QString::fromStdString(kineto(head, at(seconds)));
+        };
+        const std::string rank0 = "'distributedInfo': {'rank': 0, 'world_size': 8}, ",
+                          rank1 = "'distributedInfo': {'rank': 1, 'world_size': 8}, ",
                           small = "'distributedInfo': {'rank': 1, 'world_size': 2}, ";
         QTest::newRow("ranks of one run") << text(rank0, 0) << text(rank1, 1) << QString();
         QTest::newRow("nobody says which ranks") << text("", 0) << text("", 0) << QString();
@@ -214,14 +248,17 @@ private slots:
         QFETCH(QString, second);
         QFETCH(QString, says);
         const QTemporaryDir folder;
-        const Imported trace = importPaths({writeFile(folder, "a.json", first.toStdString()), writeFile(folder, "b.json", second.toStdString())});
+        const Imported trace = importPaths(
+            {writeFile(folder, "a.json", first.toStdString()), writeFile(folder, "b.json", second.toStdString())});
         if (says.isEmpty()) {
             QCOMPARE(trace.error, std::string());
             QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
-            if (first.contains(QStringLiteral("world_size"))) QCOMPARE(trace.data->info.header.worldSize, std::optional(8));
+            if (first.contains(QStringLiteral("world_size")))
+                QCOMPARE(trace.data->info.header.worldSize, std::optional(8));
             return;
         }
-        for (const QString& word : {says, QStringLiteral("a.json"), QStringLiteral("b.json"), QStringLiteral("one by one")})
+        for (const QString& word :
+             {says, QStringLiteral("a.json"), QStringLiteral("b.json"), QStringLiteral("one by one")})
             QVERIFY2(QString::fromStdString(trace.error).contains(word), trace.error.c_str());
     }
 
@@ -264,7 +301,8 @@ private slots:
         QVERIFY(merged(*first, *same).ok());
         const auto refused = merged(*first, *later);
         QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().message().find("5 days apart") != std::string::npos, refused.error().message().c_str());
+        QVERIFY2(refused.error().message().find("5 days apart") != std::string::npos,
+                 refused.error().message().c_str());
     }
 
     /// Two kernels launched on the thread that runs the backward pass: one by a node of it, one by nobody knows what. A
@@ -272,10 +310,14 @@ private slots:
     void forwardAndBackwardOnOneThread()
     {
         const auto launch = [](int tid, int ts, int id) {
-            return ",{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':1,'tid':" + std::to_string(tid) + ",'ts':" + std::to_string(ts) + ",'dur':1,'args':{'correlation':" + std::to_string(id) +
-                   "}},{'ph':'X','cat':'kernel','name':'k" + std::to_string(id) + "','pid':0,'tid':7,'ts':" + std::to_string(ts + 50) + ",'dur':1,'args':{'correlation':" + std::to_string(id) + ",'stream':7}}";
+            return ",{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':1,'tid':" + std::to_string(tid) +
+                   ",'ts':" + std::to_string(ts) + ",'dur':1,'args':{'correlation':" + std::to_string(id) +
+                   "}},{'ph':'X','cat':'kernel','name':'k" + std::to_string(id) +
+                   "','pid':0,'tid':7,'ts':" + std::to_string(ts + 50) +
+                   ",'dur':1,'args':{'correlation':" + std::to_string(id) + ",'stream':7}}";
         };
-        const Imported trace = importText(kineto("", "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_function: MmBackward0','pid':1,'tid':2,'ts':10,'dur':10}" +
+        const Imported trace = importText(kineto("", "{'ph':'X','cat':'cpu_op','name':'autograd::engine::evaluate_"
+                                                     "function: MmBackward0','pid':1,'tid':2,'ts':10,'dur':10}" +
                                                          launch(2, 12, 1) + launch(2, 25, 2) + launch(3, 30, 3)));
         QCOMPARE(trace.op(*trace.slice("k1")).phase, Phase::BackwardInput);
         QCOMPARE(trace.op(*trace.slice("k2")).phase, Phase::None);
@@ -285,19 +327,26 @@ private slots:
     void ascend()
     {
         const QTemporaryDir folder;
-        const std::string text = js("[{'ph':'X','name':'ProfilerStep#5','pid':1,'tid':1,'ts':'100.000','dur':90,'cat':'cpu_op'},"
-                                    "{'ph':'X','name':'MmBackward0','pid':1,'tid':1,'ts':'101.000','dur':10,'cat':'cpu_op'},"
-                                    "{'ph':'s','name':'torch_to_npu','id':120500,'pid':1,'tid':1,'ts':'102.000','cat':'async_npu'},"
-                                    "{'ph':'X','name':'MatMulV3','pid':2,'tid':4,'ts':'120.500','dur':10,'args':{'Task Type':'AI_CORE'}},"
-                                    "{'ph':'X','name':'EVENT_WAIT','pid':2,'tid':4,'ts':'140.000','dur':7,'args':{'Task Type':'EVENT_WAIT_SQE'}},"
-                                    "{'ph':'X','name':'MEMCPY_ASYNC','pid':2,'tid':4,'ts':'150.000','dur':3,'args':{'Task Type':'PCIE_DMA_SQE'}},"
-                                    "{'ph':'X','name':'hcom_allReduce__586_0_1','pid':3,'tid':0,'ts':'160.000','dur':5,'args':{'data_type':'FP32','count':100}},"
-                                    "{'ph':'X','name':'Notify_Wait','pid':3,'tid':1,'ts':'161.000','dur':4},"
-                                    "{'ph':'X','name':'Node@launch','pid':4,'tid':9,'ts':'110.000','dur':2},"
-                                    "{'ph':'X','name':'Computing','pid':5,'tid':0,'ts':'120.500','dur':10},"
-                                    "{'ph':'M','name':'process_name','pid':1,'args':{'name':'Python'}},{'ph':'M','name':'process_name','pid':2,'args':{'name':'Ascend Hardware'}},"
-                                    "{'ph':'M','name':'thread_name','pid':2,'tid':4,'args':{'name':'Stream 4'}},{'ph':'M','name':'process_name','pid':3,'args':{'name':'HCCL'}},"
-                                    "{'ph':'M','name':'process_name','pid':4,'args':{'name':'CANN'}},{'ph':'M','name':'process_name','pid':5,'args':{'name':'Overlap Analysis'}}]");
+        const std::string text =
+            js("[{'ph':'X','name':'ProfilerStep#5','pid':1,'tid':1,'ts':'100.000','dur':90,'cat':'cpu_op'},"
+               "{'ph':'X','name':'MmBackward0','pid':1,'tid':1,'ts':'101.000','dur':10,'cat':'cpu_op'},"
+               "{'ph':'s','name':'torch_to_npu','id':120500,'pid':1,'tid':1,'ts':'102.000','cat':'async_npu'},"
+               "{'ph':'X','name':'MatMulV3','pid':2,'tid':4,'ts':'120.500','dur':10,'args':{'Task Type':'AI_CORE'}},"
+               "{'ph':'X','name':'EVENT_WAIT','pid':2,'tid':4,'ts':'140.000','dur':7,'args':{'Task "
+               "Type':'EVENT_WAIT_SQE'}},"
+               "{'ph':'X','name':'MEMCPY_ASYNC','pid':2,'tid':4,'ts':'150.000','dur':3,'args':{'Task "
+               "Type':'PCIE_DMA_SQE'}},"
+               "{'ph':'X','name':'hcom_allReduce__586_0_1','pid':3,'tid':0,'ts':'160.000','dur':5,'args':{'data_type':'"
+               "FP32','count':100}},"
+               "{'ph':'X','name':'Notify_Wait','pid':3,'tid':1,'ts':'161.000','dur':4},"
+               "{'ph':'X','name':'Node@launch','pid':4,'tid':9,'ts':'110.000','dur':2},"
+               "{'ph':'X','name':'Computing','pid':5,'tid':0,'ts':'120.500','dur':10},"
+               "{'ph':'M','name':'process_name','pid':1,'args':{'name':'Python'}},{'ph':'M','name':'process_name','pid'"
+               ":2,'args':{'name':'Ascend Hardware'}},"
+               "{'ph':'M','name':'thread_name','pid':2,'tid':4,'args':{'name':'Stream "
+               "4'}},{'ph':'M','name':'process_name','pid':3,'args':{'name':'HCCL'}},"
+               "{'ph':'M','name':'process_name','pid':4,'args':{'name':'CANN'}},{'ph':'M','name':'process_name','pid':"
+               "5,'args':{'name':'Overlap Analysis'}}]");
         QVERIFY(QDir(folder.path()).mkpath("rank3_ascend_pt/OUTPUT"));
         const Imported trace = importPaths({writeFile(folder, "rank3_ascend_pt/OUTPUT/trace_view.json", text)});
         QCOMPARE(trace.error, std::string());
@@ -307,7 +356,8 @@ private slots:
         QCOMPARE(trace.op(*trace.slice("MatMulV3")).phase, Phase::BackwardInput);
         QCOMPARE(trace.track(*trace.slice("MatMulV3")).name, std::string("Stream 4"));
         QCOMPARE(trace.op(*trace.slice("MEMCPY_ASYNC")).activity, Activity::Copy);
-        for (const char* name : {"EVENT_WAIT", "Notify_Wait", "Computing"}) QCOMPARE(trace.op(*trace.slice(name)).activity, Activity::None);
+        for (const char* name : {"EVENT_WAIT", "Notify_Wait", "Computing"})
+            QCOMPARE(trace.op(*trace.slice(name)).activity, Activity::None);
         QCOMPARE(trace.op(*trace.slice("Node@launch")).activity, Activity::Launch);
         QCOMPARE(trace.data->collectives.size(), std::size_t{1});
         QCOMPARE(trace.data->collectives.front().record.operation, CollectiveOp::AllReduce);
@@ -322,7 +372,8 @@ private slots:
         QTest::addColumn<QString>("says");
         QTest::newRow("xplane") << "host.xplane.pb" << QByteArray("\n\x12\x01\x02", 4) << "XSpace profile";
         QTest::newRow("csv") << "step_trace_time.csv" << QByteArray("Step,Computing\n1,2\n") << "trace_view.json";
-        QTest::newRow("ascend tables") << "communication.json" << QByteArray("{\"step50\": {\"p2p\": {}}}") << "trace_view.json";
+        QTest::newRow("ascend tables") << "communication.json" << QByteArray("{\"step50\": {\"p2p\": {}}}")
+                                       << "trace_view.json";
     }
     void whatOtherFilesAre()
     {
@@ -336,8 +387,13 @@ private slots:
     void ascendsDatabase()
     {
         const QTemporaryDir folder;
-        const std::string error = importPaths({database(folder, "ascend_pytorch_profiler_0.db", "CREATE TABLE PYTORCH_API(startNs INTEGER); CREATE TABLE STRING_IDS(id INTEGER)")}).error;
-        QVERIFY2(error.find("Ascend") != std::string::npos && error.find("trace_view.json") != std::string::npos && error.find("nsys") == std::string::npos, error.c_str());
+        const std::string error =
+            importPaths({database(folder, "ascend_pytorch_profiler_0.db",
+                                  "CREATE TABLE PYTORCH_API(startNs INTEGER); CREATE TABLE STRING_IDS(id INTEGER)")})
+                .error;
+        QVERIFY2(error.find("Ascend") != std::string::npos && error.find("trace_view.json") != std::string::npos &&
+                     error.find("nsys") == std::string::npos,
+                 error.c_str());
     }
 
     void sizesOfJobs()
@@ -354,7 +410,8 @@ private slots:
     {
         TraceInfo info;
         info.header.ranks.resize(3);
-        info.audit = {{"clock_residual_ns_rank_1", AuditSeverity::Info, 2900, {}}, {"clock_residual_ns_rank_2", AuditSeverity::Info, 900, {}}};
+        info.audit = {{"clock_residual_ns_rank_1", AuditSeverity::Info, 2900, {}},
+                      {"clock_residual_ns_rank_2", AuditSeverity::Info, 900, {}}};
         QCOMPARE(clockErrorOf(info), std::optional<std::int64_t>(2900));
         QCOMPARE(completenessOf(info).state, Completeness::Complete);
         info.audit.push_back({"clock_not_aligned", AuditSeverity::Info, 1, {}});

@@ -98,7 +98,8 @@ private slots:
             auto made = Database::open(path, OpenMode::Create);
             QVERIFY(made.ok());
             QVERIFY(made->exec("CREATE TABLE t(x); INSERT INTO t VALUES(zeroblob(100000)); "
-                               "CREATE VIEW v AS SELECT load_extension('evil') FROM t; CREATE TABLE u(x)").ok());
+                               "CREATE VIEW v AS SELECT load_extension('evil') FROM t; CREATE TABLE u(x)")
+                        .ok());
         }
         auto database = Database::open(path, OpenMode::ReadWrite);
         QVERIFY(database.ok());
@@ -164,7 +165,8 @@ private slots:
             auto made = Database::open(path.toStdString(), OpenMode::Create);
             QVERIFY(made.ok());
             QVERIFY(made->exec("PRAGMA page_size=8192; PRAGMA application_id=305419896; PRAGMA user_version=3; "
-                               "CREATE TABLE t(x)").ok());
+                               "CREATE TABLE t(x)")
+                        .ok());
         }
         auto header = readHeader(path.toStdString(), "thing");
         QVERIFY(header.ok());

@@ -23,8 +23,8 @@ namespace fourwalls::test {
 
 /// Shared between the two processes.
 struct RecordingState {
-    std::atomic<std::int64_t> handedOver{0};  ///< slices given to the producer
-    std::atomic<std::int64_t> committed{0};   ///< records that the writer says are safe
+    std::atomic<std::int64_t> handedOver{0}; ///< slices given to the producer
+    std::atomic<std::int64_t> committed{0};  ///< records that the writer says are safe
     std::atomic<int> failed{0};
 };
 
@@ -34,7 +34,8 @@ public:
     /// then finishes the trace; 0: never.
     RecordingProcess(const std::string& path, std::int64_t rate, std::int64_t finishAfter = 0)
     {
-        void* memory = ::mmap(nullptr, sizeof(RecordingState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void* memory =
+            ::mmap(nullptr, sizeof(RecordingState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         m_state = new (memory) RecordingState;
         int ends[2] = {-1, -1};
         if (::pipe2(ends, O_NONBLOCK) != 0) std::abort();

@@ -34,8 +34,8 @@ enum class Outcome {
 struct Damage {
     const char* name;
     Outcome outcome;
-    const char* sentence;                            ///< part of the message of a refusal
-    std::function<void(const QString& path)> apply;  ///< damages the copy of the good trace at `path`
+    const char* sentence;                           ///< part of the message of a refusal
+    std::function<void(const QString& path)> apply; ///< damages the copy of the good trace at `path`
 };
 
 void sql(const QString& path, const char* statements)
@@ -112,7 +112,8 @@ const std::vector<Damage>& damages()
         {"one byte", Refused, "not a Fourwalls trace", withContent("S")},
         {"magic only", Refused, "truncated", withContent(kMagic)},
         {"zeros", Refused, "not a Fourwalls trace", withContent(QByteArray(100'000, '\0'))},
-        {"gzip", Refused, "not a Fourwalls trace", withContent(QByteArray("\x1f\x8b\x08\0\0\0\0\0", 8) + QByteArray(500, 'x'))},
+        {"gzip", Refused, "not a Fourwalls trace",
+         withContent(QByteArray("\x1f\x8b\x08\0\0\0\0\0", 8) + QByteArray(500, 'x'))},
         {"magic and rubbish", Refused, "not a Fourwalls trace", withContent(kMagic + QByteArray(50'000, '\x55'))},
         {"folder", Refused, "folder",
          [](const QString& path) {
@@ -124,23 +125,32 @@ const std::vector<Damage>& damages()
              QVERIFY(QFile::remove(path));
              QCOMPARE(::mkfifo(path.toUtf8().constData(), 0600), 0);
          }},
-        {"another database", Refused, "not a Fourwalls trace", withFreshDatabase("CREATE TABLE person(name); INSERT INTO person VALUES('x')")},
+        {"another database", Refused, "not a Fourwalls trace",
+         withFreshDatabase("CREATE TABLE person(name); INSERT INTO person VALUES('x')")},
         {"another database with our id", Refused, "tables are not those",
-         withFreshDatabase("PRAGMA page_size=16384; PRAGMA application_id=0x34574c53; PRAGMA user_version=2; CREATE TABLE slice(id)")},
+         withFreshDatabase("PRAGMA page_size=16384; PRAGMA application_id=0x34574c53; PRAGMA user_version=2; CREATE "
+                           "TABLE slice(id)")},
         {"no application id", Refused, "not a Fourwalls trace", withSql("PRAGMA application_id=0")},
         {"newer version", Refused, "newer", withSql("PRAGMA user_version=3")},
         {"newest version", Refused, "newer", withSql("PRAGMA user_version=2147483647")},
         {"older version", Refused, "before the first release", withSql("PRAGMA user_version=1")},
         {"no version", Refused, "no format version", withSql("PRAGMA user_version=0")},
         {"cut in half", Refused, "truncated", cutTo(0.5)},
-        {"cut to its first page", Refused, "truncated", [](const QString& path) { QVERIFY(QFile(path).resize(16384)); }},
-        {"cut by one byte", Refused, "truncated", [](const QString& path) { QFile f(path); QVERIFY(f.resize(f.size() - 1)); }},
-        {"bytes behind the end", Refused, "bytes behind", [](const QString& path) {
+        {"cut to its first page", Refused, "truncated",
+         [](const QString& path) { QVERIFY(QFile(path).resize(16384)); }},
+        {"cut by one byte", Refused, "truncated",
+         [](const QString& path) {
+             QFile f(path);
+             QVERIFY(f.resize(f.size() - 1));
+         }},
+        {"bytes behind the end", Refused, "bytes behind",
+         [](const QString& path) {
              QFile file(path);
              QVERIFY(file.open(QIODevice::Append));
              file.write("appended");
          }},
-        {"another page size", Refused, "page size", withSql("PRAGMA journal_mode=DELETE; PRAGMA page_size=4096; VACUUM")},
+        {"another page size", Refused, "page size",
+         withSql("PRAGMA journal_mode=DELETE; PRAGMA page_size=4096; VACUUM")},
         {"log left beside", Refused, "journal lies beside", beside("-wal", QByteArray(5000, '\x7f'))},
         {"journal left beside", Refused, "journal lies beside", beside("-journal", QByteArray(5000, '\x7f'))},
         // Tables that are not ours.
@@ -161,7 +171,8 @@ const std::vector<Damage>& damages()
         {"generated column", Refused, "tables are not those",
          withSql("UPDATE sqlite_schema SET sql='CREATE TABLE event(id INTEGER PRIMARY KEY, at INTEGER, kind INTEGER, "
                  "rank INTEGER, text TEXT AS (abs(at)))' WHERE name='event'")},
-        {"schema that does not parse", Refused, "", withSql("UPDATE sqlite_schema SET sql='CREATE TABLE (' WHERE name='flow'")},
+        {"schema that does not parse", Refused, "",
+         withSql("UPDATE sqlite_schema SET sql='CREATE TABLE (' WHERE name='flow'")},
         {"table without a root", Refused, "", withSql("UPDATE sqlite_schema SET rootpage=99999999 WHERE name='meta'")},
         {"first page overwritten", Refused, "", withBytes(100, QByteArray(8, '\xff'))},
         {"write-ahead mode without a log", Refused, "tables are not those", withBytes(18, QByteArray("\x02\x02", 2))},
@@ -185,7 +196,8 @@ const std::vector<Damage>& damages()
         {"huge micro-batch", Unsound, "", withSql("UPDATE slice SET mb=4611686018427387904 WHERE id%60=13")},
         {"runs upside down", Unsound, "", withSql("UPDATE run SET first=last, last=first-1")},
         {"every run over everything", Unsound, "", withSql("UPDATE run SET first=1, last=9223372036854775807")},
-        {"runs in a circle", Unsound, "", withSql("UPDATE run SET first=(SELECT max(last) FROM run)-first, last=(SELECT max(last) FROM run)-first")},
+        {"runs in a circle", Unsound, "",
+         withSql("UPDATE run SET first=(SELECT max(last) FROM run)-first, last=(SELECT max(last) FROM run)-first")},
         {"run of class 99", Unsound, "", withSql("UPDATE run SET class=99 WHERE id%3=0")},
         {"run on lane two billion", Unsound, "", withSql("UPDATE run SET lane=2000000000 WHERE id%3=0")},
         {"track with a billion lanes", Unsound, "", withSql("UPDATE track SET lanes=1000000000")},
@@ -194,7 +206,8 @@ const std::vector<Damage>& damages()
         {"fences to nowhere", Unsound, "", withSql("UPDATE fence SET id=id+100000000")},
         {"fences too late", Unsound, "", withSql("UPDATE fence SET start=-1000000000")},
         {"no fences", Unsound, "", withSql("DELETE FROM fence")},
-        {"bins of ones", Unsound, "", withSql("UPDATE slice_bin SET data=x'ffffffffffffffffffffffffffffffffffffffffff'")},
+        {"bins of ones", Unsound, "",
+         withSql("UPDATE slice_bin SET data=x'ffffffffffffffffffffffffffffffffffffffffff'")},
         {"bins cut short", Unsound, "", withSql("UPDATE slice_bin SET data=substr(data,1,length(data)/2)")},
         {"bins of text", Unsound, "", withSql("UPDATE slice_bin SET data='bins'")},
         {"bins far away", Unsound, "", withSql("UPDATE slice_bin SET tile=tile+4611686018427387904")},
@@ -227,18 +240,22 @@ const std::vector<Damage>& damages()
         {"collective of unknown kind", Unsound, "", withSql("UPDATE collective SET operation=1000 WHERE id%5=1")},
         {"flow from nowhere", Unsound, "", withSql("UPDATE flow SET from_track=-8, to_track=123456 WHERE id%5=0")},
         {"event of bytes", Unsound, "", withSql("UPDATE event SET text=x'00' WHERE id%5=0")},
-        {"huge event", Unsound, "", withSql("UPDATE event SET text=replace(hex(zeroblob(9000000)),'0','e') WHERE id=3")},
+        {"huge event", Unsound, "",
+         withSql("UPDATE event SET text=replace(hex(zeroblob(9000000)),'0','e') WHERE id=3")},
         {"group of words", Unsound, "", withSql("UPDATE process_group SET ranks='one,two'")},
         {"rank without device", Unsound, "", withSql("UPDATE rank SET device=NULL, memory_bytes='lots'")},
         {"heat map of ones", Unsound, "", withSql("UPDATE rank_bin SET data=x'ffffffffffff'")},
         {"heat map of no width", Unsound, "", withSql("UPDATE meta SET value=0 WHERE key='rank_bin_width'")},
         {"heat map of nine classes", Unsound, "", withSql("UPDATE meta SET value=9 WHERE key='rank_bin_classes'")},
         {"counts of text", Unsound, "", withSql("UPDATE meta SET value='many' WHERE key='slices'")},
-        {"range upside down", Unsound, "", withSql("UPDATE meta SET value=-5 WHERE key='range_end'; UPDATE meta SET value=9223372036854775807 WHERE key='range_begin'")},
+        {"range upside down", Unsound, "",
+         withSql("UPDATE meta SET value=-5 WHERE key='range_end'; UPDATE meta SET value=9223372036854775807 WHERE "
+                 "key='range_begin'")},
         {"unknown source", Unsound, "", withSql("UPDATE meta SET value=12 WHERE key='source'")},
         {"no meta at all", Unsound, "", withSql("DELETE FROM meta")},
         {"spec that is no JSON", Unsound, "", withSql("INSERT OR REPLACE INTO meta VALUES('spec','{')")},
-        {"spec of a newer version", Refused, "", withSql("INSERT OR REPLACE INTO meta VALUES('spec','{\"spec_version\":1000}')")},
+        {"spec of a newer version", Refused, "",
+         withSql("INSERT OR REPLACE INTO meta VALUES('spec','{\"spec_version\":1000}')")},
         {"audit of bytes", Unsound, "", withSql("UPDATE audit SET count=x'01'")},
         {"page of zeros in the middle", Unsound, "",
          [](const QString& path) {
@@ -359,7 +376,8 @@ private slots:
             for (int i = 0; i < flips; ++i) {
                 // Half of them in the first pages, where the structure is.
                 const std::size_t span = random() % 2 ? static_cast<std::size_t>(bytes.size()) : 65536;
-                const auto at = static_cast<qsizetype>(random() % std::min(span, static_cast<std::size_t>(bytes.size())));
+                const auto at =
+                    static_cast<qsizetype>(random() % std::min(span, static_cast<std::size_t>(bytes.size())));
                 damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
             }
             QTemporaryDir folder{test::folderTemplate()};

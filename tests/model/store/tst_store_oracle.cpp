@@ -27,7 +27,11 @@ using SliceKey = std::tuple<std::int32_t, std::int64_t, std::int64_t, std::int32
 
 SliceKey keyOf(const SliceView& s)
 {
-    return {s.track.value, s.start.ns, s.duration.ns, s.op.value, s.microbatch ? s.microbatch->value : -1,
+    return {s.track.value,
+            s.start.ns,
+            s.duration.ns,
+            s.op.value,
+            s.microbatch ? s.microbatch->value : -1,
             s.correlation ? s.correlation->value : -99};
 }
 
@@ -88,7 +92,8 @@ private slots:
         test::RandomTraceSize size;
         size.pipelined = pipelined;
         if (seed == 3) size.ranks = 5;
-        test::RandomTrace forFile(static_cast<std::uint64_t>(seed), size), forMemory(static_cast<std::uint64_t>(seed), size);
+        test::RandomTrace forFile(static_cast<std::uint64_t>(seed), size),
+            forMemory(static_cast<std::uint64_t>(seed), size);
         auto writer = store::TraceWriter::create(m_path, forFile.header());
         QVERIFY2(writer.ok(), writer.ok() ? "" : writer.error().message().c_str());
         forFile.write(**writer);
@@ -162,11 +167,13 @@ private slots:
                                        [](const SliceBin& a, const SliceBin& b) { return a.start < b.start; }));
             }
             std::int64_t expected = 0, expectedBusy = 0;
-            QVERIFY(m_oracle->scanSlices([&](const SliceView& slice) {
-                ++expected;
-                expectedBusy += slice.duration.ns;
-                return true;
-            }).ok());
+            QVERIFY(m_oracle
+                        ->scanSlices([&](const SliceView& slice) {
+                            ++expected;
+                            expectedBusy += slice.duration.ns;
+                            return true;
+                        })
+                        .ok());
             QCOMPARE(count, expected);
             QCOMPARE(busy, expectedBusy);
             QCOMPARE(window->skippedRows, 0);
@@ -182,8 +189,7 @@ private slots:
             auto file = m_file->slices({allTracks(), range, pixels});
             auto memory = m_oracle->slices({allTracks(), range, pixels});
             QVERIFY(file.ok() && memory.ok());
-            const auto pixel = static_cast<std::int64_t>(
-                std::ceil(static_cast<double>(range.length().ns) / pixels));
+            const auto pixel = static_cast<std::int64_t>(std::ceil(static_cast<double>(range.length().ns) / pixels));
             QCOMPARE(exactKeys(*file, pixel), exactKeys(*memory, pixel));
             // What is drawn exactly is real, seen, and drawn once.
             for (const LaneSlices& lane : file->lanes) {
@@ -211,13 +217,17 @@ private slots:
             QVERIFY(file.ok());
             std::int64_t busy = 0, expected = 0;
             for (const LaneSlices& lane : file->lanes) {
-                for (const SliceView& s : lane.exact) busy += TimeRange{s.start, s.end()}.intersected(range).length().ns;
+                for (const SliceView& s : lane.exact)
+                    busy += TimeRange{s.start, s.end()}.intersected(range).length().ns;
                 for (const SliceBin& bin : lane.bins) busy += bin.busy.ns;
             }
-            QVERIFY(m_oracle->scanSlices([&](const SliceView& s) {
-                expected += std::max<std::int64_t>(0, TimeRange{s.start, s.end()}.intersected(range).length().ns);
-                return true;
-            }).ok());
+            QVERIFY(m_oracle
+                        ->scanSlices([&](const SliceView& s) {
+                            expected +=
+                                std::max<std::int64_t>(0, TimeRange{s.start, s.end()}.intersected(range).length().ns);
+                            return true;
+                        })
+                        .ok());
             QCOMPARE(busy, expected);
         }
     }
@@ -225,15 +235,19 @@ private slots:
     void singleSlicesAreFound()
     {
         std::vector<SliceView> all;
-        QVERIFY(m_file->scanSlices([&](const SliceView& slice) {
-            all.push_back(slice);
-            return true;
-        }).ok());
+        QVERIFY(m_file
+                    ->scanSlices([&](const SliceView& slice) {
+                        all.push_back(slice);
+                        return true;
+                    })
+                    .ok());
         std::vector<SliceView> expected;
-        QVERIFY(m_oracle->scanSlices([&](const SliceView& slice) {
-            expected.push_back(slice);
-            return true;
-        }).ok());
+        QVERIFY(m_oracle
+                    ->scanSlices([&](const SliceView& slice) {
+                        expected.push_back(slice);
+                        return true;
+                    })
+                    .ok());
         QCOMPARE(keys(all), keys(expected));
         for (std::size_t i = 0; i < all.size(); i += 97) {
             auto one = m_file->slice(all[i].id);
@@ -288,7 +302,8 @@ private slots:
                 if (s.rank == rank.rank) instants.push_back(s.peakAt); // sets that are stored
             for (int i = 0; i < 40; ++i) instants.push_back(randomRange(m_oracle->info().range).begin);
             for (const Instant at : instants) {
-                auto file = m_file->aliveAt(rank.rank, at, 1'000'000), memory = m_oracle->aliveAt(rank.rank, at, 1'000'000);
+                auto file = m_file->aliveAt(rank.rank, at, 1'000'000),
+                     memory = m_oracle->aliveAt(rank.rank, at, 1'000'000);
                 QVERIFY(file.ok() && memory.ok());
                 QCOMPARE(keys(file->items), keys(memory->items));
                 QCOMPARE(file->totalBytes, memory->totalBytes);
@@ -297,7 +312,8 @@ private slots:
             }
             for (int i = 0; i < 20; ++i) {
                 const TimeRange range = randomRange(m_oracle->info().range);
-                auto file = m_file->allocations(rank.rank, range, 10), memory = m_oracle->allocations(rank.rank, range, 10);
+                auto file = m_file->allocations(rank.rank, range, 10),
+                     memory = m_oracle->allocations(rank.rank, range, 10);
                 QVERIFY(file.ok() && memory.ok());
                 QCOMPARE(file->totalCount, memory->totalCount);
                 QCOMPARE(file->totalBytes, memory->totalBytes);
@@ -313,7 +329,8 @@ private slots:
                 auto all = m_oracle->allocations(rank.rank, range, 1'000'000);
                 QVERIFY(some.ok() && all.ok());
                 // What lived long enough is all there, and nothing else.
-                std::erase_if(all->items, [&](const AllocationView& a) { return a.end && *a.end - a.start < some->shortest; });
+                std::erase_if(all->items,
+                              [&](const AllocationView& a) { return a.end && *a.end - a.start < some->shortest; });
                 if (some->shortest.ns == kLargestTimeNs) all->items.clear(); // not even those that were never freed
                 QCOMPARE(keys(some->items), keys(all->items));
                 QVERIFY(some->totalCount <= mostRows);
@@ -321,8 +338,18 @@ private slots:
             }
         }
         std::vector<AllocationView> file, memory;
-        QVERIFY(m_file->scanAllocations([&](const AllocationView& a) { file.push_back(a); return true; }).ok());
-        QVERIFY(m_oracle->scanAllocations([&](const AllocationView& a) { memory.push_back(a); return true; }).ok());
+        QVERIFY(m_file
+                    ->scanAllocations([&](const AllocationView& a) {
+                        file.push_back(a);
+                        return true;
+                    })
+                    .ok());
+        QVERIFY(m_oracle
+                    ->scanAllocations([&](const AllocationView& a) {
+                        memory.push_back(a);
+                        return true;
+                    })
+                    .ok());
         QCOMPARE(keys(file), keys(memory));
     }
 
@@ -351,14 +378,18 @@ private slots:
             }
         }
         std::vector<std::tuple<int, std::int64_t, double>> file, memory;
-        QVERIFY(m_file->scanCounters([&](const CounterRecord& r) {
-            file.emplace_back(r.counter.value, r.at.ns, r.value);
-            return true;
-        }).ok());
-        QVERIFY(m_oracle->scanCounters([&](const CounterRecord& r) {
-            memory.emplace_back(r.counter.value, r.at.ns, r.value);
-            return true;
-        }).ok());
+        QVERIFY(m_file
+                    ->scanCounters([&](const CounterRecord& r) {
+                        file.emplace_back(r.counter.value, r.at.ns, r.value);
+                        return true;
+                    })
+                    .ok());
+        QVERIFY(m_oracle
+                    ->scanCounters([&](const CounterRecord& r) {
+                        memory.emplace_back(r.counter.value, r.at.ns, r.value);
+                        return true;
+                    })
+                    .ok());
         QCOMPARE(file, memory);
     }
 
@@ -439,8 +470,7 @@ private slots:
         auto file = m_file->stepSummaries(), memory = m_oracle->stepSummaries();
         QVERIFY(file.ok() && memory.ok());
         QCOMPARE(file->size(), memory->size());
-        for (std::size_t i = 0; i < file->size(); ++i)
-            QVERIFY(test::equalUpToRounding((*file)[i], (*memory)[i], 1e-9));
+        for (std::size_t i = 0; i < file->size(); ++i) QVERIFY(test::equalUpToRounding((*file)[i], (*memory)[i], 1e-9));
         QVERIFY(*m_file->memorySummaries() == *m_oracle->memorySummaries());
         std::vector<MemorySummary> byRank;
         for (const RankInfo& rank : m_oracle->info().header.ranks) {
@@ -519,7 +549,8 @@ private slots:
         auto report = store::checkTrace(m_path, [&](double done) { last = done; });
         QVERIFY(report.ok());
         for (const store::CheckProblem& problem : report->problems)
-            qWarning("%s (%lld): %s", problem.name.c_str(), static_cast<long long>(problem.count), problem.detail.c_str());
+            qWarning("%s (%lld): %s", problem.name.c_str(), static_cast<long long>(problem.count),
+                     problem.detail.c_str());
         QVERIFY(report->sound);
         QVERIFY(report->complete);
         QCOMPARE(last, 1.0);

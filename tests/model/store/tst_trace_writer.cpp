@@ -118,9 +118,11 @@ private slots:
             auto writer = store::TraceWriter::create(path, TraceHeader{}, options);
             QVERIFY(writer.ok());
             const TrackId track = (*writer)->defineTrack({RankId(0), TrackKind::Operators, "a", 0});
-            const OpId op = (*writer)->defineOp({"work", SliceKind::Kernel, Phase::Forward, Activity::Compute, {}, 0, 0, ""});
+            const OpId op =
+                (*writer)->defineOp({"work", SliceKind::Kernel, Phase::Forward, Activity::Compute, {}, 0, 0, ""});
             auto producer = (*writer)->openProducer();
-            for (std::int64_t i = 0; i < 1000; ++i) producer->slice({track, op, Instant{i * 1000}, Duration{900}, std::nullopt, std::nullopt});
+            for (std::int64_t i = 0; i < 1000; ++i)
+                producer->slice({track, op, Instant{i * 1000}, Duration{900}, std::nullopt, std::nullopt});
             producer.reset();
             source.request_stop();
             const Status finished = (*writer)->finish({});
@@ -351,7 +353,8 @@ private slots:
                     if (i % 100 == 0) (*writer)->audit({"round", AuditSeverity::Info, 1, ""});
                     if (i % 500 == 0) static_cast<void>((*writer)->statistics());
                     if (i % 1000 == 999) producer = (*writer)->openProducer();
-                    if (i % 50 == 0) producer->event({EventKind::Annotation, RankId(t), Instant{i}, "at " + std::to_string(i % 7)});
+                    if (i % 50 == 0)
+                        producer->event({EventKind::Annotation, RankId(t), Instant{i}, "at " + std::to_string(i % 7)});
                 }
             });
         }
@@ -486,9 +489,11 @@ private slots:
             sqlite3_finalize(statement);
             return value;
         };
-        QCOMPARE(integer("SELECT count(*) FROM slice JOIN run ON run.id=slice.run JOIN track ON track.id=run.track"), 12000);
+        QCOMPARE(integer("SELECT count(*) FROM slice JOIN run ON run.id=slice.run JOIN track ON track.id=run.track"),
+                 12000);
         QCOMPARE(integer("SELECT count(*) FROM slice WHERE op NOT IN (SELECT id FROM op)"), 0);
-        QCOMPARE(integer("SELECT count(*) FROM run r JOIN slice s ON s.id BETWEEN r.first AND r.last WHERE s.run<>r.id"), 0);
+        QCOMPARE(
+            integer("SELECT count(*) FROM run r JOIN slice s ON s.id BETWEEN r.first AND r.last WHERE s.run<>r.id"), 0);
         QCOMPARE(integer("SELECT value FROM meta WHERE key='slices'"), 12000);
         QCOMPARE(integer("PRAGMA application_id"), 0x34574c53);
         sqlite3_close(database);
@@ -513,7 +518,10 @@ public:
             if (!visit(batch)) break;
         return {};
     }
-    Status allocations(std::int32_t, ChunkStore&, const std::function<void(const store::AllocationRow&)>&) override { return {}; }
+    Status allocations(std::int32_t, ChunkStore&, const std::function<void(const store::AllocationRow&)>&) override
+    {
+        return {};
+    }
     Status counters(std::int32_t, std::vector<store::CounterRow>&) override { return {}; }
     Status collectives(std::int32_t, std::vector<store::CollectiveRow>&) override { return {}; }
     Status flows(const std::function<void(const store::FlowRow&)>&) override { return {}; }
@@ -553,10 +561,13 @@ void TraceWriterTest::longTracksAreMergedInOrder()
         ListSource source(batches);
         std::vector<store::SliceRow> merged;
         ChunkStore chunks({}, 1000);
-        QVERIFY(store::forEachSorted(source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }, 10).ok());
+        QVERIFY(store::forEachSorted(
+                    source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }, 10)
+                    .ok());
         QVERIFY(merged == all);
         merged.clear();
-        QVERIFY(store::forEachSorted(source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }).ok());
+        QVERIFY(
+            store::forEachSorted(source, 0, chunks, [&](const store::SliceRow& row) { merged.push_back(row); }).ok());
         QVERIFY(merged == all);
     }
 }

@@ -82,15 +82,33 @@ private slots:
     {
         QTest::addColumn<QByteArray>("text");
         const QByteArray aside = m_folder.filePath("aside.db").toUtf8();
-        const QByteArray statements[] = {
-            "DELETE FROM slice", "UPDATE op SET name = 'x'", "INSERT INTO string VALUES (99, 'x')", "DROP TABLE slice",
-            "CREATE TABLE t(x)", "CREATE TEMP TABLE t(x)", "CREATE TEMP VIEW v AS SELECT 1", "CREATE INDEX i ON slice(op)",
-            "ATTACH '" + aside + "' AS a", "DETACH main", "VACUUM", "VACUUM INTO '" + aside + "'", "REINDEX", "ANALYZE",
-            "PRAGMA query_only=OFF", "PRAGMA journal_mode=WAL", "PRAGMA writable_schema=ON",
-            "SELECT * FROM pragma_database_list", "BEGIN", "COMMIT", "SAVEPOINT s",
-            "SELECT load_extension('" + aside + "')", "ALTER TABLE op RENAME TO other",
-            "CREATE VIRTUAL TABLE temp.v USING fts5(x)", "SELECT 1; DELETE FROM slice",
-            "WITH t AS (SELECT 1) DELETE FROM slice", "EXPLAIN DELETE FROM slice"};
+        const QByteArray statements[] = {"DELETE FROM slice",
+                                         "UPDATE op SET name = 'x'",
+                                         "INSERT INTO string VALUES (99, 'x')",
+                                         "DROP TABLE slice",
+                                         "CREATE TABLE t(x)",
+                                         "CREATE TEMP TABLE t(x)",
+                                         "CREATE TEMP VIEW v AS SELECT 1",
+                                         "CREATE INDEX i ON slice(op)",
+                                         "ATTACH '" + aside + "' AS a",
+                                         "DETACH main",
+                                         "VACUUM",
+                                         "VACUUM INTO '" + aside + "'",
+                                         "REINDEX",
+                                         "ANALYZE",
+                                         "PRAGMA query_only=OFF",
+                                         "PRAGMA journal_mode=WAL",
+                                         "PRAGMA writable_schema=ON",
+                                         "SELECT * FROM pragma_database_list",
+                                         "BEGIN",
+                                         "COMMIT",
+                                         "SAVEPOINT s",
+                                         "SELECT load_extension('" + aside + "')",
+                                         "ALTER TABLE op RENAME TO other",
+                                         "CREATE VIRTUAL TABLE temp.v USING fts5(x)",
+                                         "SELECT 1; DELETE FROM slice",
+                                         "WITH t AS (SELECT 1) DELETE FROM slice",
+                                         "EXPLAIN DELETE FROM slice"};
         for (const QByteArray& text : statements) QTest::newRow(text.left(40).constData()) << text;
     }
     void writesNothing()
@@ -135,8 +153,9 @@ private slots:
         QVERIFY(rows->limited);
         UserQuery small;
         small.mostBytes = 100'000;
-        const auto wide = ask("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT hex(zeroblob(20000)) FROM t",
-                              small);
+        const auto wide =
+            ask("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT hex(zeroblob(20000)) FROM t",
+                small);
         QVERIFY(wide.ok() && wide->limited && wide->rows.size() < 10);
         const char* counting = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t";
         UserQuery quick;

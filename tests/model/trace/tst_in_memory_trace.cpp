@@ -178,7 +178,7 @@ void InMemoryTraceTest::activityOfRanks()
     s.slice(s.stream, op("send", Activity::Transfer), 25, 100);
     s.slice(s.operators, op("load", Activity::DataLoading), 150, 200);
     s.slice(s.stream, op("wait for the last", Activity::CollectiveWait), 75, 100); // whatever is sent meanwhile
-    s.slice(s.stream, op("wait", Activity::PipelineWait), 90, 160); // not while it copies
+    s.slice(s.stream, op("wait", Activity::PipelineWait), 90, 160);                // not while it copies
     s.slice(s.operators, op("structure", Activity::None), 0, 200);
     InMemoryTraceQuery query = s.query();
     const RankId ranks[]{RankId{0}, RankId{1}};

@@ -45,10 +45,10 @@ private slots:
                                                      {RankId(2), {}}});
         QCOMPARE(steps.size(), std::size_t{2});
         QCOMPARE(steps[0].range, (TimeRange{Instant{10}, Instant{20}})); // the last rank to begin, the last one to end
-        QCOMPARE(steps[0].loss, std::optional(3.5)); // the lowest rank that knows it
+        QCOMPARE(steps[0].loss, std::optional(3.5));                     // the lowest rank that knows it
         QVERIFY(steps[0].state == StepState::Warmup && steps[0].complete);
         QCOMPARE(steps[1].range, (TimeRange{Instant{21}, Instant{33}})); // nobody is in a step from 20 to 21
-        QCOMPARE(steps[1].samples, std::int64_t{8}); // global already: not added up
+        QCOMPARE(steps[1].samples, std::int64_t{8});                     // global already: not added up
         QVERIFY(steps[1].state == StepState::Measured && steps[1].complete);
     }
 
@@ -79,7 +79,8 @@ private slots:
         QCOMPARE(shared[0].range, steps[0].range);
         QCOMPARE(shared[1].range, steps[1].range);
         // Ranks further apart than a step (asynchronous training) keep the hull.
-        const std::vector<JobStep> apart = jobSteps({{RankId(0), {record(0, 0, 10)}}, {RankId(1), {record(0, 30, 40)}}});
+        const std::vector<JobStep> apart =
+            jobSteps({{RankId(0), {record(0, 0, 10)}}, {RankId(1), {record(0, 30, 40)}}});
         QCOMPARE(apart[0].range, (TimeRange{Instant{30}, Instant{40}}));
     }
 
@@ -87,7 +88,8 @@ private slots:
     {
         using List = std::vector<JobStep>;
         QVERIFY(!medianStep({}) && !typicalStep({}) && !medianStepTime({}));
-        const List odd{lasting(0, 90, true), lasting(1, 30), lasting(2, 10), lasting(3, 20), lasting(4, 1, false, false)};
+        const List odd{lasting(0, 90, true), lasting(1, 30), lasting(2, 10), lasting(3, 20),
+                       lasting(4, 1, false, false)};
         QCOMPARE(medianStep(odd), lasting(3, 20));
         // The lower one of the two in the middle: a figure that a step had, never a mean of two.
         const List even{lasting(1, 30), lasting(2, 10), lasting(3, 20), lasting(4, 22)};

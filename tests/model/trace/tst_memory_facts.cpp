@@ -27,7 +27,8 @@ private slots:
         QCOMPARE(read.askedBytes.value(), *moment.askedBytes);
         QCOMPARE(read.freeBytes.value(), *moment.freeBytes);
         QVERIFY(!read.allocatedBytes);
-        for (const char* text : {"out of memory", "out of memory: bytes wanted", " bytes wanted", "99999999999999999999 bytes wanted"}) {
+        for (const char* text :
+             {"out of memory", "out of memory: bytes wanted", " bytes wanted", "99999999999999999999 bytes wanted"}) {
             event.text = text;
             QVERIFY2(!outOfMemoryOf(event).askedBytes, text);
         }
@@ -40,7 +41,8 @@ private slots:
         for (const int rank : {0, 1, 2}) header.ranks.push_back({RankId{rank}, "", "", 0, 0, 1});
         InMemoryTrace trace(header);
         {
-            const CounterId counter = trace.defineCounter({RankId{1}, "allocated_bytes_since_start", CounterUnit::Bytes});
+            const CounterId counter =
+                trace.defineCounter({RankId{1}, "allocated_bytes_since_start", CounterUnit::Bytes});
             const auto producer = trace.openProducer();
             producer->event({EventKind::OutOfMemory, RankId{2}, Instant{5}, "out of memory: 7 bytes wanted"});
             producer->event({EventKind::OutOfMemory, RankId{0}, Instant{9}, "out of memory: 8 bytes wanted"});

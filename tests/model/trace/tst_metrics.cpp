@@ -270,7 +270,7 @@ void MetricsTest::ranksThatEndEarlyAreIdle()
     builder.slice(0, computeOp(Phase::Forward), 0, 10 * kMs);
     builder.slice(1, computeOp(Phase::Forward), 2 * kMs, 8 * kMs);
     const TraceMetrics m = builder.metrics();
-    QCOMPARE(m.stepTime->ns, 8 * kMs); // from where the last of them began: what lies before is skew of the start
+    QCOMPARE(m.stepTime->ns, 8 * kMs);     // from where the last of them began: what lies before is skew of the start
     QVERIFY(near(*m.idleFraction, 0.125)); // 2 of 16 ms
     QVERIFY(near(sum(m), 1));
 }

@@ -34,7 +34,8 @@ TraceHeader imported(const std::string& device)
 }
 
 /// One step of 10 ms with a matrix kernel of 1 ms and another kernel of 3 ms.
-TraceMetrics oneStep(const std::string& device, const std::string& kernel, double flops, const TraceClosing& closing = {})
+TraceMetrics oneStep(const std::string& device, const std::string& kernel, double flops,
+                     const TraceClosing& closing = {})
 {
     Builder builder(1, imported(device));
     builder.step(0, 0, 0, 10 * kMs);
@@ -67,7 +68,9 @@ void PeakFactsTest::namesSayWhatIsMultiplied_data()
 {
     QTest::addColumn<QString>("name");
     QTest::addColumn<QString>("expected");
-    const auto row = [](const char* name, const char* expected) { QTest::newRow(name) << QString::fromLatin1(name) << QString::fromLatin1(expected); };
+    const auto row = [](const char* name, const char* expected) {
+        QTest::newRow(name) << QString::fromLatin1(name) << QString::fromLatin1(expected);
+    };
     row("ampere_sgemm_128x64_tn", "f32");
     row("volta_scudnn_128x64_relu_interior_nn_v1", "f32");
     row("void cutlass::Kernel<cutlass_80_simt_sgemm_128x64_8x5_nt_align1>(P)", "f32");
@@ -144,7 +147,8 @@ void PeakFactsTest::partsOfOneNameAreDifferentDevices()
     QVERIFY(!sxm->peak(Arithmetic::AnyF32));
     QCOMPARE(*deviceDatasheet("Tesla V100-SXM2-32GB")->peak(Arithmetic::AnyF32), 15.7e12);
     QVERIFY(!deviceDatasheet("Tesla V100-SXM2-32GB")->peak(Arithmetic::Bf16));
-    for (const char* unknown : {"CPU", "accelerator", "device 0", "", "NVIDIA A100", "NVIDIA RTX 5000 Ada Generation Laptop GPU"})
+    for (const char* unknown :
+         {"CPU", "accelerator", "device 0", "", "NVIDIA A100", "NVIDIA RTX 5000 Ada Generation Laptop GPU"})
         QVERIFY2(!deviceDatasheet(unknown), unknown);
 }
 
@@ -176,7 +180,8 @@ void PeakFactsTest::noMfuWithoutAPeak_data()
     QTest::addColumn<int>("reason");
     QTest::newRow("unknown device") << "accelerator" << kTf32 << 1e9 << int(NoMfu::UnknownDevice);
     QTest::newRow("unknown arithmetic") << kH100 << "attn_fwd" << 1e9 << int(NoMfu::UnknownArithmetic);
-    QTest::newRow("no rate") << "Tesla V100-SXM2-32GB" << "some_bf16_gemm" << 1e9 << int(NoMfu::NoRate);
+    QTest::newRow("no rate") << "Tesla V100-SXM2-32GB"
+                             << "some_bf16_gemm" << 1e9 << int(NoMfu::NoRate);
     QTest::newRow("no FLOPs") << kH100 << kTf32 << 0.0 << int(NoMfu::NoFlops);
 }
 
@@ -209,7 +214,8 @@ void PeakFactsTest::aKernelAboveItsRoofProvesItWrong()
     QVERIFY(near(m.peak.breach->times, 2000 / 494.5));
     QVERIFY(near(m.peak.breach->share, 0.25));
     // Winograd gets along with fewer FLOPs than are counted: it proves nothing.
-    QVERIFY(!oneStep("Tesla V100-SXM2-32GB", "volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", 20e9).peak.breach);
+    QVERIFY(!oneStep("Tesla V100-SXM2-32GB", "volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", 20e9)
+                 .peak.breach);
 }
 
 void PeakFactsTest::sharesAreNeverNegative()

@@ -37,31 +37,39 @@ void ShortNameTest::keepsWhatDistinguishes_data()
     row("words", "my step (warm)", "my step (warm)");
     row("plain kernel", "ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn");
     row("elementwise",
-        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, "
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+        "at::detail::Array<char*, 3> >(int, "
         "at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)",
         "elementwise · add<float>");
     row("elementwise, binary",
-        "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
+        "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, "
+        "c10::BFloat16, "
         "at::native::binary_internal::MulFunctor<float> >, at::detail::Array<char*, 3> >(int, X)",
         "elementwise · Mul<BFloat16>");
     row("reduction",
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned int, "
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, "
+        "float>, unsigned int, "
         "float, 4> >(at::native::ReduceOp<float>)",
         "reduce · Mean<float>");
     row("lambda",
-        "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::"
+        "void at::native::elementwise_kernel<128, 4, "
+        "at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::"
         "TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}> >(int)",
         "elementwise · direct_copy");
-    row("anonymous", "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 3, 64, 64>(float*)",
+    row("anonymous",
+        "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 3, 64, 64>(float*)",
         "CatArrayBatchedCopy<float>");
     row("unnamed", "at::native::<unnamed>::CatArrayBatchedCopy<float>(float*)", "CatArrayBatchedCopy<float>");
     row("cutlass", "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align1>(cutlass_80::Params)",
         "cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align1");
     row("attention",
-        "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, cutlass::bfloat16_t>, false>(flash::Params)",
+        "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, cutlass::bfloat16_t>, "
+        "false>(flash::Params)",
         "flash_fwd<bfloat16_t>");
-    row("return type", "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float>(X)", "gemvx<int>");
-    row("NCCL", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "AllReduce_Sum_f32_RING_LL");
+    row("return type", "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float>(X)",
+        "gemvx<int>");
+    row("NCCL", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "AllReduce_Sum_f32_RING_LL");
     row("generic NCCL", "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_Generic_4");
     row("autograd", "autograd::engine::evaluate_function: AddmmBackward0", "AddmmBackward0 · autograd");
     row("broken", "void <<<(((", "void <<<(((");
@@ -78,9 +86,9 @@ void ShortNameTest::keepsWhatDistinguishes()
 void ShortNameTest::rowsNeverReadTheSame()
 {
     QCOMPARE(shortName("ncclDevKernel_Generic(x)", "all_reduce 23.4 MB"), std::string("all_reduce 23.4 MB"));
-    const std::vector<std::string> names{
-        "void elementwise_kernel<4, add<float>>(int)", "void elementwise_kernel<8, add<float>>(int)",
-        "void elementwise_kernel<4, add<float>>(int)", "aten::mm"};
+    const std::vector<std::string> names{"void elementwise_kernel<4, add<float>>(int)",
+                                         "void elementwise_kernel<8, add<float>>(int)",
+                                         "void elementwise_kernel<4, add<float>>(int)", "aten::mm"};
     const std::vector<std::string> shown = shortNames(names);
     QCOMPARE(shown.size(), names.size());
     QVERIFY(shown[0] != shown[1]);

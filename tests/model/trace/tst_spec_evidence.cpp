@@ -29,7 +29,8 @@ private slots:
     void shapesOfBothWriters()
     {
         QCOMPARE(shapesOf("[[16, 512], [], [512, 3]]", 3), (std::vector<Shape>{{16, 512}, {}, {512, 3}}));
-        QCOMPARE(shapesOf("[\n  [\n    16,\n    512\n  ]\n]", 3), (std::vector<Shape>{{16, 512}})); // laid out over lines
+        QCOMPARE(shapesOf("[\n  [\n    16,\n    512\n  ]\n]", 3),
+                 (std::vector<Shape>{{16, 512}})); // laid out over lines
         QCOMPARE(shapesOf("[[[4, 2], [4]], [7]]", 3), (std::vector<Shape>{{}, {7}}));
         QCOMPARE(shapesOf("[[-1, 2]]", 1), (std::vector<Shape>{{}}));
         QCOMPARE(shapesOf("shape 2x4x128x16", 2), (std::vector<Shape>{{2, 4, 128, 16}}));

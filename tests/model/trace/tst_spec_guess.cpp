@@ -17,7 +17,8 @@ TraceInfo imported(const std::vector<std::pair<std::string, std::string>>& field
 {
     TraceInfo info;
     info.header.source = TraceSource::Imported;
-    for (int rank = 0; rank < ranks; ++rank) info.header.ranks.push_back({RankId(rank), "NVIDIA A100-SXM4-80GB", "", 0, 0, 1});
+    for (int rank = 0; rank < ranks; ++rank)
+        info.header.ranks.push_back({RankId(rank), "NVIDIA A100-SXM4-80GB", "", 0, 0, 1});
     for (const auto& [field, value] : fields) info.audit.push_back(toAudit({field, value, Confidence::High, "a test"}));
     return info;
 }
@@ -34,9 +35,19 @@ class TestSpecGuess : public QObject {
 private slots:
     void whatWasInferredIsTakenOver()
     {
-        const auto guess = guessSpec(imported({{"layers", "24"}, {"hidden", "1024"}, {"heads", "16"}, {"vocabulary", "50304"}, {"sequence", "2048"},
-                                               {"tp", "2"}, {"pp", "2"}, {"dp", "4"}, {"microbatches", "8"}, {"microbatch_size", "2"},
-                                               {"precision", "bf16"}, {"optimizer", "FusedAdam"}, {"device", "NVIDIA A100-SXM4-80GB"}},
+        const auto guess = guessSpec(imported({{"layers", "24"},
+                                               {"hidden", "1024"},
+                                               {"heads", "16"},
+                                               {"vocabulary", "50304"},
+                                               {"sequence", "2048"},
+                                               {"tp", "2"},
+                                               {"pp", "2"},
+                                               {"dp", "4"},
+                                               {"microbatches", "8"},
+                                               {"microbatch_size", "2"},
+                                               {"precision", "bf16"},
+                                               {"optimizer", "FusedAdam"},
+                                               {"device", "NVIDIA A100-SXM4-80GB"}},
                                               16));
         QVERIFY(guess);
         const TransformerSpec* network = guess->spec.model.transformer();
@@ -66,7 +77,8 @@ private slots:
         QCOMPARE(network->heads, 32);
         QCOMPARE(network->ffnHidden, 16384);
         QCOMPARE(guess->spec.plan.dp, 4);
-        for (const char* field : {"layers", "heads", "vocabulary", "sequence", "dp", "microbatches", "microbatch_size", "precision", "optimizer"})
+        for (const char* field : {"layers", "heads", "vocabulary", "sequence", "dp", "microbatches", "microbatch_size",
+                                  "precision", "optimizer"})
             QVERIFY2(assumed(*guess, field), field);
         QVERIFY(!assumed(*guess, "hidden"));
         QVERIFY(!assumed(*guess, "device"));
@@ -94,7 +106,8 @@ private slots:
     void partsThatDoNotFitAreTakenBack()
     {
         // 12 heads cannot be cut in 5.
-        const auto guess = guessSpec(imported({{"layers", "12"}, {"hidden", "768"}, {"heads", "12"}, {"tp", "5"}, {"world_size", "5"}}));
+        const auto guess = guessSpec(
+            imported({{"layers", "12"}, {"hidden", "768"}, {"heads", "12"}, {"tp", "5"}, {"world_size", "5"}}));
         QVERIFY(guess);
         QCOMPARE(guess->spec.plan.tp, 1);
         QCOMPARE(guess->spec.plan.dp, 5);
@@ -109,7 +122,12 @@ private slots:
     void strangersNumbersAreNotBelieved()
     {
         QVERIFY(!guessSpec(imported({{"layers", "-3"}, {"hidden", "99999999999999999999"}, {"heads", "x"}})));
-        const auto guess = guessSpec(imported({{"layers", "2"}, {"hidden", "64"}, {"heads", "1"}, {"dp", "60000"}, {"tp", "60000"}, {"microbatches", "60000"}}));
+        const auto guess = guessSpec(imported({{"layers", "2"},
+                                               {"hidden", "64"},
+                                               {"heads", "1"},
+                                               {"dp", "60000"},
+                                               {"tp", "60000"},
+                                               {"microbatches", "60000"}}));
         QVERIFY(guess);
         QCOMPARE(guess->spec.plan.worldSize(), 1);
         QCOMPARE(guess->spec.training.batch, 60000);

@@ -168,7 +168,8 @@ void StepAnalysisTest::timingOfGroups()
         return GroupId{static_cast<int>(info.groups.size()) - 1};
     };
     const GroupId both = group("13", {0, 1}), four = group("TENSOR_MODEL_PARALLEL_GROUP (7)", {0, 1, 2, 3}),
-                  unknown = group("unknown group", {}), asked = group("mesh_dp", {0, 1}, "requests only"), one = group("4", {0});
+                  unknown = group("unknown group", {}), asked = group("mesh_dp", {0, 1}, "requests only"),
+                  one = group("4", {0});
     QCOMPARE(groupCoverage(info, both).timing, CollectiveTiming::Separated);
     QCOMPARE(groupCoverage(info, four).timing, CollectiveTiming::WaitAndTransfer);
     QCOMPARE(groupCoverage(info, four).present, std::size_t(2));

@@ -18,7 +18,8 @@ namespace {
 
 const TraceFinding* found(const TraceFindings& findings, FindingKind kind)
 {
-    const auto at = std::find_if(findings.findings.begin(), findings.findings.end(), [kind](const TraceFinding& each) { return each.kind == kind; });
+    const auto at = std::find_if(findings.findings.begin(), findings.findings.end(),
+                                 [kind](const TraceFinding& each) { return each.kind == kind; });
     return at == findings.findings.end() ? nullptr : &*at;
 }
 
@@ -51,7 +52,8 @@ private slots:
         const auto findings = traceFindings(trace);
         QVERIFY(findings.ok());
         QVERIFY(!found(*findings, FindingKind::HostBound));
-        QVERIFY(std::any_of(findings->abstained.begin(), findings->abstained.end(), [](const FindingAbstention& each) { return each.kind == FindingKind::HostBound; }));
+        QVERIFY(std::any_of(findings->abstained.begin(), findings->abstained.end(),
+                            [](const FindingAbstention& each) { return each.kind == FindingKind::HostBound; }));
     }
 
     void smallKernelsByTheirShare()

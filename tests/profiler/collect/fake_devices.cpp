@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 namespace {
 

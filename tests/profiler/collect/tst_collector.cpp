@@ -453,7 +453,8 @@ private slots:
         const Spool second = readSpool(files[0].find("-2.fwspool") != std::string::npos ? files[0] : files[1]);
         QCOMPARE(second.count(RecordKind::Kernel), std::size_t{30});
 #if defined(FOURWALLS_EMULATED)
-        QSKIP("qemu gives each program a start time of its own, and the module knows a replaced program by an equal one");
+        QSKIP(
+            "qemu gives each program a start time of its own, and the module knows a replaced program by an equal one");
 #endif
         QVERIFY(second.message(MessageCode::Exec).find("replaced its program") != std::string::npos);
         const Spool first = readSpool(files[0].find("-2.fwspool") != std::string::npos ? files[1] : files[0]);

@@ -159,7 +159,8 @@ private slots:
         QCOMPARE(kernels.front().correlation, 41U); // those of the step before were recorded to warm up
         // Only what was launched in a step that had them switched on at its end or at the end of the step before.
         std::size_t on = 0;
-        for (std::size_t step = 0; step < 20; ++step) on += output[8 + step] == '1' || (step > 0 && output[7 + step] == '1') ? 1U : 0U;
+        for (std::size_t step = 0; step < 20; ++step)
+            on += output[8 + step] == '1' || (step > 0 && output[7 + step] == '1') ? 1U : 0U;
         QVERIFY(kernels.size() >= 40 && kernels.size() <= 10 * on);
     }
 

@@ -26,8 +26,10 @@ private slots:
         const auto calls = spool.all<ApiCall>(RecordKind::ApiCall);
         QCOMPARE(calls.size(), std::size_t{10});
         std::map<std::uint32_t, std::vector<std::string>> names;
-        for (const Thread& thread : spool.all<Thread>(RecordKind::Thread)) names[thread.id].push_back(spool.text(thread.name));
-        QCOMPARE(names.size(), std::size_t{1}); // neither the collector's own nor those that are called like the process
+        for (const Thread& thread : spool.all<Thread>(RecordKind::Thread))
+            names[thread.id].push_back(spool.text(thread.name));
+        QCOMPARE(names.size(),
+                 std::size_t{1}); // neither the collector's own nor those that are called like the process
         QCOMPARE(names[calls.front().thread], std::vector<std::string>{"pt_autograd_0"});
     }
 

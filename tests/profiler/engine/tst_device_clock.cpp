@@ -120,23 +120,27 @@ void DeviceClockTest::slowRank()
         for (const StepView& step : *run.query->steps(RankId{rank}))
             if (step.record.measured()) measured[rank].push_back(step.record.range);
     std::map<int, double> compute;
-    QVERIFY(run.query->scanSlices([&](const SliceView& slice) {
-        const auto op = run.query->op(slice.op);
-        const Phase phase = (*op)->phase;
-        if ((*op)->activity != Activity::Compute) return true;
-        if (phase != Phase::Forward && phase != Phase::BackwardInput && phase != Phase::BackwardWeight) return true;
-        const int rank = run.query->tracks()[static_cast<std::size_t>(slice.track.value)].info.rank.value;
-        for (const TimeRange& range : measured[rank])
-            if (range.contains(slice.start)) compute[rank] += static_cast<double>(slice.duration.ns);
-        return true;
-    }).ok());
+    QVERIFY(run.query
+                ->scanSlices([&](const SliceView& slice) {
+                    const auto op = run.query->op(slice.op);
+                    const Phase phase = (*op)->phase;
+                    if ((*op)->activity != Activity::Compute) return true;
+                    if (phase != Phase::Forward && phase != Phase::BackwardInput && phase != Phase::BackwardWeight)
+                        return true;
+                    const int rank = run.query->tracks()[static_cast<std::size_t>(slice.track.value)].info.rank.value;
+                    for (const TimeRange& range : measured[rank])
+                        if (range.contains(slice.start)) compute[rank] += static_cast<double>(slice.duration.ns);
+                    return true;
+                })
+                .ok());
     QVERIFY(compute[0] > 0);
     // Both ranks run the same kernels, rounded to nanoseconds each.
     QVERIFY2(std::abs(compute[1] / compute[0] - 3.0) < 0.01, qPrintable(QString::number(compute[1] / compute[0])));
     // The fast rank waits for the slow one.
     double waiting = 0;
     for (const StepSummary& summary : *summaries)
-        if (summary.state == StepState::Measured && summary.rank.value == 0) waiting += static_cast<double>(summary.collectiveWait.ns);
+        if (summary.state == StepState::Measured && summary.rank.value == 0)
+            waiting += static_cast<double>(summary.collectiveWait.ns);
     QVERIFY(waiting > compute[0]);
 }
 

@@ -170,7 +170,8 @@ private:
                       [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
             const auto own = query.steps(RankId{rank});
             QVERIFY(own.ok());
-            const auto step = std::find_if(own->begin(), own->end(), [&](const StepView& each) { return each.record.step == median->step; });
+            const auto step = std::find_if(own->begin(), own->end(),
+                                           [&](const StepView& each) { return each.record.step == median->step; });
             QVERIFY(step != own->end());
             const TimeRange range = step->record.range;
             auto& times = seconds[static_cast<std::size_t>(rank)];

@@ -50,7 +50,7 @@ private slots:
         QVERIFY2(!text.contains(QStringLiteral("not complete")), qPrintable(text));
         QVERIFY2(text.contains(QStringLiteral("18412907 slices")), qPrintable(text));
         QVERIFY2(text.contains(QStringLiteral("dropped 0")), qPrintable(text));
-        QVERIFY2(!text.contains(QStringLiteral("overhead")), qPrintable(text));   // unknown is left out, never 0
+        QVERIFY2(!text.contains(QStringLiteral("overhead")), qPrintable(text)); // unknown is left out, never 0
         for (const StatusItem& item : statusOf(info())) QVERIFY(!item.warning);
     }
 
@@ -58,7 +58,8 @@ private slots:
     void whatIsMissingIsSaidFirst()
     {
         TraceInfo partial = info();
-        partial.audit.push_back({"unread_osrt_api", AuditSeverity::Skipped, 12, "OS runtime calls: a table that is not read"});
+        partial.audit.push_back(
+            {"unread_osrt_api", AuditSeverity::Skipped, 12, "OS runtime calls: a table that is not read"});
         const StatusItem first = statusOf(partial).front();
         QVERIFY(first.warning && first.text.contains(QStringLiteral("not complete")));
         QVERIFY(first.explanation.contains(QStringLiteral("OS runtime calls")));
@@ -107,7 +108,7 @@ private slots:
             warnings += item.warning;
             explained += item.explanation;
         }
-        QCOMPARE(warnings, 2);   // recovered, and lost records
+        QCOMPARE(warnings, 2); // recovered, and lost records
         QVERIFY(explained.contains(QStringLiteral("queue full")));
     }
 
@@ -129,14 +130,15 @@ private slots:
         TraceInfo trace = info();
         QVERIFY(deviceWords(trace).contains(QStringLiteral("16")));
         QVERIFY(deviceWords(trace).contains(QStringLiteral("H100")));
-        QVERIFY(planWords(trace).isEmpty());   // no spec: nothing is claimed
+        QVERIFY(planWords(trace).isEmpty()); // no spec: nothing is claimed
         trace.header.spec = RunSpec{};
         trace.header.spec->plan.dp = 4;
         trace.header.spec->plan.pp = 4;
         trace.header.spec->plan.microbatches = 8;
         const QString plan = planWords(trace);
         QVERIFY2(plan.contains(QStringLiteral("dp 4")) && plan.contains(QStringLiteral("1F1B")) &&
-                     plan.contains(QStringLiteral("m 8")), qPrintable(plan));
+                     plan.contains(QStringLiteral("m 8")),
+                 qPrintable(plan));
     }
 
     void tabsAndRailAnswerTheKeyboard()

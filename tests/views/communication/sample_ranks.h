@@ -101,8 +101,7 @@ struct Shown : ShownView<V> {
                   return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
               },
               size)
-    {
-    }
+    {}
     explicit Shown(TraceOpener opener, QSize size = kSize) : ShownView<V>(std::move(opener), size) {}
 };
 

@@ -15,8 +15,8 @@
 #include "views/communication/scaling_page.h"
 #include "views/communication/stragglers_page.h"
 #include "views/communication/traffic_card.h"
-#include "views/plot_cells.h"
-#include "views/plot_xy.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/plot_xy.h"
 #include "views/whatif/what_if.h"
 
 #include <QAbstractItemModelTester>
@@ -41,8 +41,7 @@ public:
         : InMemoryTraceQuery(data)
         , m_data(std::move(data))
         , m_fails(fails)
-    {
-    }
+    {}
     Result<std::unique_ptr<TraceQuery>> reopen() const override
     {
         return std::unique_ptr<TraceQuery>(std::make_unique<FailingQuery>(m_data, m_fails));
@@ -133,8 +132,8 @@ private slots:
             const TrackId wire = trace.defineTrack({RankId(rank), TrackKind::CommStream, "communication", 1});
             const auto producer = trace.openProducer();
             const Instant start{rank == 0 ? 0 : 3'900'000}, end{4 * kMs};
-            producer->collective({wire, start, start, end, rank == 0 ? CollectiveOp::Send : CollectiveOp::Receive, pp, 0,
-                                  1'000'000, rank == 0 ? 1'000'000 : 0, RankId(1 - rank), "direct", ""});
+            producer->collective({wire, start, start, end, rank == 0 ? CollectiveOp::Send : CollectiveOp::Receive, pp,
+                                  0, 1'000'000, rank == 0 ? 1'000'000 : 0, RankId(1 - rank), "direct", ""});
             StepRecord record;
             record.range = {Instant{0}, Instant{5 * kMs}};
             producer->step(RankId(rank), record);
@@ -184,8 +183,9 @@ private slots:
         QVERIFY(probe.ready());
         probe.view->setPage(QStringLiteral("stragglers"));
         StragglersPage& page = probe.view->stragglers();
-        QCOMPARE(plain(page.finding()),
-                 QStringLiteral("rank 2 comes last in 7 of 7 operations and causes 100 % of all waiting, 7 measured steps"));
+        QCOMPARE(
+            plain(page.finding()),
+            QStringLiteral("rank 2 comes last in 7 of 7 operations and causes 100 % of all waiting, 7 measured steps"));
         QCOMPARE(page.table().rows(), 4);
         QCOMPARE(page.plot().content().points.size(), std::size_t(7));
         QCOMPARE(page.plot().content().points.front().y, 4e6); // nanoseconds of skew

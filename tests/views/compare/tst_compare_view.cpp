@@ -31,7 +31,8 @@ class CompareViewTest : public QObject {
 
     static std::unique_ptr<TraceSession> opened(const sample::Shape& shape)
     {
-        auto session = std::make_unique<TraceSession>([shape](const QString&) { return sample::open(shape); }, QStringLiteral("b"));
+        auto session = std::make_unique<TraceSession>([shape](const QString&) { return sample::open(shape); },
+                                                      QStringLiteral("b"));
         return QTest::qWaitFor([&] { return session->isOpen(); }) ? std::move(session) : nullptr;
     }
 
@@ -68,7 +69,8 @@ private slots:
         const SharedComparison& comparison = probe.view->comparison();
         QVERIFY(comparison);
         const auto& figures = comparison->figures;
-        const auto time = std::find_if(figures.begin(), figures.end(), [](const auto& figure) { return figure.name == "step_time_ms"; });
+        const auto time = std::find_if(figures.begin(), figures.end(),
+                                       [](const auto& figure) { return figure.name == "step_time_ms"; });
         QVERIFY(time != figures.end() && time->percent());
         QVERIFY2(std::fabs(*time->percent() - 50) < 1, qPrintable(QString::number(*time->percent())));
 
@@ -78,19 +80,24 @@ private slots:
         probe.selection.setRange({a.begin, a.begin + Duration{a.length().ns / 2}});
         QVERIFY(shown(probe));
         QCOMPARE(probe.view->canvas(1).range().length().ns, a.length().ns / 2);
-        QCOMPARE(probe.view->canvas(1).range().begin.ns - probe.view->canvas(0).range().begin.ns, b.begin.ns - a.begin.ns);
+        QCOMPARE(probe.view->canvas(1).range().begin.ns - probe.view->canvas(0).range().begin.ns,
+                 b.begin.ns - a.begin.ns);
 
         QVERIFY(probe.view->layers().rowCount() > 0);
         QVERIFY(!probe.view->layers().sentence().isEmpty());
-        QAbstractItemModelTester figuresTester(&probe.view->figures(), QAbstractItemModelTester::FailureReportingMode::QtTest);
-        QAbstractItemModelTester layersTester(&probe.view->layers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QAbstractItemModelTester figuresTester(&probe.view->figures(),
+                                               QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QAbstractItemModelTester layersTester(&probe.view->layers(),
+                                              QAbstractItemModelTester::FailureReportingMode::QtTest);
         QVERIFY(probe.view->tableAsCsv().contains(QStringLiteral("step_time_ms")));
 
         // The largest change comes first.
         const auto changeAt = [&](int row) {
-            return std::fabs(probe.view->layers().index(row, CompareLayerModel::Difference).data(Qt::UserRole + 1).toDouble());
+            return std::fabs(
+                probe.view->layers().index(row, CompareLayerModel::Difference).data(Qt::UserRole + 1).toDouble());
         };
-        for (int row = 1; row < probe.view->layers().rowCount(); ++row) QVERIFY(changeAt(row - 1) >= changeAt(row) - 1e-12);
+        for (int row = 1; row < probe.view->layers().rowCount(); ++row)
+            QVERIFY(changeAt(row - 1) >= changeAt(row) - 1e-12);
     }
 
     void wordsAreWholeInASmallWindow()
@@ -151,9 +158,11 @@ private slots:
     void anotherThatHasFailedSaysSo()
     {
         ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
-        TraceSession other([](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
-            return Error{ErrorCode::Format, "is no trace", "x.fourwalls", "another file"};
-        }, QStringLiteral("x"));
+        TraceSession other(
+            [](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+                return Error{ErrorCode::Format, "is no trace", "x.fourwalls", "another file"};
+            },
+            QStringLiteral("x"));
         QTRY_VERIFY(other.error()); // before it is chosen
         probe.view->setPartner(&other, QStringLiteral("x"));
         QVERIFY(shown(probe));

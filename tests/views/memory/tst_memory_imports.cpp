@@ -6,7 +6,7 @@
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 
 #include <QApplication>
 
@@ -37,7 +37,8 @@ private slots:
     {
         InMemoryTrace trace(header("PyTorch Kineto"));
         {
-            const CounterId counter = trace.defineCounter({RankId{0}, "allocated_bytes_since_start", CounterUnit::Bytes});
+            const CounterId counter =
+                trace.defineCounter({RankId{0}, "allocated_bytes_since_start", CounterUnit::Bytes});
             const auto producer = trace.openProducer();
             producer->counter({counter, Instant{0}, 1e9});
             producer->counter({counter, Instant{1'000'000}, 3e9});
@@ -71,8 +72,11 @@ private slots:
             const CounterId requested = trace.defineCounter({RankId{0}, "requested_bytes", CounterUnit::Bytes});
             producer->counter({requested, Instant{0}, 5e9});
             producer->counter({requested, Instant{2'000'000}, 7e9});
-            producer->allocated(RankId{0}, {AllocationId{1}, Instant{0}, 5'000'000'000, 0, MemoryCategory::Other, old, {}});
-            producer->allocated(RankId{0}, {AllocationId{2}, Instant{1'000'000}, 2'000'000'000, 0, MemoryCategory::OptimizerState, made, {}});
+            producer->allocated(RankId{0},
+                                {AllocationId{1}, Instant{0}, 5'000'000'000, 0, MemoryCategory::Other, old, {}});
+            producer->allocated(
+                RankId{0},
+                {AllocationId{2}, Instant{1'000'000}, 2'000'000'000, 0, MemoryCategory::OptimizerState, made, {}});
             OutOfMemory moment;
             moment.askedBytes = 4'000'000'000;
             moment.freeBytes = 1'000'000'000;
@@ -83,12 +87,13 @@ private slots:
         TraceProbe<MemoryView> probe(trace.data());
         QVERIFY(probe.ready());
         const QString said = plain(probe.view->finding());
-        QVERIFY2(said.startsWith(QStringLiteral("ran out of memory: 4 GB asked for, 1 GB free on the device")), qPrintable(said));
+        QVERIFY2(said.startsWith(QStringLiteral("ran out of memory: 4 GB asked for, 1 GB free on the device")),
+                 qPrintable(said));
         QVERIFY2(said.contains(QStringLiteral("the history begins with 5 GB alive")), qPrintable(said));
         const auto& figures = probe.view->findChild<FigureStrip*>()->figures();
         QCOMPARE(plain(figures[0].value), QStringLiteral("7 GB"));
-        QCOMPARE(plain(figures[1].value), QStringLiteral("5 GB"));      // at the history's begin
-        QCOMPARE(plain(figures[2].value), QStringLiteral("2 GB"));      // static, as far as it is known
+        QCOMPARE(plain(figures[1].value), QStringLiteral("5 GB")); // at the history's begin
+        QCOMPARE(plain(figures[2].value), QStringLiteral("2 GB")); // static, as far as it is known
         QCOMPARE(plain(figures[3].note), QStringLiteral("5 GB more: unknown what for"));
         QVERIFY(!probe.view->stackPanel().isVisible());
         emit probe.view->blockPlot().blockClicked(AllocationId{2});
@@ -104,8 +109,10 @@ private slots:
         InMemoryTrace trace(header("PyTorch Kineto", 10'000'000'000));
         {
             const auto producer = trace.openProducer();
-            producer->allocated(RankId{0}, {AllocationId{1}, Instant{0}, 9'300'000'000, 0, MemoryCategory::Other, {}, {}});
-            producer->allocated(RankId{0}, {AllocationId{2}, Instant{1'000'000}, 1'000'000, 0, MemoryCategory::Other, {}, {}});
+            producer->allocated(RankId{0},
+                                {AllocationId{1}, Instant{0}, 9'300'000'000, 0, MemoryCategory::Other, {}, {}});
+            producer->allocated(RankId{0},
+                                {AllocationId{2}, Instant{1'000'000}, 1'000'000, 0, MemoryCategory::Other, {}, {}});
             producer->freed(RankId{0}, AllocationId{2}, Instant{2'000'000});
         }
         QVERIFY(trace.finish({}).ok());
@@ -122,7 +129,8 @@ private slots:
         TraceProbe<MemoryView> probe(trace.data());
         QVERIFY(probe.ready());
         const QString advice = probe.view->emptyReason();
-        for (const char* line : {"profile(profile_memory=True)", "torch.cuda.memory._record_memory_history()", "torch.cuda.memory._dump_snapshot(\"snap.pickle\")"})
+        for (const char* line : {"profile(profile_memory=True)", "torch.cuda.memory._record_memory_history()",
+                                 "torch.cuda.memory._dump_snapshot(\"snap.pickle\")"})
             QVERIFY2(advice.contains(QLatin1String(line)), line);
     }
 };

@@ -3,7 +3,7 @@
 #include "tests/support/test_program.h"
 #include "views/memory/memory_allocation_model.h"
 #include "views/memory/memory_group_model.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_table.h"
 
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>

@@ -7,7 +7,7 @@
 #include "tests/views/whatif/predicted_sample.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 #include "views/whatif/what_if.h"
 
 #include <QAction>

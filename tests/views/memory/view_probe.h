@@ -15,8 +15,7 @@ template <class V>
 struct ViewProbe : ShownView<V> {
     explicit ViewProbe(const sample::Shape& shape, QSize size = {1200, 760})
         : ShownView<V>([shape](const QString&) { return sample::open(shape); }, size)
-    {
-    }
+    {}
 };
 
 } // namespace fourwalls::views

@@ -13,7 +13,7 @@
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
 #include "views/overview/waterfall_plot.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 
 #include <QPushButton>
 #include <QSignalSpy>
@@ -150,7 +150,8 @@ private slots:
         InMemoryTrace trace(header);
         {
             const auto producer = trace.openProducer();
-            producer->allocated(RankId{0}, {AllocationId{0}, Instant{0}, 75'000'000, 0, MemoryCategory::Activations, {}, {}});
+            producer->allocated(RankId{0},
+                                {AllocationId{0}, Instant{0}, 75'000'000, 0, MemoryCategory::Activations, {}, {}});
             producer->event({EventKind::OutOfMemory, RankId{0}, Instant{1'000'000}, "out of memory"});
         }
         QVERIFY(trace.finish({}).ok());
@@ -217,10 +218,11 @@ private slots:
         // No model describes it: what stands out is said from the trace itself, each with a way to see it.
         QCOMPARE(view.facts()->insight->findings.findings.size(), view.suggestions().buttons().size());
         // Nothing was recorded of the processor: that the device is idle is said, and that nothing tells why.
-        QVERIFY2(view.suggestions().note().contains(QStringLiteral("the device is idle; why, the trace does not tell")), qPrintable(view.suggestions().note()));
+        QVERIFY2(view.suggestions().note().contains(QStringLiteral("the device is idle; why, the trace does not tell")),
+                 qPrintable(view.suggestions().note()));
         QVERIFY(view.wall(Wall::Tuning).verdict().contains(QStringLiteral("does not say")));
         QCOMPARE(bars.front().key, QStringLiteral("step")); // of time: there is no peak
-        QVERIFY(!bar(bars, "bubble")); // nothing tells whether it has stages
+        QVERIFY(!bar(bars, "bubble"));                      // nothing tells whether it has stages
         QCOMPARE(*view.verdict().binding, Wall::Performance);
         view.grab();
 

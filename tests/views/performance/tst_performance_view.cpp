@@ -9,9 +9,9 @@
 #include "views/performance/path_page.h"
 #include "views/performance/path_strip.h"
 #include "views/performance/performance_view.h"
-#include "views/plot_card.h"
-#include "views/plot_cells.h"
-#include "views/plot_xy.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_cells.h"
+#include "views/plot/plot_xy.h"
 
 #include <QAction>
 #include <QSignalSpy>
@@ -57,7 +57,8 @@ private slots:
         QCOMPARE(walls[0].limit[1], (std::pair<double, double>{1.0, 1e9})); // the ridge: 1 FLOP per byte
         // Products reach 1 GFLOP/s on three ranks: no point lies above its roof.
         for (const RooflinePoint& point : probe.view->facts()->roofline.points)
-            QVERIFY(*point.flopsPerSecond() <= *probe.view->facts()->roofline.attainable(*point.intensity(), point.peak) * 1.0001);
+            QVERIFY(*point.flopsPerSecond() <=
+                    *probe.view->facts()->roofline.attainable(*point.intensity(), point.peak) * 1.0001);
         QVERIFY(!page.finding().contains(QStringLiteral("cache")));
         page.roofline().grab();
         const auto at = page.roofline().positionOf(0);

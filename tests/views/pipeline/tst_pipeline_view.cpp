@@ -9,8 +9,8 @@
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/pipeline_view.h"
 #include "views/pipeline/predicted_lanes.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 
 #include <QAction>
 #include <QSignalSpy>
@@ -238,8 +238,9 @@ private slots:
     /// What follows a slider is drawn from the step; the trace of the step has the same passes.
     void aPredictedPictureIsThatOfItsTrace()
     {
-        for (const char* plan : {"pp=4 microbatches=8", "pp=4 microbatches=8 recompute=full", "pp=2 microbatches=4 schedule=interleaved vpp=2",
-                                 "pp=4 microbatches=8 schedule=zb", "pp=1 microbatches=2"}) {
+        for (const char* plan : {"pp=4 microbatches=8", "pp=4 microbatches=8 recompute=full",
+                                 "pp=2 microbatches=4 schedule=interleaved vpp=2", "pp=4 microbatches=8 schedule=zb",
+                                 "pp=1 microbatches=2"}) {
             const auto step = cost::predictStep(specOf(plan));
             QVERIFY2(step, plan);
             const PipelinePicture fast = predictedPicture(*step);

@@ -9,9 +9,9 @@
 #include "model/trace/metrics.h"
 #include "tests/support/test_program.h"
 #include "tests/views/memory/sample_training.h"
-#include "views/format.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_table.h"
 #include "views/steps/steps_model.h"
+#include "views/words/format.h"
 
 namespace tst_steps_table {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The steps view offscreen: figures, curves, the shared selection, empty states. Any Qt warning fails.
 #include "tests/views/memory/view_probe.h"
-#include "views/plot_card.h"
+#include "views/plot/plot_card.h"
 #include "views/steps/steps_plot.h"
 #include "views/steps/steps_view.h"
 #include "views/whatif/what_if.h"
@@ -50,7 +50,8 @@ private slots:
         // Two forward, two backward and one optimizer operator of 1 ms each.
         QCOMPARE(figure(probe, 0), QStringLiteral("5 ms"));
         QCOMPARE(figure(probe, 2), QStringLiteral("1.3"));
-        QCOMPARE(probe.view->finding(), QStringLiteral("loss falls from 2.4 to 1.3 in 12 steps \u00B7 11 of 12 steps measured (1 warm-up)"));
+        QCOMPARE(probe.view->finding(),
+                 QStringLiteral("loss falls from 2.4 to 1.3 in 12 steps \u00B7 11 of 12 steps measured (1 warm-up)"));
         QCOMPARE(probe.view->plot().seriesCount(), 4);
         QCOMPARE(probe.view->tableAsCsv().count(QLatin1Char('\n')), 13);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tables of a trace, offscreen: every table, filter, order, CSV, the visible range.
 #include "tests/views/memory/view_probe.h"
-#include "views/plot_card.h"
-#include "views/plot_table.h"
+#include "views/plot/plot_card.h"
+#include "views/plot/plot_table.h"
 #include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
 #ifndef Q_MOC_RUN
@@ -153,14 +153,16 @@ private slots:
         QVERIFY(answered());
         QVERIFY2(finding().contains(QStringLiteral("reading")), qPrintable(finding()));
 
-        view.showQuery(QStringLiteral("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"));
+        view.showQuery(
+            QStringLiteral("WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"));
         QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Stop"));
         view.queryPanel().askButton().click();
         QVERIFY(answered());
         QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Ask"));
 
         // Every kind of value, filtered and sorted as other tables.
-        view.showQuery(QStringLiteral("SELECT 2 AS a, 'two' AS b, NULL, x'00', 0.5 UNION ALL SELECT 1, 'one', NULL, x'0102', 1.5"));
+        view.showQuery(QStringLiteral(
+            "SELECT 2 AS a, 'two' AS b, NULL, x'00', 0.5 UNION ALL SELECT 1, 'one', NULL, x'0102', 1.5"));
         QVERIFY(answered());
         QCOMPARE(view.queryModel().rowCount(), 2);
         view.table().sortByColumn(0, Qt::AscendingOrder);

@@ -2,7 +2,7 @@
 // A small training run for the timeline's tests: every figure is made up here and known to the tests.
 #pragma once
 
-#ifndef Q_MOC_RUN   // moc of Qt 6.4 does not parse <concepts>
+#ifndef Q_MOC_RUN // moc of Qt 6.4 does not parse <concepts>
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #endif
@@ -70,38 +70,55 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
             producer->slice({on, what, Instant{ms(start).ns}, ms(start + length) - ms(start), mb, {}});
         };
         std::int64_t buffer = 0;
-        producer->allocated(RankId{rank}, {AllocationId{buffer++}, Instant{0}, 8'000'000'000, 0, MemoryCategory::Weights, {}, {}});
+        producer->allocated(RankId{rank},
+                            {AllocationId{buffer++}, Instant{0}, 8'000'000'000, 0, MemoryCategory::Weights, {}, {}});
         for (int step = 0; step < shape.steps; ++step) {
             const double t = step * 100.0;
             for (int layer = 0; layer < shape.layers; ++layer) {
                 const AllocationId id{buffer++};
-                producer->allocated(RankId{rank}, {id, Instant{ms(t + 1 + layer * 4).ns}, 1'000'000'000, 0, MemoryCategory::Activations, {}, {}});
+                producer->allocated(
+                    RankId{rank},
+                    {id, Instant{ms(t + 1 + layer * 4).ns}, 1'000'000'000, 0, MemoryCategory::Activations, {}, {}});
                 producer->freed(RankId{rank}, id, Instant{ms(t + 78 - layer * 4).ns});
             }
-            slice(steps, op(std::string("ProfilerStep ").append(std::to_string(step)), SliceKind::Step, Phase::None, Activity::None), t, 99);
-            struct Part { const char* name; Phase phase; double from, to; };
+            slice(steps,
+                  op(std::string("ProfilerStep ").append(std::to_string(step)), SliceKind::Step, Phase::None,
+                     Activity::None),
+                  t, 99);
+            struct Part {
+                const char* name;
+                Phase phase;
+                double from, to;
+            };
             const Part parts[] = {{"forward", Phase::Forward, 0.5, 40},
                                   {"backward", Phase::BackwardInput, 42, 82},
                                   {"optimizer", Phase::Optimizer, 84, 98}};
             for (const auto& part : parts) {
-                slice(phases, op(part.name, SliceKind::Phase, part.phase, Activity::None), t + part.from, part.to - part.from, Microbatch{step % 2});
+                slice(phases, op(part.name, SliceKind::Phase, part.phase, Activity::None), t + part.from,
+                      part.to - part.from, Microbatch{step % 2});
                 const double layerLength = (part.to - part.from) / shape.layers;
                 for (int layer = 0; layer < shape.layers; ++layer) {
                     const double at = t + part.from + layer * layerLength;
-                    slice(operators, op("layer", SliceKind::Layer, part.phase, Activity::None, LayerIndex{layer}), at, layerLength * 0.97);
+                    slice(operators, op("layer", SliceKind::Layer, part.phase, Activity::None, LayerIndex{layer}), at,
+                          layerLength * 0.97);
                     const char* names[] = {"attention", "mlp"};
                     for (int half = 0; half < 2; ++half)
-                        slice(operators, op(names[half], SliceKind::Operator, part.phase, Activity::None, LayerIndex{layer}), at + layerLength * (0.02 + 0.48 * half), layerLength * 0.44);
+                        slice(operators,
+                              op(names[half], SliceKind::Operator, part.phase, Activity::None, LayerIndex{layer}),
+                              at + layerLength * (0.02 + 0.48 * half), layerLength * 0.44);
                 }
                 const double kernelLength = (part.to - part.from) / shape.kernelsPerPhase;
-                const char* kernels[] = {"ampere_sgemm_128x64", "softmax_warp_forward", "vectorized_elementwise_kernel", "layer_norm"};
+                const char* kernels[] = {"ampere_sgemm_128x64", "softmax_warp_forward", "vectorized_elementwise_kernel",
+                                         "layer_norm"};
                 for (int kernel = 0; kernel < shape.kernelsPerPhase; ++kernel) {
                     const int layer = kernel * shape.layers / shape.kernelsPerPhase;
                     Phase phase = part.phase;
                     if (phase == Phase::BackwardInput && kernel % 3 == 1) phase = Phase::BackwardWeight;
                     if (phase == Phase::BackwardInput && kernel % 17 == 0) phase = Phase::Recompute;
                     const double share = 0.35 + 0.6 * ((kernel * 7 + rank * 3) % 10) / 10.0;
-                    slice(compute, op(kernels[(kernel * 5 + kernel / 3) % 4], SliceKind::Kernel, phase, Activity::Compute, LayerIndex{layer}, 3.4e9, 12 << 20),
+                    slice(compute,
+                          op(kernels[(kernel * 5 + kernel / 3) % 4], SliceKind::Kernel, phase, Activity::Compute,
+                             LayerIndex{layer}, 3.4e9, 12 << 20),
                           t + part.from + kernel * kernelLength, kernelLength * share, Microbatch{step % 2});
                 }
             }
@@ -109,7 +126,10 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
                 const double at = t + 46 + n * 6 + rank * 0.4;
                 const double wait = 0.9 - 0.3 * rank < 0.1 ? 0.1 : 0.9 - 0.3 * rank;
                 slice(comm, op("wait for peers", SliceKind::Wait, Phase::None, Activity::CollectiveWait), at, wait);
-                slice(comm, op("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", SliceKind::Collective, Phase::GradientSync, Activity::Transfer), at + wait, 3.2);
+                slice(comm,
+                      op("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", SliceKind::Collective, Phase::GradientSync,
+                         Activity::Transfer),
+                      at + wait, 3.2);
                 CollectiveRecord record;
                 record.track = comm;
                 record.start = Instant{ms(at + wait).ns};
@@ -126,7 +146,8 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
                 slice(copies, op("Memcpy HtoD", SliceKind::Copy, Phase::None, Activity::Copy), t + 3 + n * 15, 0.7);
                 if (rank + 1 < shape.ranks) {
                     // Same track of the next rank: six tracks a rank, defined in order.
-                    producer->flow({"message", comm, Instant{ms(at + wait + 3.2).ns}, TrackId{comm.value + 6}, Instant{ms(at + wait + 3.6).ns}});
+                    producer->flow({"message", comm, Instant{ms(at + wait + 3.2).ns}, TrackId{comm.value + 6},
+                                    Instant{ms(at + wait + 3.6).ns}});
                 }
             }
             StepRecord record;

@@ -93,7 +93,7 @@ private slots:
             lines += image.pixel(x, 8) == colours.hatchLine;
             base += image.pixel(x, 8) == colours.hatchBase;
         }
-        QCOMPARE(lines, 8);     // two of every eight pixels
+        QCOMPARE(lines, 8); // two of every eight pixels
         QCOMPARE(base, 24);
         // The lines lean: the next row is shifted by one.
         for (int x = 8; x < 40; ++x) QCOMPARE(image.pixel(x, 8), image.pixel(x - 1, 9));
@@ -165,8 +165,8 @@ private slots:
         QCOMPARE(image.pixel(0, 5), comm);
         QCOMPARE(image.pixel(0, 4), colours.background);
         QCOMPARE(image.pixel(1, 19), colours.background);
-        QCOMPARE(image.pixel(2, 19), copy);             // the slightest activity shows
-        QCOMPARE(image.pixel(3, 0), comm);              // more than all is scaled down
+        QCOMPARE(image.pixel(2, 19), copy); // the slightest activity shows
+        QCOMPARE(image.pixel(3, 0), comm);  // more than all is scaled down
         QCOMPARE(image.pixel(3, 10), compute);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The facts of a slice: rates from work and duration, what is unknown is left out.
 #include "tests/support/test_program.h"
-#include "views/format.h"
 #include "views/timeline/slice_facts.h"
+#include "views/words/format.h"
 
 #include <QtTest>
 
@@ -62,7 +62,8 @@ private slots:
         TraceInfo trace;
         trace.closing.peakFlopsPerDevice = 1e14;
         TrackView track{TrackId{0}, {RankId{2}, TrackKind::ComputeStream, "stream 7", 0}, 1, 1};
-        SliceContext context{&trace, &track, StepSpan{{Instant{5'000'000}, Instant{9'000'000}}, StepIndex{11}, StepState::Measured}, {}};
+        SliceContext context{
+            &trace, &track, StepSpan{{Instant{5'000'000}, Instant{9'000'000}}, StepIndex{11}, StepState::Measured}, {}};
         const SliceFacts facts = factsOf(matmul(), context, ByteUnit::GB);
         QCOMPARE(facts.title, QStringLiteral("sgemm"));
         QVERIFY(facts.chips.contains(QStringLiteral("stream 7")));
@@ -70,8 +71,8 @@ private slots:
         QVERIFY(facts.chips.contains(QStringLiteral("micro-batch 5")));
         QCOMPARE(value(facts, "duration"), QString::fromUtf8("100 \u00b5s"));
         QCOMPARE(value(facts, "starts"), QString::fromUtf8("250 \u00b5s into step 11"));
-        QCOMPARE(value(facts, "achieved"), QStringLiteral("20 TFLOP/s (20 % of peak)"));    // 2e9 / 1e-4
-        QCOMPARE(value(facts, "bandwidth"), QStringLiteral("500 GB/s"));                    // 5e7 / 1e-4
+        QCOMPARE(value(facts, "achieved"), QStringLiteral("20 TFLOP/s (20 % of peak)")); // 2e9 / 1e-4
+        QCOMPARE(value(facts, "bandwidth"), QStringLiteral("500 GB/s"));                 // 5e7 / 1e-4
         QCOMPARE(value(facts, "intensity"), QStringLiteral("40 FLOP/B"));
         QVERIFY(facts.asText().contains(QStringLiteral("m=1 n=2 k=3")));
     }
@@ -106,15 +107,16 @@ private slots:
         QCOMPARE(value(facts, "waited"), QStringLiteral("1.102 ms"));
         QCOMPARE(value(facts, "transfer"), QStringLiteral("2 ms"));
         QCOMPARE(value(facts, "payload"), QStringLiteral("256 MB"));
-        QCOMPARE(value(facts, "algbw"), QStringLiteral("128 GB/s"));    // 256 MB / 2 ms
+        QCOMPARE(value(facts, "algbw"), QStringLiteral("128 GB/s")); // 256 MB / 2 ms
         QVERIFY(value(facts, "group").startsWith(QStringLiteral("dp, 4 ranks")));
         QCOMPARE(value(facts, "algorithm"), QStringLiteral("ring, LL"));
-        trace.header.ranks.resize(1);   // one of four: nobody knows when the others came
+        trace.header.ranks.resize(1); // one of four: nobody knows when the others came
         const SliceFacts alone = factsOf(matmul(), context, ByteUnit::GB);
         QCOMPARE(value(alone, "wait + transfer"), QStringLiteral("3.102 ms"));
         QCOMPARE(value(alone, "in the trace"), QStringLiteral("1 of its 4 ranks"));
-        for (const char* label : {"waited", "transfer", "algbw"}) QVERIFY2(value(alone, QLatin1String(label)).isEmpty(), label);
-        trace.groups.clear();           // a stranger's file may name any
+        for (const char* label : {"waited", "transfer", "algbw"})
+            QVERIFY2(value(alone, QLatin1String(label)).isEmpty(), label);
+        trace.groups.clear(); // a stranger's file may name any
         QVERIFY(value(factsOf(matmul(), context, ByteUnit::GB), "group").isEmpty());
     }
 };

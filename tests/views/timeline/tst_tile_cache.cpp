@@ -13,7 +13,7 @@ using namespace fourwalls::views;
 class TileCacheTest : public QObject {
     Q_OBJECT
 
-    static constexpr std::int64_t kTile = kTileColumns;     // nanoseconds at level 0
+    static constexpr std::int64_t kTile = kTileColumns; // nanoseconds at level 0
 
     static SliceView slice(int id, std::int64_t start, std::int64_t length, int track = 0, int lane = 0)
     {
@@ -142,7 +142,8 @@ private slots:
         TileCache cache;
         cache.reset(Instant{0});
         SliceWindow hostile;
-        for (const int lane : {-7, 2'000'000'000, 0}) hostile.lanes.push_back({TrackId{0}, lane, {slice(lane, 5, 5, 0, lane)}, {}});
+        for (const int lane : {-7, 2'000'000'000, 0})
+            hostile.lanes.push_back({TrackId{0}, lane, {slice(lane, 5, 5, 0, lane)}, {}});
         cache.insert({{0, 0, 0}, oneTrack()}, hostile);
         const auto pieces = cache.pieces(TrackId{0}, {Instant{0}, Instant{100}}, 0);
         QCOMPARE(pieces.lanes.size(), std::size_t{1});

@@ -3,7 +3,7 @@
 #include "views/timeline/timeline_geometry.h"
 
 #include "tests/support/test_program.h"
-#include "views/theme.h"
+#include "views/plot/theme.h"
 #include "views/timeline/bar_painter.h"
 
 #include <QtTest>
@@ -54,7 +54,12 @@ class TimelineGeometryTest : public QObject {
     {
         QStringList result;
         for (const auto& rect : bars.rects)
-            result << QStringLiteral("%1-%2 k%3 c%4%5%6").arg(rect.x0).arg(rect.x1).arg(static_cast<int>(rect.key)).arg(rect.coverage).arg(rect.whole ? " whole" : "", rect.dimmed ? " dimmed" : "");
+            result << QStringLiteral("%1-%2 k%3 c%4%5%6")
+                          .arg(rect.x0)
+                          .arg(rect.x1)
+                          .arg(static_cast<int>(rect.key))
+                          .arg(rect.coverage)
+                          .arg(rect.whole ? " whole" : "", rect.dimmed ? " dimmed" : "");
         return result;
     }
 
@@ -64,7 +69,8 @@ private slots:
         const LaneSlices lane{TrackId{0}, 0, {slice(1, 100, 50), slice(2, 150, 300, 1)}, {}};
         const LaneBars bars = build(lane);
         const int forward = static_cast<int>(keyOf(Phase::Forward)), comm = static_cast<int>(ColourKey::Communication);
-        QCOMPARE(text(bars), (QStringList{QStringLiteral("10-15 k%1 c255 whole").arg(forward), QStringLiteral("15-45 k%1 c255 whole").arg(comm)}));
+        QCOMPARE(text(bars), (QStringList{QStringLiteral("10-15 k%1 c255 whole").arg(forward),
+                                          QStringLiteral("15-45 k%1 c255 whole").arg(comm)}));
         // Only the second is wide enough for a name.
         QCOMPARE(bars.labels.size(), std::size_t{1});
         QCOMPARE(bars.labels[0].slice.id.value, 2);
@@ -149,7 +155,10 @@ private slots:
 
     void hiddenSlicesAreLeftAway()
     {
-        const LaneSlices lane{TrackId{0}, 0, {slice(1, 100, 300, 3), slice(2, 500, 2, 3)}, {SliceBin{Instant{600}, Duration{50}, Duration{50}, 3, OpId{3}, Duration{20}}}};
+        const LaneSlices lane{TrackId{0},
+                              0,
+                              {slice(1, 100, 300, 3), slice(2, 500, 2, 3)},
+                              {SliceBin{Instant{600}, Duration{50}, Duration{50}, 3, OpId{3}, Duration{20}}}};
         const LaneBars bars = build(lane);
         QVERIFY(bars.rects.empty());
         QVERIFY(bars.labels.empty());
@@ -162,7 +171,8 @@ private slots:
         LaneBars bars;
         LaneGeometry geometry;
         const auto look = styles();
-        const std::vector<LanePiece> pieces{{&left, {Instant{0}, Instant{300}}}, {&right, {Instant{300}, Instant{1000}}}};
+        const std::vector<LanePiece> pieces{{&left, {Instant{0}, Instant{300}}},
+                                            {&right, {Instant{300}, Instant{1000}}}};
         geometry.build(pieces, map(), look, bars);
         QCOMPARE(bars.rects.size(), std::size_t{2});
         QCOMPARE(bars.labels.size(), std::size_t{1});
@@ -220,7 +230,9 @@ private slots:
         for (const bool dark : {false, true}) {
             const BarPalette palette = barPaletteOf(theme(dark));
             for (int key = kFirstClassKey; key < kColourKeyCount; ++key)
-                for (int other = 0; other < key; ++other) QVERIFY(palette.fill[static_cast<std::size_t>(key)] != palette.fill[static_cast<std::size_t>(other)]);
+                for (int other = 0; other < key; ++other)
+                    QVERIFY(palette.fill[static_cast<std::size_t>(key)] !=
+                            palette.fill[static_cast<std::size_t>(other)]);
         }
     }
 
@@ -239,7 +251,8 @@ private slots:
                         const ColourKey key = colourKeyOf(op);
                         QCOMPARE(key == ColourKey::Waiting, isHatched(op.kind, op.activity));
                         // What only has a device do something is told from what the device does.
-                        const QColor expected = isHostOperator(op) ? hostOperatorColour(look) : colourOf(look, op.kind, op.phase, op.activity);
+                        const QColor expected = isHostOperator(op) ? hostOperatorColour(look)
+                                                                   : colourOf(look, op.kind, op.phase, op.activity);
                         QCOMPARE(QColor(palette.fill[static_cast<std::size_t>(key)]), expected);
                     }
                 }

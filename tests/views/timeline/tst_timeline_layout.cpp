@@ -21,7 +21,7 @@ class TimelineLayoutTest : public QObject {
     static std::vector<TrackView> twoRanks()
     {
         return {track(0, 1, TrackKind::ComputeStream, 2), track(1, 1, TrackKind::Steps, 0),
-                track(2, 0, TrackKind::Operators, 1, 3),  track(3, 0, TrackKind::Steps, 0),
+                track(2, 0, TrackKind::Operators, 1, 3), track(3, 0, TrackKind::Steps, 0),
                 track(4, 0, TrackKind::CopyStream, 3, 1, 0)};
     }
 
@@ -30,7 +30,8 @@ class TimelineLayoutTest : public QObject {
         QStringList result;
         for (const auto& row : rows) {
             const char* kinds[] = {"head", "activity", "track"};
-            QString text = QStringLiteral("%1 r%2").arg(QLatin1String(kinds[static_cast<int>(row.kind)])).arg(row.rank.value);
+            QString text =
+                QStringLiteral("%1 r%2").arg(QLatin1String(kinds[static_cast<int>(row.kind)])).arg(row.rank.value);
             if (row.track) text += QStringLiteral(" t%1").arg(row.track->value);
             result << text;
         }
@@ -64,7 +65,8 @@ private slots:
 
     void deepLanesOfCommunicationAreLow()
     {
-        const std::vector<TrackView> tracks{track(0, 0, TrackKind::CommStream, 0, 5), track(1, 0, TrackKind::Operators, 1, 5)};
+        const std::vector<TrackView> tracks{track(0, 0, TrackKind::CommStream, 0, 5),
+                                            track(1, 0, TrackKind::Operators, 1, 5)};
         const auto layout = layoutTimeline(tracks, {}, 600);
         const auto& communication = layout.rows[1];
         const auto& operators = layout.rows[2];

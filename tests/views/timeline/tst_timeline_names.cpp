@@ -62,14 +62,23 @@ private slots:
     {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("shown");
-        QTest::newRow("plain") << "attention.query" << "attention.query";
-        QTest::newRow("nccl") << "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevComm*)" << "ReduceScatter_Sum_bf16_RING_LL";
-        QTest::newRow("template") << "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)" << "elementwise · Add<float>";
-        QTest::newRow("python") << "train.py(180): main" << "main · train.py:180";
-        QTest::newRow("prefix alone") << "ncclDevKernel_" << "ncclDevKernel_";
-        QTest::newRow("ends in a scope") << "autograd::" << "autograd::";
-        QTest::newRow("void") << "void " << "void ";
-        QTest::newRow("empty") << "" << "";
+        QTest::newRow("plain") << "attention.query"
+                               << "attention.query";
+        QTest::newRow("nccl") << "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevComm*)"
+                              << "ReduceScatter_Sum_bf16_RING_LL";
+        QTest::newRow("template") << "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, "
+                                     "at::detail::Array<char*, 3> >(int)"
+                                  << "elementwise · Add<float>";
+        QTest::newRow("python") << "train.py(180): main"
+                                << "main · train.py:180";
+        QTest::newRow("prefix alone") << "ncclDevKernel_"
+                                      << "ncclDevKernel_";
+        QTest::newRow("ends in a scope") << "autograd::"
+                                         << "autograd::";
+        QTest::newRow("void") << "void "
+                              << "void ";
+        QTest::newRow("empty") << ""
+                               << "";
     }
     void barsShowTheTellingPartOfAName()
     {
@@ -105,7 +114,7 @@ private slots:
         slice.start = Instant{98};
         slice.duration = Duration{90};
         QCOMPARE(stepNumberOf(slice, op, steps), std::optional(StepIndex{11}));
-        slice.start = Instant{50};                          // its middle lies between steps
+        slice.start = Instant{50}; // its middle lies between steps
         QVERIFY(!stepNumberOf(slice, op, steps));
         slice.start = Instant{-500};
         QVERIFY(!stepNumberOf(slice, op, steps));
@@ -121,7 +130,8 @@ private slots:
     void drawsNothingBeyondItsRoom()
     {
         TextCache texts(fontOf(TextRole::Small));
-        for (const QString& text : {QStringLiteral("ncclDevKernel_ReduceScatter"), QString::fromUtf8("矩阵乘法与归约散射")}) {
+        for (const QString& text :
+             {QStringLiteral("ncclDevKernel_ReduceScatter"), QString::fromUtf8("矩阵乘法与归约散射")}) {
             for (const float room : {200.0f, 60.0f, 45.0f, 12.0f}) {
                 QImage image(300, 24, QImage::Format_RGB32);
                 image.fill(Qt::black);
@@ -141,7 +151,7 @@ private slots:
         TextCache texts(fontOf(TextRole::Small));
         const ShapedText& digits = texts.shaped(QStringLiteral("1111"));
         const ShapedText& others = texts.shaped(QStringLiteral("8080"));
-        QCOMPARE(digits.width(), others.width());      // tabular digits
+        QCOMPARE(digits.width(), others.width()); // tabular digits
         QCOMPARE(digits.ends().size(), std::size_t{4});
         QCOMPARE(&digits, &texts.shaped(QStringLiteral("1111")));
     }

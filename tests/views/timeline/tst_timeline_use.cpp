@@ -32,7 +32,8 @@ private slots:
         const QPointF at(canvas.plotRect().left() + 400, 200);
         const Instant under = canvas.hitAt(at).at;
         const auto wheel = [&](int angle, Qt::KeyboardModifiers modifiers) {
-            QWheelEvent event(at, canvas.mapToGlobal(at), QPoint(), QPoint(0, angle), Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+            QWheelEvent event(at, canvas.mapToGlobal(at), QPoint(), QPoint(0, angle), Qt::NoButton, modifiers,
+                              Qt::NoScrollPhase, false);
             QApplication::sendEvent(&canvas, &event);
         };
         for (int notch = 0; notch < 8; ++notch) wheel(120, Qt::NoModifier);
@@ -63,7 +64,7 @@ private slots:
         bench.view->grab();
         QVERIFY(bench.view->showsFinalData());
         SETTLE(bench);
-        QVERIFY(WatchedQuery::asked <= asked + 3);      // at most what is asked ahead
+        QVERIFY(WatchedQuery::asked <= asked + 3); // at most what is asked ahead
     }
 
     void clickSelectsAndDoubleClickZooms()
@@ -128,7 +129,7 @@ private slots:
         QTest::keyClick(field, Qt::Key_Return, Qt::ShiftModifier);
         QCOMPARE(bench.selection.slice()->slice.id, found[0].id);
         QTest::keyClick(field, Qt::Key_Return, Qt::ShiftModifier);
-        QCOMPARE(bench.selection.slice()->slice.id, found.back().id);       // around the end
+        QCOMPARE(bench.selection.slice()->slice.id, found.back().id); // around the end
         QVERIFY(bench.view->tableAsCsv().startsWith(QStringLiteral("start_ns")));
         QCOMPARE(bench.view->tableAsCsv().count(QLatin1Char('\n')), static_cast<qsizetype>(found.size()) + 1);
         QTest::keyClick(field, Qt::Key_Escape);
@@ -230,7 +231,7 @@ private slots:
         QTest::keyClick(&bench.canvas(), Qt::Key_Left);
         QTRY_COMPARE(bench.selection.slice()->op->name, std::string("forward"));
         SETTLE(bench);
-        QTest::keyClick(&bench.canvas(), Qt::Key_Left);     // nothing before the first
+        QTest::keyClick(&bench.canvas(), Qt::Key_Left); // nothing before the first
         SETTLE(bench);
         QCOMPARE(bench.selection.slice()->op->name, std::string("forward"));
     }
@@ -274,7 +275,8 @@ private slots:
         QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{63});
         // A click on a rank's name opens it.
         const auto& rows = bench.canvas().layout().rows;
-        const auto second = std::find_if(rows.begin(), rows.end(), [](const TimelineRow& row) { return row.kind == TimelineRow::Kind::Activity; });
+        const auto second = std::find_if(
+            rows.begin(), rows.end(), [](const TimelineRow& row) { return row.kind == TimelineRow::Kind::Activity; });
         const QPoint label(40, bench.canvas().plotRect().top() + second->top + second->height / 2);
         QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, label);
         QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{62});

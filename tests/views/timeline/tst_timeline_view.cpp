@@ -58,7 +58,8 @@ private slots:
         bench.canvas().setStepTime(Duration{80'000'000}); // the job's, not this rank's 99 ms
         QVERIFY(std::abs(*strip.difference() - (120.0 / 80 - 1)) < 1e-6);
         const QStringList lines = strip.readout(at(110));
-        QVERIFY2(lines.join(QLatin1Char(' ')).contains(QStringLiteral("micro-batch 3")), qPrintable(lines.join(QLatin1Char(' '))));
+        QVERIFY2(lines.join(QLatin1Char(' ')).contains(QStringLiteral("micro-batch 3")),
+                 qPrintable(lines.join(QLatin1Char(' '))));
         QVERIFY(lines.front().contains(QStringLiteral("guessed")));
         const QImage picture = bench.canvas().grab().toImage();
         const QRect drawn = bench.canvas().predictionRect();
@@ -81,9 +82,11 @@ private slots:
         InMemoryTrace empty{TraceHeader{}};
         QVERIFY(empty.finish({}).ok());
         Selection selection;
-        TraceSession session([data = empty.data()](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
-            return std::unique_ptr<TraceQuery>(new InMemoryTraceQuery(data));
-        }, QStringLiteral("empty"));
+        TraceSession session(
+            [data = empty.data()](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+                return std::unique_ptr<TraceQuery>(new InMemoryTraceQuery(data));
+            },
+            QStringLiteral("empty"));
         view.setTrace(&session, &selection);
         QTRY_VERIFY(session.isOpen());
         QTRY_VERIFY(view.emptyReason().contains(QStringLiteral("no slices")));
@@ -96,9 +99,11 @@ private slots:
     {
         TimelineView view;
         Selection selection;
-        TraceSession session([](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
-            return Error{ErrorCode::Format, "not a trace", "x.fourwalls", "open another"};
-        }, QStringLiteral("x"));
+        TraceSession session(
+            [](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+                return Error{ErrorCode::Format, "not a trace", "x.fourwalls", "open another"};
+            },
+            QStringLiteral("x"));
         view.setTrace(&session, &selection);
         QTRY_VERIFY(view.emptyReason().contains(QStringLiteral("not a trace")));
         view.setTrace(nullptr, nullptr);
@@ -135,7 +140,7 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        WatchedQuery::held = true;      // from now on nothing arrives
+        WatchedQuery::held = true; // from now on nothing arrives
         const TimeRange near{Instant{20 * kMs}, Instant{170 * kMs}};
         bench.selection.setRange(near);
         QSignalSpy frames(bench.view.get(), &View::framePainted);
@@ -204,7 +209,8 @@ private slots:
         const QRgb activations = colourOf(currentTheme(), MemoryCategory::Activations).rgb();
         const auto rows = [&](double share) {
             int count = 0;
-            for (int y = 0; y < image.height(); ++y) count += image.pixel(static_cast<int>(share * image.width()), y) == activations;
+            for (int y = 0; y < image.height(); ++y)
+                count += image.pixel(static_cast<int>(share * image.width()), y) == activations;
             return count;
         };
         QVERIFY(rows(0.40) > image.height() / 6);
@@ -227,7 +233,7 @@ private slots:
         SETTLE(bench);
         QVERIFY(bench.canvas().memory().hasMemory());
         QVERIFY(!bench.canvas().memory().readout(Instant{10 * kMs}).isEmpty());
-        bench.selection.setRank(RankId{77});        // no such rank
+        bench.selection.setRank(RankId{77}); // no such rank
         SETTLE(bench);
         QVERIFY(!bench.canvas().memory().hasMemory());
         QVERIFY(bench.canvas().stripRect().isNull());
@@ -237,13 +243,14 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        bench.selection.setRange({Instant{100 * kMs}, Instant{200 * kMs}});     // the event lies in the middle
+        bench.selection.setRange({Instant{100 * kMs}, Instant{200 * kMs}}); // the event lies in the middle
         SETTLE(bench);
         const QRect plot = bench.canvas().plotRect();
         const QImage image = bench.canvas().grab().toImage();
         QCOMPARE(image.pixelColor(plot.left() + plot.width() / 2, plot.top() - 5), currentTheme().warning);
         bench.canvas().setEvents({});
-        QVERIFY(bench.canvas().grab().toImage().pixelColor(plot.left() + plot.width() / 2, plot.top() - 5) != currentTheme().warning);
+        QVERIFY(bench.canvas().grab().toImage().pixelColor(plot.left() + plot.width() / 2, plot.top() - 5) !=
+                currentTheme().warning);
     }
 
     void bothThemesPaint()

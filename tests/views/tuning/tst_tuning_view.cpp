@@ -149,7 +149,8 @@ private slots:
         view.setTrace(&session, &selection);
         QVERIFY(QTest::qWaitFor([&] { return !view.emptyReason().isEmpty(); }, 20'000));
         whatIf.setRecorded(sample::smallSpec(), {});
-        QVERIFY(QTest::qWaitFor([&] { return view.emptyReason().isEmpty() && view.cloud().points().size() > 100; }, 20'000));
+        QVERIFY(QTest::qWaitFor([&] { return view.emptyReason().isEmpty() && view.cloud().points().size() > 100; },
+                                20'000));
     }
 
     void anAbandonedSearchSaysNothingMore()

@@ -4,7 +4,7 @@
 
 #include "model/cost/predicted_step.h"
 #include "model/trace/in_memory_query.h"
-#include "views/trace_session.h"
+#include "views/session/trace_session.h"
 
 #include <memory>
 

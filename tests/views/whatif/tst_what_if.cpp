@@ -346,13 +346,15 @@ private slots:
         QVERIFY(probe.settled());
         QVERIFY(probe.whatIf.prediction());
         QVERIFY(!probe.whatIf.prediction()->step.feasible);
-        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("Does not fit")), qPrintable(probe.panel.card().verdict()));
+        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("Does not fit")),
+                 qPrintable(probe.panel.card().verdict()));
         RunSpec impossible = sample::smallSpec();
         impossible.plan.tp = 3;
         probe.whatIf.propose(impossible);
         QVERIFY(probe.settled());
         QVERIFY(!probe.whatIf.prediction());
-        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("heads")), qPrintable(probe.panel.card().verdict()));
+        QVERIFY2(probe.panel.card().verdict().contains(QStringLiteral("heads")),
+                 qPrintable(probe.panel.card().verdict()));
         probe.whatIf.history()->undo();
         probe.whatIf.history()->undo();
         QVERIFY(probe.settled());
@@ -364,7 +366,9 @@ private slots:
         Probe probe(sample::smallSpec());
         int entries = 0;
         for (QToolButton* button : probe.panel.findChildren<QToolButton*>()) {
-            if (!button->isCheckable() || !button->isEnabled() || !button->isVisible() || button->objectName() == QLatin1String("lock")) continue;
+            if (!button->isCheckable() || !button->isEnabled() || !button->isVisible() ||
+                button->objectName() == QLatin1String("lock"))
+                continue;
             QTest::mouseClick(button, Qt::LeftButton);
             QCOMPARE(probe.whatIf.history()->count(), ++entries);
         }
@@ -432,7 +436,8 @@ private slots:
         const auto step = cost::predictStep(*known.spec);
         QVERIFY(step);
         const double ideal = step->cost.modelFlopsPerStep / (8 * 241e9);
-        QVERIFY2(step->step.seconds > ideal && step->step.seconds < 4 * ideal, qPrintable(QString::number(step->step.seconds / ideal)));
+        QVERIFY2(step->step.seconds > ideal && step->step.seconds < 4 * ideal,
+                 qPrintable(QString::number(step->step.seconds / ideal)));
 
         // By the wall clock the messages went through this machine's memory too.
         info.header.clock = ClockKind::Wall;
@@ -474,8 +479,9 @@ private slots:
         const RunSpec spec = sample::smallSpec();
         const auto data = sample::predicted(spec);
         const Duration step = *computeMetricsOf(data).stepTime;
-        const std::vector<StepSpan> steps{{{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
-                                          {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
+        const std::vector<StepSpan> steps{
+            {{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
+            {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
         const cost::PredictedStep predicted = *cost::predictStep(spec);
         const std::vector<MemorySample> ghost = ghostOf(predicted, 1, steps, 100'000);
         QVERIFY(!ghost.empty());

@@ -431,7 +431,8 @@ private slots:
             const auto n = static_cast<double>(apart->group(r.group).ranks.size());
             const double share = r.operation == CollectiveOp::AllReduce ? 2 * (n - 1) / n : (n - 1) / n;
             // What does not divide by the members is a few elements more or less.
-            QVERIFY(std::abs(static_cast<double>(r.wireBytes.value()) - share * static_cast<double>(r.payloadBytes.value())) <= 16);
+            QVERIFY(std::abs(static_cast<double>(r.wireBytes.value()) -
+                             share * static_cast<double>(r.payloadBytes.value())) <= 16);
         }
         QVERIFY(!operations.empty());
         for (const auto& [key, members] : operations) {

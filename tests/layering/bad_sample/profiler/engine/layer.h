@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of the layering test's bad sample: the engine writes to the sink only.
 #pragma once
-#include <dnnl.hpp>
 #include "model/store/reader.h"
+#include <dnnl.hpp>

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counting rules of the facts.
+#include "model/import/chrome/chrome_facts.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace fourwalls::importers {
+
+namespace {
+
+/// Sorts intervals and joins those that overlap or touch.
+template <class Time>
+void compact(std::vector<std::pair<Time, Time>>& intervals)
+{
+    std::sort(intervals.begin(), intervals.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < intervals.size(); ++i) {
+        if (!(intervals[kept].second < intervals[i].first))
+            intervals[kept].second = std::max(intervals[kept].second, intervals[i].second);
+        else
+            intervals[++kept] = intervals[i];
+    }
+    if (!intervals.empty()) intervals.resize(kept + 1);
+}
+
+/// Kept in memory.
+constexpr std::size_t kMostIntervals = std::size_t{1} << 18;
+constexpr std::size_t kIntervalBudget = std::size_t{8} << 20;
+
+} // namespace
+
+BusyTime::Rest::Rest(const std::string& folder)
+    : chunks(folder, kIntervalBudget)
+    , intervals(chunks, kIntervalBudget / sizeof(Interval))
+{}
+
+template <class Time>
+void BusyTime::putAway(Intervals<Time>& intervals)
+{
+    if (!m_rest) m_rest = std::make_unique<Rest>(m_folder);
+    for (const auto& [begin, end] : intervals) {
+        if constexpr (std::is_same_v<Time, FineTime>)
+            m_rest->intervals.add({begin, end});
+        else
+            m_rest->intervals.add({{begin, 0}, {end, 0}});
+    }
+    intervals.clear();
+}
+
+template <class Time>
+void BusyTime::add(Intervals<Time>& intervals, Time begin, Time end)
+{
+    if (!intervals.empty()) {
+        auto& last = intervals.back();
+        if (!(begin < last.first) && !(last.second < begin)) {
+            last.second = std::max(last.second, end);
+            return;
+        }
+    }
+    intervals.emplace_back(begin, end);
+    if (intervals.size() >= m_compactAt) {
+        compact(intervals);
+        if (intervals.size() >= kMostIntervals) putAway(intervals);
+        m_compactAt = std::max<std::size_t>(4096, intervals.size() * 2);
+    }
+}
+
+void BusyTime::add(FineTime begin, FineTime end)
+{
+    if (m_fine.empty() && begin.ps == 0 && end.ps == 0) return add(m_plain, begin.ns, end.ns);
+    for (const auto& [from, to] : m_plain) m_fine.emplace_back(FineTime{from, 0}, FineTime{to, 0});
+    Intervals<std::int64_t>().swap(m_plain);
+    add(m_fine, begin, end);
+}
+
+std::optional<std::int64_t> BusyTime::total()
+{
+    compact(m_plain);
+    compact(m_fine);
+    DurationSum sum;
+    if (m_rest) {
+        putAway(m_plain);
+        putAway(m_fine);
+        std::optional<Interval> joined;
+        m_rest->intervals.forEach([&](const Interval& next) {
+            if (joined && !(joined->end < next.begin)) {
+                joined->end = std::max(joined->end, next.end);
+                return;
+            }
+            if (joined) sum.add(joined->end - joined->begin);
+            joined = next;
+        });
+        if (joined) sum.add(joined->end - joined->begin);
+        return m_rest->chunks.status().ok() ? std::optional(sum.rounded()) : std::nullopt;
+    }
+    for (const auto& [begin, end] : m_plain) sum.add(FineTime{end - begin, 0});
+    for (const auto& [begin, end] : m_fine) sum.add(end - begin);
+    return sum.rounded();
+}
+
+bool isNcclName(std::string_view name)
+{
+    for (std::size_t i = 0; i + 4 <= name.size(); ++i) {
+        const char first = static_cast<char>(name[i] | 0x20);
+        if ((first == 'n' || first == 'r') && (name[i + 1] | 0x20) == 'c' && (name[i + 2] | 0x20) == 'c' &&
+            (name[i + 3] | 0x20) == 'l')
+            return true;
+    }
+    return false;
+}
+
+void ChromeFacts::add(const ChromeEvent& event, Category category, std::optional<FineTime> ts,
+                      std::optional<FineTime> dur)
+{
+    const char phase = event.phase();
+    const auto index = static_cast<unsigned char>(phase); // char has a sign on some processors only
+    if (index > 0 && index < m_phases.size())
+        ++m_phases[index];
+    else
+        ++m_oddPhases[std::string(event[EventKey::Ph].text.substr(0, 16))];
+
+    const std::string_view name = event[EventKey::Name].text;
+    if (name == "[memory]") ++m_memory;
+    if (name.substr(0, 12) == "ProfilerStep" && m_steps.size() < 100000) m_steps.emplace(name);
+    if (phase == 'X') addSlice(event, category, ts, dur.value_or(FineTime{}));
+}
+
+void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::optional<FineTime> ts, FineTime dur)
+{
+    if (ts && category != Category::Span) m_span.add(*ts, *ts + dur);
+    if (ts && isGpuWork(category)) m_gpuSpan.add(*ts, *ts + dur);
+    switch (category) {
+    case Category::Kernel: {
+        ++m_kernels;
+        m_kernelTime.add(dur);
+        if (ts) m_busy.add(*ts, *ts + dur);
+        if (isNcclName(event[EventKey::Name].text)) {
+            ++m_nccl;
+            m_ncclTime.add(dur);
+        }
+        const std::string_view device = event[ArgKey::Device].text, stream = event[ArgKey::Stream].text;
+        if (!event[ArgKey::Device] || !event[ArgKey::Stream]) break;
+        if (m_lastStream.first != device || m_lastStream.second != stream || m_streams.empty()) {
+            m_lastStream = {std::string(device), std::string(stream)};
+            if (m_streams.size() < 100000) m_streams.insert(m_lastStream);
+        }
+        break;
+    }
+    case Category::Memcpy:
+        ++m_copies;
+        m_copyTime.add(dur);
+        break;
+    case Category::Memset: ++m_sets; break;
+    case Category::CpuOp:
+        if (event[EventKey::Cat].text != "hpu_op") ++m_cpuOps;
+        break;
+    case Category::Runtime:
+    case Category::Driver: ++m_runtime; break;
+    case Category::OtherRuntime:
+        if (event[EventKey::Cat].text == "mtia_runtime") ++m_runtime;
+        break;
+    case Category::PythonFunction: ++m_python; break;
+    default: break;
+    }
+}
+
+TraceFacts ChromeFacts::finish(std::int64_t baseNs, std::int64_t entries)
+{
+    TraceFacts facts;
+    facts.eventsTotal = entries;
+    facts.gpuKernelEvents = m_kernels;
+    facts.gpuKernelTimeNs = m_kernelTime.rounded();
+    facts.gpuKernelBusyNs = m_busy.total();
+    facts.ncclKernels = m_nccl;
+    facts.ncclTimeNs = m_ncclTime.rounded();
+    facts.memcpyEvents = m_copies;
+    facts.memcpyTimeNs = m_copyTime.rounded();
+    facts.memsetEvents = m_sets;
+    facts.spanNs = m_span.length();
+    facts.gpuSpanNs = m_gpuSpan.length();
+    if (m_span.begin) facts.firstEventNs = m_span.begin->rounded() + baseNs;
+    facts.streams = static_cast<std::int64_t>(m_streams.size());
+    facts.cpuOpEvents = m_cpuOps;
+    facts.runtimeEvents = m_runtime;
+    facts.pythonFunctionEvents = m_python;
+    facts.memoryInstants = m_memory;
+    facts.flowStart = m_phases['s'];
+    facts.flowEnd = m_phases['f'];
+    facts.profilerSteps = static_cast<std::int64_t>(m_steps.size());
+    for (std::size_t phase = 0; phase < m_phases.size(); ++phase)
+        if (m_phases[phase] > 0) facts.eventPhases[std::string(1, static_cast<char>(phase))] = m_phases[phase];
+    for (const auto& [phase, count] : m_oddPhases) facts.eventPhases[phase] += count;
+    return facts;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch and Chrome traces of one run: survey every file, settle ranks and clocks, then write one after the other.
+#include "model/import/chrome/chrome_survey.h"
+#include "model/import/chrome/chrome_writer.h"
+#include "model/import/common/clock_alignment.h"
+#include "model/import/common/import_format.h"
+#include "model/import/common/one_run.h"
+#include "model/import/common/parallel_groups.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+namespace fourwalls::importers {
+
+namespace {
+
+/// Share of an import's progress that the surveys take.
+constexpr double kSurveyShare = 0.25;
+
+struct RunFile {
+    std::string path;
+    std::int64_t bytes = 0;
+    ChromeSurvey survey;
+    RankId rank;
+    std::int64_t shiftNs = 0;
+    bool rankAssumed = false;
+    std::optional<ClockOffset> clock;
+    std::optional<int> saidRank; ///< by the file or its name
+};
+
+class ChromeImport final : public TraceImport {
+public:
+    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths,
+                                                     const ImportOptions& options)
+    {
+        auto import = std::make_unique<ChromeImport>();
+        double total = 0, done = 0;
+        for (const std::string& path : paths) total += static_cast<double>(fileBytes(path));
+        for (const std::string& path : paths) {
+            RunFile file;
+            file.path = path;
+            file.bytes = fileBytes(path);
+            const auto progress = [&](double fraction) {
+                if (options.progress && total > 0)
+                    options.progress(kSurveyShare * (done + fraction * static_cast<double>(file.bytes)) / total);
+            };
+            FOURWALLS_TRY_ASSIGN(file.survey, surveyChromeTrace(path, progress, options.stop, options.scratchFolder));
+            done += static_cast<double>(file.bytes);
+            import->m_files.push_back(std::move(file));
+        }
+        import->settleRanks();
+        import->settleClocks();
+        FOURWALLS_TRY(import->checkFiles());
+        import->describe();
+        return std::unique_ptr<TraceImport>(std::move(import));
+    }
+
+    const TraceHeader& header() const override { return m_header; }
+    TraceClosing closing() const override { return m_closing; }
+
+    Status write(TraceSink& sink, const ImportOptions& options) override
+    {
+        std::vector<RankId> world;
+        for (const RunFile& file : m_files) world.push_back(file.rank);
+        std::string backend;
+        bool worldKnown = false;
+        for (const RunFile& file : m_files) {
+            const ChromeHeader& header = file.survey.header;
+            if (backend.empty()) backend = header.backend;
+            worldKnown = worldKnown || header.worldSize;
+            // The whole world is known only from a file that says how large it is.
+            if (header.worldSize && *header.worldSize > static_cast<int>(world.size()) &&
+                *header.worldSize <= (1 << 20)) {
+                world.clear();
+                for (int rank = 0; rank < *header.worldSize; ++rank) world.push_back(RankId{rank});
+            }
+        }
+        RunCollectives collectives(backend, world, worldKnown);
+        SpecEvidence evidence;
+        describeRun(evidence);
+        double total = 1, done = 0;
+        for (const RunFile& file : m_files) total += static_cast<double>(file.bytes);
+        std::vector<TraceFacts> facts;
+        RunSteps steps;
+        ArithmeticFlops flops{};
+        for (RunFile& file : m_files) {
+            FilePlacement placement;
+            placement.rank = file.rank;
+            placement.shiftNs = file.shiftNs;
+            placement.pipelined = m_pipelined;
+            placement.scratchFolder = options.scratchFolder;
+            placement.steps = options.steps;
+            if (&file == m_files.data()) placement.evidence = &evidence;
+            placement.progress = [&](double fraction) {
+                if (options.progress)
+                    options.progress(kSurveyShare +
+                                     (1 - kSurveyShare) * (done + fraction * static_cast<double>(file.bytes)) / total);
+            };
+            FOURWALLS_TRY_ASSIGN(auto source, openByteSource(file.path));
+            TextWindow window(std::move(source));
+            ChromeWriter writer(file.survey, sink, collectives, placement, file.bytes);
+            FOURWALLS_TRY_ASSIGN(const ChromeReadReport report,
+                                 readChromeTrace(window, writer, file.path, options.stop));
+            facts.push_back(writer.finish(report));
+            steps.add(file.rank, file.shiftNs, writer.steps());
+            for (std::size_t i = 0; i < flops.size(); ++i) flops[i] += writer.flops()[i];
+            file.survey = {}; // the tables of one file at a time
+            done += static_cast<double>(file.bytes);
+        }
+        settlePeak(flops);
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.writeTo(sink));
+        collectives.finish(sink);
+        auditRun(sink, collectives);
+        for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
+        // The facts are defined on one file.
+        if (facts.size() == 1) sink.audit(toAudit(facts.front()));
+        return {};
+    }
+
+private:
+    void describeRun(SpecEvidence& evidence) const
+    {
+        const ChromeHeader& first = m_files.front().survey.header;
+        std::map<Precision, double> flops;
+        for (const RunFile& file : m_files) {
+            evidence.addGroups(file.survey.header.groups);
+            for (const auto& [precision, sum] : file.survey.flopsByPrecision) flops[precision] += sum;
+        }
+        evidence.setWorld(first.worldSize, static_cast<int>(m_files.size()));
+        const std::string& device = m_header.ranks.front().device;
+        evidence.setDevice(m_files.front().survey.ascend.found() ? std::string() : device);
+        evidence.setFlops(std::move(flops));
+    }
+
+    void settleRanks()
+    {
+        std::set<int> taken;
+        std::vector<RunFile*> without;
+        for (RunFile& file : m_files) {
+            std::optional<int> rank = file.survey.header.rank;
+            if (!rank) rank = rankFromFileName(file.path);
+            file.saidRank = rank;
+            if (rank && taken.insert(*rank).second)
+                file.rank = RankId{*rank};
+            else
+                without.push_back(&file);
+        }
+        int next = 0;
+        for (RunFile* file : without) {
+            while (!taken.insert(next).second) ++next;
+            file->rank = RankId{next};
+            file->rankAssumed = true;
+        }
+        std::sort(m_files.begin(), m_files.end(), [](const RunFile& a, const RunFile& b) { return a.rank < b.rank; });
+    }
+
+    /// Origin: the first event of the run. Ranks whose clock differs are moved onto the first rank's.
+    void settleClocks()
+    {
+        bool wall = true;
+        for (const RunFile& file : m_files) wall = wall && file.survey.wallClock();
+        std::optional<std::int64_t> origin;
+        for (const RunFile& file : m_files) {
+            if (!file.survey.firstNs) continue;
+            const std::int64_t first = *file.survey.firstNs + file.survey.baseNs();
+            origin = origin ? std::min(*origin, first) : first;
+        }
+        // Sums of two times of a hostile file may be out of range; clamped, no further sum can overflow.
+        if (origin) origin = std::clamp(*origin, -kLargestTimeNs, kLargestTimeNs);
+        // Small times without a wall clock are kept as they are written.
+        constexpr std::int64_t kSmallNs = 1'000'000'000'000'000;
+        if (!wall && origin && *origin > -kSmallNs && *origin < kSmallNs) origin = 0;
+        m_header.originUnixNs = wall ? origin.value_or(0) : 0;
+        for (RunFile& file : m_files) {
+            file.shiftNs = file.survey.baseNs() - origin.value_or(0);
+            // Without common times, files begin together.
+            if (!wall && m_files.size() > 1) file.shiftNs = -file.survey.firstNs.value_or(0);
+        }
+        for (std::size_t i = 1; i < m_files.size(); ++i) {
+            m_files[i].clock = estimateOffset(marks(m_files[0]), marks(m_files[i]));
+            if (m_files[i].clock && std::abs(m_files[i].clock->offsetNs) > kLargestTimeNs / 2) m_files[i].clock.reset();
+            if (m_files[i].clock) m_files[i].shiftNs += m_files[i].clock->offsetNs;
+        }
+    }
+
+    Status checkFiles() const
+    {
+        std::vector<RunMember> members;
+        for (const RunFile& file : m_files) {
+            RunMember member;
+            member.path = file.path;
+            member.rank = file.saidRank;
+            member.worldSize = file.survey.header.worldSize;
+            member.wallClock = file.survey.wallClock();
+            member.empty = !file.survey.firstNs;
+            member.firstNs =
+                std::clamp(file.survey.firstNs.value_or(0) + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
+            member.lastNs = std::clamp(file.survey.lastNs + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
+            member.aligned = file.clock.has_value();
+            members.push_back(std::move(member));
+        }
+        // The others were aligned with the first file.
+        if (!members.empty())
+            members.front().aligned =
+                std::any_of(members.begin(), members.end(), [](const RunMember& member) { return member.aligned; });
+        return checkOneRun(members);
+    }
+
+    static std::vector<CommunicationMark> marks(const RunFile& file)
+    {
+        std::vector<CommunicationMark> moved = file.survey.communication;
+        for (CommunicationMark& mark : moved) {
+            mark.begin += file.shiftNs;
+            mark.end += file.shiftNs;
+        }
+        std::erase_if(moved, [](const CommunicationMark& mark) {
+            return mark.begin < -kLargestTimeNs || mark.end > kLargestTimeNs;
+        });
+        return moved;
+    }
+
+    void describe()
+    {
+        m_header.source = TraceSource::Imported;
+        m_header.clock = ClockKind::Wall;
+        m_header.computeLabel = "measured";
+        m_header.communicationLabel = "measured";
+        bool kineto = false;
+        std::string runtime;
+        for (const RunFile& file : m_files) {
+            const ChromeHeader& header = file.survey.header;
+            kineto = kineto || file.survey.kineto;
+            if (const auto size = worldSizeOf(header); size && (!m_header.worldSize || *m_header.worldSize < *size))
+                m_header.worldSize = size;
+            if (runtime.empty()) runtime = header.runtime;
+            RankInfo info;
+            info.rank = file.rank;
+            if (!header.devices.empty()) {
+                // The host's list; which entry the rank used is not said, but hosts have equal devices.
+                const auto index = static_cast<std::size_t>(file.rank.value) % header.devices.size();
+                info.device = header.devices[index].name;
+                info.memoryBytes = header.devices[index].memoryBytes;
+            }
+            if (info.device.empty() && file.survey.ascend.found()) info.device = "Ascend NPU";
+            if (const auto stage = pipelineStage(header.groups, file.rank.value)) info.pipelineStage = *stage;
+            m_pipelined = m_pipelined || info.pipelineStage > 0;
+            m_header.ranks.push_back(std::move(info));
+        }
+        m_header.producer = m_files.front().survey.ascend.found() ? "Ascend PyTorch Profiler"
+                            : kineto                              ? "PyTorch Kineto"
+                                                                  : "Chrome trace";
+        if (!runtime.empty()) m_header.producer += ", " + runtime;
+    }
+
+    void auditRun(TraceSink& sink, const RunCollectives& collectives) const
+    {
+        for (const RunFile& file : m_files) {
+            const std::string rank = "rank_" + std::to_string(file.rank.value);
+            if (file.rankAssumed)
+                sink.audit(
+                    {"rank_unknown", AuditSeverity::Info, 1, "neither the file nor its name says which rank it is"});
+            if (file.rankAssumed && m_files.size() > 1)
+                sink.audit({"rank_assumed", AuditSeverity::Repaired, 1,
+                            "no rank in a file or its name, or one twice: numbered in order"});
+            if (!file.clock) continue;
+            sink.audit({"clock_offset_ns_" + rank, AuditSeverity::Info, file.clock->offsetNs,
+                        "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
+            sink.audit({"clock_residual_ns_" + rank, AuditSeverity::Info, file.clock->residualNs,
+                        "median distance of a collective's ends after that"});
+        }
+        for (std::size_t i = 1; i < m_files.size(); ++i)
+            if (!m_files[i].clock)
+                sink.audit({"clock_not_aligned", AuditSeverity::Info, 1,
+                            "ranks without enough common collectives: the files' own clocks"});
+        if (m_files.size() > 1)
+            sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(),
+                        "operations found on several ranks"});
+    }
+
+    /// What the waterfall's parts refer to: the data sheet's rate in the arithmetic of most of the known FLOPs.
+    void settlePeak(const ArithmeticFlops& flops)
+    {
+        const auto sheet = deviceDatasheet(m_header.ranks.front().device);
+        if (!sheet) return;
+        if (sheet->memoryBytesPerSecond > 0) m_closing.memoryBytesPerSecond = sheet->memoryBytesPerSecond;
+        const auto most = std::max_element(flops.begin(), flops.end());
+        if (*most <= 0) return;
+        m_closing.peakFlopsPerDevice = sheet->peak(static_cast<Arithmetic>(most - flops.begin()));
+        if (m_closing.peakFlopsPerDevice) m_closing.peakSource = "datasheet";
+    }
+
+    std::vector<RunFile> m_files;
+    TraceHeader m_header;
+    TraceClosing m_closing;
+    bool m_pipelined = false; ///< ranks of several stages
+};
+
+class FactsVisitor final : public ChromeVisitor {
+public:
+    bool wantsHeader(std::string_view key) override { return m_header.wants(key); }
+    explicit FactsVisitor(const std::string& scratchFolder) : m_facts(scratchFolder) {}
+    void header(std::string_view key, const JsonToken& value) override { m_header.take(key, value); }
+    void event(const ChromeEvent& event) override
+    {
+        m_facts.add(event, categoryOf(event[EventKey::Cat].text), timeOf(event, EventKey::Ts),
+                    timeOf(event, EventKey::Dur));
+    }
+    TraceFacts finish(const ChromeReadReport& report)
+    {
+        return m_facts.finish(m_header.baseNs.value_or(0), report.events + report.nonEvents);
+    }
+
+private:
+    ChromeHeader m_header;
+    ChromeFacts m_facts;
+};
+
+} // namespace
+
+Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths,
+                                                      const ImportOptions& options)
+{
+    return ChromeImport::open(paths, options);
+}
+
+Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options)
+{
+    FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
+    TextWindow window(std::move(source));
+    FactsVisitor visitor(options.scratchFolder);
+    FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, visitor, path, options.stop));
+    if (report.events == 0 && !(report.foundEvents && report.nonEvents == 0)) {
+        // The survey knows what such files are.
+        const auto survey = surveyChromeTrace(path, {}, options.stop, options.scratchFolder);
+        if (!survey.ok()) return survey.error();
+    }
+    return visitor.finish(report);
+}
+
+} // namespace fourwalls::importers

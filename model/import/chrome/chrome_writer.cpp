@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of each kind of event.
+#include "model/import/chrome/chrome_writer.h"
+
+#include "model/import/common/decimal_time.h"
+#include "model/import/common/kernel_class.h"
+#include "model/import/common/op_names.h"
+#include "model/import/common/operator_flops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kMostCounters = 10000;
+
+std::optional<double> realOf(const JsonToken& token)
+{
+    if (token.kind == JsonToken::Kind::Array || token.kind == JsonToken::Kind::Object || token.text.size() > 63 ||
+        token.text.empty())
+        return std::nullopt;
+    char text[64] = {};
+    token.text.copy(text, token.text.size());
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (end != text + token.text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+/// Whether communication goes from one rank to another. NCCL's kernel for that also does all-to-alls.
+bool isMessage(const CollectiveDetail& detail, const NamedWork& work)
+{
+    if (detail.operation) return *detail.operation == CollectiveOp::Send || *detail.operation == CollectiveOp::Receive;
+    return work.info.name.find("SendRecv") != std::string::npos;
+}
+
+/// What a matrix kernel's detail says of its operands, where its name does not.
+std::string operandsToAdd(std::string_view name, Arithmetic operands)
+{
+    if (operands == Arithmetic::Unknown || !isMatrixKernel(name) || arithmeticOf(name).type != Arithmetic::Unknown)
+        return {};
+    return operandDetail(operands == Arithmetic::AnyF32 ? "float" : fourwalls::name(operands));
+}
+
+} // namespace
+
+ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives& collectives, FilePlacement placement,
+                           std::int64_t fileSize)
+    : m_survey(survey)
+    , m_sink(sink)
+    , m_collectives(collectives)
+    , m_placement(std::move(placement))
+    , m_fileSize(fileSize)
+    , m_producer(sink.openProducer())
+    , m_tracks(survey.lanes.defineTracks(sink, m_placement.rank))
+    , m_names(sink, !survey.deviceWork)
+    , m_facts(m_placement.scratchFolder)
+    , m_pairs([this](const DurationPairs::Slice& s) {
+        const bool sound = s.end - s.begin <= kLargestTimeNs && inRange(s.begin, s.end - s.begin);
+        if (!sound) return void(++m_outOfRange);
+        emit(s.lane, s.op, s.begin, s.end - s.begin);
+        m_steps.addHost(s.begin, s.end);
+    })
+    , m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); })
+    , m_steps(m_placement.steps, m_placement.scratchFolder)
+{}
+
+void ChromeWriter::progress(std::int64_t read)
+{
+    if (m_placement.progress && m_fileSize > 0)
+        m_placement.progress(std::min(1.0, static_cast<double>(read) / static_cast<double>(m_fileSize)));
+}
+
+bool ChromeWriter::inRange(std::int64_t ts, std::int64_t dur) const
+{
+    // ts and dur are at most kLargestTimeNs, a quarter of the type's range, and the shift at most twice and a half that.
+    const std::int64_t begin = ts + m_placement.shiftNs;
+    return begin >= -kLargestTimeNs && begin <= kLargestTimeNs && dur <= kLargestTimeNs &&
+           begin + dur <= kLargestTimeNs;
+}
+
+TrackId ChromeWriter::track(int lane)
+{
+    const auto index = static_cast<std::size_t>(lane);
+    if (index < m_tracks.size()) return m_tracks[index];
+    // The file has changed since it was surveyed.
+    return m_sink.defineTrack({m_placement.rank, TrackKind::Other, "other", static_cast<int>(m_tracks.size())});
+}
+
+void ChromeWriter::emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, std::optional<CorrelationId> correlation)
+{
+    SliceRecord record;
+    record.track = track(lane);
+    record.op = op;
+    record.start = at(ts);
+    record.duration = Duration{dur};
+    record.correlation = correlation;
+    m_producer->slice(record);
+    ++m_slices;
+}
+
+void ChromeWriter::event(const ChromeEvent& event)
+{
+    const Category category = m_survey.ascend.categoryOf(event, categoryOf(event[EventKey::Cat].text));
+    const std::optional<FineTime> fine = timeOf(event, EventKey::Ts), dur = timeOf(event, EventKey::Dur);
+    m_facts.add(event, category, fine, dur);
+    if (event.hasDuplicateKeys()) ++m_duplicateKeys;
+    const char phase = event.phase();
+    if (phase == 'M') {
+        ++m_metadata;
+        return;
+    }
+    if (!fine) {
+        ++m_noTime;
+        return;
+    }
+    const std::int64_t ts = fine->rounded();
+    if (!inRange(ts, 0)) {
+        ++m_outOfRange;
+        return;
+    }
+    switch (phase) {
+    case 'X': slice(event, category, ts, dur ? std::optional(roundedLength(*fine, *dur)) : std::nullopt); break;
+    case 'i':
+    case 'I':
+    case 'R':
+    case 'P':
+    case 'n': instant(event, ts); break;
+    case 'C': counters(event, ts); break;
+    case 's':
+    case 't':
+    case 'f': flow(event, category, ts); break;
+    case 'B':
+        m_pairs.begin(static_cast<std::uint64_t>(laneOf(m_survey.lanes, category, event)),
+                      laneOf(m_survey.lanes, category, event), ts, opOf(event, category), event[EventKey::Name].text);
+        break;
+    case 'E':
+        m_pairs.end(static_cast<std::uint64_t>(laneOf(m_survey.lanes, category, event)), ts,
+                    event[EventKey::Name].text);
+        break;
+    case 'b':
+    case 'S': async(event, category, ts, true); break;
+    case 'e':
+    case 'F': async(event, category, ts, false); break;
+    case 'T':
+    case 'p': instant(event, ts); break;
+    default: ++m_unsupported; break;
+    }
+}
+
+OpId ChromeWriter::opOf(const ChromeEvent& event, Category category)
+{
+    return m_names.id(m_names.find(category, event[EventKey::Name], {}));
+}
+
+void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur)
+{
+    if (!dur) ++m_noDuration;
+    if (dur && *dur < 0) {
+        ++m_negative;
+        return;
+    }
+    const std::int64_t length = dur.value_or(0);
+    if (!inRange(ts, length)) {
+        ++m_outOfRange;
+        return;
+    }
+    const int lane = laneOf(m_survey.lanes, category, event);
+    if (isStreamWork(category, event)) {
+        streamSlice(event, category, lane, ts, length);
+        return;
+    }
+    std::string_view detail;
+    if (category == Category::CpuOp && event[ArgKey::InputDims].kind == JsonToken::Kind::Array)
+        detail = event[ArgKey::InputDims].text.substr(0, kLongestDetail);
+    std::optional<CorrelationId> correlation;
+    if (isRuntimeCall(category)) m_launchCalls += isLaunchCall(event[EventKey::Name].text);
+    if (isRuntimeCall(category) && event[ArgKey::Correlation]) {
+        if (const auto id = integerFromText(event[ArgKey::Correlation].text)) correlation = CorrelationId{*id};
+    }
+    NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
+    // Where nothing else computes, operators do, and their shapes say how much.
+    double flops = 0;
+    if (work.info.activity == Activity::Compute)
+        flops = operatorFlops(event[EventKey::Name].text, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs])
+                    .value_or(OperatorFlops{})
+                    .flops;
+    emit(lane, m_names.id(work, Phase::None, flops, callActivity(work.info, Duration{length})), ts, length,
+         correlation);
+    if (category == Category::GpuUserAnnotation) {
+        if (work.stepNumber >= 0) m_steps.addProjected(work.stepNumber, ts, ts + length);
+    } else if (category != Category::Span) {
+        m_steps.addHost(ts, ts + length);
+        if (work.info.activity == Activity::Launch) m_steps.addLaunch(ts);
+        if (!work.marksSteps) work.marksSteps = m_steps.interesting(decoded(event[EventKey::Name]));
+        if (*work.marksSteps) m_steps.addRange(decoded(event[EventKey::Name]), lane, ts, ts + length);
+    }
+    request(event, work, lane, ts, length);
+}
+
+/// Without a kernel of any, requests are all that is known of collectives: those that the host carries out while they
+/// last with their time, others without.
+void ChromeWriter::request(const ChromeEvent& event, const NamedWork& work, int lane, std::int64_t ts, std::int64_t dur)
+{
+    if (requestKind(event[EventKey::Name].text) == RequestKind::None) return;
+    if (m_nextRequest >= m_survey.requests.size()) return;
+    const CollectiveRequest& request = m_survey.requests[m_nextRequest];
+    if (request.begin != ts || request.end != ts + dur || request.lane != lane) return; // one that says nothing
+    ++m_nextRequest;
+    if (!request.counts || !m_survey.onlyRequests()) return;
+    const CollectiveDetail& detail = m_survey.details[static_cast<std::size_t>(request.detail)];
+    collective(detail, work, lane, ts, dur, !isHostCollective(work.info.name));
+}
+
+void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
+{
+    std::optional<std::int64_t> id;
+    if (event[ArgKey::Correlation]) id = integerFromText(event[ArgKey::Correlation].text);
+    std::optional<CorrelationId> correlation;
+    if (id) correlation = CorrelationId{*id};
+    const std::optional<Launch> launch = m_survey.links.find(m_survey.ascend.found() ? std::optional(ts) : id);
+    m_text.clear();
+    if (event[ArgKey::Grid].kind == JsonToken::Kind::Array && event[ArgKey::Block].kind == JsonToken::Kind::Array) {
+        m_text.append("grid ").append(event[ArgKey::Grid].text).append(" block ").append(event[ArgKey::Block].text);
+        if (m_text.size() > kLongestDetail) m_text.clear();
+    }
+    if (launch && launch->flopsOperator >= 0)
+        m_text.append(operandsToAdd(event[EventKey::Name].text, m_survey.links.operandsOf(launch->flopsOperator)));
+    const bool copies = category == Category::Memcpy || category == Category::Memset;
+    const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
+    NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, event[EventKey::Name], *bytes)
+                                           : m_names.find(category, event[EventKey::Name], m_text);
+    const Phase phase = launch ? launch->phase : Phase::None;
+    const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
+    if (flops > 0)
+        m_flops[static_cast<std::size_t>(arithmeticOf(work.info.name, work.info.detail).type) % kArithmeticCount] +=
+            flops;
+    std::optional<CollectiveDetail> detail;
+    Activity activity = work.info.activity;
+    if (work.communication) {
+        detail = detailOf(event, launch, work);
+        if (m_placement.pipelined && isMessage(*detail, work)) activity = Activity::PipelineTransfer;
+        if (m_placement.evidence && phase == Phase::Forward && m_survey.training &&
+            detail->operation == CollectiveOp::AllReduce)
+            m_placement.evidence->addForwardReduction(detail->groupSize);
+    }
+    emit(lane, m_names.id(work, phase, flops, activity), ts, dur, correlation);
+    m_steps.addWork(work.info.name, lane, ts, ts + dur, launch ? std::optional(launch->at) : std::nullopt,
+                    work.info.activity == Activity::Compute);
+    if (launch && inRange(launch->at, 0)) {
+        m_producer->flow({"launch", track(launch->lane), at(launch->at), track(lane), at(ts)});
+        ++m_launchFlows;
+    } else {
+        ++m_withoutLaunch;
+    }
+    if (detail) collective(*detail, work, lane, ts, dur);
+}
+
+CollectiveDetail ChromeWriter::detailOf(const ChromeEvent& event, const std::optional<Launch>& launch,
+                                        const NamedWork& work) const
+{
+    CollectiveDetail detail = collectiveDetail(event).value_or(ascendCollective(event).value_or(CollectiveDetail{}));
+    if (const CollectiveDetail* asked = m_survey.detailOf(launch)) completeDetail(detail, *asked);
+    // The request counts before the kernel's name: one kernel of NCCL can do whatever was asked for, under the name of
+    // another operation. A batch ("coalesced") is what its kernels are.
+    const bool named = work.collective && *work.collective != CollectiveOp::Other;
+    const bool vague = !detail.operation || *detail.operation == CollectiveOp::Other;
+    if (vague && named)
+        detail.operation = work.collective;
+    else if (vague && work.info.name.find("SendRecv") != std::string::npos && !launch && m_survey.sendsAreAllToAll())
+        detail.operation = CollectiveOp::AllToAll;
+    return detail;
+}
+
+void ChromeWriter::collective(const CollectiveDetail& detail, const NamedWork& work, int lane, std::int64_t ts,
+                              std::int64_t dur, bool requestOnly)
+{
+    CollectiveMember member;
+    member.rank = m_placement.rank;
+    member.groupKey = m_collectives.group(detail, work.info.name, requestOnly);
+    CollectiveRecord& record = member.record;
+    record.track = track(lane);
+    record.start = at(ts);
+    record.end = requestOnly ? record.start : at(ts + dur);
+    record.lastArrival = record.start;
+    record.operation = detail.operation ? *detail.operation : work.collective.value_or(CollectiveOp::Other);
+    record.payloadBytes = payloadOf(detail, record.operation);
+    if (record.payloadBytes) record.wireBytes = wireBytes(record.operation, *record.payloadBytes, detail.groupSize);
+    if (detail.peer) record.peer = RankId{*detail.peer};
+    record.algorithm = std::string(algorithmOf(work.info.name));
+    record.protocol = std::string(protocolOf(work.info.name));
+    if (detail.sequence) {
+        record.sequence = *detail.sequence;
+        member.hasSequence = true;
+    }
+    m_collectives.add(std::move(member));
+}
+
+void ChromeWriter::instant(const ChromeEvent& event, std::int64_t ts)
+{
+    if (event[EventKey::Name].text == "[memory]") {
+        if (m_allocator.add(event, ts))
+            ++m_memory;
+        else
+            ++m_unreadMemory;
+        return;
+    }
+    EventRecord record;
+    record.rank = m_placement.rank;
+    record.at = at(ts);
+    if (event[EventKey::Name].text == "[OutOfMemory]")
+        describeOutOfMemory(event, record);
+    else
+        record.text = decoded(event[EventKey::Name]).substr(0, 1000);
+    m_producer->event(record);
+    ++m_instants;
+}
+
+void ChromeWriter::counters(const ChromeEvent& event, std::int64_t ts)
+{
+    const JsonToken& args = event[EventKey::Args];
+    bool any = false;
+    if (args.kind == JsonToken::Kind::Object) {
+        forEachMember(args.text, [&](std::string_view key, const JsonToken& value) {
+            const std::optional<double> sample = realOf(value);
+            if (!sample) return;
+            m_text.assign(event[EventKey::Name].text);
+            if (event[EventKey::Id]) m_text.append("[").append(event[EventKey::Id].text).append("]");
+            m_text.append(".").append(key);
+            auto found = m_counterIds.find(m_text);
+            if (found == m_counterIds.end()) {
+                if (m_counterIds.size() >= kMostCounters) return;
+                const std::string name = decoded({m_text, JsonToken::Kind::Escaped}).substr(0, 300);
+                found = m_counterIds.emplace(m_text, m_sink.defineCounter({m_placement.rank, name, CounterUnit::None}))
+                            .first;
+            }
+            m_producer->counter({found->second, at(ts), *sample});
+            any = true;
+        });
+    }
+    if (any)
+        ++m_samples;
+    else
+        ++m_unreadCounters;
+}
+
+void ChromeWriter::flow(const ChromeEvent& event, Category category, std::int64_t ts)
+{
+    ++m_flowEvents;
+    // Arrows from launches to their work follow from correlation ids, which hold where these events do not.
+    if (category == Category::LaunchFlow && m_survey.deviceWork) return;
+    const std::string_view pid = event[EventKey::Pid].text, tid = event[EventKey::Tid].text;
+    int lane = m_survey.lanes.known(LaneRole::Thread, pid, tid);
+    if (lane < 0) lane = m_survey.lanes.known(LaneRole::Stream, pid, tid);
+    if (lane < 0) return;
+    const bool start = event.phase() == 's';
+    const std::uint64_t key = FlowPairs::key(event[EventKey::Cat].text, event[EventKey::Id].text, {});
+    const char* const kind = category == Category::BackwardFlow ? "forward_backward" : "flow";
+    if (start)
+        m_flows.start(key, kind, {track(lane), at(ts)});
+    else
+        m_flows.step(key, kind, {track(lane), at(ts)});
+}
+
+void ChromeWriter::async(const ChromeEvent& event, Category category, std::int64_t ts, bool begin)
+{
+    const JsonToken& id = event[EventKey::Id] ? event[EventKey::Id] : event[EventKey::Id2];
+    const bool legacy = event.phase() == 'S' || event.phase() == 'F';
+    const std::string_view name = legacy ? event[EventKey::Name].text : std::string_view();
+    // The high bit keeps these stacks apart from those of threads.
+    const std::uint64_t key = FlowPairs::key(event[EventKey::Cat].text, id.text, name) | std::uint64_t{1} << 63;
+    if (begin)
+        m_pairs.begin(key, m_survey.lanes.find(LaneRole::Async, event[EventKey::Pid].text, event[EventKey::Cat].text),
+                      ts, opOf(event, category));
+    else
+        m_pairs.end(key, ts);
+}
+
+void ChromeWriter::audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail)
+{
+    if (count > 0) m_sink.audit({name, severity, count, detail});
+}
+
+void ChromeWriter::tellEvidence() const
+{
+    SpecEvidence& evidence = *m_placement.evidence;
+    m_names.each([&](const NamedWork& work) {
+        const OpInfo& info = work.info;
+        if (info.kind == SliceKind::Operator)
+            evidence.addOperator(info.name, info.detail, work.count);
+        else if (info.kind == SliceKind::Marker || info.kind == SliceKind::Layer)
+            evidence.addName(info.name);
+    });
+    std::set<int> steps;
+    for (const StepMark& mark : m_survey.steps)
+        if (!mark.projected) steps.insert(mark.number);
+    evidence.setSteps(static_cast<std::int64_t>(steps.size()));
+}
+
+TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
+{
+    if (m_placement.evidence) tellEvidence();
+    m_pairs.finish(m_survey.lastNs);
+    m_flows.finish(*m_producer);
+    m_allocator.finish();
+    m_producer.reset();
+
+    using enum AuditSeverity;
+    audit("import_entries", Info, report.events + report.nonEvents, "entries of the event array");
+    audit("import_slices", Info, m_slices, "slices kept");
+    audit("import_instants", Info, m_instants, "instants kept");
+    audit("import_counter_events", Info, m_samples, "counter events kept");
+    audit("import_memory_events", Info, m_memory, "allocator events kept");
+    audit("import_metadata", Info, m_metadata, "names and other metadata");
+    audit("import_flow_events", Info, m_flowEvents, "flow events met");
+    audit("import_arrows", Info, m_flows.arrows() + m_launchFlows, "arrows kept; those of launches by correlation");
+    audit("flow_without_partner", Info, m_flows.pointsAlone(), "normal in PyTorch's files");
+    audit("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
+    audit("operator_flops_unassigned", Info, m_survey.links.flopsLeft(), "no matrix kernel was launched by them");
+    audit("buffers_before_window", Info, m_allocator.freesBeforeWindow(), "freed in the window, allocated before it");
+    audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
+    audit("names_without_numbers", Info, m_names.shortenedNames(),
+          "too many different names: later ones have # for their numbers");
+
+    audit("text_recovered", Repaired, report.recoveries,
+          "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +
+              std::to_string(report.lostBytes) + " bytes passed over");
+    // A file that is the array itself may lack its bracket: some writers never close it.
+    const bool mayBeWhole = report.array && report.bytesLeft == 0 && report.damage.empty();
+    audit(mayBeWhole ? "event_array_left_open" : "event_array_not_closed", Repaired, report.closed ? 0 : 1,
+          mayBeWhole
+              ? "the list of events has no end: some writers leave it out, else the job was killed or the file is cut"
+              : "the file ends before its events do: a killed job, or a cut file");
+    audit("duplicate_keys", Repaired, m_duplicateKeys, "the last value of a key was taken");
+    audit("no_duration", Repaired, m_noDuration, "complete events without a duration: taken as 0");
+    audit("begin_without_end", Repaired, m_pairs.beginsWithoutEnd(), "ended with the trace");
+    audit("end_before_begin", Repaired, m_pairs.lateEvents(), "taken as empty");
+    audit("allocated_twice", Repaired, m_allocator.reusedWithoutFree(), "a missing free was added");
+
+    audit("not_an_event", Skipped, report.nonEvents, "entries that are no objects");
+    audit("no_time", Skipped, m_noTime, "events without a readable ts");
+    audit("negative_duration", Skipped, m_negative);
+    audit("time_out_of_range", Skipped, m_outOfRange);
+    audit("end_without_begin", Skipped, m_pairs.endsWithoutBegin());
+    audit("unsupported_phase", Skipped, m_unsupported, "objects, contexts and unknown kinds of event");
+    audit("memory_event_unread", Skipped, m_unreadMemory, "allocator events without a size");
+    audit("counter_event_unread", Skipped, m_unreadCounters, "counter events without a number");
+
+    audit("text_behind_the_trace", Skipped, report.bytesBehind, "bytes behind the end of the trace: none of it");
+    audit("bytes_behind_gzip", Skipped, report.unpackedBehind, "bytes behind the packed data that are not packed");
+    if (!m_survey.deviceWork)
+        audit("launches_without_work", Dropped, m_launchCalls,
+              "calls that launch work, but the file has none of it: record with ProfilerActivity.CUDA");
+
+    audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
+    audit("file_cut", Dropped, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
+    const bool packedIsCut = report.damage.find("cut") != std::string::npos;
+    if (!report.damage.empty())
+        audit(packedIsCut ? "packed_stream_ended_early" : "packed_stream_damaged", Dropped, 1, report.damage);
+    return m_facts.finish(m_survey.baseNs(), report.events + report.nonEvents);
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting by arrow and time; a start begins a new arrow of the same id.
+#include "model/import/common/flow_pairs.h"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace fourwalls::importers {
+
+std::uint64_t FlowPairs::key(std::string_view category, std::string_view id, std::string_view name)
+{
+    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
+    for (const std::string_view part : {category, id, name}) {
+        for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        hash = (hash ^ 0xff) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+void FlowPairs::finish(TraceProducer& producer)
+{
+    std::stable_sort(m_points.begin(), m_points.end(), [](const Entry& a, const Entry& b) {
+        return std::make_tuple(a.key, a.point.at.ns, !a.start) < std::make_tuple(b.key, b.point.at.ns, !b.start);
+    });
+    for (std::size_t i = 0; i < m_points.size(); ++i) {
+        const bool follows = i > 0 && m_points[i - 1].key == m_points[i].key && !m_points[i].start;
+        const bool leads = i + 1 < m_points.size() && m_points[i + 1].key == m_points[i].key && !m_points[i + 1].start;
+        if (!follows && !leads) ++m_alone;
+        if (!follows) continue;
+        const Entry& from = m_points[i - 1];
+        producer.flow({from.kind, from.point.track, from.point.at, m_points[i].point.track, m_points[i].point.at});
+        ++m_arrows;
+    }
+    m_points = {};
+}
+
+} // namespace fourwalls::importers

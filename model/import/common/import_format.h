@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of foreign file. A new importer is one more entry in the registry (import_registry.cpp).
+#pragma once
+
+#include "model/import/trace_import.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::importers {
+
+struct ImportFormat {
+    std::string_view name;
+    /// Whether a file that begins with these bytes (up to 4 KiB, unpacked) is of this kind.
+    bool (*recognises)(std::string_view beginning);
+    Result<std::unique_ptr<TraceImport>> (*open)(const std::vector<std::string>& paths, const ImportOptions& options);
+    Result<TraceFacts> (*facts)(const std::string& path, const ImportOptions& options);
+};
+
+/// All formats, the most particular first.
+const std::vector<ImportFormat>& importFormats();
+
+Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths,
+                                                      const ImportOptions& options);
+Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options);
+
+/// Chrome JSON that Fourwalls exported; its facts are those of Chrome traces.
+Result<std::unique_ptr<TraceImport>> openExports(const std::vector<std::string>& paths, const ImportOptions& options);
+
+Result<std::unique_ptr<TraceImport>> openSnapshots(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions& options);
+Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths,
+                                                       const ImportOptions& options);
+Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options);
+
+/// Spools of the collector (docs/collector.md), one per process of a run.
+Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> spoolFacts(const std::string& path, const ImportOptions& options);
+
+} // namespace fourwalls::importers

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sweep per thread over operators and calls in time order, with the stack of open operators.
+#include "model/import/common/launch_links.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fourwalls::importers {
+
+namespace {
+
+// A run has one set of links per rank.
+constexpr std::size_t kBudget = std::size_t{12} << 20, kSorted = std::size_t{4} << 20;
+
+} // namespace
+
+bool LaunchLinks::ByLane::operator()(const Launch& a, const Launch& b) const
+{
+    return std::tie(a.lane, a.at, a.correlation) < std::tie(b.lane, b.at, b.correlation);
+}
+
+bool LaunchLinks::ByLane::operator()(const Operator& a, const Operator& b) const
+{
+    return std::tie(a.lane, a.begin, b.end) < std::tie(b.lane, b.begin, a.end);
+}
+
+bool LaunchLinks::ByCorrelation::operator()(const Launch& a, const Launch& b) const
+{
+    return std::tie(a.correlation, a.at, a.lane) < std::tie(b.correlation, b.at, b.lane);
+}
+
+LaunchLinks::Tables::Tables(const std::string& folder)
+    : chunks(folder, kBudget)
+    , launches(chunks, kSorted / sizeof(Launch))
+    , operators(chunks, kSorted / sizeof(Operator))
+    , linked(chunks)
+{}
+
+LaunchLinks::LaunchLinks(const std::string& folder) : m_tables(std::make_unique<Tables>(folder)) {}
+
+void LaunchLinks::addLaunch(std::int64_t correlation, int lane, std::int64_t at)
+{
+    Launch launch;
+    launch.correlation = correlation;
+    launch.at = at;
+    launch.lane = lane;
+    m_tables->launches.add(launch);
+}
+
+void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context)
+{
+    std::int32_t flops = -1;
+    if (context.flops > 0) {
+        flops = static_cast<std::int32_t>(m_flops.size());
+        const auto count = static_cast<std::uint8_t>(std::clamp(context.products, 1, 8));
+        m_flops.push_back({context.flops / count, count, count, context.operands});
+    }
+    if (context.autogradNode) m_backwardLanes.insert(lane);
+    m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
+}
+
+Status LaunchLinks::resolve(Phase otherwise)
+{
+    SortedRows<Launch, ByCorrelation> linked(m_tables->chunks, kSorted / sizeof(Launch));
+    {
+        SortedRows<Operator, ByLane>::Cursor operators(m_tables->operators);
+        std::vector<Operator> open; // outer first; each says what is true inside it
+        m_tables->launches.forEach([&](Launch launch) {
+            for (const Operator* next = operators.get();
+                 next && std::tie(next->lane, next->begin) <= std::tie(launch.lane, launch.at);
+                 operators.next(), next = operators.get()) {
+                Operator opened = *next;
+                while (!open.empty() && (open.back().lane != opened.lane || open.back().end <= opened.begin))
+                    open.pop_back();
+                if (!open.empty()) {
+                    if (opened.phase == Phase::None) opened.phase = open.back().phase;
+                    if (opened.flops < 0) opened.flops = open.back().flops;
+                    if (opened.collective < 0) opened.collective = open.back().collective;
+                }
+                open.push_back(opened);
+            }
+            while (!open.empty() && (open.back().lane != launch.lane || open.back().end < launch.at)) open.pop_back();
+            launch.phase = m_backwardLanes.contains(launch.lane) ? Phase::None : otherwise;
+            if (!open.empty()) {
+                if (open.back().phase != Phase::None) launch.phase = open.back().phase;
+                launch.flopsOperator = open.back().flops;
+                launch.collective = open.back().collective;
+            }
+            linked.add(launch);
+        });
+    }
+    m_tables->operators.clear();
+    m_tables->launches.clear();
+    linked.forEach([&](const Launch& launch) {
+        if (m_tables->linked.size() % PagedArray<Launch>::kPerPage == 0) m_firstOfPage.push_back(launch.correlation);
+        m_tables->linked.push_back(launch);
+    });
+    return m_tables->chunks.status();
+}
+
+std::optional<Launch> LaunchLinks::find(std::optional<std::int64_t> id) const
+{
+    if (!id) return std::nullopt;
+    const std::int64_t correlation = *id;
+    // The first of its launches is on the last page that begins below it, or begins the page after that.
+    const auto page = std::lower_bound(m_firstOfPage.begin(), m_firstOfPage.end(), correlation) - m_firstOfPage.begin();
+    const PagedArray<Launch>& linked = m_tables->linked;
+    std::size_t first = page == 0 ? 0 : (static_cast<std::size_t>(page) - 1) * PagedArray<Launch>::kPerPage;
+    std::size_t last = std::min(linked.size(), static_cast<std::size_t>(page) * PagedArray<Launch>::kPerPage);
+    while (first < last) {
+        const std::size_t middle = first + (last - first) / 2;
+        if (linked[middle].correlation < correlation)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    if (first == linked.size()) return std::nullopt;
+    const Launch launch = linked[first];
+    return launch.correlation == correlation ? std::optional(launch) : std::nullopt;
+}
+
+double LaunchLinks::takeFlops(std::int32_t flopsOperator)
+{
+    if (flopsOperator < 0) return 0;
+    Products& products = m_flops[static_cast<std::size_t>(flopsOperator)];
+    if (products.left == 0) return 0;
+    --products.left;
+    return products.flops;
+}
+
+Arithmetic LaunchLinks::operandsOf(std::int32_t flopsOperator) const
+{
+    return flopsOperator < 0 ? Arithmetic::Unknown : m_flops[static_cast<std::size_t>(flopsOperator)].operands;
+}
+
+std::int64_t LaunchLinks::flopsLeft() const
+{
+    return std::count_if(m_flops.begin(), m_flops.end(),
+                         [](const Products& products) { return products.left == products.count; });
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// How each category counts in a trace.
+#include "model/import/common/op_names.h"
+
+#include "model/import/common/collective_detail.h"
+#include "model/import/common/decimal_time.h"
+#include "model/import/common/demangled_name.h"
+#include "model/import/common/kernel_class.h"
+#include "model/trace/kernel_arithmetic.h"
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kMostDetails = 100000; ///< distinct names with details; beyond, details are left out
+constexpr std::size_t kLongestName = 64 * 1024;
+
+bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != std::string_view::npos;
+}
+
+bool isCopyCall(std::string_view call)
+{
+    return has(call, "Memcpy") || has(call, "Memset") || has(call, "memcpy") || has(call, "memset");
+}
+
+/// Waiting calls and launching calls of CUDA, HIP, XPU and MTIA runtimes. Copies that are not asynchronous wait, as do
+/// calls that give memory back.
+Activity hostActivity(std::string_view call)
+{
+    if (has(call, "Synchronize") || has(call, "synchronize")) return Activity::Synchronisation;
+    const bool async = has(call, "Async") || has(call, "async");
+    if (has(call, "Launch") || has(call, "launch") || async) return Activity::Launch;
+    if (isCopyCall(call) && !has(call, "Memset")) return Activity::Synchronisation;
+    if (call == "cudaFree" || call == "hipFree" || call == "cuMemFree_v2" || call == "cudaFreeHost" ||
+        call == "hipHostFree")
+        return Activity::Synchronisation;
+    return Activity::None;
+}
+
+bool isWord(char c)
+{
+    return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// "request_0x7f_of batch12b" -> "request_#_of batch#".
+std::string withoutNumbers(std::string_view name)
+{
+    std::string text;
+    for (std::size_t at = 0; at < name.size(); ++at) {
+        if (!isDigit(name[at])) {
+            text += name[at];
+            continue;
+        }
+        text += '#';
+        while (at + 1 < name.size() && isWord(name[at + 1])) ++at;
+    }
+    return text;
+}
+
+} // namespace
+
+Activity callActivity(const OpInfo& call, Duration length)
+{
+    // Putting a copy into a queue takes some microseconds.
+    constexpr Duration kLongestSubmission{30'000};
+    const bool waits = call.kind == SliceKind::HostCall && call.activity == Activity::Launch &&
+                       length > kLongestSubmission && isCopyCall(call.name);
+    return waits ? Activity::Synchronisation : call.activity;
+}
+
+bool isLaunchCall(std::string_view name)
+{
+    for (const std::string_view begin : {"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch", "hipLaunch",
+                                         "hipModuleLaunch", "hipExtModuleLaunch", "hipExtLaunch", "hipGraphLaunch"})
+        if (name.substr(0, begin.size()) == begin) return true;
+    return false;
+}
+
+NamedWork OpNames::make(Category category, const JsonToken& name, std::string_view detail) const
+{
+    NamedWork work;
+    OpInfo& info = work.info;
+    info.name = decoded(name);
+    if (category == Category::Kernel && info.name.starts_with("_Z")) info.name = demangledName(info.name);
+    if (info.name.size() > kLongestName) info.name.resize(kLongestName);
+    if (info.name.empty()) info.name = "(no name)";
+    info.detail = std::string(detail);
+    const auto communication = [&] {
+        work.communication = true;
+        work.collective = collectiveOf(info.name);
+        info.kind = SliceKind::Collective;
+        info.activity = Activity::Transfer;
+    };
+    switch (category) {
+    case Category::Kernel:
+    case Category::DeviceWork:
+        info.kind = SliceKind::Kernel;
+        info.activity = Activity::Compute;
+        work.matrix = isMatrixKernel(info.name);
+        if (isCommunicationKernel(info.name)) communication();
+        // MTIA writes the waits, event records and transfers of its streams beside what it executes.
+        if (category == Category::DeviceWork && (info.name == "event_wait" || info.name == "event_record")) {
+            info.kind = SliceKind::Wait;
+            info.activity = Activity::None;
+        } else if (category == Category::DeviceWork && info.name == "dma_request") {
+            info.kind = SliceKind::Copy;
+            info.activity = Activity::Copy;
+        }
+        break;
+    case Category::CollectiveWork: communication(); break;
+    case Category::Memcpy:
+    case Category::Memset:
+        info.kind = SliceKind::Copy;
+        info.activity = Activity::Copy;
+        break;
+    case Category::Runtime:
+    case Category::Driver:
+    case Category::OtherRuntime:
+        info.kind = SliceKind::HostCall;
+        info.activity = hostActivity(info.name);
+        break;
+    case Category::UserAnnotation:
+    case Category::GpuUserAnnotation:
+        info.kind = SliceKind::Marker;
+        if (m_cpuOnly && isHostCollective(info.name)) communication();
+        break;
+    case Category::PythonFunction:
+        info.kind = info.name.compare(0, 10, "nn.Module:") == 0 ? SliceKind::Layer : SliceKind::Marker;
+        break;
+    case Category::CudaSync:
+    case Category::CudaEvent: info.kind = SliceKind::Wait; break;
+    case Category::Overhead:
+    case Category::Span: info.kind = SliceKind::Marker; break;
+    default:
+        info.kind = SliceKind::Operator;
+        if (!m_cpuOnly || category != Category::CpuOp) break;
+        // What asks for communication computes nothing.
+        if (isHostCollective(info.name))
+            communication();
+        else
+            info.activity = requestKind(info.name) == RequestKind::None ? Activity::Compute : Activity::Launch;
+        break;
+    }
+    constexpr std::string_view kStep = "ProfilerStep#";
+    if (info.name.compare(0, kStep.size(), kStep) == 0) {
+        const auto number = integerFromText(std::string_view(info.name).substr(kStep.size()));
+        if (number && *number >= 0 && *number < 1'000'000'000) {
+            work.stepNumber = static_cast<int>(*number);
+            info.kind = SliceKind::Step;
+            info.activity = Activity::None;
+        }
+    }
+    if (info.name.compare(0, 28, "enumerate(DataLoader)#_Multi") == 0 || has(info.name, "DataLoader)#")) {
+        info.kind = SliceKind::DataLoading;
+        info.activity = Activity::DataLoading;
+        info.phase = Phase::DataLoading;
+    }
+    return work;
+}
+
+NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_view detail)
+{
+    if (!detail.empty() && m_works.size() >= kMostDetails) {
+        ++m_droppedDetails;
+        detail = {};
+    }
+    setKey(category, name.text, detail);
+    const auto found = m_byKey.find(m_key);
+    if (found == m_byKey.end() && m_works.size() >= m_mostNames) return shortened(category, name);
+    const std::size_t index = found == m_byKey.end() ? m_works.size() : found->second;
+    if (found == m_byKey.end()) {
+        m_byKey.emplace(m_key, index);
+        m_works.push_back(make(category, name, detail));
+    }
+    NamedWork& work = m_works[index];
+    ++work.count;
+    return work;
+}
+
+NamedWork& OpNames::findCopy(Category category, const JsonToken& name, std::int64_t bytes)
+{
+    const std::string detail = std::to_string(bytes) + " bytes";
+    NamedWork& work = find(category, name, detail);
+    // An entry without the detail (too many different ones) stands for copies of any size.
+    if (work.info.detail == detail && bytes < (std::int64_t{1} << 50)) work.info.bytes = bytes;
+    return work;
+}
+
+NamedWork& OpNames::shortened(Category category, const JsonToken& name)
+{
+    const std::string whole = decoded(name);
+    std::string text = withoutNumbers(whole);
+    setKey(category, text, {});
+    if (m_byKey.count(m_key) == 0 && m_works.size() >= 2 * m_mostNames) {
+        text = "(one of too many names)";
+        setKey(category, text, {});
+    }
+    if (text != whole) ++m_shortenedNames;
+    const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
+    if (isNew) m_works.push_back(make(category, {text, JsonToken::Kind::String}, {}));
+    NamedWork& work = m_works[found->second];
+    ++work.count;
+    return work;
+}
+
+void OpNames::setKey(Category category, std::string_view name, std::string_view detail)
+{
+    m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
+    m_key.append(name);
+    if (detail.empty()) return;
+    m_key.push_back('\0');
+    m_key.append(detail);
+}
+
+OpId OpNames::id(NamedWork& work, Phase phase, double flops)
+{
+    return id(work, phase, flops, work.info.activity);
+}
+
+OpId OpNames::id(NamedWork& work, Phase phase, double flops, Activity activity)
+{
+    for (const NamedWork::Variant& variant : work.variants)
+        if (variant.phase == phase && variant.flops == flops && variant.activity == activity) return variant.id;
+    OpInfo info = work.info;
+    if (phase != Phase::None) info.phase = phase;
+    info.flops = flops;
+    info.activity = activity;
+    const OpId id = m_sink.defineOp(info);
+    work.variants.push_back({phase, activity, flops, id});
+    return id;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of categories.
+#include "model/import/common/trace_categories.h"
+
+#include <array>
+#include <utility>
+
+namespace fourwalls::importers {
+
+Category categoryOf(std::string_view cat)
+{
+    using Row = std::pair<std::string_view, Category>;
+    static constexpr std::array<Row, 42> kTable{{
+        {"cpu_op", Category::CpuOp},
+        {"Operator", Category::CpuOp},
+        {"hpu_op", Category::CpuOp},
+        {"user_annotation", Category::UserAnnotation},
+        {"gpu_user_annotation", Category::GpuUserAnnotation},
+        {"cuda_runtime", Category::Runtime},
+        {"Runtime", Category::Runtime},
+        {"cuda_driver", Category::Driver},
+        {"mtia_runtime", Category::OtherRuntime},
+        {"xpu_runtime", Category::OtherRuntime},
+        {"xpu_driver", Category::OtherRuntime},
+        {"privateuse1_runtime", Category::OtherRuntime},
+        {"privateuse1_driver", Category::OtherRuntime},
+        {"kernel", Category::Kernel},
+        {"Kernel", Category::Kernel},
+        {"gpu_memcpy", Category::Memcpy},
+        {"Memcpy", Category::Memcpy},
+        {"gpu_memset", Category::Memset},
+        {"Memset", Category::Memset},
+        {"python_function", Category::PythonFunction},
+        {"cpu_instant_event", Category::CpuInstant},
+        {"cuda_sync", Category::CudaSync},
+        {"cuda_event", Category::CudaEvent},
+        {"overhead", Category::Overhead},
+        {"ac2g", Category::LaunchFlow},
+        {"async", Category::LaunchFlow},
+        {"async_gpu", Category::LaunchFlow},
+        {"async_cpu_to_gpu", Category::LaunchFlow},
+        {"fwdbwd", Category::BackwardFlow},
+        {"forward_backward", Category::BackwardFlow},
+        {"Trace", Category::Span},
+        {"mtia_ccp_events", Category::DeviceWork},
+        {"mtia_insight", Category::DeviceWork},
+        {"privateuse1_kernel", Category::DeviceWork},
+        {"hpu_kernel", Category::DeviceWork},
+        {"xpu_kernel", Category::DeviceWork},
+        {"collective_comm", Category::CollectiveWork},
+        {"cuda_profiler_range", Category::Other},
+        {"hardware_counters", Category::Other},
+        {"mtia_counters", Category::Other},
+        {"mtia_workloadd", Category::Other},
+        {"glow_runtime", Category::OtherRuntime},
+    }};
+    if (cat.empty()) return Category::None;
+    for (const auto& [name, category] : kTable)
+        if (name.size() == cat.size() && name == cat) return category;
+    return Category::Other;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of an Nsight Systems SQLite export, read by introspection: tables without rows do not exist and columns come and
+// go between versions, so only what is there is asked for. Only the tables and columns named here are ever read; others
+// hold the profiled program's environment, command lines and output.
+#pragma once
+
+#include "model/base/result.h"
+#include "model/sqlite/database.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace fourwalls::importers {
+
+/// Work on a device: a kernel, copy, set, synchronisation or whole graph.
+struct NsightWork {
+    enum class Kind : std::uint8_t { Kernel, Copy, Set, Wait, Graph } kind = Kind::Kernel;
+    std::int64_t start = 0, end = 0, device = 0, stream = 0;
+    std::optional<std::int64_t> correlation;
+    std::int64_t process = 0;               ///< globalPid; 0: not said
+    std::int64_t name = -1, shortName = -1; ///< string ids; -1: none
+    std::int64_t code = 0;                  ///< copyKind or syncType
+    std::optional<std::int64_t> bytes;      ///< of a copy or set
+    std::int64_t grid[3] = {}, block[3] = {};
+};
+
+/// A call into the CUDA runtime or driver.
+struct NsightCall {
+    std::int64_t start = 0, end = 0, thread = 0, name = -1;
+    std::optional<std::int64_t> correlation;
+};
+
+/// A range or mark of NVTX.
+struct NsightRange {
+    std::int64_t start = 0, type = 0, thread = 0;
+    std::optional<std::int64_t> end;
+    std::string_view text; ///< inline, or of the registered string; valid during the call
+};
+
+struct NsightGpu {
+    std::int64_t device = 0, id = 0; ///< CUDA's number, as far as the table tells it; the table's own
+    std::string name;
+    std::int64_t memoryBytes = 0;
+};
+
+/// pid and tid of a global thread id, and the process's global id.
+constexpr std::int64_t processOf(std::int64_t globalTid)
+{
+    return globalTid & ~std::int64_t{0xffffff};
+}
+constexpr std::int64_t pidOf(std::int64_t globalTid)
+{
+    return globalTid >> 24 & 0xffffff;
+}
+constexpr std::int64_t tidOf(std::int64_t globalTid)
+{
+    return globalTid & 0xffffff;
+}
+
+/// Whether an NVTX event type is a range.
+constexpr bool isNvtxRange(std::int64_t type)
+{
+    return type == 59 || type == 60 || type == 70 || type == 71;
+}
+
+class NsightTables {
+public:
+    /// Errors: NotFound, Io; Unsupported naming what another database is, or that the export is still running or has a view
+    /// where a table is wanted.
+    static Result<NsightTables> open(const std::string& path);
+
+    bool has(std::string_view table) const { return m_columns.count(std::string(table)) > 0; }
+    const std::string& productVersion() const { return m_product; }
+    std::int64_t epochNs() const { return m_epochNs; } ///< Unix time of the file's time 0; 0: not said
+
+    /// Every row in the file's order; those of wrong types or times are left out and counted.
+    Status eachWork(const std::function<void(const NsightWork&)>& visit, std::stop_token stop);
+    Status eachCall(const std::function<void(const NsightCall&)>& visit, std::stop_token stop);
+    Status eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop);
+    Status eachThreadName(const std::function<void(std::int64_t globalTid, const std::string& name)>& visit);
+
+    /// Tables of timed events that are not read, with rows: CPU samples, OS runtime calls, thread scheduling, metrics, …
+    struct Unread {
+        std::string table, what; ///< what: in words, where the table is known
+        std::int64_t rows = 0;
+    };
+    std::vector<Unread> unreadTables();
+
+    /// After a pass over work, calls and ranges: Unsupported if there was none, naming what to record.
+    Status refuseEmpty();
+
+    /// The name of a CUDA device as a process sees it; empty if the file does not tell.
+    std::string deviceName(std::int64_t device, std::int64_t process) const;
+    std::int64_t deviceMemory(std::int64_t device, std::int64_t process) const; ///< [bytes]; 0: not said
+
+    /// Counts of one pass over the tables: call before it.
+    void restartCounts() { m_badRows = m_rows = m_timedRows = 0; }
+    std::int64_t badRows() const { return m_badRows; }
+    std::int64_t rows() const { return m_rows; }
+
+    /// A string that a row refers to; "" if there is none. Strings that nothing refers to are never read.
+    const std::string& string(std::int64_t id);
+
+private:
+    Status readSchema();
+    Status readDescription();
+    /// A view is a query of whoever made the file, which may never end: none is run.
+    Status refuseView(const char* table) const;
+    /// "SELECT a, b, NULL, … FROM table" for the columns that exist.
+    Result<sqlite::Statement> select(const char* table, const std::vector<const char*>& columns);
+    Status eachRow(const char* table, const std::vector<const char*>& columns,
+                   const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop);
+    Status workOf(const char* table, NsightWork::Kind kind, const char* code,
+                  const std::function<void(const NsightWork&)>& visit, std::stop_token stop);
+
+    sqlite::Database m_database;
+    std::map<std::string, std::set<std::string>> m_columns; ///< by table
+    std::set<std::string, std::less<>> m_views;
+    std::string m_product;
+    const NsightGpu* gpuOf(std::int64_t device, std::int64_t process) const;
+
+    std::int64_t m_epochNs = 0, m_badRows = 0, m_rows = 0, m_timedRows = 0;
+    std::vector<NsightGpu> m_gpus;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>
+        m_gpuOfDevice; ///< NsightGpu::id by pid and CUDA device
+    sqlite::Statement m_stringById;
+    std::unordered_map<std::int64_t, std::string> m_strings;
+};
+
+} // namespace fourwalls::importers

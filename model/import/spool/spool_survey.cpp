@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first walk over a spool: every record once, then launches, ranges and NCCL's calls are put together.
+#include "model/import/common/duration_pairs.h"
+#include "model/import/common/kernel_class.h"
+#include "model/import/common/nccl_ranges.h"
+#include "model/import/spool/spool_device_clock.h"
+#include "model/import/spool/spool_edges.h"
+#include "model/import/spool/spool_physical_memory.h"
+#include "model/import/spool/spool_tables.h"
+#include "model/import/spool/stream_captures.h"
+#include "model/trace/saturating_sum.h"
+#include "profiler/collect/spool_reader.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace fourwalls::importers {
+
+namespace {
+
+using collect::RecordKind;
+
+constexpr std::size_t kMostKernels = 8'000'000; ///< kept for steps: 256 MB
+constexpr std::size_t kMostMessages = 1000;
+
+struct Extent {
+    std::optional<std::int64_t> begin, end;
+    void add(std::int64_t from, std::int64_t to)
+    {
+        begin = std::min(begin.value_or(from), from);
+        end = std::max(end.value_or(to), to);
+    }
+    std::optional<std::int64_t> length() const { return begin ? std::optional(*end - *begin) : std::nullopt; }
+};
+
+class Survey {
+public:
+    Survey(SpoolTables& tables, const std::string& scratchFolder)
+        : m_tables(tables)
+        , m_pairs([this](const DurationPairs::Slice& slice) { range(slice); })
+        , m_busy(scratchFolder)
+    {}
+
+    void take(const collect::SpoolRecord& record)
+    {
+        switch (record.kind) {
+        case RecordKind::String: {
+            const auto string = record.as<collect::String>();
+            m_tables.strings[string.id] = std::string(record.text(string.length));
+            break;
+        }
+        case RecordKind::Device: {
+            const auto device = record.as<collect::Device>();
+            m_tables.devices[device.id] = device;
+            break;
+        }
+        case RecordKind::Context:
+            m_tables.contexts[record.as<collect::Context>().id] = record.as<collect::Context>().device;
+            break;
+        case RecordKind::HostPause: {
+            if (const auto pause = record.as<collect::HostPause>(); span(pause.begin, pause.end))
+                m_tables.threadLane(pause.thread);
+            break;
+        }
+        case RecordKind::Thread: thread(record.as<collect::Thread>()); break;
+        case RecordKind::ApiName: {
+            const auto api = record.as<collect::ApiName>();
+            m_tables.apiNames[{api.domain, api.function}] = api.name;
+            break;
+        }
+        case RecordKind::NvtxDomain: {
+            const auto domain = record.as<collect::NvtxDomain>();
+            m_tables.domains[domain.id] = std::string(m_tables.string(domain.name));
+            break;
+        }
+        case RecordKind::NvtxSchema: m_ncclRanges.addSchema(record, m_tables.strings); break;
+        case RecordKind::NcclCommunicator: communicator(record.as<collect::NcclCommunicator>()); break;
+        case RecordKind::Kernel: kernel(record.as<collect::Kernel>()); break;
+        case RecordKind::Memcpy: copy(record.as<collect::Memcpy>(), true); break;
+        case RecordKind::Memset: copy(record.as<collect::Memset>(), false); break;
+        case RecordKind::Memory: memory(record.as<collect::Memory>()); break;
+        case RecordKind::VirtualMemory: memory(record.as<collect::VirtualMemory>()); break;
+        case RecordKind::ApiCall: call(record.as<collect::ApiCall>()); break;
+        case RecordKind::ExternalCorrelation: {
+            const auto external = record.as<collect::ExternalCorrelation>();
+            if (external.kind == static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch))
+                m_pairing.addCorrelation(external.external, external.correlation);
+            break;
+        }
+        case RecordKind::Synchronization: {
+            const auto wait = record.as<collect::Synchronization>();
+            if (span(wait.start, wait.end)) m_waits.insert({wait.context, wait.stream});
+            m_edges.add(wait);
+            break;
+        }
+        case RecordKind::Overhead: {
+            const auto overhead = record.as<collect::Overhead>();
+            if (span(overhead.start, overhead.end))
+                m_tables.lanes.find(LaneRole::Profiler, m_tables.pid(), "recording overhead" + m_tables.suffix);
+            break;
+        }
+        case RecordKind::GraphTrace: {
+            const auto graph = record.as<collect::GraphTrace>();
+            if (const auto when = span(graph.start, graph.end)) {
+                const int lane = m_tables.streamLane(LaneRole::Stream, graph.device, graph.context, graph.stream);
+                m_tables.lanes.noteWork(lane, LaneIndex::Work::Compute, when->second - when->first);
+                m_tables.deviceWork[graph.device] += static_cast<double>(when->second - when->first);
+                m_gpuSpan.add(when->first, when->second);
+            }
+            break;
+        }
+        case RecordKind::NvtxPush:
+        case RecordKind::NvtxRangeStart:
+        case RecordKind::NvtxMark: opened(record); break;
+        case RecordKind::NvtxPop:
+        case RecordKind::NvtxRangeEnd: closed(record.kind, record.as<collect::NvtxEnd>()); break;
+        case RecordKind::NcclCollApi:
+        case RecordKind::NcclP2pApi: api(record.as<collect::NcclApi>()); break;
+        case RecordKind::NcclKernelLaunch: {
+            const auto launch = record.as<collect::NcclKernelLaunch>();
+            const auto at = spoolTime(launch.start);
+            m_launches.push_back({launch.id, launch.parent, launch.communicator, at.value_or(0), launch.thread, false});
+            break;
+        }
+        case RecordKind::NcclGroup: group(record.as<collect::NcclGroup>()); break;
+        case RecordKind::NcclColl: m_colls.push_back(record.as<collect::NcclColl>()); break;
+        case RecordKind::NcclP2p: m_messages.push_back(record.as<collect::NcclP2p>()); break;
+        case RecordKind::NvmlSample: {
+            const auto sample = record.as<collect::NvmlSample>();
+            note(sample.time);
+            m_tables.processMemory = m_tables.processMemory || ((sample.valid & collect::kNvmlProcessMemory) != 0 &&
+                                                                sample.processMemory <= kMostMemoryBytes);
+            break;
+        }
+        case RecordKind::MemoryInfo: note(record.as<collect::MemoryInfo>().time); break;
+        case RecordKind::ClockPair: clock(record.as<collect::ClockPair>()); break;
+        case RecordKind::StepMark: m_tables.stepMarks.push_back(record.as<collect::StepMark>()); break;
+        case RecordKind::Window: m_tables.windows.push_back(record.as<collect::Window>()); break;
+        case RecordKind::Message: {
+            const auto message = record.as<collect::Message>();
+            if (m_tables.messages.size() < kMostMessages)
+                m_tables.messages.emplace_back(message, std::string(record.text(message.length)));
+            break;
+        }
+        case RecordKind::Loss: {
+            const auto loss = record.as<collect::Loss>();
+            auto& [count, bytes] = m_tables.losses[loss.kind];
+            count += loss.count;
+            bytes += loss.size;
+            break;
+        }
+        case RecordKind::RecorderCost: {
+            const auto cost = record.as<collect::RecorderCost>();
+            if (cost.own != 0) break;
+            auto& spent = m_tables.threadCost[cost.thread];
+            spent = std::max(spent, cost.nanoseconds); // sums so far: the last of a thread is the largest
+            break;
+        }
+        case RecordKind::CudaEvent: m_edges.add(record.as<collect::CudaEvent>()); break;
+        case RecordKind::OwnCost: m_tables.cost = record.as<collect::OwnCost>(); break;
+        case RecordKind::Stream:
+        case RecordKind::NvtxCategory:
+        case RecordKind::MemoryPool: break;
+        case RecordKind::End:
+            if (record.as<collect::End>().reason == static_cast<std::uint32_t>(collect::EndReason::Limit))
+                m_tables.limited = true;
+            break;
+        default: ++m_tables.unknownRecords; break;
+        }
+    }
+
+    Status finish()
+    {
+        std::stable_sort(m_tables.windows.begin(), m_tables.windows.end(),
+                         [](const auto& a, const auto& b) { return a.time < b.time; });
+        // Only now is every context's device known.
+        for (const auto& [context, stream] : m_waits)
+            m_tables.streamLane(LaneRole::Synchronisation, deviceOf(context), context, stream);
+        m_pairs.finish(m_tables.lastNs);
+        m_captures.finish();
+        m_physical.finish(m_tables.memory);
+        closeRanges();
+        m_edges.finish(m_tables);
+        m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
+        m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
+        phases();
+        FOURWALLS_TRY(m_tables.links.resolve(m_tables.training ? Phase::Forward : Phase::None));
+        nccl();
+        finishFacts();
+        return {};
+    }
+
+private:
+    struct Opened {
+        std::uint32_t name, domain, thread;
+        std::int32_t facts; ///< of m_rangeFacts; -1: none
+    };
+
+    void note(std::uint64_t time)
+    {
+        const auto at = spoolTime(time);
+        if (!at || *at == 0) return;
+        if (m_tables.firstNs == 0 || *at < m_tables.firstNs) m_tables.firstNs = *at;
+        m_tables.lastNs = std::max(m_tables.lastNs, *at);
+    }
+
+    /// Both times, if they can be; counts and refuses what has none.
+    std::optional<std::pair<std::int64_t, std::int64_t>> span(std::uint64_t start, std::uint64_t end)
+    {
+        const auto from = spoolTime(start), to = spoolTime(end);
+        if (!from || !to || *from == 0) {
+            ++(start == 0 && end == 0 ? m_tables.timesLost : m_tables.badTimes);
+            return std::nullopt;
+        }
+        if (*to != 0 && *to < *from) {
+            ++m_tables.badTimes;
+            return std::nullopt;
+        }
+        note(start);
+        note(end);
+        return std::pair(*from, std::max(*from, *to));
+    }
+
+    std::uint32_t deviceOf(std::uint32_t context) const
+    {
+        const auto found = m_tables.contexts.find(context);
+        return found == m_tables.contexts.end() ? 0 : found->second;
+    }
+
+    void thread(const collect::Thread& thread)
+    {
+        const std::string name(m_tables.string(thread.name).substr(0, 200));
+        m_tables.lanes.nameThread(m_tables.pid(), std::to_string(thread.id) + m_tables.suffix,
+                                  name + " (" + std::to_string(thread.id) + ")" + m_tables.suffix);
+        if (name.starts_with("pt_autograd")) m_autograd.push_back(thread.id);
+    }
+
+    void communicator(const collect::NcclCommunicator& made)
+    {
+        NcclCommunicatorInfo info;
+        info.commId = made.commId;
+        info.name = std::string(m_tables.string(made.name).substr(0, 200));
+        info.ranks = std::clamp(made.ranks, 0, 1 << 20);
+        info.rank = std::clamp(made.rank, 0, 1 << 20);
+        info.time = spoolTime(made.time).value_or(0);
+        m_tables.communicators[made.id] = info;
+        m_local[made.commId] = made.id;
+    }
+
+    /// The communicator of that NCCL id, made if only ranges name it.
+    std::uint64_t localOf(std::uint64_t commId)
+    {
+        if (commId == 0) return 0;
+        const auto [found, isNew] = m_local.try_emplace(commId, (std::uint64_t{1} << 63) + m_local.size());
+        if (isNew) m_tables.communicators[found->second].commId = commId;
+        return found->second;
+    }
+
+    void kernel(const collect::Kernel& kernel)
+    {
+        const int lane = m_tables.streamLane(LaneRole::Stream, kernel.device, kernel.context, kernel.stream);
+        const auto when = span(kernel.start, kernel.end);
+        if (!when) return;
+        const std::int64_t length = when->second - when->first;
+        if (kernel.name >= m_communicates.size() && kernel.name < (1u << 24))
+            m_communicates.resize(kernel.name + 1, -1);
+        bool communicates = false;
+        if (kernel.name < m_communicates.size()) {
+            auto& known = m_communicates[kernel.name];
+            if (known < 0) known = isCommunicationKernel(m_tables.string(kernel.name)) ? 1 : 0;
+            communicates = known == 1;
+        } else {
+            communicates = isCommunicationKernel(m_tables.string(kernel.name));
+        }
+        m_tables.lanes.noteWork(lane, communicates ? LaneIndex::Work::Communication : LaneIndex::Work::Compute, length);
+        m_tables.deviceWork[kernel.device] += static_cast<double>(length);
+        m_kernels += 1;
+        m_kernelTime += static_cast<std::uint64_t>(length);
+        m_busy.add(when->first, when->second);
+        m_gpuSpan.add(when->first, when->second);
+        m_streams.insert({kernel.device, kernel.stream});
+        if (communicates) {
+            if (isNcclName(m_tables.string(kernel.name))) ++m_nccl, m_ncclTime += static_cast<std::uint64_t>(length);
+            m_tables.communication.push_back(
+                {when->first, when->second, lane, kernel.name, kernel.correlation, -1, kernel.graph != 0});
+        }
+        if (m_tables.kernels.size() < kMostKernels)
+            m_tables.kernels.push_back({when->first, when->second, kernel.correlation, kernel.name, lane});
+        else
+            ++m_tables.kernelsLeftOut;
+    }
+
+    template <class Copied>
+    void copy(const Copied& copied, bool isCopy)
+    {
+        const int lane = m_tables.streamLane(LaneRole::Stream, copied.device, copied.context, copied.stream);
+        const auto when = span(copied.start, copied.end);
+        if (!when) return;
+        m_tables.lanes.noteWork(lane, LaneIndex::Work::Copy, when->second - when->first);
+        m_gpuSpan.add(when->first, when->second);
+        m_edges.addCopy(lane, copied.correlation, when->first, when->second);
+        if (isCopy)
+            ++m_copies, m_copyTime += static_cast<std::uint64_t>(when->second - when->first);
+        else
+            ++m_sets;
+    }
+
+    void memory(const collect::Memory& memory)
+    {
+        const auto kind = static_cast<collect::MemoryKind>(memory.memoryKind);
+        const auto operation = static_cast<collect::MemoryOperation>(memory.operation);
+        const bool onDevice = kind == collect::MemoryKind::Device || kind == collect::MemoryKind::Array ||
+                              kind == collect::MemoryKind::Managed || kind == collect::MemoryKind::DeviceStatic ||
+                              kind == collect::MemoryKind::ManagedStatic;
+        note(memory.time);
+        if (!onDevice ||
+            (operation != collect::MemoryOperation::Allocate && operation != collect::MemoryOperation::Release))
+            return;
+        addMemory(memory.time, memory.address, memory.size, memory.device, memory.correlation,
+                  operation == collect::MemoryOperation::Allocate, memory.poolType != 0);
+    }
+
+    void memory(const collect::VirtualMemory& memory)
+    {
+        note(memory.time);
+        if (!m_physical.add(memory)) ++m_tables.badTimes;
+    }
+
+    void addMemory(std::uint64_t time, std::uint64_t key, std::uint64_t bytes, std::uint32_t device,
+                   std::uint32_t correlation, bool allocates, bool fromPool)
+    {
+        const auto at = spoolTime(time);
+        if (!at || *at == 0 || bytes > kMostMemoryBytes) {
+            ++m_tables.badTimes;
+            return;
+        }
+        m_tables.memory.push_back(
+            {*at, key, static_cast<std::int64_t>(bytes), device, correlation, allocates, false, fromPool});
+    }
+
+    void call(const collect::ApiCall& call)
+    {
+        const int lane = m_tables.threadLane(call.thread);
+        const auto when = span(call.start, call.end);
+        if (!when) return;
+        ++m_calls;
+        m_span.add(when->first, when->second);
+        if (call.correlation != 0) m_tables.links.addLaunch(call.correlation, lane, when->first);
+        if (const auto name = m_tables.apiNames.find({call.domain, call.function}); name != m_tables.apiNames.end())
+            m_captures.call(call.thread, name->second, m_tables.string(name->second), when->first, when->second);
+    }
+
+    void opened(const collect::SpoolRecord& record)
+    {
+        const auto event = record.as<collect::NvtxEvent>();
+        const auto at = spoolTime(event.time);
+        if (!at || *at == 0) {
+            ++m_tables.badTimes;
+            return;
+        }
+        note(event.time);
+        if (record.kind == RecordKind::NvtxMark) {
+            m_tables.threadLane(event.thread);
+            return;
+        }
+        Opened made{event.name, event.domain, event.thread, -1};
+        const auto domain = m_tables.domains.find(event.domain);
+        if (domain != m_tables.domains.end() && domain->second == "NCCL") {
+            const NcclRangeFacts facts = m_ncclRanges.read(event, record.tail(event.extendedBytes));
+            if (facts.ranks > 0) {
+                NcclCommunicatorInfo& info = m_tables.communicators[localOf(facts.commId)];
+                info.ranks = facts.ranks;
+                info.rank = facts.rank.value_or(info.rank);
+            }
+            if (ncclFunction(m_tables.string(event.name))) {
+                made.facts = static_cast<std::int32_t>(m_rangeFacts.size());
+                m_rangeFacts.push_back(facts);
+            }
+        }
+        m_opened.push_back(made);
+        const auto index = OpId{static_cast<std::int32_t>(m_opened.size() - 1)};
+        if (record.kind == RecordKind::NvtxPush)
+            m_pairs.begin(stackOf(event.thread, event.domain), m_tables.threadLane(event.thread), *at, index);
+        else
+            m_pairs.begin(rangeOf(event.range, event.domain),
+                          m_tables.lanes.find(LaneRole::Async, m_tables.pid(), "NVTX ranges" + m_tables.suffix), *at,
+                          index);
+    }
+
+    void closed(RecordKind kind, const collect::NvtxEnd& end)
+    {
+        const auto at = spoolTime(end.time);
+        if (!at || *at == 0) {
+            ++m_tables.badTimes;
+            return;
+        }
+        note(end.time);
+        m_pairs.end(kind == RecordKind::NvtxPop ? stackOf(end.thread, end.domain) : rangeOf(end.range, end.domain),
+                    *at);
+    }
+
+    static std::uint64_t stackOf(std::uint32_t thread, std::uint32_t domain)
+    {
+        return (static_cast<std::uint64_t>(domain & 0x7fffffff) << 32) | thread;
+    }
+    /// The high bit keeps these apart from stacks of threads.
+    static std::uint64_t rangeOf(std::uint64_t id, std::uint32_t domain)
+    {
+        return ((id * 0x9E3779B97F4A7C15ULL) ^ domain) | (std::uint64_t{1} << 63);
+    }
+
+    void range(const DurationPairs::Slice& slice)
+    {
+        const Opened& opened = m_opened[static_cast<std::size_t>(slice.op.value)];
+        if (opened.facts >= 0) m_ncclOf.emplace_back(m_tables.ranges.size(), slice.op.value);
+        m_tables.ranges.push_back({slice.begin, slice.end, slice.lane, opened.name, opened.domain});
+    }
+
+    /// What ends while capture is off is not recorded: a range lasts to the end of its window at the longest.
+    void closeRanges()
+    {
+        std::vector<std::int64_t> offs;
+        for (const collect::Window& window : m_tables.windows)
+            if (const auto at = spoolTime(window.time); at && window.on == 0) offs.push_back(*at);
+        for (SpoolRange& range : m_tables.ranges) {
+            const auto off = std::upper_bound(offs.begin(), offs.end(), range.begin);
+            if (off != offs.end()) range.end = std::min(range.end, *off);
+            m_span.add(range.begin, range.end);
+        }
+        for (const auto& [range, opened] : m_ncclOf)
+            ncclCall(m_tables.ranges[range], m_opened[static_cast<std::size_t>(opened)]);
+    }
+
+    void ncclCall(const SpoolRange& range, const Opened& opened)
+    {
+        const auto operation = ncclFunction(m_tables.string(opened.name));
+        const NcclRangeFacts& facts = m_rangeFacts[static_cast<std::size_t>(opened.facts)];
+        NcclCall call;
+        call.communicator = localOf(facts.commId);
+        call.begin = range.begin;
+        call.end = range.end;
+        call.thread = opened.thread;
+        call.fromRange = true;
+        call.captured = m_captures.covers(opened.thread, range.begin);
+        call.operation.operation = operation.value_or(CollectiveOp::Other);
+        call.operation.payloadBytes = facts.bytes;
+        call.operation.peer = facts.peer;
+        m_pairing.add(std::move(call));
+    }
+
+    void api(const collect::NcclApi& api) { m_apis[api.id] = api; }
+
+    void group(const collect::NcclGroup& group)
+    {
+        if (group.api != 0 && group.captured != 0) m_capturedGroups.insert(group.id);
+        if (group.api == 0)
+            m_pairing.add(NcclPlan{group.id, group.communicator, spoolTime(group.start).value_or(0), group.thread});
+    }
+
+    void clock(const collect::ClockPair& pair)
+    {
+        const auto real = spoolTime(pair.realtime), steady = spoolTime(pair.monotonic);
+        if (!real || !steady) return;
+        const std::int64_t difference = *real - *steady;
+        constexpr std::int64_t kJump = 1'000'000; // the system's clock is slewed, slowly, all the time
+        if (m_clock && std::abs(difference - *m_clock) > kJump) addTo(m_tables.clockSetNs, difference - *m_clock);
+        m_clock = difference;
+    }
+
+    /// What ranges and threads say of forward, backward and optimizer.
+    void phases()
+    {
+        for (const SpoolRange& range : m_tables.ranges) {
+            OperatorContext context;
+            context.phase = phaseOfRange(m_tables.string(range.name));
+            if (context.phase == Phase::None) continue;
+            m_tables.phasesFromRanges = true;
+            m_tables.training = m_tables.training || context.phase == Phase::BackwardInput;
+            m_tables.links.addOperator(range.lane, range.begin, range.end, context);
+        }
+        for (const std::uint32_t thread : m_autograd) {
+            const int lane =
+                m_tables.lanes.known(LaneRole::Thread, m_tables.pid(), std::to_string(thread) + m_tables.suffix);
+            if (lane < 0) continue;
+            OperatorContext context;
+            context.phase = Phase::BackwardInput;
+            m_tables.phasesFromThreads = m_tables.training = true;
+            m_tables.links.addOperator(lane, m_tables.firstNs, m_tables.lastNs + 1, context);
+        }
+    }
+
+    static Phase phaseOfRange(std::string_view text)
+    {
+        const Phase phase = phaseOfOperator(text);
+        if (phase != Phase::None) return phase;
+        std::string word;
+        for (const char c : text.substr(0, 40))
+            if (c != ' ' && c != '_' && c != '-' && c != '.')
+                word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+        if (word == "forward" || word == "fwd" || word == "forwardpass" || word == "forwardstep" ||
+            word == "forwardcompute")
+            return Phase::Forward;
+        if (word == "backward" || word == "bwd" || word == "backwardpass" || word == "backwardstep" ||
+            word == "backwardcompute")
+            return Phase::BackwardInput;
+        if (word == "optimizer" || word == "optimizerstep" || word == "optstep" || word == "step:optimizer")
+            return Phase::Optimizer;
+        return Phase::None;
+    }
+
+    void nccl()
+    {
+        for (NcclLaunch& launch : m_launches) {
+            launch.captured = m_capturedGroups.contains(launch.group) || m_captures.covers(launch.thread, launch.begin);
+            m_pairing.add(launch);
+        }
+        for (const collect::NcclColl& coll : m_colls) {
+            NcclCall call;
+            const auto api = m_apis.find(coll.parent);
+            call.id = coll.id;
+            call.group = api != m_apis.end() ? api->second.parent : 0;
+            call.plan = coll.group;
+            call.captured = (api != m_apis.end() && api->second.captured != 0) ||
+                            m_captures.covers(coll.thread, spoolTime(coll.start).value_or(0));
+            call.communicator = coll.communicator;
+            call.begin = spoolTime(coll.start).value_or(0);
+            call.end = spoolTime(coll.stop).value_or(0);
+            call.thread = coll.thread;
+            call.operation.operation = ncclFunction(m_tables.string(coll.function)).value_or(CollectiveOp::Other);
+            // The caller's count has one meaning; the task's is in bytes for some functions.
+            const std::uint64_t count = api != m_apis.end() ? api->second.count : coll.count;
+            const std::uint32_t type = api != m_apis.end() ? api->second.datatype : coll.datatype;
+            call.operation.payloadBytes = bytesOf(count, type);
+            if (coll.sequence < (std::uint64_t{1} << 62))
+                call.operation.sequence = static_cast<std::int64_t>(coll.sequence);
+            call.operation.algorithm = lower(m_tables.string(coll.algorithm).substr(0, 60));
+            call.operation.protocol = std::string(m_tables.string(coll.protocol).substr(0, 60));
+            call.operation.channels = coll.channels;
+            m_pairing.add(std::move(call));
+        }
+        for (const collect::NcclP2p& message : m_messages) {
+            NcclCall call;
+            const auto api = m_apis.find(message.parent);
+            call.id = message.id;
+            call.group = api != m_apis.end() ? api->second.parent : 0;
+            call.plan = message.group;
+            call.captured = (api != m_apis.end() && api->second.captured != 0) ||
+                            m_captures.covers(message.thread, spoolTime(message.start).value_or(0));
+            call.communicator = message.communicator;
+            call.begin = spoolTime(message.start).value_or(0);
+            call.end = spoolTime(message.stop).value_or(0);
+            call.thread = message.thread;
+            call.operation.operation = ncclFunction(m_tables.string(message.function)).value_or(CollectiveOp::Other);
+            call.operation.payloadBytes = bytesOf(message.count, message.datatype);
+            if (message.peer >= 0) call.operation.peer = message.peer;
+            call.operation.channels = message.channels;
+            m_pairing.add(std::move(call));
+        }
+        std::vector<NcclKernel> kernels;
+        for (const SpoolCommunication& each : m_tables.communication) {
+            const std::optional<Launch> launch =
+                each.correlation != 0 ? m_tables.links.find(each.correlation) : std::nullopt;
+            NcclKernel kernel;
+            kernel.correlation = each.correlation;
+            kernel.inGraph = each.inGraph;
+            if (launch) {
+                kernel.launchedAt = launch->at;
+                const auto thread = m_tables.threadOfLane.find(launch->lane);
+                if (thread != m_tables.threadOfLane.end()) kernel.thread = thread->second;
+            }
+            kernels.push_back(kernel);
+        }
+        const auto ranksOf = [this](std::uint64_t id) {
+            const auto found = m_tables.communicators.find(id);
+            return found == m_tables.communicators.end() ? 0 : found->second.ranks;
+        };
+        const std::vector<std::int32_t> paired = m_pairing.pair(kernels, ranksOf, m_tables.operations);
+        for (std::size_t i = 0; i < paired.size(); ++i) m_tables.communication[i].operation = paired[i];
+        m_tables.pairedExactly = m_pairing.exactly();
+        m_tables.pairedByTime = m_pairing.byTime();
+        m_tables.pairedEvenly = m_pairing.divided();
+        m_tables.communicationInGraphs = m_pairing.inGraphs();
+        m_tables.callsWithoutKernel = m_pairing.callsWithoutKernel();
+    }
+
+    std::int64_t bytesOf(std::uint64_t count, std::uint32_t type) const
+    {
+        const std::int64_t each = ncclTypeBytes(m_tables.string(type));
+        return count > (std::uint64_t{1} << 50) ? 0 : static_cast<std::int64_t>(count) * each;
+    }
+
+    static std::string lower(std::string_view text)
+    {
+        std::string word(text);
+        for (char& c : word)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+        return word;
+    }
+
+    void finishFacts()
+    {
+        TraceFacts& facts = m_tables.facts;
+        if (m_gpuSpan.begin) m_span.add(*m_gpuSpan.begin, *m_gpuSpan.end);
+        facts.gpuKernelEvents = m_kernels;
+        facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
+        facts.gpuKernelBusyNs = m_busy.total();
+        facts.ncclKernels = m_nccl;
+        facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
+        facts.memcpyEvents = m_copies;
+        facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
+        facts.memsetEvents = m_sets;
+        facts.runtimeEvents = m_calls;
+        facts.nvtxRanges = static_cast<std::int64_t>(m_tables.ranges.size());
+        facts.spanNs = m_span.length();
+        facts.gpuSpanNs = m_gpuSpan.length();
+        facts.firstEventNs = m_span.begin;
+        facts.streams = static_cast<std::int64_t>(m_streams.size());
+    }
+
+    SpoolTables& m_tables;
+    DurationPairs m_pairs;
+    std::vector<Opened> m_opened;
+    NcclRanges m_ncclRanges;
+    std::vector<NcclRangeFacts> m_rangeFacts;
+    std::vector<std::pair<std::size_t, std::int32_t>>
+        m_ncclOf; ///< NCCL's calls among the ranges: of tables.ranges, of m_opened
+    NcclPairing m_pairing;
+    std::vector<NcclLaunch> m_launches;
+    std::set<std::uint64_t> m_capturedGroups;
+    StreamCaptures m_captures;
+    SpoolEdges m_edges;
+    PhysicalMemory m_physical;
+    std::vector<collect::NcclColl> m_colls;
+    std::vector<collect::NcclP2p> m_messages;
+    std::unordered_map<std::uint64_t, collect::NcclApi> m_apis;
+    std::unordered_map<std::uint64_t, std::uint64_t> m_local; ///< NCCL's id of a communicator: this process's
+    std::vector<std::uint32_t> m_autograd;                    ///< threads
+    std::vector<std::int8_t> m_communicates;                  ///< by name; -1: not looked at
+    std::optional<std::int64_t> m_clock;
+    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0;
+    std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;
+    Extent m_span, m_gpuSpan;
+    BusyTime m_busy;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> m_streams;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> m_waits; ///< (context, stream)
+};
+
+} // namespace
+
+Result<SpoolTables> surveySpool(const std::string& path, std::string suffix, std::stop_token stop,
+                                const std::string& scratchFolder)
+{
+    FOURWALLS_TRY_ASSIGN(collect::SpoolReader reader, collect::SpoolReader::open(path));
+    SpoolTables tables;
+    tables.path = path;
+    tables.suffix = std::move(suffix);
+    tables.header = reader.header();
+    tables.host = reader.host();
+    tables.executable = reader.executable();
+    const char* const version = tables.header.collectorVersion;
+    tables.version.assign(version, strnlen(version, sizeof tables.header.collectorVersion));
+    tables.links = LaunchLinks(scratchFolder);
+    FOURWALLS_TRY_ASSIGN(SpoolDeviceClock clock, SpoolDeviceClock::of(path));
+    tables.deviceClockNs = clock.offset();
+    Survey survey(tables, scratchFolder);
+    for (std::uint64_t i = 0;; ++i) {
+        if (i % 4096 == 0 && stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
+        FOURWALLS_TRY_ASSIGN(const std::optional<collect::SpoolRecord> record, reader.next());
+        if (!record) break;
+        survey.take(clock.place(*record));
+    }
+    FOURWALLS_TRY(survey.finish());
+    const collect::SpoolState& state = reader.state();
+    tables.records = state.records;
+    tables.ended = state.ended;
+    tables.unreadBytes = state.unreadBytes;
+    tables.overwrittenSegments = state.overwritten;
+    tables.badSegments = state.badSegments;
+    return tables;
+}
+
+} // namespace fourwalls::importers

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_cells.h.
+#include "views/plot/plot_cells.h"
+
+#include "views/plot/theme.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QResizeEvent>
+#include <QSignalBlocker>
+#include <QSortFilterProxyModel>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr int kPiecesRole = Qt::UserRole + 20; ///< a list of (share, colour) pairs, flat
+}
+
+void CellModel::setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows)
+{
+    beginResetModel();
+    m_columns = std::move(columns);
+    m_rows = std::move(rows);
+    for (auto& row : m_rows) row.resize(m_columns.size());
+    endResetModel();
+}
+
+int CellModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int CellModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_columns.size());
+}
+
+QVariant CellModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid()) return {};
+    const CellValue& cell = m_rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+    switch (role) {
+    case Qt::DisplayRole:
+    case Qt::AccessibleTextRole: return cell.text;
+    case kExactRole: return cell.exact.isValid() ? cell.exact : QVariant(cell.text);
+    case kShareRole: return cell.share ? QVariant(*cell.share) : QVariant();
+    case kColourRole: return cell.colour.isValid() ? QVariant(cell.colour) : QVariant();
+    case Qt::ForegroundRole: return cell.ink.isValid() ? QVariant(cell.ink) : QVariant();
+    case Qt::ToolTipRole: return cell.toolTip.isEmpty() ? QVariant() : QVariant(cell.toolTip);
+    case Qt::TextAlignmentRole:
+        return m_columns[static_cast<std::size_t>(index.column())].isFigure
+                   ? QVariant(Qt::AlignRight | Qt::AlignVCenter)
+                   : QVariant();
+    case kPiecesRole: {
+        if (cell.pieces.empty()) return {};
+        QVariantList pieces;
+        for (const BarPiece& piece : cell.pieces) pieces << piece.share << piece.colour;
+        return pieces;
+    }
+    default: return {};
+    }
+}
+
+QVariant CellModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+    const CellColumn& column = m_columns[static_cast<std::size_t>(section)];
+    if (role == Qt::DisplayRole) return column.title;
+    if (role == Qt::ToolTipRole && !column.toolTip.isEmpty()) return column.toolTip;
+    if (role == Qt::TextAlignmentRole && column.isFigure) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    return {};
+}
+
+CellTable::CellTable(QWidget* parent)
+    : QTableView(parent)
+    , m_model(new CellModel(this))
+    , m_sorted(new QSortFilterProxyModel(this))
+{
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(kExactRole);
+    setModel(m_sorted);
+    prepareTable(*this);
+    setItemDelegate(new PieceDelegate(this));
+    setSelectionMode(QAbstractItemView::SingleSelection);
+    connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+        if (!m_quiet && index.isValid()) emit rowChosen(sourceRow(index));
+    });
+    connect(this, &QTableView::activated, this,
+            [this](const QModelIndex& index) { emit rowActivated(sourceRow(index)); });
+}
+
+int CellTable::sourceRow(const QModelIndex& index) const
+{
+    return m_sorted->mapToSource(index).row();
+}
+
+int CellTable::rows() const
+{
+    return m_model->rowCount();
+}
+
+void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows, int sortBy,
+                           Qt::SortOrder order)
+{
+    m_quiet = true;
+    const bool sameShape = columns.size() == m_model->columns().size();
+    m_model->setContent(std::move(columns), std::move(rows));
+    if (!sameShape) {
+        const auto& all = m_model->columns();
+        for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+            const int width = all[static_cast<std::size_t>(i)].width;
+            horizontalHeader()->setSectionResizeMode(i, width == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
+            // A heading is never cut, in whatever language.
+            if (width > 0) setColumnWidth(i, std::max(width, headingWidth(*this, i)));
+        }
+        // As given is ascending: Qt 6.8 turns the rows round for a descending order of no column.
+        sortByColumn(sortBy, sortBy < 0 ? Qt::AscendingOrder : order);
+        makeRoom();
+    }
+    m_quiet = false;
+}
+
+void CellTable::resizeEvent(QResizeEvent* event)
+{
+    QTableView::resizeEvent(event);
+    makeRoom();
+}
+
+void CellTable::makeRoom()
+{
+    constexpr int kLeast = 170; // a name of about twenty letters
+    const auto& all = m_model->columns();
+    int fixed = 0;
+    bool stretches = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].width == 0) {
+            stretches = true;
+            continue;
+        }
+        fixed += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
+    }
+    const bool tight = stretches && fixed + kLeast > viewport()->width();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
+}
+
+void CellTable::showRow(int row)
+{
+    m_quiet = true;
+    const QModelIndex index = row < 0 ? QModelIndex() : m_sorted->mapFromSource(m_model->index(row, 0));
+    if (index.isValid()) {
+        setCurrentIndex(index);
+        selectRow(index.row());
+        scrollTo(index);
+    } else {
+        clearSelection();
+    }
+    m_quiet = false;
+}
+
+QString CellTable::asCsv() const
+{
+    return csvOf(*m_sorted);
+}
+
+void PieceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const QVariantList pieces = index.data(kPiecesRole).toList();
+    if (pieces.isEmpty()) {
+        QStyleOptionViewItem item = option;
+        item.state &= ~QStyle::State_HasFocus; // whole rows are selected; no frame around one cell
+        return ShareDelegate::paint(painter, item, index);
+    }
+    const Theme& t = currentTheme();
+    if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(option.rect, t.selectionFill);
+    const QRectF cell = QRectF(option.rect).adjusted(8, 5, -8, -5);
+    double left = cell.left();
+    for (int i = 0; i + 1 < pieces.size(); i += 2) {
+        const double right = left + std::clamp(pieces[i].toDouble(), 0.0, 1.0) * cell.width();
+        const QRectF box(QPointF(std::round(left), cell.top()), QPointF(std::round(right), cell.bottom()));
+        const QColor colour = pieces[i + 1].value<QColor>();
+        if (box.width() >= 1) {
+            if (colour.isValid())
+                painter->fillRect(box, colour);
+            else
+                paintHatch(*painter, box, t);
+        }
+        left = right;
+    }
+}
+
+} // namespace fourwalls::views

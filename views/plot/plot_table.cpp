@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_table.h.
+#include "views/plot/plot_table.h"
+
+#include "views/plot/theme.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QCoreApplication>
+#include <QHeaderView>
+#include <QMenu>
+#include <QPainter>
+#include <QShortcut>
+
+#include <algorithm>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct PlotTable {
+    Q_DECLARE_TR_FUNCTIONS(PlotTable)
+};
+
+QString quoted(QString cell)
+{
+    const bool needs = cell.contains(QLatin1Char(',')) || cell.contains(QLatin1Char('"')) ||
+                       cell.contains(QLatin1Char('\n')) || cell.contains(QLatin1Char('\r'));
+    if (!needs) return cell;
+    return QLatin1Char('"') + cell.replace(QLatin1Char('"'), QLatin1String("\"\"")) + QLatin1Char('"');
+}
+
+QString cellText(const QModelIndex& index)
+{
+    const QVariant value = index.data(kExactRole);
+    if (value.typeId() == QMetaType::Double) return QString::number(value.toDouble(), 'g', 12);
+    return value.toString();
+}
+
+QString csvOfRows(const QAbstractItemModel& model, const QList<int>& rows)
+{
+    QStringList lines, cells;
+    for (int column = 0; column < model.columnCount(); ++column) {
+        cells << quoted(model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+    }
+    lines << cells.join(QLatin1Char(','));
+    for (const int row : rows) {
+        cells.clear();
+        for (int column = 0; column < model.columnCount(); ++column)
+            cells << quoted(cellText(model.index(row, column)));
+        lines << cells.join(QLatin1Char(','));
+    }
+    return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+void copySelection(const QTableView& table)
+{
+    QList<int> rows;
+    for (const QModelIndex& index : table.selectionModel()->selectedRows()) rows << index.row();
+    std::sort(rows.begin(), rows.end());
+    if (!rows.isEmpty()) QApplication::clipboard()->setText(csvOfRows(*table.model(), rows));
+}
+
+} // namespace
+
+QString csvOf(const QAbstractItemModel& model)
+{
+    QList<int> rows(model.rowCount());
+    for (int row = 0; row < rows.size(); ++row) rows[row] = row;
+    return csvOfRows(model, rows);
+}
+
+void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    QStyleOptionViewItem item = option;
+    const QColor colour = index.data(kColourRole).value<QColor>();
+    const QVariant share = index.data(kShareRole);
+    if (share.isValid()) {
+        // The bar starts where the text column ends, so that figures never lie on it.
+        const QRect cell = item.rect.adjusted(4, 5, -6, -5);
+        const int text = 46;
+        const double length = std::clamp(share.toDouble(), 0.0, 1.0) * std::max(0, cell.width() - text);
+        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
+        painter->fillRect(QRectF(cell.left() + text, cell.top(), std::max(1.0, length), cell.height()), colour);
+        painter->setPen(currentTheme().text);
+        painter->setFont(item.font);
+        painter->drawText(QRect(cell.left(), item.rect.top(), text - 6, item.rect.height()),
+                          Qt::AlignRight | Qt::AlignVCenter, index.data(Qt::DisplayRole).toString());
+        return;
+    }
+    if (colour.isValid()) {
+        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
+        painter->fillRect(QRect(item.rect.left() + 6, item.rect.center().y() - 4, 9, 9), colour);
+        item.rect.setLeft(item.rect.left() + 18);
+    }
+    QStyledItemDelegate::paint(painter, item, index);
+}
+
+int headingWidth(const QTableView& table, int column)
+{
+    constexpr int kMargins = 26;
+    const QString heading = table.model()->headerData(column, Qt::Horizontal).toString();
+    return table.horizontalHeader()->fontMetrics().horizontalAdvance(heading) + kMargins;
+}
+
+ColumnFit::ColumnFit(QTableView* table, std::vector<Column> columns)
+    : QObject(table)
+    , m_table(table)
+    , m_columns(std::move(columns))
+    , m_widths(m_columns.size())
+{
+    for (std::size_t i = 0; i < m_columns.size(); ++i)
+        table->horizontalHeader()->setSectionResizeMode(
+            static_cast<int>(i), m_columns[i].stretches ? QHeaderView::Stretch : QHeaderView::Interactive);
+    table->viewport()->installEventFilter(this);
+}
+
+void ColumnFit::setHidden(int column, bool hidden)
+{
+    m_columns[static_cast<std::size_t>(column)].hidden = hidden;
+}
+
+void ColumnFit::measure(std::size_t column)
+{
+    const QAbstractItemView& view = *m_table; // says publicly what cells take
+    const int index = static_cast<int>(column), given = m_columns[column].width;
+    m_widths[column] = std::max(headingWidth(*m_table, index), given > 0 ? given : view.sizeHintForColumn(index) + 6);
+}
+
+void ColumnFit::fit()
+{
+    for (std::size_t i = 0; i < m_columns.size(); ++i) measure(i);
+    place();
+}
+
+void ColumnFit::fitColumn(int column)
+{
+    measure(static_cast<std::size_t>(column));
+    place();
+}
+
+void ColumnFit::place()
+{
+    int sum = 0, spares = 0;
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        if (!m_columns[i].hidden) sum += m_widths[i];
+        spares = std::max(spares, m_columns[i].spare);
+    }
+    int kept = spares; // spares up to here are shown
+    for (; kept > 0 && sum > m_table->viewport()->width(); --kept)
+        for (std::size_t i = 0; i < m_columns.size(); ++i)
+            if (m_columns[i].spare == kept && !m_columns[i].hidden) sum -= m_widths[i];
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        const int index = static_cast<int>(i);
+        m_table->setColumnHidden(index, m_columns[i].hidden || m_columns[i].spare > kept);
+        if (!m_columns[i].stretches) m_table->setColumnWidth(index, m_widths[i]);
+    }
+}
+
+bool ColumnFit::eventFilter(QObject* object, QEvent* event)
+{
+    if (event->type() == QEvent::Resize) fit();
+    return QObject::eventFilter(object, event);
+}
+
+void prepareTable(QTableView& table)
+{
+    table.setShowGrid(false);
+    table.setFrameShape(QFrame::NoFrame);
+    table.setSelectionBehavior(QAbstractItemView::SelectRows);
+    table.setSelectionMode(QAbstractItemView::ExtendedSelection);
+    table.setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table.setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table.setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table.setSortingEnabled(true);
+    table.setWordWrap(false);
+    table.setTabKeyNavigation(false); // Tab leaves the table, as from every other widget
+    table.setItemDelegate(new ShareDelegate(&table));
+    table.verticalHeader()->hide();
+    table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    table.verticalHeader()->setDefaultSectionSize(22);
+    table.horizontalHeader()->setHighlightSections(false);
+    table.horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table.horizontalHeader()->setMinimumSectionSize(36);
+    // The mark of the sorted column stands above the heading, where it covers no text.
+    table.horizontalHeader()->setStyleSheet(QStringLiteral(
+        "QHeaderView { background: transparent; border: none; } QHeaderView::section { padding: 4px 3px; }"
+        "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-origin: border; subcontrol-position: top center;"
+        " width: 9px; height: 5px; }"));
+    auto* copy = new QShortcut(QKeySequence::Copy, &table);
+    copy->setContext(Qt::WidgetShortcut);
+    QObject::connect(copy, &QShortcut::activated, &table, [&table] { copySelection(table); });
+    table.setContextMenuPolicy(Qt::CustomContextMenu);
+    QObject::connect(&table, &QWidget::customContextMenuRequested, &table, [&table](const QPoint& at) {
+        const QModelIndex index = table.indexAt(at);
+        if (!index.isValid()) return;
+        auto* menu = new QMenu(&table);
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        const QString cell = index.data().toString();
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the cell")), &QAction::triggered, &table,
+                         [cell] { QApplication::clipboard()->setText(cell); });
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the selected rows as CSV")), &QAction::triggered, &table,
+                         [&table] { copySelection(table); });
+        QObject::connect(menu->addAction(PlotTable::tr("Copy the whole table as CSV")), &QAction::triggered, &table,
+                         [&table] { QApplication::clipboard()->setText(csvOf(*table.model())); });
+        menu->popup(table.viewport()->mapToGlobal(at));
+    });
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plot_time.h.
+#include "views/plot/plot_time.h"
+
+#include "views/plot/paper.h"
+#include "views/timeline/time_ticks.h"
+#include "views/words/words.h"
+
+#include <QApplication>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kPlotLeft = 54, kPlotRight = 14, kPlotTop = 22, kPlotAxis = 22;
+constexpr double kStripRow = 15;
+constexpr int kLeastTickSpacing = 48; ///< of a narrow plot, which shall have some, too
+constexpr double kLeastNamed = 12;    ///< a narrower bar has no room for a letter
+
+} // namespace
+
+TimePlot::TimePlot(QWidget* parent) : QWidget(parent)
+{
+    m_hold.setSingleShot(true);
+    m_hold.setTimerType(Qt::PreciseTimer);
+    m_hold.setInterval(kHoldMs);
+    connect(&m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void TimePlot::setSelection(Selection* selection)
+{
+    if (m_selection) m_selection->disconnect(this);
+    m_selection = selection;
+    if (selection) {
+        connect(selection, &Selection::rangeChanged, this, &TimePlot::followSelection);
+        connect(selection, &Selection::cursorChanged, this, qOverload<>(&QWidget::update));
+        connect(selection, &Selection::measuredChanged, this, qOverload<>(&QWidget::update));
+    }
+    followSelection();
+}
+
+void TimePlot::setContext(std::shared_ptr<const StepSpans> steps, std::vector<PhaseSpan> phases)
+{
+    m_steps = std::move(steps);
+    m_phases = std::move(phases);
+    invalidate();
+}
+
+void TimePlot::followSelection()
+{
+    if (!m_selection) return;
+    if (m_camera.bounds() != m_selection->whole() && !m_selection->whole().empty()) {
+        m_camera.setBounds(m_selection->whole());
+    }
+    // Our own change comes back here: showing it again would forget the exact zoom.
+    if (m_camera.range() != m_selection->range()) m_camera.show(m_selection->range());
+    m_pictureValid = false;
+    emit shownRangeChanged();
+    repaintMoved();
+}
+
+void TimePlot::repaintMoved()
+{
+    if (!m_awaiting || quality() >= FrameQuality::Coarse) {
+        m_hold.stop();
+        update();
+    } else if (!m_hold.isActive()) {
+        m_hold.start(); // once, not again with every further move
+    }
+}
+
+void TimePlot::pushRange()
+{
+    m_pictureValid = false;
+    if (m_selection) {
+        const TimeRange before = m_selection->range();
+        m_selection->setRange(m_camera.range());
+        if (m_selection->range() != before) return; // followSelection did the rest
+    }
+    emit shownRangeChanged();
+    repaintMoved();
+}
+
+double TimePlot::stripHeight() const
+{
+    if (m_steps->empty() && m_phases.empty()) return 0;
+    // A low plot keeps its height for the curve.
+    return height() < 200 ? kStripRow + 3 : 2 * kStripRow + 4;
+}
+
+QRectF TimePlot::plotRect() const
+{
+    return QRectF(QPointF(kPlotLeft, kPlotTop),
+                  QPointF(std::max(kPlotLeft + 1.0, width() - kPlotRight),
+                          std::max(kPlotTop + 1.0, height() - kPlotAxis - stripHeight())));
+}
+
+int TimePlot::deviceColumns() const
+{
+    return std::max(1, static_cast<int>(std::lround(plotRect().width() * devicePixelRatioF())));
+}
+
+void TimePlot::zoomBy(int units)
+{
+    m_camera.zoomAt(m_hover ? m_hover->x() - plotRect().left() : m_camera.width() / 2.0, units);
+    pushRange();
+}
+
+void TimePlot::panBy(double share)
+{
+    m_camera.pan(-share * m_camera.width());
+    pushRange();
+}
+
+void TimePlot::invalidate()
+{
+    m_pictureValid = false;
+    m_hold.stop();
+    update();
+}
+
+void TimePlot::paintTo(QPainter& painter)
+{
+    paintPlot(painter);
+    paintTimeAxis(painter);
+    paintStrip(painter);
+}
+
+void TimePlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const double ratio = devicePixelRatioF();
+    const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(fontOf(TextRole::Small));
+    if (isPaper(painter)) {
+        paintTo(painter);
+        paintMeasure(painter);
+        return;
+    }
+    if (!m_pictureValid || m_picture.size() != pixels) {
+        if (m_picture.size() != pixels) m_picture = QImage(pixels, QImage::Format_ARGB32_Premultiplied);
+        m_picture.setDevicePixelRatio(ratio);
+        m_picture.fill(Qt::transparent);
+        QPainter onImage(&m_picture);
+        onImage.setRenderHint(QPainter::Antialiasing);
+        onImage.setFont(fontOf(TextRole::Small));
+        paintTo(onImage);
+        m_pictureValid = true;
+    }
+    painter.drawImage(QPointF(0, 0), m_picture);
+    paintMeasure(painter);
+    paintHover(painter);
+    painter.end();
+    emit painted(m_camera.range(), quality());
+}
+
+void TimePlot::paintTimeAxis(QPainter& painter) const
+{
+    const Theme& t = currentTheme();
+    const QRectF inside = plotRect();
+    const double y = height() - kPlotAxis;
+    const Instant zero = m_camera.bounds().begin;
+    const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(),
+                                      std::clamp(m_camera.width() / 4, kLeastTickSpacing, kTickSpacing));
+    const QFontMetricsF metrics(painter.font());
+    double free = -1e9; // where the last label ended: labels never touch
+    for (const TimeTick& tick : ticks.ticks) {
+        const double x = xOf(tick.at);
+        if (!tick.major || x < inside.left() - 0.5 || x > inside.right() + 0.5) continue;
+        painter.setPen(t.line);
+        painter.drawLine(QPointF(std::floor(x) + 0.5, y), QPointF(std::floor(x) + 0.5, y + 4));
+        const double width = metrics.horizontalAdvance(tick.text);
+        const double left = std::clamp(x - width / 2, 2.0, std::max(2.0, this->width() - width - 2));
+        if (left < free + 8) continue;
+        free = left + width;
+        painter.setPen(t.secondaryText);
+        painter.drawText(QPointF(left, y + 5 + metrics.ascent()), tick.text);
+    }
+}
+
+void TimePlot::paintValueAxis(QPainter& painter, const QRectF& inside, const std::vector<ValueTick>& ticks,
+                              const std::function<double(double)>& y, const QString& unit) const
+{
+    const Theme& t = currentTheme();
+    const QFontMetricsF metrics(painter.font());
+    painter.setPen(t.secondaryText);
+    painter.drawText(QRectF(0, 2, inside.left() - 8, kPlotTop - 4), Qt::AlignRight | Qt::AlignVCenter, unit);
+    for (const ValueTick& tick : ticks) {
+        const double line = std::floor(y(tick.value)) + 0.5;
+        if (line < inside.top() - 1 || line > inside.bottom() + 1) continue;
+        // As a rectangle: a line of this length takes QPainter longer than the label.
+        painter.fillRect(QRectF(inside.left(), line - 0.5, inside.width(), 1), t.line);
+        painter.setPen(t.secondaryText);
+        painter.drawText(QRectF(0, line - metrics.height() / 2, inside.left() - 8, metrics.height()),
+                         Qt::AlignRight | Qt::AlignVCenter, tick.label);
+    }
+}
+
+void TimePlot::paintStrip(QPainter& painter) const
+{
+    if (stripHeight() <= 0) return;
+    const Theme& t = currentTheme();
+    const QRectF inside = plotRect();
+    painter.save();
+    painter.setClipRect(QRectF(inside.left(), inside.bottom(), inside.width(), stripHeight() + 1));
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    double top = inside.bottom() + 3;
+    // Where backward was not recorded in halves, its one phase is not called a half.
+    const bool halves = std::any_of(m_phases.begin(), m_phases.end(),
+                                    [](const PhaseSpan& p) { return p.phase == Phase::BackwardWeight; });
+    for (const PhaseSpan& phase : m_phases) {
+        const bool whole = phase.phase == Phase::BackwardInput && !halves;
+        QStringList names;
+        if (xOf(phase.range.end) - xOf(phase.range.begin) >= kLeastNamed)
+            names = QStringList{whole ? tr("backward") : words(phase.phase)};
+        paintBar(painter, phase.range, top, colourOf(t, phase.phase), names);
+    }
+    if (stripHeight() > kStripRow + 4) {
+        top += kStripRow;
+        paintSteps(painter, top);
+    }
+    painter.restore();
+}
+
+void TimePlot::paintBar(QPainter& painter, const TimeRange& range, double top, const QColor& fill,
+                        const QStringList& names) const
+{
+    const QRectF inside = plotRect();
+    const double left = std::max(xOf(range.begin), inside.left());
+    const double right = std::min(xOf(range.end), inside.right());
+    if (right <= inside.left() || left >= inside.right()) return;
+    const QRectF box(left, top, std::max(1.0, right - left - 1), kStripRow - 2);
+    painter.fillRect(box, fill);
+    const QFontMetricsF metrics(painter.font());
+    // The longest name that fits; none rather than a cut one.
+    for (const QString& name : names) {
+        if (metrics.horizontalAdvance(name) + 8 > box.width()) continue;
+        painter.setPen(textOn(fill));
+        painter.drawText(box.adjusted(4, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
+        break;
+    }
+}
+
+void TimePlot::paintSteps(QPainter& painter, double top) const
+{
+    // Costs what is seen: of thousands of steps only those in the range, and of steps that share a pixel only one.
+    const TimeRange shown = m_camera.range();
+    const auto endsBefore = [](Instant at) { return [at](const StepSpan& step) { return step.range.end <= at; }; };
+    auto step = std::partition_point(m_steps->begin(), m_steps->end(), endsBefore(shown.begin));
+    while (step != m_steps->end() && step->range.begin < shown.end) {
+        const double width = xOf(step->range.end) - xOf(step->range.begin);
+        QStringList names;
+        if (width >= kLeastNamed) {
+            const QString name = tr("step %1").arg(step->step.value);
+            const QString length = formatDuration(step->range.length(), 3);
+            const QString longest = step->state == StepState::Measured
+                                        ? tr("%1 · %2").arg(name, length)
+                                        : tr("%1 · %2 · %3").arg(name, length, words(step->state));
+            names = QStringList{longest, name, QString::number(step->step.value)};
+        }
+        paintBar(painter, step->range, top, currentTheme().structure, names);
+        ++step;
+        if (width < 1)
+            step = std::partition_point(step, m_steps->end(),
+                                        endsBefore(instantAt(xOf(std::prev(step)->range.begin) + 1)));
+    }
+}
+
+void TimePlot::paintMeasure(QPainter& painter) const
+{
+    if (!m_selection || !m_selection->measured()) return;
+    const TimeRange range = *m_selection->measured();
+    const QRectF inside = plotRect();
+    const double left = std::clamp(xOf(range.begin), inside.left(), inside.right());
+    const double right = std::clamp(xOf(range.end), inside.left(), inside.right());
+    const QRectF box(left, inside.top(), right - left, inside.height());
+    painter.fillRect(box, currentTheme().selectionFill);
+    painter.setPen(currentTheme().accent);
+    painter.drawText(box.adjusted(-60, 4, 60, 0), Qt::AlignHCenter | Qt::AlignTop, formatDuration(range.length()));
+}
+
+void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const
+{
+    if (lines.empty()) return;
+    const Theme& t = currentTheme();
+    QFont bold = fontOf(TextRole::Small);
+    bold.setBold(true);
+    const QFontMetricsF metrics(fontOf(TextRole::Small)), boldMetrics(bold);
+    const QRectF inside = plotRect();
+    const double widest = std::max(140.0, inside.width() * 0.5);
+    double width = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const QFontMetricsF& m = i == 0 ? boldMetrics : metrics;
+        width = std::max(width, m.horizontalAdvance(lines[i].text) + (lines[i].chip.isValid() ? 14 : 0) +
+                                    (lines[i].value.isEmpty() ? 0 : 16 + m.horizontalAdvance(lines[i].value)));
+    }
+    width = std::min(width, widest);
+    const double row = metrics.height() + 2;
+    const QSizeF size(width + 16, row * static_cast<double>(lines.size()) + 10);
+    double left = at.x() + 14;
+    if (left + size.width() > inside.right()) left = at.x() - 14 - size.width();
+    left = std::clamp(left, 2.0, std::max(2.0, this->width() - size.width() - 2));
+    const double top = std::clamp(at.y() - size.height() / 2, 2.0, std::max(2.0, height() - size.height() - 2));
+    const QRectF box(QPointF(std::round(left), std::round(top)), size);
+    QPainterPath path;
+    path.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+    painter.fillPath(path, t.card);
+    painter.strokePath(path, QPen(t.dark ? t.secondaryText : t.line, 1));
+    double y = box.top() + 5;
+    for (std::size_t i = 0; i < lines.size(); ++i, y += row) {
+        const ReadoutLine& line = lines[i];
+        painter.setFont(i == 0 ? bold : fontOf(TextRole::Small));
+        QRectF cell(box.left() + 8, y, width, row);
+        if (line.chip.isValid()) {
+            painter.fillRect(QRectF(cell.left(), cell.center().y() - 4, 9, 9), line.chip);
+            cell.setLeft(cell.left() + 14);
+        }
+        painter.setPen(i == 0 ? t.text : t.secondaryText);
+        const QString text =
+            painter.fontMetrics().elidedText(line.text, Qt::ElideRight, static_cast<int>(cell.width()) + 1);
+        painter.drawText(cell, Qt::AlignLeft | Qt::AlignVCenter, text);
+        painter.setPen(t.text);
+        painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, line.value);
+    }
+}
+
+void TimePlot::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    m_camera.setWidth(static_cast<int>(std::lround(plotRect().width())));
+    invalidate();
+    emit shownRangeChanged();
+}
+
+void TimePlot::wheelEvent(QWheelEvent* event)
+{
+    // Shift turns the wheel sideways; some platforms already deliver it as a horizontal turn.
+    const QPoint turn = event->angleDelta();
+    const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
+    if (sideways) {
+        const int units = turn.x() != 0 ? turn.x() : turn.y();
+        m_camera.pan(units * m_camera.width() / 960.0); // a notch is an eighth of the screen
+    } else {
+        m_camera.zoomAt(event->position().x() - plotRect().left(), turn.y());
+    }
+    pushRange();
+    event->accept();
+}
+
+void TimePlot::mousePressEvent(QMouseEvent* event)
+{
+    m_pressed = m_last = event->position();
+    if (event->button() == Qt::MiddleButton) {
+        m_drag = Drag::Panning;
+        return;
+    }
+    if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
+    const bool onAxis = m_pressed.y() > plotRect().bottom() + stripHeight();
+    m_drag =
+        m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measuring : Drag::Pressed;
+}
+
+void TimePlot::mouseMoveEvent(QMouseEvent* event)
+{
+    const QPointF at = event->position();
+    if (m_drag == Drag::Pressed && (at - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
+        m_drag = Drag::Panning;
+    }
+    if (m_drag == Drag::Panning) {
+        m_camera.pan(at.x() - m_last.x());
+        pushRange();
+    } else if (m_drag == Drag::Measuring && m_selection) {
+        const Instant a = instantAt(m_pressed.x()), b = instantAt(at.x());
+        m_selection->setMeasured(TimeRange{std::min(a, b), std::max(a, b)});
+    }
+    m_last = at;
+    const QRectF inside = plotRect();
+    if (at.x() >= inside.left() && at.x() <= inside.right())
+        m_hover = at;
+    else
+        m_hover.reset();
+    hoverMoved();
+    if (m_selection) m_selection->setCursor(m_hover ? std::optional(instantAt(at.x())) : std::nullopt);
+    update();
+}
+
+void TimePlot::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton)
+        return QWidget::mouseReleaseEvent(event);
+    const Drag drag = std::exchange(m_drag, Drag::None);
+    const bool still = (event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance();
+    if (drag == Drag::Pressed && plotRect().contains(event->position())) {
+        emit instantClicked(instantAt(event->position().x()), event->position());
+    }
+    if (drag == Drag::Measuring && still && m_selection) m_selection->setMeasured(std::nullopt);
+}
+
+void TimePlot::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton) emit doubleClicked(instantAt(event->position().x()), event->position());
+}
+
+void TimePlot::leaveEvent(QEvent* event)
+{
+    QWidget::leaveEvent(event);
+    m_hover.reset();
+    hoverMoved();
+    if (m_selection) m_selection->setCursor(std::nullopt);
+    update();
+}
+
+void TimePlot::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::LanguageChange) invalidate();
+}
+
+} // namespace fourwalls::views

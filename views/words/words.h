@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The trace's vocabulary in the user's language.
+#pragma once
+
+#include "model/trace/trace_query.h"
+#include "model/trace/vocabulary.h"
+
+#include <QString>
+
+namespace fourwalls::views {
+
+QString words(TraceSource source); ///< "recorded"
+QString words(ClockKind clock);    ///< "wall clock"
+QString words(SliceKind kind);
+QString words(Phase phase);
+QString words(Activity activity);
+QString words(MemoryCategory category);
+QString words(CollectiveOp operation);
+QString words(AuditSeverity severity);
+/// Of a step that no figure counts: "warm-up", "cut", "odd"; empty for a measured one.
+QString words(StepState state);
+/// The same behind a step's number: " (warm-up)".
+QString stepStateNote(StepState state);
+
+/// The name of a track as the screen shows it: the names that Fourwalls itself gives are translated, others stay.
+QString trackName(const TrackInfo& track);
+/// The same for an operator's name: steps and phases are words, all else is a name.
+QString opName(const OpInfo& op);
+
+} // namespace fourwalls::views
