@@ -4,8 +4,8 @@
 
 #include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
+#include "model/import/import_registry.h"
 #include "model/import/merge_traces.h"
-#include "model/import/trace_import.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 
@@ -28,7 +28,7 @@ Status importProfiles(const std::vector<std::string>& files, const std::string& 
     options.progress = std::move(progress);
     options.stop = stop;
     options.scratchFolder = std::filesystem::absolute(path).parent_path().string();
-    FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(files, options));
+    FOURWALLS_TRY_ASSIGN(const auto import, importers::openImport(files, options));
     store::WriterOptions writing;
     writing.finishProgress = std::move(finishProgress);
     writing.finishStop = stop;

@@ -8,8 +8,8 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/trace_clocks_report.h"
 #include "model/base/format.h"
+#include "model/import/import_registry.h"
 #include "model/import/spool/spool_beside.h"
-#include "model/import/trace_import.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "profiler/collect/collector_environment.h"
@@ -143,7 +143,7 @@ Result<TraceInfo> convert(const std::vector<std::string>& spools, const std::str
     options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
     options.stop = stop;
     options.scratchFolder = fs::absolute(path).parent_path().string();
-    FOURWALLS_TRY_ASSIGN(const auto import, importers::TraceImport::open(spools, options));
+    FOURWALLS_TRY_ASSIGN(const auto import, importers::openImport(spools, options));
     store::WriterOptions writing;
     writing.finishProgress = [&progress](double fraction) { progress(kWritingShare + (1 - kWritingShare) * fraction); };
     writing.finishStop = stop;

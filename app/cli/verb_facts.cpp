@@ -3,7 +3,7 @@
 #include "app/cli/open_input.h"
 #include "app/cli/verbs.h"
 #include "model/import/common/decimal_time.h"
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/store/trace_file.h"
 
 namespace fourwalls::cli {

@@ -4,7 +4,7 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 
@@ -45,7 +45,7 @@ public:
         options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
         options.stop = signals.token();
         options.scratchFolder = std::filesystem::absolute(m_output).parent_path().string();
-        const auto import = importers::TraceImport::open(m_files, options);
+        const auto import = importers::openImport(m_files, options);
         if (!import) return console.fail(import.error());
         auto output = PendingOutput::create(m_output, m_files);
         if (!output) return console.fail(output.error());

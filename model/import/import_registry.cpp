@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of formats, and the choice by a file's first bytes.
+#include "model/import/import_registry.h"
+
 #include "model/import/common/byte_source.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/one_run.h"
@@ -191,8 +193,7 @@ const std::vector<ImportFormat>& importFormats()
     return kFormats;
 }
 
-Result<std::unique_ptr<TraceImport>> TraceImport::open(const std::vector<std::string>& given,
-                                                       const ImportOptions& options)
+Result<std::unique_ptr<TraceImport>> openImport(const std::vector<std::string>& given, const ImportOptions& options)
 {
     if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
     FOURWALLS_TRY_ASSIGN(const std::vector<std::string> paths, withoutArchives(given));

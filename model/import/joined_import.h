@@ -2,7 +2,7 @@
 // Kernels from one profiler and buffers from PyTorch's memory recorder, of the same run, as one trace on one clock.
 #pragma once
 
-#include "model/import/trace_import.h"
+#include "model/import/common/trace_import.h"
 
 #include <memory>
 

@@ -5,7 +5,7 @@
 // the same bytes, and the ratios to them. bench_import FILE FILE.gz [REPEATS] imports both in turn and prints how much
 // longer the packed one takes.
 #include "model/import/chrome/chrome_reader.h"
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/store/trace_writer.h"
 
 #include <sys/resource.h>
@@ -77,7 +77,7 @@ double measure(const char* what, int repeats, double bytes, const std::function<
 
 bool importToFile(const std::string& path, const std::string& output)
 {
-    const auto import = TraceImport::open({path});
+    const auto import = openImport({path});
     if (!import.ok()) return false;
     auto writer = store::TraceWriter::create(output, (*import)->header());
     return writer.ok() && (*import)->write(**writer, {}).ok() && (*writer)->finish((*import)->closing()).ok();

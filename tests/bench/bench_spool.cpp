@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a spool to a finished trace: rows per second of processor time, against the target of 200,000 on one core.
 // Usage: bench_spool [launches]
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/store/check.h"
 #include "model/store/trace_writer.h"
 #include "tests/model/import/spool_sample.h"
@@ -54,7 +54,7 @@ int main(int argc, char** argv)
     const double processorBegin = processorSeconds();
     double written = 0;
     {
-        const auto import = importers::TraceImport::open({spoolPath});
+        const auto import = importers::openImport({spoolPath});
         if (!import.ok()) return fail(import.error().message());
         const auto writer = store::TraceWriter::create(tracePath, (*import)->header());
         if (!writer.ok()) return fail(writer.error().message());

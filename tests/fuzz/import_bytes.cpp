@@ -2,7 +2,7 @@
 // One file per process, written anew for every input; in memory where the system has a place for that.
 #include "tests/fuzz/import_bytes.h"
 
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/trace/in_memory_trace.h"
 
 #include <unistd.h>
@@ -59,7 +59,7 @@ void importBytes(const std::uint8_t* data, std::size_t size, const char* name)
 
     const auto facts = importers::factsOfFile(path);
     if (!facts.ok()) checkMessage(facts.error());
-    const auto import = importers::TraceImport::open({path});
+    const auto import = importers::openImport({path});
     if (!import.ok()) {
         checkMessage(import.error());
         return;

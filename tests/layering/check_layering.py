@@ -80,16 +80,18 @@ def check_includes(root, table):
 
 
 def check_links(root, table):
-    """The libraries that a folder links are folders that it may include."""
+    """The libraries that a folder links are folders that it, or a room of it, may include."""
     problems = []
     by_target = {Path(folder).name: folder for folder in table["folder"]}
     for folder, rules in table["folder"].items():
         listing = root / folder / "CMakeLists.txt"
         if folder.startswith("app/") or not listing.is_file():
             continue
+        rooms = [row for name, row in table["folder"].items() if name.startswith(folder + "/")]
+        may = rules["may"] + [name for row in rooms for name in row["may"]]
         for _, arguments in LINK.findall(listing.read_text(encoding="utf-8")):
             for linked in re.findall(r"\bfw_(\w+)", arguments):
-                if not matches(by_target.get(linked, "?"), rules["may"]):
+                if not matches(by_target.get(linked, "?"), may):
                     problems.append(f"{folder}/CMakeLists.txt: {folder} may not link fw_{linked}")
     return problems
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/import/common/json_scan.h"
+#include "model/import/common/parallel_groups.h"
 
 #include <cstdint>
 #include <optional>
@@ -18,15 +19,6 @@ namespace fourwalls::importers {
 struct HostDevice {
     std::string name;
     std::int64_t memoryBytes = 0;
-};
-
-/// One process group that the rank belongs to.
-struct HostGroup {
-    std::string name;
-    std::string description;
-    std::string backend;
-    std::vector<int> ranks; ///< empty: not said, or cut short by the writer
-    int size = 0;           ///< 0: not said
 };
 
 struct ChromeHeader {
@@ -47,10 +39,6 @@ struct ChromeHeader {
 
 /// How many ranks the job has: as the file says, or at least as many as its groups name. Absent: not said.
 std::optional<int> worldSizeOf(const ChromeHeader& header);
-
-/// A rank written in a file's name ("rank-70.", "worker3_", "_rank_0."), else in the names of the
-/// folders around it; absent if there is none.
-std::optional<int> rankFromFileName(std::string_view path);
 
 /// The ranks of a group as Kineto writes them: a list, or a string with a list, which may be cut ("[0, 1, ... ]":
 /// empty result).

@@ -3,6 +3,7 @@
 #include "model/import/chrome/chrome_survey.h"
 #include "model/import/chrome/chrome_writer.h"
 #include "model/import/common/clock_alignment.h"
+#include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/one_run.h"
 #include "model/import/common/parallel_groups.h"

@@ -2,6 +2,7 @@
 // The walk that only looks.
 #include "model/import/chrome/chrome_survey.h"
 
+#include "model/import/chrome/collective_metadata.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/op_names.h"

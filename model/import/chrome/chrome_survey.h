@@ -6,6 +6,7 @@
 #include "model/import/chrome/ascend_processes.h"
 #include "model/import/chrome/chrome_header.h"
 #include "model/import/chrome/chrome_reader.h"
+#include "model/import/common/clock_alignment.h"
 #include "model/import/common/collective_detail.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/lane_index.h"
@@ -29,12 +30,6 @@ struct StepMark {
     int number = 0;
     std::int64_t begin = 0, end = 0;
     bool projected = false;
-};
-
-/// A communication kernel, for aligning clocks.
-struct CommunicationMark {
-    std::int64_t begin = 0, end = 0;
-    int kind = -1; ///< of CollectiveOp; -1: the name does not tell
 };
 
 /// A call or annotation of the host that asks for communication; see RequestKind.

@@ -2,6 +2,7 @@
 // What becomes of each kind of event.
 #include "model/import/chrome/chrome_writer.h"
 
+#include "model/import/chrome/collective_metadata.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/op_names.h"
@@ -152,9 +153,17 @@ void ChromeWriter::event(const ChromeEvent& event)
     }
 }
 
+std::string_view ChromeWriter::nameOf(const ChromeEvent& event)
+{
+    const JsonToken& name = event[EventKey::Name];
+    if (name.kind != JsonToken::Kind::Escaped) return name.text;
+    m_decodedName = decoded(name);
+    return m_decodedName;
+}
+
 OpId ChromeWriter::opOf(const ChromeEvent& event, Category category)
 {
-    return m_names.id(m_names.find(category, event[EventKey::Name], {}));
+    return m_names.id(m_names.find(category, nameOf(event)));
 }
 
 void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64_t ts, std::optional<std::int64_t> dur)
@@ -182,7 +191,7 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
     if (isRuntimeCall(category) && event[ArgKey::Correlation]) {
         if (const auto id = integerFromText(event[ArgKey::Correlation].text)) correlation = CorrelationId{*id};
     }
-    NamedWork& work = m_names.find(category, event[EventKey::Name], detail);
+    NamedWork& work = m_names.find(category, nameOf(event), detail);
     // Where nothing else computes, operators do, and their shapes say how much.
     double flops = 0;
     if (work.info.activity == Activity::Compute)
@@ -232,8 +241,8 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
         m_text.append(operandsToAdd(event[EventKey::Name].text, m_survey.links.operandsOf(launch->flopsOperator)));
     const bool copies = category == Category::Memcpy || category == Category::Memset;
     const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
-    NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, event[EventKey::Name], *bytes)
-                                           : m_names.find(category, event[EventKey::Name], m_text);
+    NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, nameOf(event), *bytes)
+                                           : m_names.find(category, nameOf(event), m_text);
     const Phase phase = launch ? launch->phase : Phase::None;
     const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
     if (flops > 0)

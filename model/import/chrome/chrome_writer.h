@@ -71,6 +71,8 @@ private:
     void tellEvidence() const;
     void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail = {});
     void emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, std::optional<CorrelationId> correlation = {});
+    /// The event's name without JSON's escapes; valid until the next call.
+    std::string_view nameOf(const ChromeEvent& event);
     OpId opOf(const ChromeEvent& event, Category category);
     Instant at(std::int64_t ts) const { return Instant{ts + m_placement.shiftNs}; }
     bool inRange(std::int64_t ts, std::int64_t dur) const;
@@ -90,7 +92,7 @@ private:
     AllocatorEvents m_allocator;
     StepFinder m_steps;
     std::map<std::string, CounterId, std::less<>> m_counterIds;
-    std::string m_text;
+    std::string m_text, m_decodedName;
     ArithmeticFlops m_flops{};
     std::size_t m_nextRequest = 0; ///< of the survey's, met next
     std::int64_t m_slices = 0, m_instants = 0, m_samples = 0, m_launchFlows = 0, m_metadata = 0, m_memory = 0;

@@ -3,13 +3,17 @@
 // together, whenever they arrived.
 #pragma once
 
-#include "model/import/chrome/chrome_survey.h"
-
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace fourwalls::importers {
+
+/// A communication kernel, for aligning clocks.
+struct CommunicationMark {
+    std::int64_t begin = 0, end = 0;
+    int kind = -1; ///< of CollectiveOp; -1: the name does not tell
+};
 
 struct ClockOffset {
     std::int64_t offsetNs = 0;   ///< to add to the other rank's times

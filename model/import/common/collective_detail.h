@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metadata that PyTorch writes with a collective operation, on the operator and since 2023 on the kernel.
+// What a file says about a collective operation, and what kind of request an operator or annotation is.
 #pragma once
 
-#include "model/import/chrome/chrome_event.h"
 #include "model/trace/records.h"
 
 #include <cstdint>
@@ -27,9 +26,6 @@ struct CollectiveDetail {
     friend bool operator==(const CollectiveDetail&, const CollectiveDetail&) = default;
 };
 
-/// Absent if the event carries no such metadata.
-std::optional<CollectiveDetail> collectiveDetail(const ChromeEvent& event);
-
 /// The buffer that the operation works on: what was said, else from the inputs, of which an all-gather and a gather have
 /// one per member. Absent: unknown.
 std::optional<std::int64_t> payloadOf(const CollectiveDetail& detail, CollectiveOp operation);
@@ -47,9 +43,6 @@ RequestKind requestKind(std::string_view name);
 /// Whether a request is the operation itself, done by the host while the annotation lasts (gloo, MPI). Others return as
 /// soon as a device has been told to do it.
 bool isHostCollective(std::string_view name);
-
-/// What a request says; absent: nothing, or it only waits. kind: of its name.
-std::optional<CollectiveDetail> requestDetail(RequestKind kind, const ChromeEvent& event);
 
 /// Fills what `detail` leaves open from a request around or inside it.
 void completeDetail(CollectiveDetail& detail, const CollectiveDetail& other);

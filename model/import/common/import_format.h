@@ -2,8 +2,10 @@
 // One kind of foreign file. A new importer is one more entry in the registry (import_registry.cpp).
 #pragma once
 
-#include "model/import/trace_import.h"
+#include "model/import/common/trace_facts.h"
+#include "model/import/common/trace_import.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

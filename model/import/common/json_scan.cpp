@@ -113,4 +113,9 @@ std::string decoded(const JsonToken& token)
     return out;
 }
 
+std::string validUtf8(std::string_view text)
+{
+    return decoded({text, JsonToken::Kind::String});
+}
+
 } // namespace fourwalls::importers

@@ -179,4 +179,7 @@ void appendUtf8(std::string& out, std::uint32_t code);
 /// are no UTF-8 and unpaired surrogates replaced by U+FFFD, other control characters by spaces.
 std::string decoded(const JsonToken& token);
 
+/// The text with what is no UTF-8 replaced by U+FFFD.
+std::string validUtf8(std::string_view text);
+
 } // namespace fourwalls::importers

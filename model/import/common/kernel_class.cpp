@@ -145,4 +145,15 @@ std::optional<std::int64_t> elementBytes(std::string_view dtype)
     return std::nullopt;
 }
 
+bool isNcclName(std::string_view name)
+{
+    for (std::size_t i = 0; i + 4 <= name.size(); ++i) {
+        const char first = static_cast<char>(name[i] | 0x20);
+        if ((first == 'n' || first == 'r') && (name[i + 1] | 0x20) == 'c' && (name[i + 2] | 0x20) == 'c' &&
+            (name[i + 3] | 0x20) == 'l')
+            return true;
+    }
+    return false;
+}
+
 } // namespace fourwalls::importers

@@ -29,4 +29,7 @@ Phase phaseOfOperator(std::string_view name);
 /// Bytes of one element of a PyTorch dtype ("Float", "BFloat16", "c10::Half", "Long"); absent if unknown.
 std::optional<std::int64_t> elementBytes(std::string_view dtype);
 
+/// Whether a kernel's name contains nccl or rccl, in any case.
+bool isNcclName(std::string_view name);
+
 } // namespace fourwalls::importers

@@ -5,6 +5,7 @@
 #include "model/import/common/collective_detail.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/demangled_name.h"
+#include "model/import/common/json_scan.h"
 #include "model/import/common/kernel_class.h"
 #include "model/trace/kernel_arithmetic.h"
 
@@ -78,11 +79,11 @@ bool isLaunchCall(std::string_view name)
     return false;
 }
 
-NamedWork OpNames::make(Category category, const JsonToken& name, std::string_view detail) const
+NamedWork OpNames::make(Category category, std::string_view name, std::string_view detail) const
 {
     NamedWork work;
     OpInfo& info = work.info;
-    info.name = decoded(name);
+    info.name = validUtf8(name);
     if (category == Category::Kernel && info.name.starts_with("_Z")) info.name = demangledName(info.name);
     if (info.name.size() > kLongestName) info.name.resize(kLongestName);
     if (info.name.empty()) info.name = "(no name)";
@@ -160,13 +161,13 @@ NamedWork OpNames::make(Category category, const JsonToken& name, std::string_vi
     return work;
 }
 
-NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_view detail)
+NamedWork& OpNames::find(Category category, std::string_view name, std::string_view detail)
 {
     if (!detail.empty() && m_works.size() >= kMostDetails) {
         ++m_droppedDetails;
         detail = {};
     }
-    setKey(category, name.text, detail);
+    setKey(category, name, detail);
     const auto found = m_byKey.find(m_key);
     if (found == m_byKey.end() && m_works.size() >= m_mostNames) return shortened(category, name);
     const std::size_t index = found == m_byKey.end() ? m_works.size() : found->second;
@@ -179,7 +180,7 @@ NamedWork& OpNames::find(Category category, const JsonToken& name, std::string_v
     return work;
 }
 
-NamedWork& OpNames::findCopy(Category category, const JsonToken& name, std::int64_t bytes)
+NamedWork& OpNames::findCopy(Category category, std::string_view name, std::int64_t bytes)
 {
     const std::string detail = std::to_string(bytes) + " bytes";
     NamedWork& work = find(category, name, detail);
@@ -188,9 +189,9 @@ NamedWork& OpNames::findCopy(Category category, const JsonToken& name, std::int6
     return work;
 }
 
-NamedWork& OpNames::shortened(Category category, const JsonToken& name)
+NamedWork& OpNames::shortened(Category category, std::string_view name)
 {
-    const std::string whole = decoded(name);
+    const std::string whole = validUtf8(name);
     std::string text = withoutNumbers(whole);
     setKey(category, text, {});
     if (m_byKey.count(m_key) == 0 && m_works.size() >= 2 * m_mostNames) {
@@ -199,7 +200,7 @@ NamedWork& OpNames::shortened(Category category, const JsonToken& name)
     }
     if (text != whole) ++m_shortenedNames;
     const auto [found, isNew] = m_byKey.try_emplace(m_key, m_works.size());
-    if (isNew) m_works.push_back(make(category, {text, JsonToken::Kind::String}, {}));
+    if (isNew) m_works.push_back(make(category, text, {}));
     NamedWork& work = m_works[found->second];
     ++work.count;
     return work;

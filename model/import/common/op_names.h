@@ -3,7 +3,6 @@
 // once; its operators differ further only in phase and FLOPs.
 #pragma once
 
-#include "model/import/chrome/chrome_event.h"
 #include "model/import/common/trace_categories.h"
 #include "model/trace/trace_sink.h"
 
@@ -58,10 +57,10 @@ public:
         , m_mostNames(mostNames)
     {}
 
-    /// The entry of an event's name; valid while this lives.
-    NamedWork& find(Category category, const JsonToken& name, std::string_view detail);
+    /// The entry of a name; valid while this lives. Bytes of the name that are no UTF-8 are replaced.
+    NamedWork& find(Category category, std::string_view name, std::string_view detail = {});
     /// The entry of a copy or set of so many bytes, which its detail says, too.
-    NamedWork& findCopy(Category category, const JsonToken& name, std::int64_t bytes);
+    NamedWork& findCopy(Category category, std::string_view name, std::int64_t bytes);
     OpId id(NamedWork& work, Phase phase = Phase::None, double flops = 0);
     /// The same where the occurrence counts otherwise than its name tells.
     OpId id(NamedWork& work, Phase phase, double flops, Activity activity);
@@ -79,8 +78,8 @@ public:
     std::int64_t shortenedNames() const { return m_shortenedNames; }
 
 private:
-    NamedWork make(Category category, const JsonToken& name, std::string_view detail) const;
-    NamedWork& shortened(Category category, const JsonToken& name);
+    NamedWork make(Category category, std::string_view name, std::string_view detail) const;
+    NamedWork& shortened(Category category, std::string_view name);
     void setKey(Category category, std::string_view name, std::string_view detail);
 
     TraceSink& m_sink;

@@ -2,15 +2,24 @@
 // What the process groups of a run are for, told from the names that frameworks give them.
 #pragma once
 
-#include "model/import/chrome/chrome_header.h"
 #include "model/trace/group_label.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fourwalls::importers {
 
 using fourwalls::purposeOfGroup;
+
+/// One process group that the rank belongs to.
+struct HostGroup {
+    std::string name;
+    std::string description;
+    std::string backend;
+    std::vector<int> ranks; ///< empty: not said, or cut short by the writer
+    int size = 0;           ///< 0: not said
+};
 
 /// By description and else name.
 GroupPurpose purposeOfGroup(const HostGroup& group);

@@ -3,7 +3,7 @@
 // member to the earliest open operation of its kind that it overlaps and that lacks its rank.
 #include "model/import/common/run_collectives.h"
 
-#include "model/import/chrome/chrome_facts.h"
+#include "model/import/common/kernel_class.h"
 #include "model/trace/collective_timing.h"
 
 #include <algorithm>

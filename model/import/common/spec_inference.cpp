@@ -2,8 +2,6 @@
 // See spec_inference.h.
 #include "model/import/common/spec_inference.h"
 
-#include "model/import/common/parallel_groups.h"
-
 namespace fourwalls::importers {
 
 void SpecEvidence::addGroups(const std::vector<HostGroup>& groups)

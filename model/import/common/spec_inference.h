@@ -2,7 +2,7 @@
 // The evidence that an importer collects for guessing what ran; the rules are model/trace's (spec_evidence.h).
 #pragma once
 
-#include "model/import/chrome/chrome_header.h"
+#include "model/import/common/parallel_groups.h"
 #include "model/trace/spec_evidence.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nsight Systems exports as traces: processes are ranks, streams and threads are lanes, NVTX ranges are operators.
-#include "model/import/chrome/chrome_facts.h"
+#include "model/import/common/busy_time.h"
 #include "model/import/common/clock_alignment.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/kernel_class.h"
@@ -426,7 +426,6 @@ private:
         std::map<RankId, std::set<std::int64_t>> devicesOf;
         std::int64_t launchCalls = 0, slices = 0, withoutLaunch = 0, openRanges = 0, marks = 0, lost = 0, numbered = 0;
         std::unique_ptr<TraceProducer> producer = sink.openProducer();
-        const auto nameOf = [](const std::string& text) { return JsonToken{text, JsonToken::Kind::String}; };
         const auto emit = [&](const ProcessRank& rank, int lane, OpId op, std::int64_t start, std::int64_t end,
                               std::optional<std::int64_t> correlation) {
             const auto index = static_cast<std::size_t>(lane);
@@ -469,8 +468,8 @@ private:
                                                         : nsightWaitName(work.code);
                 }
                 const std::optional<Launch> launch = rank.links.find(work.correlation);
-                NamedWork& named = work.bytes ? names.findCopy(category, nameOf(name), *work.bytes)
-                                              : names.find(category, nameOf(name), detail);
+                NamedWork& named =
+                    work.bytes ? names.findCopy(category, name, *work.bytes) : names.find(category, name, detail);
                 const Phase phase = launch && work.kind != WorkKind::Wait ? launch->phase : Phase::None;
                 if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) ||
                     work.kind == WorkKind::Wait)
@@ -505,7 +504,7 @@ private:
                 ProcessRank& rank = rankOf(file, processOf(call.thread));
                 const std::string name = callName(file.tables.string(call.name));
                 launchCalls += isLaunchCall(name);
-                NamedWork& named = names.find(Category::Runtime, nameOf(name), {});
+                NamedWork& named = names.find(Category::Runtime, name, {});
                 if (!emit(rank, threadLane(rank, call.thread),
                           names.id(named, Phase::None, 0, callActivity(named.info, Duration{call.end - call.start})),
                           call.start, call.end, call.correlation))
@@ -531,7 +530,7 @@ private:
                 const RangeText parts = rangeText(range.text);
                 numbered += parts.numbered;
                 const std::string name(parts.name);
-                NamedWork& named = names.find(Category::UserAnnotation, nameOf(name), parts.detail);
+                NamedWork& named = names.find(Category::UserAnnotation, name, parts.detail);
                 const int lane = rangeLane(rank, range);
                 const std::optional<CollectiveOp> mpi = range.end ? blockingMpi(name) : std::nullopt;
                 const OpId op = mpi ? names.id(named, Phase::None, 0, Activity::Transfer) : names.id(named);

@@ -5,8 +5,8 @@
 #include "model/base/paged_array.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
+#include "model/import/common/trace_facts.h"
 #include "model/import/snapshot/snapshot_stacks.h"
-#include "model/import/trace_facts.h"
 
 #include <cstdint>
 #include <functional>

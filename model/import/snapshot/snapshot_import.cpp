@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A PyTorch memory snapshot as a trace: buffers from what was alive before the history's first entry to what is alive at
 // its end, reserved memory, out-of-memory moments and annotations.
-#include "model/import/chrome/chrome_header.h"
 #include "model/import/common/duration_pairs.h"
+#include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
 #include "model/import/snapshot/memory_snapshot.h"
 #include "model/import/snapshot/snapshot_lives.h"

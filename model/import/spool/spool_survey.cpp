@@ -2,7 +2,7 @@
 // The first walk over a spool: every record once, then launches, ranges and NCCL's calls are put together.
 #include "model/import/common/duration_pairs.h"
 #include "model/import/common/kernel_class.h"
-#include "model/import/common/nccl_ranges.h"
+#include "model/import/spool/nccl_ranges.h"
 #include "model/import/spool/spool_device_clock.h"
 #include "model/import/spool/spool_edges.h"
 #include "model/import/spool/spool_physical_memory.h"

@@ -3,17 +3,18 @@
 // launches, communicators and ranges are needed from the first kernel on. Times are the file's (Unix nanoseconds).
 #pragma once
 
-#include "model/import/chrome/chrome_facts.h"
-#include "model/import/chrome/chrome_survey.h"
+#include "model/import/common/busy_time.h"
 #include "model/import/common/clock_alignment.h"
 #include "model/import/common/lane_index.h"
 #include "model/import/common/launch_links.h"
 #include "model/import/common/nccl_operations.h"
+#include "model/import/common/trace_facts.h"
 #include "profiler/collect/spool_format.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>

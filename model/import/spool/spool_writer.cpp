@@ -155,7 +155,7 @@ void SpoolWriter::take(const collect::SpoolRecord& record, SpoolMemoryWriter& me
     case RecordKind::GraphTrace: {
         const auto graph = record.as<collect::GraphTrace>();
         const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, graph.device, graph.context, graph.stream);
-        NamedWork& named = plain(Category::Kernel, "CUDA graph " + std::to_string(graph.graph));
+        NamedWork& named = m_names.find(Category::Kernel, "CUDA graph " + std::to_string(graph.graph));
         const std::optional<Launch> launch = launchOf(graph.correlation);
         if (emit(lane, m_names.id(named, launch ? launch->phase : Phase::None), graph.start, graph.end,
                  graph.correlation))
@@ -169,14 +169,16 @@ void SpoolWriter::take(const collect::SpoolRecord& record, SpoolMemoryWriter& me
         const std::int32_t lane =
             m_tables.streamLane(LaneRole::Synchronisation, device == m_tables.contexts.end() ? 0 : device->second,
                                 wait.context, wait.stream);
-        emit(lane, m_names.id(plain(Category::CudaSync, waitName(wait.type))), wait.start, wait.end, wait.correlation);
+        emit(lane, m_names.id(m_names.find(Category::CudaSync, waitName(wait.type))), wait.start, wait.end,
+             wait.correlation);
         break;
     }
     case RecordKind::Overhead: {
         const auto overhead = record.as<collect::Overhead>();
         const std::int32_t lane =
             m_tables.lanes.find(LaneRole::Profiler, m_tables.pid(), "recording overhead" + m_tables.suffix);
-        emit(lane, m_names.id(plain(Category::Overhead, overheadName(overhead.kind))), overhead.start, overhead.end, 0);
+        emit(lane, m_names.id(m_names.find(Category::Overhead, overheadName(overhead.kind))), overhead.start,
+             overhead.end, 0);
         break;
     }
     case RecordKind::NvtxMark: {
@@ -193,11 +195,6 @@ void SpoolWriter::take(const collect::SpoolRecord& record, SpoolMemoryWriter& me
     case RecordKind::MemoryInfo: memory.sample(record.as<collect::MemoryInfo>()); break;
     default: break;
     }
-}
-
-NamedWork& SpoolWriter::plain(Category category, std::string_view name, std::string_view detail)
-{
-    return m_names.find(category, JsonToken{name, JsonToken::Kind::String}, detail);
 }
 
 NamedWork& SpoolWriter::workOf(const collect::Kernel& kernel)
@@ -217,7 +214,7 @@ NamedWork& SpoolWriter::workOf(const collect::Kernel& kernel)
         detail +=
             " shared memory " + std::to_string(static_cast<std::uint64_t>(kernel.staticShared) + kernel.dynamicShared);
     if (kernel.graph != 0) detail += " graph " + std::to_string(kernel.graph);
-    NamedWork& work = plain(Category::Kernel, demangledName(m_tables.string(kernel.name)), detail);
+    NamedWork& work = m_names.find(Category::Kernel, demangledName(m_tables.string(kernel.name)), detail);
     m_kernels.emplace(key, &work);
     return work;
 }
@@ -239,7 +236,7 @@ NamedWork& SpoolWriter::workOf(const NcclOperation& operation, const collect::Ke
     if (!operation.protocol.empty()) detail += ", " + operation.protocol;
     if (operation.channels > 0) detail += ", " + std::to_string(operation.channels) + " channels";
     auto& found = m_operations[{kernel.name, detail}];
-    if (!found) found = &plain(Category::Kernel, demangledName(m_tables.string(kernel.name)), detail);
+    if (!found) found = &m_names.find(Category::Kernel, demangledName(m_tables.string(kernel.name)), detail);
     return *found;
 }
 
@@ -270,7 +267,7 @@ void SpoolWriter::copy(const Copied& copied, Category category, const char* name
     const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, copied.device, copied.context, copied.stream);
     const std::optional<Launch> launch = launchOf(copied.correlation);
     detail += ", " + std::to_string(copied.size) + " bytes";
-    NamedWork& named = plain(category, name, detail);
+    NamedWork& named = m_names.find(category, name, detail);
     if (named.info.bytes == 0 && copied.size < (std::uint64_t{1} << 50))
         named.info.bytes = static_cast<std::int64_t>(copied.size);
     if (emit(lane, m_names.id(named, launch ? launch->phase : Phase::None), copied.start, copied.end,
@@ -288,8 +285,8 @@ void SpoolWriter::call(const collect::ApiCall& call)
             name == m_tables.apiNames.end() ? std::string_view() : m_tables.string(name->second);
         const bool driver = call.domain == static_cast<std::uint32_t>(collect::ApiDomain::Driver);
         const std::string unnamed = (driver ? "driver call " : "runtime call ") + std::to_string(call.function);
-        NamedWork& work = plain(driver ? Category::Driver : Category::Runtime,
-                                text.empty() ? std::string_view(unnamed) : plainCall(text));
+        NamedWork& work = m_names.find(driver ? Category::Driver : Category::Runtime,
+                                       text.empty() ? std::string_view(unnamed) : plainCall(text));
         found = m_calls.emplace(key, &work).first;
     }
     const Duration length{static_cast<std::int64_t>(std::min<std::uint64_t>(call.end - call.start, kLargestTimeNs))};
@@ -302,7 +299,8 @@ void SpoolWriter::range(const SpoolRange& range)
 {
     auto found = m_ranges.find(range.name);
     if (found == m_ranges.end())
-        found = m_ranges.emplace(range.name, &plain(Category::UserAnnotation, m_tables.string(range.name))).first;
+        found =
+            m_ranges.emplace(range.name, &m_names.find(Category::UserAnnotation, m_tables.string(range.name))).first;
     emit(range.lane, m_names.id(*found->second), static_cast<std::uint64_t>(range.begin),
          static_cast<std::uint64_t>(range.end), 0);
 }
@@ -314,7 +312,7 @@ void SpoolWriter::pause(const collect::HostPause& pause)
     std::string name = loading ? "DataLoader.__next__" : "pause of the program";
     if (kind == collect::PauseKind::GarbageCollection)
         name = "garbage collection (generation " + std::to_string(pause.detail) + ")";
-    NamedWork& work = plain(Category::UserAnnotation, name);
+    NamedWork& work = m_names.find(Category::UserAnnotation, name);
     if (loading) {
         work.info.kind = SliceKind::DataLoading;
         work.info.activity = Activity::DataLoading;

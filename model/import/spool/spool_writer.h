@@ -57,7 +57,6 @@ private:
     NamedWork& workOf(const collect::Kernel& kernel);
     const NcclOperation* operationOf(std::uint32_t correlation) const;
     NamedWork& workOf(const NcclOperation& operation, const collect::Kernel& kernel);
-    NamedWork& plain(Category category, std::string_view name, std::string_view detail = {});
     bool emit(std::int32_t lane, OpId op, std::uint64_t start, std::uint64_t end, std::uint32_t correlation);
     void launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start,
                   const std::optional<Launch>& launch);

@@ -2,7 +2,7 @@
 // Importing small texts into memory, for tests.
 #pragma once
 
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/trace/in_memory_trace.h"
 
 #include <QTemporaryDir>
@@ -57,7 +57,7 @@ struct Imported {
 inline Imported importPaths(const std::vector<std::string>& paths)
 {
     Imported result;
-    const auto import = TraceImport::open(paths);
+    const auto import = openImport(paths);
     if (!import.ok()) {
         result.error = import.error().message();
         return result;

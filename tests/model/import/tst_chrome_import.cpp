@@ -319,7 +319,7 @@ private slots:
         InMemoryTrace sink{TraceHeader{}};
         OpNames names(sink, false, 3);
         const auto nameOf = [&](const std::string& text) {
-            return names.find(Category::UserAnnotation, {text, JsonToken::Kind::String}, {}).info.name;
+            return names.find(Category::UserAnnotation, text).info.name;
         };
         for (const char* kept : {"request 1", "request 2", "step"}) QCOMPARE(nameOf(kept), std::string(kept));
         QCOMPARE(names.shortenedNames(), std::int64_t{0});

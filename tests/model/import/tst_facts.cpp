@@ -2,7 +2,7 @@
 // The facts of real files equal figures that another program worked out from the same bytes: counts exactly, times to
 // the nanosecond. The larger set is read where the environment names it.
 #include "model/import/common/decimal_time.h"
-#include "model/import/trace_import.h"
+#include "model/import/import_registry.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/support/test_program.h"
@@ -158,7 +158,7 @@ private slots:
         QCOMPARE(differences(*facts, *row), std::string());
 
         // The trace made of it says the same. Two files hold nothing that can be shown: they have facts, and make no trace.
-        const auto import = TraceImport::open({row->path});
+        const auto import = openImport({row->path});
         if (file == "speedscope/trace-event/simple-with-samples.json" ||
             file == "catapult/chromeos_system_trace.json" || file == "JACC.jl/report1.sqlite") {
             QVERIFY(!import.ok());

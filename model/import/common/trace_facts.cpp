@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of the facts, and facts as audit counters.
-#include "model/import/trace_facts.h"
+#include "model/import/common/trace_facts.h"
 
 #include "model/import/common/decimal_time.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of fields as NCCL 2.23 to 2.29 write them, types as NVTX numbers them.
-#include "model/import/common/nccl_ranges.h"
+#include "model/import/spool/nccl_ranges.h"
 
 #include <array>
 #include <cstring>
