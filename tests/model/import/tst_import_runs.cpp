@@ -3,6 +3,7 @@
 // clocks that were moved on purpose.
 #include "model/import/chrome/chrome_survey.h"
 #include "model/import/common/clock_alignment.h"
+#include "model/import/common/file_rank.h"
 #include "tests/model/import/facts_table.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
