@@ -3,6 +3,7 @@
 #include "app/cli/metrics_report.h"
 
 #include "model/base/format.h"
+#include "model/trace/figures.h"
 
 #include <fmt/format.h>
 
@@ -40,24 +41,20 @@ std::vector<const MemorySummary*> shownMemory(const std::vector<MemorySummary>& 
         *std::max_element(shown.begin(), shown.end(), [](auto* a, auto* b) { return a->peakBytes < b->peakBytes; })};
 }
 
-std::string percent(double value)
-{
-    return formatPercent(value);
-}
 std::string plain(double value)
 {
     return formatFigure(value, 4);
 }
 
-/// MFU with what it is of, and how much of the time it knows.
-std::string mfuText(const TraceMetrics& metrics)
+/// What MFU is of, and how much of the time it knows.
+std::string knownMfuNote(const TraceMetrics& metrics)
 {
-    std::string text = percent(*metrics.mfu);
+    std::string text;
     if (const std::string words = metrics.peak.peakWords(); !words.empty())
         text += fmt::format(" of {} ({})", formatRate(*metrics.peak.peak, "FLOP/s"), words);
     constexpr double kAll = 0.95;
     if (metrics.source == TraceSource::Imported && metrics.peak.flopsKnown && *metrics.peak.flopsKnown < kAll)
-        text += fmt::format("; FLOPs known for {} of the compute time", percent(*metrics.peak.flopsKnown));
+        text += fmt::format("; FLOPs known for {} of the compute time", formatPercent(*metrics.peak.flopsKnown));
     return text;
 }
 
@@ -68,11 +65,16 @@ std::string noMfuText(const TraceMetrics& metrics)
     if (metrics.mfuAbsent == NoMfu::UnknownDevice && !peak.device.empty()) text += ": " + peak.device;
     if (metrics.mfuAbsent == NoMfu::NoRate) text += fmt::format(": {} of {}", name(peak.arithmetic), peak.device);
     if (metrics.mfuAbsent == NoMfu::FewFlops && peak.matrixKnown)
-        text += fmt::format(": {} of their time", percent(*peak.matrixKnown));
+        text += fmt::format(": {} of their time", formatPercent(*peak.matrixKnown));
     if (metrics.mfuAbsent == NoMfu::AboveRoof && peak.breach)
-        text += fmt::format(": {} of the compute time, {} x in {}", percent(peak.breach->share),
+        text += fmt::format(": {} of the compute time, {} x in {}", formatPercent(peak.breach->share),
                             plain(peak.breach->times), peak.breach->op.substr(0, 60));
     return text;
+}
+
+std::string mfuNote(const TraceMetrics& metrics)
+{
+    return metrics.mfu ? knownMfuNote(metrics) : fmt::format(" ({})", noMfuText(metrics));
 }
 
 } // namespace
@@ -87,17 +89,9 @@ json metricsJson(const TraceMetrics& metrics)
     json object;
     object["source"] = name(metrics.source);
     object["clock"] = name(metrics.clock);
-    object["step_time_ms"] = metrics.stepTime ? json(metrics.stepTime->milliseconds()) : json(nullptr);
-    object["tokens_per_s"] = orNull(metrics.tokensPerSecond);
-    object["samples_per_s"] = orNull(metrics.samplesPerSecond);
-    object["mfu"] = orNull(metrics.mfu);
-    object["mfu_full_attention"] = orNull(metrics.mfuFullAttention);
-    object["hfu"] = orNull(metrics.hfu);
+    for (const FigureInfo& figure : figureTable())
+        if (figure.use.json) object[figure.key] = orNull(figure.of(metrics));
     object["mfu_absent_because"] = metrics.mfuAbsent == NoMfu::None ? json(nullptr) : json(name(metrics.mfuAbsent));
-    object["flops_known_fraction"] = orNull(metrics.peak.flopsKnown);
-    object["matrix_flops_known_fraction"] = orNull(metrics.peak.matrixKnown);
-    object["flops_per_s"] = orNull(metrics.flopsPerSecond);
-    object["peak_flops"] = orNull(metrics.peak.peak);
     object["peak_of"] = metrics.peak.peak ? json(metrics.peak.peakWords()) : json(nullptr);
     object["above_roof"] = nullptr;
     if (const auto& breach = metrics.peak.breach)
@@ -105,7 +99,8 @@ json metricsJson(const TraceMetrics& metrics)
     object["host_only"] = metrics.hostOnly;
     object["loss"] = json::array();
     for (const auto& loss : metrics.loss) object["loss"].push_back(orNull(loss));
-    object["peak_bytes"] = json::array();
+    const char* const peaks = infoOf(Figure::PeakBytes).key;
+    object[peaks] = json::array();
     for (const MemorySummary& memory : metrics.memory) {
         json entry{{"rank", memory.rank.value},
                    {"total", memory.peakBytes},
@@ -114,14 +109,11 @@ json metricsJson(const TraceMetrics& metrics)
                    {"category_peaks", byCategory(memory.categoryPeaks)},
                    {"resident", memory.residentBytes}};
         entry["reserved"] = memory.peakReservedBytes ? json(*memory.peakReservedBytes) : json(nullptr);
-        object["peak_bytes"].push_back(std::move(entry));
+        object[peaks].push_back(std::move(entry));
     }
-    object["bubble_fraction"] = {{"mean", orNull(metrics.bubbleFraction)}, {"stages", metrics.bubbleByStage}};
-    object["exposed_comm_fraction"] = orNull(metrics.exposedCommFraction);
-    object["exposed_copy_fraction"] = orNull(metrics.exposedCopyFraction);
-    object["idle_fraction"] = orNull(metrics.idleFraction);
+    object[infoOf(Figure::Bubble).key] = {{"mean", orNull(metrics.bubbleFraction)}, {"stages", metrics.bubbleByStage}};
     object["waterfall"] = json::object();
-    for (const auto& [part, share] : metrics.waterfall) object["waterfall"][part] = share;
+    for (const auto& [part, share] : metrics.waterfall.parts()) object["waterfall"][infoOf(part).key] = share;
     object["collectives"] = json::array();
     const auto gigabytes = [](const std::optional<double>& rate) { return rate ? json(*rate * 1e-9) : json(nullptr); };
     for (const CollectiveMetrics& collective : metrics.collectives) {
@@ -138,8 +130,6 @@ json metricsJson(const TraceMetrics& metrics)
              {"algbw_gbps", gigabytes(collective.algorithmBytesPerSecond)},
              {"busbw_gbps", gigabytes(collective.busBytesPerSecond)}});
     }
-    object["recorder_overhead_fraction"] = orNull(metrics.recorderOverheadFraction);
-    object["recorder_overhead_measured"] = orNull(metrics.recorderOverheadMeasured);
     object["dropped"] = metrics.dropped;
     return object;
 }
@@ -151,19 +141,13 @@ std::string metricsText(const TraceMetrics& metrics)
         text += fmt::format("{:<26}{}\n", label, value);
     };
     line("source", fmt::format("{}, clock {}", name(metrics.source), name(metrics.clock)));
-    line("step time", metrics.stepTime ? formatTime(*metrics.stepTime) : orDash(std::nullopt, plain));
-    line("tokens per second", orDash(metrics.tokensPerSecond, plain));
-    line("samples per second", orDash(metrics.samplesPerSecond, plain));
-    line("MFU", metrics.mfu ? mfuText(metrics) : orDash(std::nullopt, percent) + " (" + noMfuText(metrics) + ")");
-    line("MFU, full attention", orDash(metrics.mfuFullAttention, percent));
-    line("HFU", orDash(metrics.hfu, percent));
-    if (!metrics.mfu && metrics.flopsPerSecond)
-        line("FLOP/s", formatRate(*metrics.flopsPerSecond, "FLOP/s") + ", each device");
-    line("bubble", orDash(metrics.bubbleFraction, percent));
-    line("exposed communication", orDash(metrics.exposedCommFraction, percent));
-    line("exposed copies", orDash(metrics.exposedCopyFraction, percent));
-    line("idle", orDash(metrics.idleFraction, percent));
-    line("recorder overhead", orDash(metrics.recorderOverheadFraction, [](double v) { return formatPercent(v, 3); }));
+    for (std::size_t i = 0; i < kFigureCount; ++i) {
+        const auto figure = static_cast<Figure>(i);
+        const FigureInfo& info = infoOf(figure);
+        if (!info.use.text || (figure == Figure::FlopsPerSecond && (metrics.mfu || !metrics.flopsPerSecond))) continue;
+        const std::string value = figureText(info, info.of(metrics));
+        line(info.words, figure == Figure::Mfu ? value + mfuNote(metrics) : value);
+    }
     line("dropped records", formatCount(metrics.dropped));
     if (metrics.loss.size() == 1) line("loss", orDash(metrics.loss.front(), plain));
     if (metrics.loss.size() > 1) {
@@ -171,9 +155,8 @@ std::string metricsText(const TraceMetrics& metrics)
                                  orDash(metrics.loss.back(), plain), metrics.loss.size()));
     }
     if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
-    for (const auto& [part, share] : metrics.waterfall)
-        text +=
-            fmt::format("  {:<24}{:>8}\n", part, fmt::format("{:.2f} %", std::round(share * 1e4) / 100 + 0.0)); // no -0
+    for (const auto& [part, share] : metrics.waterfall.parts())
+        text += fmt::format("  {:<24}{:>6.2f} %\n", infoOf(part).words, std::round(share * 1e4) / 100 + 0.0); // no -0
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {
         text += fmt::format("\nmemory of rank {}{}\n  {:<24}{} at {}\n  {:<24}{}\n", memory->rank.value,
                             shownMemory(metrics.memory).size() < metrics.memory.size()

@@ -22,11 +22,6 @@ json milliseconds(const std::optional<Duration>& duration)
     return duration ? json(duration->milliseconds()) : json(nullptr);
 }
 
-std::string figureOrDash(const std::optional<double>& value)
-{
-    return value ? formatFigure(*value, 4) : std::string("\xe2\x80\x93");
-}
-
 class CompareVerb : public Verb {
 public:
     const char* name() const override { return "compare"; }
@@ -63,15 +58,16 @@ public:
         // What nobody can judge does not pass.
         const auto& figures = comparison->figures;
         const auto unknown = std::find_if(figures.begin(), figures.end(), [](const compare::ComparedFigure& figure) {
-            return figure.judged && !figure.worsePercent() && (figure.a || figure.b || figure.name == "step_time_ms");
+            const bool isStepTime = figure.info == &infoOf(Figure::StepTime);
+            return figure.info->use.judged && !figure.worsePercent() && (figure.a || figure.b || isStepTime);
         });
         if (unknown != figures.end() && !failed)
-            return console.fail({ErrorCode::NotFound, unknown->name + " is not known of both and cannot be judged",
+            return console.fail({ErrorCode::NotFound, unknown->name() + " is not known of both and cannot be judged",
                                  unknown->a ? m_b : m_a, "fourwalls-cli info says what the trace has"});
         if (!failed) return told;
         return console.fail(
             {ErrorCode::InvalidArgument,
-             fmt::format("{} is worse by {:.2f} %, more than {} %", worst->name, *worst->worsePercent(), *m_failOver),
+             fmt::format("{} is worse by {:.2f} %, more than {} %", worst->name(), *worst->worsePercent(), *m_failOver),
              m_b, "see the differences"});
     }
 
@@ -83,13 +79,13 @@ private:
         object["b"]["file"] = m_b;
         object["differences"] = json::array();
         for (const compare::ComparedFigure& figure : comparison.figures)
-            object["differences"].push_back({{"figure", figure.name},
+            object["differences"].push_back({{"figure", figure.name()},
                                              {"a", orNull(figure.a)},
                                              {"b", orNull(figure.b)},
                                              {"difference", orNull(figure.difference())},
                                              {"percent", orNull(figure.percent())},
                                              {"worse_percent", orNull(figure.worsePercent())},
-                                             {"judged", figure.judged}});
+                                             {"judged", figure.info->use.judged}});
         object["steps"] = json::array();
         for (const compare::ComparedStep& step : comparison.steps)
             object["steps"].push_back(
@@ -105,22 +101,27 @@ private:
 
     static std::string textOf(const compare::TraceComparison& comparison)
     {
-        std::string text = fmt::format("{:<28}{:>14}{:>14}{:>12}\n", "", "A", "B", "difference");
+        const auto row = [](const std::string& what, const std::string& a, const std::string& b,
+                            const std::string& change) {
+            return fmt::format("{:<28}{:>14}{:>14}{:>12}\n", what, a, b, change);
+        };
+        std::string text = row("", "A", "B", "difference"), shares, layers;
         for (const compare::ComparedFigure& figure : comparison.figures) {
             if (!figure.a && !figure.b) continue;
             const auto percent = figure.percent();
-            text += fmt::format("{:<28}{:>14}{:>14}{:>12}\n", figure.name, figureOrDash(figure.a),
-                                figureOrDash(figure.b), percent ? fmt::format("{:+.2f} %", *percent) : "");
+            const std::string indent = figure.part ? "  " : "";
+            (figure.part ? shares : text) +=
+                row(indent + figure.info->words, figureText(*figure.info, figure.a), figureText(*figure.info, figure.b),
+                    percent ? fmt::format("{:+.2f} %", *percent) : "");
         }
-        std::string layers;
+        if (!shares.empty()) text += "\nwhere the step time goes\n" + shares;
         for (const compare::ComparedLayer& layer : comparison.layers) {
             if (!layer.a || !layer.b || layer.a->ns == 0) continue;
             const double percent =
                 100.0 * static_cast<double>(layer.b->ns - layer.a->ns) / static_cast<double>(layer.a->ns);
-            layers += fmt::format("  {:<26}{:>14}{:>14}{:>12}\n",
-                                  fmt::format("{} {}", fourwalls::name(layer.phase),
-                                              layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
-                                  formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
+            layers += row(fmt::format("  {} {}", fourwalls::name(layer.phase),
+                                      layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
+                          formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
         text.pop_back(); // the console ends the last line

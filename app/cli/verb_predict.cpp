@@ -8,6 +8,7 @@
 #include "model/base/format.h"
 #include "model/cost/predicted_step.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/figures.h"
 #include "model/trace/in_memory_query.h"
 
 #include <fmt/format.h>
@@ -23,18 +24,17 @@ using nlohmann::json;
 /// Above this many passes of layers a trace without operators is written, unless asked for.
 constexpr double kManyPasses = 20'000;
 
-/// Figures at one end of the band. seconds: of the step.
-json bandJson(const cost::PredictedStep& prediction, const TraceMetrics& metrics, double seconds, double peakBytes)
+/// Figures at one end of the band. seconds: of the step where times are meant; rateSeconds: where rates are.
+json bandJson(const cost::PredictedStep& prediction, const TraceMetrics& metrics, double seconds, double rateSeconds,
+              double peakBytes)
 {
-    const double ratio = prediction.step.seconds / seconds;
-    const auto times = [ratio](const std::optional<double>& rate) {
-        return rate ? json(*rate * ratio) : json(nullptr);
-    };
-    return {{"step_time_ms", seconds * 1e3},
-            {"tokens_per_s", times(metrics.tokensPerSecond)},
-            {"samples_per_s", times(metrics.samplesPerSecond)},
-            {"mfu", times(metrics.mfu)},
-            {"peak_bytes", peakBytes}};
+    json band{{infoOf(Figure::StepTime).key, seconds * 1e3}, {infoOf(Figure::PeakBytes).key, peakBytes}};
+    const double ratio = prediction.step.seconds / rateSeconds;
+    for (const Figure rate : {Figure::TokensPerSecond, Figure::SamplesPerSecond, Figure::Mfu}) {
+        const std::optional<double> value = infoOf(rate).of(metrics);
+        band[infoOf(rate).key] = value ? json(*value * ratio) : json(nullptr);
+    }
+    return band;
 }
 
 json partsJson(const cost::PredictedStep& prediction)
@@ -134,11 +134,10 @@ private:
         if (console.json()) {
             json object = metricsJson(metrics);
             object["step_states"] = stepStatesJson({JobStep{}}, {}); // a prediction is one measured step
-            object["low"] = bandJson(prediction, metrics, prediction.lowSeconds, prediction.peakBytes - memory.slack);
-            object["high"] = bandJson(prediction, metrics, prediction.highSeconds, prediction.peakBytes + memory.slack);
-            // The ends of a rate's band lie the other way round than those of a time.
-            for (const char* rate : {"tokens_per_s", "samples_per_s", "mfu"})
-                std::swap(object["low"][rate], object["high"][rate]);
+            // A slow step is the upper end of a time and the lower one of a rate.
+            const double low = prediction.lowSeconds, high = prediction.highSeconds;
+            object["low"] = bandJson(prediction, metrics, low, high, prediction.peakBytes - memory.slack);
+            object["high"] = bandJson(prediction, metrics, high, low, prediction.peakBytes + memory.slack);
             object["dominant_term"] = prediction.dominantTerm;
             object["terms"] = partsJson(prediction);
             object["feasible"] = prediction.feasible;

@@ -3,7 +3,6 @@
 #include "model/compare/trace_compare.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -12,77 +11,15 @@ namespace fourwalls::compare {
 
 namespace {
 
-std::optional<double> milliseconds(const std::optional<Duration>& duration)
-{
-    return duration ? std::optional(duration->milliseconds()) : std::nullopt;
-}
-
-/// The largest peak over the ranks.
-std::optional<double> largestPeak(const TraceMetrics& metrics)
-{
-    std::optional<double> peak;
-    for (const MemorySummary& memory : metrics.memory)
-        peak = std::max(peak.value_or(0), static_cast<double>(memory.peakBytes));
-    return peak;
-}
-
-std::optional<double> shareOf(const TraceMetrics& metrics, const std::string& part)
-{
-    for (const auto& [name, share] : metrics.waterfall)
-        if (name == part) return share;
-    return std::nullopt;
-}
-
-std::optional<double> wireBytes(const TraceMetrics& metrics)
-{
-    if (metrics.collectives.empty()) return std::nullopt;
-    double sum = 0;
-    for (const CollectiveMetrics& collective : metrics.collectives) {
-        if (!collective.summary.wireBytes) return std::nullopt;
-        sum += static_cast<double>(*collective.summary.wireBytes);
-    }
-    return sum;
-}
-
 std::vector<ComparedFigure> compareFigures(const TraceMetrics& a, const TraceMetrics& b)
 {
     std::vector<ComparedFigure> figures;
-    const auto add = [&](std::string name, const auto& of, bool lessIsBetter, bool judged = false) {
-        figures.push_back({std::move(name), of(a), of(b), lessIsBetter, judged});
-    };
-    using Metrics = const TraceMetrics&;
-    add(
-        "step_time_ms", [](Metrics m) { return milliseconds(m.stepTime); }, true, true);
-    add(
-        "tokens_per_s", [](Metrics m) { return m.tokensPerSecond; }, false, true);
-    add(
-        "samples_per_s", [](Metrics m) { return m.samplesPerSecond; }, false, true);
-    add(
-        "mfu", [](Metrics m) { return m.mfu; }, false);
-    add(
-        "mfu_full_attention", [](Metrics m) { return m.mfuFullAttention; }, false);
-    add(
-        "hfu", [](Metrics m) { return m.hfu; }, false);
-    add("peak_bytes", largestPeak, true, true);
-    add(
-        "bubble_fraction", [](Metrics m) { return m.bubbleFraction; }, true);
-    add(
-        "exposed_comm_fraction", [](Metrics m) { return m.exposedCommFraction; }, true);
-    add(
-        "exposed_copy_fraction", [](Metrics m) { return m.exposedCopyFraction; }, true);
-    add(
-        "idle_fraction", [](Metrics m) { return m.idleFraction; }, true);
-    add("wire_bytes", wireBytes, true);
-    add(
-        "recorder_overhead_fraction", [](Metrics m) { return m.recorderOverheadFraction; }, true);
-    std::vector<std::string> parts;
-    for (const TraceMetrics* metrics : {&a, &b})
-        for (const auto& [part, share] : metrics->waterfall)
-            if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
-    for (const std::string& part : parts) {
-        const bool lessIsBetter = part != "achieved" && part != "compute" && part != "other_compute";
-        add(
-            "waterfall." + part, [&part](Metrics m) { return shareOf(m, part); }, lessIsBetter);
+    for (const FigureInfo& info : figureTable())
+        if (info.use.compared) figures.push_back({&info, {}, info.of(a), info.of(b)});
+    for (std::size_t i = 0; i < kWaterfallParts; ++i) {
+        const auto part = static_cast<WaterfallPart>(i);
+        const ComparedFigure figure{&infoOf(part), part, a.waterfall.at(part), b.waterfall.at(part)};
+        if (figure.a || figure.b) figures.push_back(figure);
     }
     return figures;
 }
@@ -119,6 +56,11 @@ Result<std::map<LayerKey, Duration>> layerTimes(TraceQuery& trace)
 
 } // namespace
 
+std::string ComparedFigure::name() const
+{
+    return part ? std::string("waterfall.") + info->key : info->key;
+}
+
 std::optional<double> ComparedFigure::difference() const
 {
     return a && b ? std::optional(*b - *a) : std::nullopt;
@@ -132,15 +74,15 @@ std::optional<double> ComparedFigure::percent() const
 std::optional<double> ComparedFigure::worsePercent() const
 {
     const auto change = percent();
-    if (!change) return std::nullopt;
-    return lessIsBetter ? *change : -*change;
+    if (!change || info->better == Better::Neither) return std::nullopt;
+    return info->better == Better::Less ? *change : -*change;
 }
 
 const ComparedFigure* TraceComparison::worst() const
 {
     const ComparedFigure* worst = nullptr;
     for (const ComparedFigure& figure : figures) {
-        if (!figure.judged || !figure.worsePercent()) continue;
+        if (!figure.info->use.judged || !figure.worsePercent()) continue;
         if (!worst || *figure.worsePercent() > *worst->worsePercent()) worst = &figure;
     }
     return worst;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/trace/figures.h"
 #include "model/trace/metrics.h"
 #include "model/trace/trace_query.h"
 
@@ -16,11 +17,11 @@ namespace fourwalls::compare {
 
 /// One figure of both traces. Absent where a trace does not have it.
 struct ComparedFigure {
-    std::string name; ///< as in the JSON of `metrics`: "step_time_ms", "waterfall.bubble", …
+    const FigureInfo* info = nullptr;
+    std::optional<WaterfallPart> part; ///< present: a share of the step
     std::optional<double> a, b;
-    bool lessIsBetter = true;
-    bool judged = false; ///< counts as a regression when it gets worse (times, memory, MFU)
 
+    std::string name() const;                 ///< as in the JSON of `metrics`: "step_time_ms", "waterfall.bubble"
     std::optional<double> difference() const; ///< b - a
     std::optional<double> percent() const;    ///< 100 (b - a) / a; absent where a is 0
     /// How much worse b is than a [percent]; negative where it is better, absent where unknown.

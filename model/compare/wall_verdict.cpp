@@ -8,16 +8,16 @@ namespace fourwalls::compare {
 
 namespace {
 
-struct Part {
+struct Cost {
     WallReason reason;
     double share;
 };
 
-void take(WallVerdict& verdict, Wall wall, std::initializer_list<Part> parts)
+void take(WallVerdict& verdict, Wall wall, std::initializer_list<Cost> parts)
 {
     const auto index = static_cast<std::size_t>(wall);
     double largest = 0;
-    for (const Part& part : parts) {
+    for (const Cost& part : parts) {
         if (!(part.share > 0)) continue;
         verdict.loss[index] += part.share;
         if (part.share <= largest) continue;
@@ -40,22 +40,6 @@ std::optional<Wall> costliest(const WallVerdict& verdict, std::optional<Wall> ex
 }
 
 } // namespace
-
-WallFacts wallFacts(const TraceMetrics& metrics)
-{
-    WallFacts facts;
-    for (const auto& [name, share] : metrics.waterfall) {
-        if (name == "achieved") facts.achieved = share;
-        if (name == "recompute") facts.recompute = share;
-        if (name == "memory_bound") facts.memoryBound = share;
-        if (name == "inefficiency") facts.inefficiency = share;
-        if (name == "bubble") facts.bubble = share;
-        if (name == "exposed_comm") facts.exposedComm = share;
-        if (name == "exposed_copy") facts.exposedCopy = share;
-        if (name == "idle") facts.idle = share;
-    }
-    return facts;
-}
 
 std::optional<FullestRank> fullestRank(const TraceMetrics& metrics, const TraceHeader& header)
 {
@@ -80,20 +64,22 @@ WallVerdict judgeWalls(const WallFacts& facts)
 {
     WallVerdict verdict;
     verdict.reason.fill(WallReason::Nothing);
-    take(verdict, Wall::Memory, {{WallReason::MemoryPrice, facts.recompute + facts.exposedCopy}});
-    take(verdict, Wall::Communication, {{WallReason::ExposedComm, facts.exposedComm}});
+    using Part = WaterfallPart;
+    const Waterfall& shares = facts.shares;
+    take(verdict, Wall::Memory, {{WallReason::MemoryPrice, shares[Part::Recompute] + shares[Part::ExposedCopy]}});
+    take(verdict, Wall::Communication, {{WallReason::ExposedComm, shares[Part::ExposedComm]}});
     // At the attainable rate the same FLOPs would take achieved / kAttainable of the step.
-    const double unavoidable = facts.achieved ? *facts.achieved * (1 / kAttainable - 1) : 0;
+    const double unavoidable = shares[Part::Achieved] * (1 / kAttainable - 1);
     take(verdict, Wall::Performance,
-         {{WallReason::MemoryBound, facts.memoryBound},
-          {WallReason::Inefficiency, facts.inefficiency - unavoidable},
-          {WallReason::Idle, facts.idle}});
+         {{WallReason::MemoryBound, shares[Part::MemoryBound]},
+          {WallReason::Inefficiency, shares[Part::Inefficiency] - unavoidable},
+          {WallReason::Idle, shares[Part::Idle]}});
     // A better plan takes the bubble away, so the two are not added up.
     const double gain = facts.planGain.value_or(0);
-    if (gain > facts.bubble)
+    if (gain > shares[Part::Bubble])
         take(verdict, Wall::Tuning, {{WallReason::BetterPlan, gain}});
     else
-        take(verdict, Wall::Tuning, {{WallReason::Bubble, facts.bubble}});
+        take(verdict, Wall::Tuning, {{WallReason::Bubble, shares[Part::Bubble]}});
 
     const bool full = facts.peakBytes && facts.capacityBytes && *facts.capacityBytes > 0 &&
                       *facts.peakBytes >= kFullMemory * *facts.capacityBytes;

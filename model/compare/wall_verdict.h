@@ -25,17 +25,12 @@ enum class WallReason {
     BetterPlan    ///< a plan that fits is predicted to be quicker
 };
 
-/// What is known of a step. Shares are of the step time, 0..1.
+/// What is known of a step. peakBytes and capacity are of its fullest rank, see fullestRank.
 struct WallFacts {
     std::optional<double> peakBytes, capacityBytes; ///< of the fullest rank
-    std::optional<double> achieved;                 ///< absent: FLOPs or peak are unknown
-    double recompute = 0, memoryBound = 0, inefficiency = 0;
-    double bubble = 0, exposedComm = 0, exposedCopy = 0, idle = 0;
+    Waterfall shares;
     std::optional<double> planGain; ///< share of the predicted step that the best plan saves
 };
-
-/// From the waterfall of a trace. peakBytes and capacity are of its fullest rank, see fullestRank.
-WallFacts wallFacts(const TraceMetrics& metrics);
 
 /// The rank whose peak is nearest to its capacity (or largest, where capacities are unknown).
 struct FullestRank {

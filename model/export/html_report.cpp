@@ -7,6 +7,7 @@
 #include "model/export/report_page.h"
 #include "model/export/svg_figures.h"
 #include "model/spec/names.h"
+#include "model/trace/figures.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/metrics.h"
 #include "model/trace/saturating_sum.h"
@@ -32,25 +33,6 @@ constexpr std::size_t kMostOperators = 15, kMostBuffers = 2000, kMostReasons = 1
 std::string percent(const std::optional<double>& share)
 {
     return share ? formatPercent(*share) : kDash;
-}
-
-/// "bubble", "exposed communication", …: the keys of the waterfall as words, and what each means.
-std::pair<std::string, std::string> words(const std::string& key)
-{
-    if (key == "achieved")
-        return {"achieved", "the network's arithmetic at the devices' peak rate: the useful part (MFU)"};
-    if (key == "recompute") return {"recomputation", "forward work done a second time, to save memory"};
-    if (key == "bubble") return {"bubble", "a pipeline stage has nothing to do because another one has not delivered"};
-    if (key == "exposed_comm")
-        return {"exposed communication", "sending to and waiting for other ranks that no computation hides"};
-    if (key == "exposed_copy") return {"exposed copies", "copies between host and device that no computation hides"};
-    if (key == "idle") return {"idle", "nothing runs: input data, launches, synchronisation or unknown reasons"};
-    if (key == "memory_bound")
-        return {"memory-bound", "operators that memory bandwidth limits, beyond their arithmetic at the peak rate"};
-    if (key == "inefficiency")
-        return {"inefficiency", "operators that are slower than the peak rate for other reasons"};
-    return {"compute",
-            "operators; their arithmetic or the devices' peak rate is not known, so it cannot be divided further"};
 }
 
 std::string tickOfTime(double seconds)
@@ -198,23 +180,16 @@ private:
     void glance()
     {
         m_page.section("At a glance", "Times and shares are of the median measured step.");
-        std::vector<std::pair<std::string, std::string>> figures;
-        const auto rate = [](const std::optional<double>& value, const char* unit) {
-            return value ? formatRate(*value, unit) : std::string(kDash);
-        };
-        figures.emplace_back("step time", m_metrics.stepTime ? formatTime(*m_metrics.stepTime) : kDash);
-        if (m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond)
-            figures.emplace_back("throughput", rate(m_metrics.tokensPerSecond, "tokens/s"));
-        else
-            figures.emplace_back("throughput", rate(m_metrics.samplesPerSecond, "samples/s"));
-        figures.emplace_back("MFU (useful FLOPs of the peak)", percent(m_metrics.mfu));
-        figures.emplace_back("HFU (with recomputation)", percent(m_metrics.hfu));
-        const MemorySummary* const fullest = fullestRank();
-        figures.emplace_back("peak memory of a rank",
-                             fullest ? formatBytes(static_cast<double>(fullest->peakBytes)) : kDash);
-        figures.emplace_back("pipeline bubble", percent(m_metrics.bubbleFraction));
-        figures.emplace_back("exposed communication", percent(m_metrics.exposedCommFraction));
-        figures.emplace_back("idle", percent(m_metrics.idleFraction));
+        std::vector<ReportFigure> figures;
+        for (std::size_t i = 0; i < kFigureCount; ++i) {
+            const auto figure = static_cast<Figure>(i);
+            const FigureInfo& info = infoOf(figure);
+            // One of the two rates: that of samples where there are no tokens.
+            const bool hasTokens = m_metrics.tokensPerSecond || !m_metrics.samplesPerSecond;
+            if (!info.use.glance || figure == (hasTokens ? Figure::SamplesPerSecond : Figure::TokensPerSecond))
+                continue;
+            figures.push_back({info.words, figureText(info, info.of(m_metrics)), info.meaning});
+        }
         m_page.figures(figures);
         if (m_metrics.recorderOverheadFraction)
             m_page.paragraph("Recording itself cost " + formatPercent(*m_metrics.recorderOverheadFraction, 2) +
@@ -229,21 +204,25 @@ private:
         std::vector<BarPart> parts;
         std::vector<std::pair<std::string, std::string>> key;
         Rows rows;
-        for (const auto& [name, share] : m_metrics.waterfall) {
-            const auto [word, meaning] = words(name);
-            parts.push_back({word, name, share});
-            if (share > 0) key.emplace_back(name, word);
+        for (const auto& [part, share] : m_metrics.waterfall.parts()) {
+            const FigureInfo& info = infoOf(part);
+            parts.push_back({info.words, info.key, share});
+            if (share > 0) key.emplace_back(info.key, info.words);
             const std::string time =
                 m_metrics.stepTime ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
-            rows.push_back({word, formatPercent(share), time, meaning});
+            rows.push_back({info.words, formatPercent(share), time, info.meaning});
         }
         m_page.figure(svgBar(parts, "shares of the step time"));
         m_page.key(key);
         m_page.table({"share", "of the step", "time", "meaning"}, rows, false);
-        if (const auto& idle = m_metrics.idleParts; idle && m_metrics.idleFraction.value_or(0) > 0.0005)
-            m_page.paragraph("Idle time by reason: data loading " + formatPercent(idle->dataLoading) + ", launches " +
-                             formatPercent(idle->launch) + ", synchronisation " + formatPercent(idle->synchronisation) +
-                             ", other " + formatPercent(idle->other) + " of the step.");
+        if (m_metrics.idleFraction.value_or(0) <= 0.0005) return;
+        std::string reasons;
+        for (std::size_t i = kWaterfallParts; i < kAllWaterfallParts; ++i) {
+            const auto part = static_cast<WaterfallPart>(i);
+            reasons += (reasons.empty() ? "" : ", ") + std::string(infoOf(part).words) + " " +
+                       formatPercent(m_metrics.waterfall[part]);
+        }
+        m_page.paragraph("Idle time by reason: " + reasons + " of the step.");
     }
 
     const MemorySummary* fullestRank() const
@@ -540,7 +519,9 @@ private:
         for (std::size_t stage = 0; stage < std::min(m_metrics.bubbleByStage.size(), kMostRows); ++stage) {
             const double share = m_metrics.bubbleByStage[stage];
             const std::string label = "stage " + std::to_string(stage), lost = "bubble " + formatPercent(share);
-            m_page.figure(svgBar({{label, "achieved", 1 - share}, {lost, "bubble", share}}, label + ": " + lost));
+            m_page.figure(svgBar({{label, infoOf(WaterfallPart::Achieved).key, 1 - share},
+                                  {lost, infoOf(WaterfallPart::Bubble).key, share}},
+                                 label + ": " + lost));
         }
         restOf(m_metrics.bubbleByStage.size(), std::min(m_metrics.bubbleByStage.size(), kMostRows), "stages");
         if (!m_header.spec) return;

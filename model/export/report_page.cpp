@@ -3,6 +3,9 @@
 #include "model/export/report_page.h"
 
 #include "model/export/export_text.h"
+#include "model/trace/figures.h"
+
+#include <array>
 
 namespace fourwalls {
 
@@ -33,9 +36,20 @@ figure{margin:10px 0}svg{display:block;width:100%;height:auto}svg text{font-size
 .curve{fill:none;stroke:var(--curve);stroke-width:2}.dot{fill:var(--curve)}
 .key{margin:6px 0;font-size:13px;color:var(--soft)}.key span{display:inline-block;margin-right:16px}.key svg{display:inline-block;width:11px;height:11px;margin-right:5px;vertical-align:-1px}
 .m0{fill:var(--m0)}.m1{fill:var(--m1)}.m2{fill:var(--m2)}.m3{fill:var(--m3)}.m4{fill:var(--m4)}.m5{fill:var(--m5)}.m6{fill:var(--m6)}.m7{fill:var(--m7)}
-.achieved,.compute{fill:var(--achieved)}.recompute{fill:var(--recompute)}.bubble{fill:var(--bubble)}.exposed_comm{fill:var(--comm)}.exposed_copy{fill:var(--copy)}
-.idle{fill:var(--idle)}.memory_bound{fill:var(--memory)}.inefficiency{fill:var(--rest)}
 )css";
+
+/// The variable of kStyle that colours a part of the waterfall.
+constexpr std::array<std::string_view, kWaterfallParts> kPartColours{"achieved", "recompute", "memory", "rest", "m7",
+                                                                     "achieved", "bubble",    "comm",   "copy", "idle"};
+
+/// The class of each part has its key for a name.
+std::string partStyles()
+{
+    std::string rules;
+    for (std::size_t i = 0; i < kWaterfallParts; ++i)
+        rules += "." + std::string(waterfallTable()[i].key) + "{fill:var(--" + std::string(kPartColours[i]) + ")}";
+    return rules;
+}
 
 } // namespace
 
@@ -82,11 +96,12 @@ void ReportPage::table(const std::vector<std::string>& headings, const std::vect
     m_body += "</table></div>";
 }
 
-void ReportPage::figures(const std::vector<std::pair<std::string, std::string>>& entries)
+void ReportPage::figures(const std::vector<ReportFigure>& entries)
 {
     m_body += "<div class=\"figures\">";
-    for (const auto& [what, value] : entries)
-        m_body += "<div><span>" + htmlText(what) + "</span><b>" + htmlText(value) + "</b></div>";
+    for (const ReportFigure& entry : entries)
+        m_body += "<div title=\"" + htmlText(entry.meaning) + "\"><span>" + htmlText(entry.words) + "</span><b>" +
+                  htmlText(entry.value) + "</b></div>";
     m_body += "</div>";
 }
 
@@ -96,7 +111,7 @@ std::string ReportPage::html(std::string_view title, std::string_view subtitle,
     std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
                        "content=\"width=device-width\"/>"
                        "<meta name=\"color-scheme\" content=\"light dark\"/><title>";
-    page += htmlText(title) + " \xe2\x80\x93 Fourwalls</title><style>" + std::string(kStyle) +
+    page += htmlText(title) + " \xe2\x80\x93 Fourwalls</title><style>" + std::string(kStyle) + partStyles() +
             "</style></head>\n<body><main><h1>" + htmlText(title) + "</h1><p class=\"soft\">" + htmlText(subtitle) +
             "</p><ul class=\"labels\">";
     for (const std::string& label : labels) page += "<li>" + htmlText(label) + "</li>";

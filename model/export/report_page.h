@@ -9,6 +9,11 @@
 
 namespace fourwalls {
 
+/// A large figure. meaning: shown when the pointer rests on it.
+struct ReportFigure {
+    std::string words, value, meaning;
+};
+
 /// Collects the body of a page; texts are escaped here and nowhere else.
 class ReportPage {
 public:
@@ -22,7 +27,7 @@ public:
     void table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows,
                bool numbers = true);
     /// Large figures side by side: what, and how much.
-    void figures(const std::vector<std::pair<std::string, std::string>>& entries);
+    void figures(const std::vector<ReportFigure>& entries);
 
     /// The whole document.
     std::string html(std::string_view title, std::string_view subtitle, const std::vector<std::string>& labels) const;

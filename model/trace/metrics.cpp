@@ -61,12 +61,11 @@ Shares sumShares(const std::vector<RankedStep>& steps, const TraceHeader& header
     return sums;
 }
 
-/// Named shares of the step time that add up to 1. achieved, recompute: FLOPs over what the peak could have done, at most
-/// the compute time. unknown: share of the compute time with neither FLOPs nor bytes.
-std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::optional<double> achieved,
-                                                      double recompute, double unknown)
+/// Shares of the step time. achieved, recompute: FLOPs over what the peak could have done, at most the compute time.
+/// unknown: share of the compute time with neither FLOPs nor bytes.
+Waterfall waterfall(const Shares& sums, std::optional<double> achieved, double recompute, double unknown)
 {
-    std::vector<std::pair<std::string, double>> parts;
+    Waterfall parts;
     const double compute = sums.compute / sums.total;
     if (achieved) {
         // What compute time is left beyond the arithmetic goes to the two kinds in proportion to their excess.
@@ -76,18 +75,24 @@ std::vector<std::pair<std::string, double>> waterfall(const Shares& sums, std::o
         const double memoryExcess = std::max(0.0, sums.memoryBoundExcess);
         const double excess = memoryExcess + std::max(0.0, sums.inefficiencyExcess);
         const double memoryBound = excess > 0 ? rest * memoryExcess / excess : 0.0;
-        parts.emplace_back("achieved", *achieved);
-        parts.emplace_back("recompute", recompute);
-        parts.emplace_back("memory_bound", memoryBound);
-        parts.emplace_back("inefficiency", rest - memoryBound);
-        if (unknown > 0) parts.emplace_back("other_compute", other);
+        parts.set(WaterfallPart::Achieved, *achieved);
+        parts.set(WaterfallPart::Recompute, recompute);
+        parts.set(WaterfallPart::MemoryBound, memoryBound);
+        parts.set(WaterfallPart::Inefficiency, rest - memoryBound);
+        if (unknown > 0) parts.set(WaterfallPart::OtherCompute, other);
     } else {
-        parts.emplace_back("compute", compute);
+        parts.set(WaterfallPart::Compute, compute);
     }
-    parts.emplace_back("bubble", sums.bubble / sums.total);
-    parts.emplace_back("exposed_comm", sums.exposedComm / sums.total);
-    parts.emplace_back("exposed_copy", sums.exposedCopy / sums.total);
-    parts.emplace_back("idle", sums.idle / sums.total);
+    parts.set(WaterfallPart::Bubble, sums.bubble / sums.total);
+    parts.set(WaterfallPart::ExposedComm, sums.exposedComm / sums.total);
+    parts.set(WaterfallPart::ExposedCopy, sums.exposedCopy / sums.total);
+    const double idle = sums.idle / sums.total, dataLoading = sums.idleDataLoading / sums.total,
+                 launch = sums.idleLaunch / sums.total, synchronisation = sums.idleSynchronisation / sums.total;
+    parts.set(WaterfallPart::Idle, idle);
+    parts.set(WaterfallPart::IdleDataLoading, dataLoading);
+    parts.set(WaterfallPart::IdleLaunch, launch);
+    parts.set(WaterfallPart::IdleSynchronisation, synchronisation);
+    parts.set(WaterfallPart::IdleOther, idle - dataLoading - launch - synchronisation);
     return parts;
 }
 
@@ -268,12 +273,6 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;
-        TraceMetrics::IdleParts idle;
-        idle.dataLoading = sums.idleDataLoading / sums.total;
-        idle.launch = sums.idleLaunch / sums.total;
-        idle.synchronisation = sums.idleSynchronisation / sums.total;
-        idle.other = *metrics.idleFraction - idle.dataLoading - idle.launch - idle.synchronisation;
-        metrics.idleParts = idle;
         addFlops(metrics, info, metrics.peak, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);

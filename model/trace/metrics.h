@@ -7,11 +7,10 @@
 #include "model/trace/collective_timing.h"
 #include "model/trace/peak_facts.h"
 #include "model/trace/trace_query.h"
+#include "model/trace/waterfall.h"
 
-#include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fourwalls {
@@ -42,12 +41,7 @@ struct TraceMetrics {
     std::optional<double> bubbleFraction;    ///< mean over stages
     std::vector<double> bubbleByStage;
     std::optional<double> exposedCommFraction, exposedCopyFraction, idleFraction;
-    /// Why idle, as far as it is known: shares of the step time that add up to idleFraction.
-    struct IdleParts {
-        double dataLoading = 0, launch = 0, synchronisation = 0, other = 0;
-    };
-    std::optional<IdleParts> idleParts;
-    std::vector<std::pair<std::string, double>> waterfall; ///< named shares, in drawing order, add up to 1
+    Waterfall waterfall; ///< empty without a measured step
     std::vector<CollectiveMetrics> collectives;
     std::optional<double> recorderOverheadFraction, recorderOverheadMeasured;
     std::int64_t dropped = 0;

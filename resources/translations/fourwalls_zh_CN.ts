@@ -595,10 +595,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <translation>通信：播放或暂停各跳</translation>
     </message>
     <message>
-        <source>Exposed communication</source>
-        <translation>暴露通信</translation>
-    </message>
-    <message>
         <source>predicted %1</source>
         <translation>预测 %1</translation>
     </message>
@@ -721,88 +717,8 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
 <context>
     <name>CompareFigures</name>
     <message>
-        <source>exposed comm</source>
-        <translation>暴露通信</translation>
-    </message>
-    <message>
-        <source>achieved</source>
-        <translation>实际达到</translation>
-    </message>
-    <message>
-        <source>recomputation</source>
-        <translation>重计算</translation>
-    </message>
-    <message>
-        <source>bubble</source>
-        <translation>气泡</translation>
-    </message>
-    <message>
-        <source>exposed communication</source>
-        <translation>暴露通信</translation>
-    </message>
-    <message>
-        <source>exposed copies</source>
-        <translation>暴露拷贝</translation>
-    </message>
-    <message>
-        <source>idle</source>
-        <translation>空闲</translation>
-    </message>
-    <message>
-        <source>memory-bound</source>
-        <translation>内存受限</translation>
-    </message>
-    <message>
-        <source>inefficiency</source>
-        <translation>低效</translation>
-    </message>
-    <message>
-        <source>compute</source>
-        <translation>计算</translation>
-    </message>
-    <message>
-        <source>step time</source>
-        <translation>步时间</translation>
-    </message>
-    <message>
-        <source>tokens per second</source>
-        <translation>每秒 token 数</translation>
-    </message>
-    <message>
-        <source>samples per second</source>
-        <translation>每秒样本数</translation>
-    </message>
-    <message>
-        <source>MFU</source>
-        <translation>MFU</translation>
-    </message>
-    <message>
-        <source>MFU, full attention</source>
-        <translation>MFU（完整注意力）</translation>
-    </message>
-    <message>
-        <source>HFU</source>
-        <translation>HFU</translation>
-    </message>
-    <message>
-        <source>peak memory</source>
-        <translation>峰值内存</translation>
-    </message>
-    <message>
-        <source>bytes sent</source>
-        <translation>发送字节</translation>
-    </message>
-    <message>
-        <source>recorder overhead</source>
-        <translation>录制开销</translation>
-    </message>
-    <message>
-        <source>of peak: %1</source>
-        <translation>占峰值：%1</translation>
-    </message>
-    <message>
-        <source>other compute</source>
-        <translation>其他计算</translation>
+        <source>of the step: %1</source>
+        <translation>占一步：%1</translation>
     </message>
 </context>
 <context>
@@ -1318,6 +1234,265 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>CPU operator</source>
         <translation>CPU 算子</translation>
+    </message>
+</context>
+<context>
+    <name>Figures</name>
+    <message>
+        <source>step time</source>
+        <translation>步时间</translation>
+    </message>
+    <message>
+        <source>From the first rank&apos;s start to the last rank&apos;s end: the median of the measured steps, or the simulated step.</source>
+        <translation>从第一个 rank 开始到最后一个 rank 结束：测量步的中位数，或模拟的一步。</translation>
+    </message>
+    <message>
+        <source>tokens per second</source>
+        <translation>每秒 token 数</translation>
+    </message>
+    <message>
+        <source>Global batch × sequence / step time, over all ranks.</source>
+        <translation>全局批量 × 序列长度 / 步时间，所有 rank 合计。</translation>
+    </message>
+    <message>
+        <source>samples per second</source>
+        <translation>每秒样本数</translation>
+    </message>
+    <message>
+        <source>Global batch / step time, over all ranks.</source>
+        <translation>全局批量 / 步时间，所有 rank 合计。</translation>
+    </message>
+    <message>
+        <source>MFU</source>
+        <translation>MFU</translation>
+    </message>
+    <message>
+        <source>Model FLOPs / (peak × devices × step time): the share of the devices&apos; peak that trains. Causal attention counts half.</source>
+        <translation>模型 FLOPs / (峰值 × 设备数 × 步时间)：设备峰值中用于训练的比例。因果注意力按一半计。</translation>
+    </message>
+    <message>
+        <source>MFU, full attention</source>
+        <translation>MFU（完整注意力）</translation>
+    </message>
+    <message>
+        <source>MFU that counts causal attention whole, as some publications do.</source>
+        <translation>按完整因果注意力计算的 MFU，一些论文采用此法。</translation>
+    </message>
+    <message>
+        <source>HFU</source>
+        <translation>HFU</translation>
+    </message>
+    <message>
+        <source>As MFU, but recomputation counts as work.</source>
+        <translation>同 MFU，但重计算也算作工作。</translation>
+    </message>
+    <message>
+        <source>FLOP/s of a device</source>
+        <translation>单设备 FLOP/s</translation>
+    </message>
+    <message>
+        <source>Model FLOPs of one device / step time.</source>
+        <translation>单设备的模型 FLOPs / 步时间。</translation>
+    </message>
+    <message>
+        <source>FLOPs known</source>
+        <translation>已知 FLOPs 的比例</translation>
+    </message>
+    <message>
+        <source>Share of the compute time in kernels whose FLOPs are known.</source>
+        <translation>FLOPs 已知的内核占计算时间的比例。</translation>
+    </message>
+    <message>
+        <source>FLOPs of matrix products known</source>
+        <translation>已知 FLOPs 的矩阵乘比例</translation>
+    </message>
+    <message>
+        <source>Share of the time of matrix products and convolutions whose FLOPs are known.</source>
+        <translation>矩阵乘与卷积的时间中 FLOPs 已知的比例。</translation>
+    </message>
+    <message>
+        <source>peak FLOP/s of a device</source>
+        <translation>单设备峰值 FLOP/s</translation>
+    </message>
+    <message>
+        <source>What MFU is of: the dense rate of the arithmetic that ran.</source>
+        <translation>MFU 所参照的峰值：实际运行的算术类型的稠密速率。</translation>
+    </message>
+    <message>
+        <source>peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>Largest sum of live buffers on the fullest rank.</source>
+        <translation>最满 rank 上活跃缓冲区的最大总和。</translation>
+    </message>
+    <message>
+        <source>bubble</source>
+        <translation>气泡</translation>
+    </message>
+    <message>
+        <source>Share of the pipeline&apos;s window in which a stage is not busy: (W - busy) / W, mean over the stages.</source>
+        <translation>流水线窗口中流水级不忙的比例：(W - 忙碌) / W，各级平均。</translation>
+    </message>
+    <message>
+        <source>exposed communication</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>Share of the step in which a rank communicates and computes nothing beside it. Waiting in collectives counts.</source>
+        <translation>一步中 rank 只通信而不计算的时间比例，包括集合通信中的等待。</translation>
+    </message>
+    <message>
+        <source>exposed copies</source>
+        <translation>暴露拷贝</translation>
+    </message>
+    <message>
+        <source>Share of the step in copies that neither computation nor communication hides.</source>
+        <translation>一步中既未被计算也未被通信隐藏的拷贝比例。</translation>
+    </message>
+    <message>
+        <source>idle</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>Share of the step in which nothing runs and no stage waits for another.</source>
+        <translation>一步中没有任何运行、也没有流水级等待其他级的时间比例。</translation>
+    </message>
+    <message>
+        <source>bytes sent</source>
+        <translation>发送字节</translation>
+    </message>
+    <message>
+        <source>What a rank sends in all collectives of the measured steps.</source>
+        <translation>测量步的所有集合通信中一个 rank 发送的字节。</translation>
+    </message>
+    <message>
+        <source>recorder overhead</source>
+        <translation>录制开销</translation>
+    </message>
+    <message>
+        <source>What recording cost of a step: calibrated cost of an event × events, and the writer&apos;s time on the recorded cores.</source>
+        <translation>录制在一步中的开销：单个事件的校准开销 × 事件数，加上写线程占用被录制核心的时间。</translation>
+    </message>
+    <message>
+        <source>recorder overhead, measured</source>
+        <translation>录制开销（实测）</translation>
+    </message>
+    <message>
+        <source>Recorded steps against the same steps without recording.</source>
+        <translation>录制的步与不录制的同样的步相比。</translation>
+    </message>
+    <message>
+        <source>achieved</source>
+        <translation>实际达到</translation>
+    </message>
+    <message>
+        <source>Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).</source>
+        <translation>模型 FLOP/s 利用率：模型 FLOPs / (峰值 × 设备数 × 步时间)。</translation>
+    </message>
+    <message>
+        <source>recomputation</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).</source>
+        <translation>不保留激活而在反向中重做的 FLOPs：FLOPs / (峰值 × 时间)。</translation>
+    </message>
+    <message>
+        <source>recompute</source>
+        <translation>重计算</translation>
+    </message>
+    <message>
+        <source>memory-bound</source>
+        <translation>内存受限</translation>
+    </message>
+    <message>
+        <source>Kernels whose bytes take longer than their FLOPs: compute time beyond FLOPs / peak.</source>
+        <translation>访存时间长于运算时间的内核：超出 FLOPs / 峰值的计算时间。</translation>
+    </message>
+    <message>
+        <source>inefficiency</source>
+        <translation>低效</translation>
+    </message>
+    <message>
+        <source>Compute-bound kernels: their time beyond FLOPs / peak.</source>
+        <translation>计算受限内核：超出 FLOPs / 峰值的时间。</translation>
+    </message>
+    <message>
+        <source>other compute</source>
+        <translation>其他计算</translation>
+    </message>
+    <message>
+        <source>Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.</source>
+        <translation>FLOPs 与字节数均未知的内核：其可达到的性能未知。</translation>
+    </message>
+    <message>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <source>Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.</source>
+        <translation>有计算的时间。FLOPs 或峰值未知，因此无法细分。</translation>
+    </message>
+    <message>
+        <source>A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.</source>
+        <translation>流水级等待相邻级，或在一步的开头和结尾空闲。</translation>
+    </message>
+    <message>
+        <source>Transfers, and waiting in collectives, that no computation hides.</source>
+        <translation>没有被计算隐藏的传输与集合通信等待。</translation>
+    </message>
+    <message>
+        <source>exposed comm</source>
+        <translation>暴露通信</translation>
+    </message>
+    <message>
+        <source>Copies between host and device that nothing hides.</source>
+        <translation>没有被隐藏的主机与设备间拷贝。</translation>
+    </message>
+    <message>
+        <source>exposed copy</source>
+        <translation>暴露拷贝</translation>
+    </message>
+    <message>
+        <source>Nothing runs on the device, for none of the other reasons.</source>
+        <translation>设备上没有任何运行，且不属于其他原因。</translation>
+    </message>
+    <message>
+        <source>data loading</source>
+        <translation>数据加载</translation>
+    </message>
+    <message>
+        <source>Idle: waiting for the next samples.</source>
+        <translation>空闲：等待下一批样本。</translation>
+    </message>
+    <message>
+        <source>launch</source>
+        <translation>启动</translation>
+    </message>
+    <message>
+        <source>Idle: the host does not launch kernels quickly enough.</source>
+        <translation>空闲：主机启动内核不够快。</translation>
+    </message>
+    <message>
+        <source>synchronisation</source>
+        <translation>同步</translation>
+    </message>
+    <message>
+        <source>Idle: the host waits for the device, or ranks for one another.</source>
+        <translation>空闲：主机等待设备，或 rank 互相等待。</translation>
+    </message>
+    <message>
+        <source>synchronise</source>
+        <translation>同步</translation>
+    </message>
+    <message>
+        <source>other idle</source>
+        <translation>其他空闲</translation>
+    </message>
+    <message>
+        <source>Idle for reasons that the trace does not tell.</source>
+        <translation>空闲：轨迹未说明原因。</translation>
     </message>
 </context>
 <context>
@@ -4043,10 +4218,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>预测 %1</translation>
     </message>
     <message>
-        <source>Step time</source>
-        <translation>步时间</translation>
-    </message>
-    <message>
         <source>tok/s</source>
         <translation>tok/s</translation>
     </message>
@@ -4065,14 +4236,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     <message>
         <source>HFU %1</source>
         <translation>HFU %1</translation>
-    </message>
-    <message>
-        <source>MFU</source>
-        <translation>MFU</translation>
-    </message>
-    <message>
-        <source>Peak memory</source>
-        <translation>峰值内存</translation>
     </message>
     <message>
         <source>no allocations recorded</source>
@@ -4510,16 +4673,8 @@ the timeline shows it.</source>
         <translation>预测 %1</translation>
     </message>
     <message>
-        <source>MFU</source>
-        <translation>MFU</translation>
-    </message>
-    <message>
         <source>of the devices&apos; peak</source>
         <translation>占设备峰值</translation>
-    </message>
-    <message>
-        <source>HFU</source>
-        <translation>HFU</translation>
     </message>
     <message>
         <source>with recomputation</source>
@@ -5072,14 +5227,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>模型在此轨迹自身计划上的误差：%1。</translation>
     </message>
     <message>
-        <source>Step time</source>
-        <translation>步时间</translation>
-    </message>
-    <message>
-        <source>From the first rank&apos;s start to the last rank&apos;s end: the median of the measured steps, and the simulated step.</source>
-        <translation>从第一个 rank 开始到最后一个 rank 结束：测量步的中位数，以及模拟步。</translation>
-    </message>
-    <message>
         <source>tok/s</source>
         <translation>tok/s</translation>
     </message>
@@ -5090,42 +5237,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Throughput</source>
         <translation>吞吐</translation>
-    </message>
-    <message>
-        <source>Global batch x sequence / step time.</source>
-        <translation>全局批量 x 序列长度 / 步时间。</translation>
-    </message>
-    <message>
-        <source>MFU</source>
-        <translation>MFU</translation>
-    </message>
-    <message>
-        <source>Model FLOPs / (peak x devices x step time): the share of the devices&apos; peak that trains.</source>
-        <translation>模型 FLOPs / (峰值 x 设备数 x 步时间)：设备峰值中用于训练的比例。</translation>
-    </message>
-    <message>
-        <source>Peak memory</source>
-        <translation>峰值内存</translation>
-    </message>
-    <message>
-        <source>Largest sum of live buffers on the fullest rank.</source>
-        <translation>最满 rank 上活跃缓冲区的最大总和。</translation>
-    </message>
-    <message>
-        <source>Bubble</source>
-        <translation>气泡</translation>
-    </message>
-    <message>
-        <source>Share of the pipeline&apos;s window in which a stage is not busy: (W - busy) / W, mean over the stages.</source>
-        <translation>流水线窗口中流水级不忙的比例：(W - 忙碌) / W，各级平均。</translation>
-    </message>
-    <message>
-        <source>Exposed communication</source>
-        <translation>暴露通信</translation>
-    </message>
-    <message>
-        <source>Share of the step in which a rank communicates and computes nothing beside it.</source>
-        <translation>一步中 rank 在通信而没有同时计算的比例。</translation>
     </message>
     <message>
         <source>recorded</source>
@@ -6040,10 +6151,6 @@ step %3, %4 samples/s</source>
     <message>
         <source>median</source>
         <translation>中位数</translation>
-    </message>
-    <message>
-        <source>Step time</source>
-        <translation>步时间</translation>
     </message>
     <message>
         <source>median of %1 measured steps</source>
@@ -7742,112 +7849,8 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <source>bubble</source>
-        <translation>气泡</translation>
-    </message>
-    <message>
-        <source>exposed comm</source>
-        <translation>暴露通信</translation>
-    </message>
-    <message>
-        <source>exposed copy</source>
-        <translation>暴露拷贝</translation>
-    </message>
-    <message>
-        <source>idle</source>
-        <translation>空闲</translation>
-    </message>
-    <message>
-        <source>data loading</source>
-        <translation>数据加载</translation>
-    </message>
-    <message>
-        <source>launch</source>
-        <translation>启动</translation>
-    </message>
-    <message>
-        <source>synchronise</source>
-        <translation>同步</translation>
-    </message>
-    <message>
-        <source>other idle</source>
-        <translation>其他空闲</translation>
-    </message>
-    <message>
-        <source>memory-bound</source>
-        <translation>内存受限</translation>
-    </message>
-    <message>
-        <source>inefficiency</source>
-        <translation>低效</translation>
-    </message>
-    <message>
-        <source>recompute</source>
-        <translation>重计算</translation>
-    </message>
-    <message>
-        <source>achieved</source>
-        <translation>实际达到</translation>
-    </message>
-    <message>
-        <source>compute</source>
-        <translation>计算</translation>
-    </message>
-    <message>
         <source>All the time that the ranks have in one step; at peak FLOP/s this is 100 %.</source>
         <translation>各 rank 在一步内拥有的全部时间；以峰值 FLOP/s 计为 100 %。</translation>
-    </message>
-    <message>
-        <source>A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.</source>
-        <translation>流水级等待相邻级，或在一步的开头和结尾空闲。</translation>
-    </message>
-    <message>
-        <source>Transfers, and waiting in collectives, that no computation hides.</source>
-        <translation>没有被计算隐藏的传输与集合通信等待。</translation>
-    </message>
-    <message>
-        <source>Copies between host and device that nothing hides.</source>
-        <translation>没有被隐藏的主机与设备间拷贝。</translation>
-    </message>
-    <message>
-        <source>Nothing runs on the device, for none of the other reasons.</source>
-        <translation>设备上没有任何运行，且不属于其他原因。</translation>
-    </message>
-    <message>
-        <source>Idle: waiting for the next samples.</source>
-        <translation>空闲：等待下一批样本。</translation>
-    </message>
-    <message>
-        <source>Idle: the host does not launch kernels quickly enough.</source>
-        <translation>空闲：主机启动内核不够快。</translation>
-    </message>
-    <message>
-        <source>Idle: the host waits for the device, or ranks for one another.</source>
-        <translation>空闲：主机等待设备，或 rank 互相等待。</translation>
-    </message>
-    <message>
-        <source>Idle for reasons that the trace does not tell.</source>
-        <translation>空闲：轨迹未说明原因。</translation>
-    </message>
-    <message>
-        <source>Kernels whose bytes take longer than their FLOPs: compute time beyond FLOPs / peak.</source>
-        <translation>访存时间长于运算时间的内核：超出 FLOPs / 峰值的计算时间。</translation>
-    </message>
-    <message>
-        <source>Compute-bound kernels: their time beyond FLOPs / peak.</source>
-        <translation>计算受限内核：超出 FLOPs / 峰值的时间。</translation>
-    </message>
-    <message>
-        <source>FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).</source>
-        <translation>不保留激活而在反向中重做的 FLOPs：FLOPs / (峰值 × 时间)。</translation>
-    </message>
-    <message>
-        <source>Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).</source>
-        <translation>模型 FLOP/s 利用率：模型 FLOPs / (峰值 × 设备数 × 步时间)。</translation>
-    </message>
-    <message>
-        <source>Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.</source>
-        <translation>有计算的时间。FLOPs 或峰值未知，因此无法细分。</translation>
     </message>
     <message>
         <source>predicted %1</source>
@@ -7862,20 +7865,12 @@ Open the What-if sliders and choose them to search for a plan.</source>
         <translation>算子之间</translation>
     </message>
     <message>
-        <source>other compute</source>
-        <translation>其他计算</translation>
-    </message>
-    <message>
         <source>All the time that the ranks have in one step, or in the whole trace where it marks no steps.</source>
         <translation>各 rank 在一步中的全部时间；没有标出步时为整个轨迹的时间。</translation>
     </message>
     <message>
         <source>The program&apos;s own time: no operator runs, and no device was recorded.</source>
         <translation>程序自身的时间：没有算子运行，也没有记录设备。</translation>
-    </message>
-    <message>
-        <source>Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.</source>
-        <translation>FLOPs 与字节数均未知的内核：其可达到的性能未知。</translation>
     </message>
     <message>
         <source>operators</source>

@@ -13,6 +13,7 @@
 #include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/figure_words.h"
 
 #include <QAction>
 #include <QSplitter>
@@ -237,12 +238,12 @@ void CommunicationView::showFigures()
     const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
     const bool requests = d.rates.why == NoRates::RequestsOnly;
     all.push_back(
-        {tr("Exposed communication"), requests ? QString(kDash) : percent(d.exposedShare),
+        {titleOf(Figure::ExposedComm), requests ? QString(kDash) : percent(d.exposedShare),
          prediction && prediction->metrics.exposedCommFraction
              ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
          : requests ? tr("only the requests are in the trace")
                     : tr("of %1, all ranks").arg(stepName(d.step.window)),
-         !requests && d.exposedShare.value_or(0) > 0.25});
+         !requests && d.exposedShare.value_or(0) > 0.25, meaningOf(Figure::ExposedComm)});
     all.push_back({d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"),
                    percent(d.step.hiddenShare()),
                    d.step.holdsWaiting() ? tr("behind computation, waiting included, %1").arg(stepName(d.step.window))

@@ -4,7 +4,7 @@
 
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
-#include "views/words/utilisation.h"
+#include "views/words/figure_words.h"
 #include "views/words/words.h"
 
 #include <QCoreApplication>
@@ -19,26 +19,6 @@ namespace {
 struct CompareFigures {
     Q_DECLARE_TR_FUNCTIONS(CompareFigures)
 };
-
-bool startsWith(const std::string& text, const char* begin)
-{
-    return text.rfind(begin, 0) == 0;
-}
-
-QString partName(const std::string& part)
-{
-    if (part == "achieved") return CompareFigures::tr("achieved");
-    if (part == "recompute") return CompareFigures::tr("recomputation");
-    if (part == "bubble") return CompareFigures::tr("bubble");
-    if (part == "exposed_comm") return CompareFigures::tr("exposed comm");
-    if (part == "exposed_copy") return CompareFigures::tr("exposed copies");
-    if (part == "idle") return CompareFigures::tr("idle");
-    if (part == "memory_bound") return CompareFigures::tr("memory-bound");
-    if (part == "inefficiency") return CompareFigures::tr("inefficiency");
-    if (part == "compute") return CompareFigures::tr("compute");
-    if (part == "other_compute") return CompareFigures::tr("other compute");
-    return QString::fromStdString(part);
-}
 
 std::int64_t nsOf(const std::optional<Duration>& time)
 {
@@ -69,36 +49,9 @@ QString signedDuration(std::int64_t ns)
 
 } // namespace
 
-QString figureName(const std::string& name)
+QString figureName(const compare::ComparedFigure& figure)
 {
-    if (name == "step_time_ms") return CompareFigures::tr("step time");
-    if (name == "tokens_per_s") return CompareFigures::tr("tokens per second");
-    if (name == "samples_per_s") return CompareFigures::tr("samples per second");
-    if (name == "mfu") return CompareFigures::tr("MFU");
-    if (name == "mfu_full_attention") return CompareFigures::tr("MFU, full attention");
-    if (name == "hfu") return CompareFigures::tr("HFU");
-    if (name == "peak_bytes") return CompareFigures::tr("peak memory");
-    if (name == "bubble_fraction") return CompareFigures::tr("bubble");
-    if (name == "exposed_comm_fraction") return CompareFigures::tr("exposed communication");
-    if (name == "exposed_copy_fraction") return CompareFigures::tr("exposed copies");
-    if (name == "idle_fraction") return CompareFigures::tr("idle");
-    if (name == "wire_bytes") return CompareFigures::tr("bytes sent");
-    if (name == "recorder_overhead_fraction") return CompareFigures::tr("recorder overhead");
-    if (startsWith(name, "waterfall.")) return CompareFigures::tr("of peak: %1").arg(partName(name.substr(10)));
-    return QString::fromStdString(name);
-}
-
-QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit, int digits)
-{
-    if (!value || !std::isfinite(*value)) return kDash;
-    const double magnitude = std::fabs(*value);
-    const QString sign = *value < 0 ? QString(QChar(0x2212)) : QString();
-    if (name.ends_with("_ms"))
-        return sign + formatDuration(Duration{std::llround(std::min(magnitude, 1e12) * 1e6)}, digits);
-    if (name.ends_with("_bytes")) return sign + formatBytes(magnitude, unit);
-    if (name.ends_with("_per_s")) return sign + formatRate(magnitude, QStringLiteral("/s"));
-    const bool ofPeak = name == "mfu" || name == "hfu" || name == "mfu_full_attention" || name == "waterfall.achieved";
-    return sign + (ofPeak ? formatUtilisation(magnitude) : formatPercent(magnitude, 1));
+    return figure.part ? CompareFigures::tr("of the step: %1").arg(briefWords(*figure.part)) : words(*figure.info);
 }
 
 QString changeText(std::optional<double> percent)
@@ -149,10 +102,10 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole:
         switch (index.column()) {
-        case Name: return figureName(row.name);
-        case A: return figureText(row.name, row.a, m_unit);
-        case B: return figureText(row.name, row.b, m_unit);
-        case Difference: return figureText(row.name, row.difference(), m_unit);
+        case Name: return figureName(row);
+        case A: return figureText(*row.info, row.a, m_unit);
+        case B: return figureText(*row.info, row.b, m_unit);
+        case Difference: return figureText(*row.info, row.difference(), m_unit);
         case Change: return changeText(row.percent());
         default: return {};
         }
@@ -163,10 +116,10 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
         if (index.column() != Change || !worse || std::fabs(*worse) < kLeastChange) return {};
         return *worse > 0 ? currentTheme().error : currentTheme().ok;
     }
-    case Qt::ToolTipRole: return QString::fromStdString(row.name);
+    case Qt::ToolTipRole: return meaningOf(*row.info);
     case kExactRole:
         switch (index.column()) {
-        case Name: return QString::fromStdString(row.name);
+        case Name: return QString::fromStdString(row.name());
         case A: return exact(row.a);
         case B: return exact(row.b);
         case Difference: return exact(row.difference());

@@ -16,9 +16,8 @@ namespace fourwalls::views {
 
 using SharedComparison = std::shared_ptr<const compare::TraceComparison>;
 
-/// What a figure of `metrics` is called on the screen, and a value of it with its unit.
-QString figureName(const std::string& name);
-QString figureText(const std::string& name, std::optional<double> value, ByteUnit unit, int digits = 4);
+/// What a figure is called on the screen.
+QString figureName(const compare::ComparedFigure& figure);
 /// "+12.3 %", "−4 %", a dash where unknown.
 QString changeText(std::optional<double> percent);
 

@@ -9,6 +9,7 @@
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_source.h"
+#include "views/words/figure_words.h"
 #include "views/words/words.h"
 
 #include <QLabel>
@@ -315,23 +316,25 @@ void CompareView::showComparison()
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
     std::vector<PlotFigure> figures;
     if (m_comparison) {
-        for (const char* name :
-             {"step_time_ms", "tokens_per_s", "mfu", "peak_bytes", "bubble_fraction", "exposed_comm_fraction"}) {
+        for (const Figure shown : {Figure::StepTime, Figure::TokensPerSecond, Figure::Mfu, Figure::PeakBytes,
+                                   Figure::Bubble, Figure::ExposedComm}) {
+            const FigureInfo& info = infoOf(shown);
             const auto& all = m_comparison->figures;
             const auto found =
-                std::find_if(all.begin(), all.end(), [name](const auto& figure) { return figure.name == name; });
+                std::find_if(all.begin(), all.end(), [&](const auto& figure) { return figure.info == &info; });
             if (found == all.end() || (!found->a && !found->b) || figures.size() == 5) continue;
             const auto worse = found->worsePercent();
-            figures.push_back({figureName(found->name),
-                               figureText(found->name, found->a, unit, 3) + QStringLiteral(" → ") +
-                                   figureText(found->name, found->b, unit, 3),
-                               tr("%1 from A to B").arg(changeText(found->percent())),
-                               worse && *worse >= kLeastChange});
+            figures.push_back({.name = words(shown),
+                               .value = figureText(info, found->a, unit, 3) + QStringLiteral(" → ") +
+                                        figureText(info, found->b, unit, 3),
+                               .note = tr("%1 from A to B").arg(changeText(found->percent())),
+                               .alarm = worse && *worse >= kLeastChange,
+                               .tip = meaningOf(shown)});
         }
         const compare::ComparedFigure* worst = m_comparison->worst();
         const bool isWorse = worst && worst->worsePercent().value_or(0) >= kLeastChange;
         m_figureCard->finding().setText(
-            isWorse ? tr("worse most: %1, %2").arg(figureName(worst->name), changeText(worst->percent()))
+            isWorse ? tr("worse most: %1, %2").arg(figureName(*worst), changeText(worst->percent()))
                     : tr("nothing that is judged got worse"));
     }
     m_strip->setFigures(std::move(figures));

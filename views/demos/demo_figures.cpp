@@ -4,6 +4,7 @@
 
 #include "model/claims/claims.h"
 #include "model/cost/predicted_step.h"
+#include "model/trace/figures.h"
 #include "model/trace/in_memory_query.h"
 
 #include <algorithm>
@@ -208,8 +209,8 @@ Result<DemoFigures> figuresOf(TraceQuery& trace)
     to.put("exposed_copy", metrics.exposedCopyFraction, DemoUnit::Fraction);
     to.put("idle", metrics.idleFraction, DemoUnit::Fraction);
     to.put("recorder_overhead", metrics.recorderOverheadFraction, DemoUnit::Fraction);
-    for (const auto& [key, share] : metrics.waterfall)
-        to.put(QStringLiteral("waterfall.") + QString::fromStdString(key), share, DemoUnit::Fraction);
+    for (const auto& [part, share] : metrics.waterfall.parts())
+        to.put(QStringLiteral("waterfall.") + QString::fromLatin1(infoOf(part).key), share, DemoUnit::Fraction);
     std::vector<double> losses;
     for (const std::optional<double>& loss : metrics.loss)
         if (loss) losses.push_back(*loss);

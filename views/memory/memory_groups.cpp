@@ -26,7 +26,7 @@ struct MemoryGroups {
     Q_DECLARE_TR_FUNCTIONS(MemoryGroups)
 };
 
-const OpInfo* infoOf(const AllocationView& item, const OpDictionary& ops)
+const OpInfo* groupInfo(const AllocationView& item, const OpDictionary& ops)
 {
     if (!item.op) return nullptr;
     const auto found = ops.find(*item.op);
@@ -69,7 +69,7 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
     std::int64_t listed = 0;
     for (std::size_t i = 0; i < alive.items.size(); ++i) {
         const AllocationView& item = alive.items[i];
-        const OpInfo* op = infoOf(item, alive.ops);
+        const OpInfo* op = groupInfo(item, alive.ops);
         const auto [place, isNew] = places.try_emplace(groupKey(item, op, by, i), groups.size());
         if (isNew) {
             MemoryGroup group;
@@ -138,7 +138,7 @@ QString atenOf(const OpInfo& op)
 QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops)
 {
     const QColor category = colourOf(currentTheme(), item.category);
-    const OpInfo* op = infoOf(item, ops);
+    const OpInfo* op = groupInfo(item, ops);
     if (item.category != MemoryCategory::Other || !op || op->name == kBeforeHistory || op->name == kNoStack)
         return category;
     std::uint32_t hash = 2166136261u; // the same for every run and machine
@@ -149,7 +149,7 @@ QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops)
 
 QString originOf(const AllocationView& item, const OpDictionary& ops)
 {
-    const OpInfo* op = infoOf(item, ops);
+    const OpInfo* op = groupInfo(item, ops);
     if (!op) return MemoryGroups::tr("unknown operator");
     QStringList parts;
     if (op->layer) parts << MemoryGroups::tr("layer %1").arg(op->layer->value);

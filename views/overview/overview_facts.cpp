@@ -158,8 +158,7 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     // Somebody's own trace of threads: what of it is work nobody can tell, so no time is taken apart.
     facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.idleFraction && *facts.metrics.idleFraction > 0.9999;
     if (facts.threadsOnly) {
-        facts.metrics.waterfall.clear();
-        facts.metrics.idleParts.reset();
+        facts.metrics.waterfall = {};
         facts.metrics.idleFraction.reset();
     }
     FOURWALLS_TRY(addMemory(facts, trace, columns));
@@ -247,8 +246,10 @@ std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan
 
 compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans)
 {
-    compare::WallFacts walls = compare::wallFacts(facts.metrics);
-    if (facts.metrics.hostOnly) walls.idle = 0; // a program between its operators is no idle device
+    compare::WallFacts walls;
+    walls.shares = facts.metrics.waterfall;
+    if (facts.metrics.hostOnly)
+        walls.shares.set(WaterfallPart::Idle, 0); // a program between its operators is no idle device
     if (facts.fullest) {
         walls.peakBytes = facts.fullest->peakBytes;
         walls.capacityBytes = facts.fullest->capacityBytes;

@@ -10,6 +10,7 @@
 #include "views/view_registry.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/figure_words.h"
 #include "views/words/utilisation.h"
 #include "views/words/words.h"
 
@@ -333,8 +334,9 @@ void OverviewView::showFigures()
     if (prediction && prediction->metrics.stepTime && metrics.stepTime)
         note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
                         formatDuration(*prediction->metrics.stepTime, 3));
-    figures.push_back({m_facts->scope.wholeTrace ? tr("Time") : tr("Step time"),
-                       metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false});
+    figures.push_back({m_facts->scope.wholeTrace ? tr("Time") : titleOf(Figure::StepTime),
+                       metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false,
+                       meaningOf(Figure::StepTime)});
 
     const bool tokens = metrics.tokensPerSecond.has_value();
     const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
@@ -344,7 +346,7 @@ void OverviewView::showFigures()
                            !rate                ? tr("samples per step unknown")
                            : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
                                                 : QString(),
-                           false});
+                           false, meaningOf(tokens ? Figure::TokensPerSecond : Figure::SamplesPerSecond)});
     else
         figures.push_back(busyFigure());
     QString mfuNote = whyNoMfu(metrics);
@@ -356,9 +358,11 @@ void OverviewView::showFigures()
         const QString predicted = compared(0, 0, formatUtilisation(*prediction->metrics.mfu));
         mfuNote = whatIfActive ? predicted : mfuNote + QStringLiteral(" · ") + predicted; // the dock leaves less room
     }
-    figures.push_back({tr("MFU"), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote, false});
+    figures.push_back({titleOf(Figure::Mfu), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote,
+                       false, meaningOf(Figure::Mfu)});
 
-    PlotFigure memory{tr("Peak memory"), QString(kDash), tr("no allocations recorded"), false};
+    PlotFigure memory{titleOf(Figure::PeakBytes), QString(kDash), tr("no allocations recorded"), false,
+                      meaningOf(Figure::PeakBytes)};
     if (!m_facts->fullest && m_facts->allocator) {
         const AllocatorCurve& curve = *m_facts->allocator;
         memory.value = curve.relative ? signedBytes(curve.highest, unit) : formatBytes(curve.highest, unit);
@@ -407,10 +411,7 @@ PlotFigure OverviewView::busyFigure() const
     PlotFigure busy{tr("Device busy"), QString(kDash), tr("no measured step"), false};
     if (m_facts->threadsOnly) busy.note = tr("no device was recorded");
     if (!metrics.idleFraction) return busy;
-    double waiting = *metrics.idleFraction;
-    for (const auto& [key, share] : metrics.waterfall)
-        if (key == "bubble") waiting += share;
-    busy.value = formatPercent(1 - waiting);
+    busy.value = formatPercent(1 - (*metrics.idleFraction + metrics.waterfall[WaterfallPart::Bubble]));
     if (metrics.hostOnly) {
         busy.name = tr("In operators");
         busy.note = tr("of the processors: no device was recorded");
@@ -602,17 +603,22 @@ void OverviewView::openWall(Wall wall)
     emit selection()->viewRequested(id);
 }
 
-void OverviewView::openPart(const QString& key)
+void OverviewView::openPart(const WaterfallBar& bar)
 {
     if (!selection() || !m_facts) return;
-    QString id = QStringLiteral("timeline");
-    if (key == QLatin1String("bubble")) id = QStringLiteral("pipeline");
-    if (key == QLatin1String("exposed_comm")) id = QStringLiteral("communication");
-    if (key == QLatin1String("memory_bound") || key == QLatin1String("inefficiency") ||
-        key == QLatin1String("achieved") || key == QLatin1String("whole"))
-        id = QStringLiteral("performance");
-    if (m_facts->step && key != QLatin1String("whole") && key != QLatin1String("step"))
-        selection()->setRange(m_facts->step->range);
+    const auto viewOf = [&bar]() -> const char* {
+        if (bar.kind == WaterfallBar::Kind::Peak) return "performance";
+        switch (bar.part.value_or(WaterfallPart::Idle)) {
+        case WaterfallPart::Bubble: return "pipeline";
+        case WaterfallPart::ExposedComm: return "communication";
+        case WaterfallPart::MemoryBound:
+        case WaterfallPart::Inefficiency:
+        case WaterfallPart::Achieved: return "performance";
+        default: return "timeline";
+        }
+    };
+    const QString id = QString::fromLatin1(viewOf());
+    if (m_facts->step && bar.part) selection()->setRange(m_facts->step->range);
     emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
 }
 
@@ -634,8 +640,9 @@ QString OverviewView::tableAsCsv() const
 {
     if (!m_facts || m_facts->metrics.waterfall.empty()) return {};
     QString csv = QStringLiteral("part,share,time_ms\n");
-    for (const auto& [name, share] : m_facts->metrics.waterfall) {
-        csv += QString::fromStdString(name) + QLatin1Char(',') + QString::number(share, 'g', 12) + QLatin1Char(',');
+    for (const auto& [part, share] : m_facts->metrics.waterfall.parts()) {
+        csv += QString::fromLatin1(infoOf(part).key) + QLatin1Char(',') + QString::number(share, 'g', 12) +
+               QLatin1Char(',');
         if (m_facts->metrics.stepTime)
             csv += QString::number(m_facts->metrics.stepTime->milliseconds() * share, 'g', 12);
         csv += QLatin1Char('\n');

@@ -19,6 +19,7 @@ namespace fourwalls::views {
 class MiniPlot;
 class SuggestionList;
 class WaterfallPlot;
+struct WaterfallBar;
 struct MiniPicture;
 struct Prediction;
 
@@ -89,7 +90,7 @@ private:
     void showFinding(int index);
     void choose(int suggestion);
     void openWall(compare::Wall wall);
-    void openPart(const QString& key);
+    void openPart(const WaterfallBar& bar);
     std::optional<RunSpec> knownSpec() const;
     std::shared_ptr<const Prediction> shownPrediction() const;
 

@@ -159,27 +159,29 @@ QString communicationVerdict(const OverviewFacts& facts)
 /// Of the step's time, whatever it is taken apart into.
 double computeShare(const TraceMetrics& metrics)
 {
+    using Part = WaterfallPart;
     double share = 0;
-    for (const auto& [key, part] : metrics.waterfall)
-        for (const char* of : {"compute", "achieved", "recompute", "memory_bound", "inefficiency", "other_compute"})
-            if (key == of) share += part;
+    for (const Part part :
+         {Part::Achieved, Part::Recompute, Part::MemoryBound, Part::Inefficiency, Part::OtherCompute, Part::Compute})
+        share += metrics.waterfall[part];
     return share;
 }
 
 QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict)
 {
-    const compare::WallFacts walls = compare::wallFacts(facts.metrics);
+    const Waterfall& shares = facts.metrics.waterfall;
     QString text;
     switch (verdict.reason[static_cast<std::size_t>(Wall::Performance)]) {
     case WallReason::MemoryBound:
-        text = Overview::tr("%1 lost to memory-bound kernels").arg(formatPercent(walls.memoryBound));
+        text = Overview::tr("%1 lost to memory-bound kernels").arg(formatPercent(shares[WaterfallPart::MemoryBound]));
         break;
     case WallReason::Inefficiency:
-        text = Overview::tr("%1 lost to kernels below peak").arg(formatPercent(walls.inefficiency));
+        text = Overview::tr("%1 lost to kernels below peak").arg(formatPercent(shares[WaterfallPart::Inefficiency]));
         break;
     case WallReason::Idle:
-        text = facts.metrics.hostOnly ? Overview::tr("%1 between operators").arg(formatPercent(walls.idle))
-                                      : Overview::tr("%1 idle").arg(formatPercent(walls.idle));
+        text = facts.metrics.hostOnly
+                   ? Overview::tr("%1 between operators").arg(formatPercent(shares[WaterfallPart::Idle]))
+                   : Overview::tr("%1 idle").arg(formatPercent(shares[WaterfallPart::Idle]));
         break;
     default:
         text = facts.metrics.hostOnly ? Overview::tr("%1 of the step in operators of the processor")

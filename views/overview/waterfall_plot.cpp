@@ -3,6 +3,7 @@
 #include "views/overview/waterfall_plot.h"
 
 #include "views/plot/theme.h"
+#include "views/words/figure_words.h"
 #include "views/words/format.h"
 #include "views/words/utilisation.h"
 
@@ -23,13 +24,6 @@ namespace {
 constexpr double kWaterfallTop = 18, kNameRoom = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
-std::optional<double> shareNamed(const TraceMetrics& metrics, std::string_view key)
-{
-    for (const auto& [name, share] : metrics.waterfall)
-        if (name == key) return share;
-    return std::nullopt;
-}
-
 struct Look {
     QColor fill;
     bool hatched = false;
@@ -38,125 +32,87 @@ struct Look {
 Look lookOf(const WaterfallBar& bar)
 {
     const Theme& t = currentTheme();
-    if (bar.kind == WaterfallBar::Kind::Whole) return {t.structure};
+    if (!bar.part) return {t.structure};
     if (bar.kind == WaterfallBar::Kind::Rest) return {colourOf(t, Phase::Forward)};
-    if (bar.key == QLatin1String("bubble") || bar.key == QLatin1String("between") ||
-        bar.key.startsWith(QLatin1String("idle")))
-        return {t.hatchBase, true};
-    if (bar.key == QLatin1String("exposed_comm")) return {t.communication};
-    if (bar.key == QLatin1String("exposed_copy")) return {t.copy};
-    if (bar.key == QLatin1String("recompute")) return {colourOf(t, Phase::Recompute)};
-    if (bar.key == QLatin1String("memory_bound")) return {t.memory[4]};
-    return {t.memory[7]};
+    switch (*bar.part) {
+    case WaterfallPart::Bubble:
+    case WaterfallPart::Idle:
+    case WaterfallPart::IdleDataLoading:
+    case WaterfallPart::IdleLaunch:
+    case WaterfallPart::IdleSynchronisation:
+    case WaterfallPart::IdleOther: return {t.hatchBase, true};
+    case WaterfallPart::ExposedComm: return {t.communication};
+    case WaterfallPart::ExposedCopy: return {t.copy};
+    case WaterfallPart::Recompute: return {colourOf(t, Phase::Recompute)};
+    case WaterfallPart::MemoryBound: return {t.memory[4]};
+    default: return {t.memory[7]};
+    }
 }
 
 } // namespace
 
 std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
 {
-    std::vector<WaterfallBar> bars;
-    if (metrics.waterfall.empty()) return bars;
     using Kind = WaterfallBar::Kind;
-    const bool ofTime = shareNamed(metrics, "compute").has_value();
-    bars.push_back({ofTime ? QStringLiteral("step") : QStringLiteral("whole"), 1, 1, Kind::Whole});
+    using Part = WaterfallPart;
+    const Waterfall& shares = metrics.waterfall;
+    std::vector<WaterfallBar> bars;
+    if (shares.empty()) return bars;
+    const std::optional<double> compute = shares.at(Part::Compute);
+    bars.push_back({std::nullopt, 1, 1, compute ? Kind::Step : Kind::Peak});
     double level = 1;
-    const auto lose = [&](const char* key, double share, bool always) {
+    const auto lose = [&](Part part, double share, bool always, bool onHost = false) {
         if (share == 0 && !always) return;
-        bars.push_back({QString::fromLatin1(key), share, level, Kind::Loss});
+        bars.push_back({part, share, level, Kind::Loss, onHost});
         level -= share;
     };
     // That there is none is an answer where a plan is known; of somebody else's trace it would say more than is known.
     const bool told = metrics.source != TraceSource::Imported;
-    lose("bubble", shareNamed(metrics, "bubble").value_or(0), told || metrics.bubbleFraction.has_value());
-    lose("exposed_comm", shareNamed(metrics, "exposed_comm").value_or(0), told);
-    lose("exposed_copy", shareNamed(metrics, "exposed_copy").value_or(0), false);
-    const double idle = shareNamed(metrics, "idle").value_or(0);
-    const auto& parts = metrics.idleParts;
-    const bool known = parts && std::max({parts->dataLoading, parts->launch, parts->synchronisation}) > kLeastIdle;
-    if (known) {
-        // What is left takes the rounding, so that the parts add up to the whole of it.
-        const double loading = parts->dataLoading > kLeastIdle ? parts->dataLoading : 0;
-        const double launch = parts->launch > kLeastIdle ? parts->launch : 0;
-        const double synchronisation = parts->synchronisation > kLeastIdle ? parts->synchronisation : 0;
-        const double other = idle - loading - launch - synchronisation;
-        lose("idle.data_loading", loading, false);
-        lose("idle.launch", launch, false);
-        lose("idle.synchronisation", synchronisation, false);
-        lose(metrics.hostOnly ? "between" : "idle.other", std::abs(other) < 1e-12 ? 0 : other, false);
-    } else {
-        lose(metrics.hostOnly ? "between" : "idle", idle, true);
+    lose(Part::Bubble, shares[Part::Bubble], told || metrics.bubbleFraction.has_value());
+    lose(Part::ExposedComm, shares[Part::ExposedComm], told);
+    lose(Part::ExposedCopy, shares[Part::ExposedCopy], false);
+    // What is left of idle takes the rounding, so that the parts add up to the whole of it.
+    double other = shares[Part::Idle];
+    bool known = false;
+    for (const Part reason : {Part::IdleDataLoading, Part::IdleLaunch, Part::IdleSynchronisation}) {
+        if (shares[reason] <= kLeastIdle) continue;
+        known = true;
+        lose(reason, shares[reason], false);
+        other -= shares[reason];
     }
-    if (const auto compute = shareNamed(metrics, "compute")) {
-        bars.push_back({metrics.hostOnly ? QStringLiteral("operators") : QStringLiteral("compute"), *compute, *compute,
-                        Kind::Rest});
+    if (known)
+        lose(Part::IdleOther, std::abs(other) < 1e-12 ? 0 : other, false, metrics.hostOnly);
+    else
+        lose(Part::Idle, other, true, metrics.hostOnly);
+    if (compute) {
+        bars.push_back({Part::Compute, *compute, *compute, Kind::Rest, metrics.hostOnly});
         return bars;
     }
-    lose("other_compute", shareNamed(metrics, "other_compute").value_or(0), false);
-    lose("memory_bound", shareNamed(metrics, "memory_bound").value_or(0), false);
-    lose("inefficiency", shareNamed(metrics, "inefficiency").value_or(0), false);
-    lose("recompute", shareNamed(metrics, "recompute").value_or(0), false);
-    const double achieved = shareNamed(metrics, "achieved").value_or(0);
-    bars.push_back({QStringLiteral("achieved"), achieved, achieved, Kind::Rest});
+    for (const Part part : {Part::OtherCompute, Part::MemoryBound, Part::Inefficiency, Part::Recompute})
+        lose(part, shares[part], false);
+    bars.push_back({Part::Achieved, shares[Part::Achieved], shares[Part::Achieved], Kind::Rest});
     return bars;
 }
 
-QString waterfallName(const QString& key)
+QString barName(const WaterfallBar& bar)
 {
-    const std::pair<const char*, QString> names[] = {{"whole", WaterfallPlot::tr("peak")},
-                                                     {"step", WaterfallPlot::tr("step")},
-                                                     {"between", WaterfallPlot::tr("between operators")},
-                                                     {"operators", WaterfallPlot::tr("operators")},
-                                                     {"bubble", WaterfallPlot::tr("bubble")},
-                                                     {"exposed_comm", WaterfallPlot::tr("exposed comm")},
-                                                     {"exposed_copy", WaterfallPlot::tr("exposed copy")},
-                                                     {"idle", WaterfallPlot::tr("idle")},
-                                                     {"idle.data_loading", WaterfallPlot::tr("data loading")},
-                                                     {"idle.launch", WaterfallPlot::tr("launch")},
-                                                     {"idle.synchronisation", WaterfallPlot::tr("synchronise")},
-                                                     {"idle.other", WaterfallPlot::tr("other idle")},
-                                                     {"memory_bound", WaterfallPlot::tr("memory-bound")},
-                                                     {"inefficiency", WaterfallPlot::tr("inefficiency")},
-                                                     {"recompute", WaterfallPlot::tr("recompute")},
-                                                     {"achieved", WaterfallPlot::tr("achieved")},
-                                                     {"other_compute", WaterfallPlot::tr("other compute")},
-                                                     {"compute", WaterfallPlot::tr("compute")}};
-    for (const auto& [known, name] : names)
-        if (key == QLatin1String(known)) return name;
-    return key;
+    if (!bar.part) return bar.kind == WaterfallBar::Kind::Peak ? WaterfallPlot::tr("peak") : WaterfallPlot::tr("step");
+    if (!bar.onHost) return briefWords(*bar.part);
+    return *bar.part == WaterfallPart::Compute ? WaterfallPlot::tr("operators")
+                                               : WaterfallPlot::tr("between operators");
 }
 
-QString waterfallMeaning(const QString& key)
+QString barMeaning(const WaterfallBar& bar)
 {
-    const std::pair<const char*, QString> meanings[] = {
-        {"whole", WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.")},
-        {"step", WaterfallPlot::tr(
-                     "All the time that the ranks have in one step, or in the whole trace where it marks no steps.")},
-        {"operators", WaterfallPlot::tr("Operators on the processor. No work of a device is in the trace.")},
-        {"between", WaterfallPlot::tr("The program's own time: no operator runs, and no device was recorded.")},
-        {"bubble",
-         WaterfallPlot::tr("A pipeline stage waits for its neighbours, or is empty at the begin and end of the step.")},
-        {"exposed_comm", WaterfallPlot::tr("Transfers, and waiting in collectives, that no computation hides.")},
-        {"exposed_copy", WaterfallPlot::tr("Copies between host and device that nothing hides.")},
-        {"idle", WaterfallPlot::tr("Nothing runs on the device, for none of the other reasons.")},
-        {"idle.data_loading", WaterfallPlot::tr("Idle: waiting for the next samples.")},
-        {"idle.launch", WaterfallPlot::tr("Idle: the host does not launch kernels quickly enough.")},
-        {"idle.synchronisation", WaterfallPlot::tr("Idle: the host waits for the device, or ranks for one another.")},
-        {"idle.other", WaterfallPlot::tr("Idle for reasons that the trace does not tell.")},
-        {"memory_bound",
-         WaterfallPlot::tr("Kernels whose bytes take longer than their FLOPs: compute time beyond FLOPs / peak.")},
-        {"inefficiency", WaterfallPlot::tr("Compute-bound kernels: their time beyond FLOPs / peak.")},
-        {"recompute",
-         WaterfallPlot::tr(
-             "FLOPs done again in the backward pass instead of keeping activations: FLOPs / (peak × time).")},
-        {"achieved", WaterfallPlot::tr("Model FLOP/s utilisation: model FLOPs / (peak × devices × step time).")},
-        {"other_compute",
-         WaterfallPlot::tr("Kernels of which neither FLOPs nor bytes are known: what they could reach is unknown.")},
-        {"compute",
-         WaterfallPlot::tr(
-             "Time in which something is computed. FLOPs or the peak are unknown, so it cannot be taken apart.")}};
-    for (const auto& [known, meaning] : meanings)
-        if (key == QLatin1String(known)) return meaning;
-    return {};
+    if (bar.kind == WaterfallBar::Kind::Peak)
+        return WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.");
+    if (!bar.part)
+        return WaterfallPlot::tr(
+            "All the time that the ranks have in one step, or in the whole trace where it marks no steps.");
+    if (!bar.onHost) return meaningOf(*bar.part);
+    return *bar.part == WaterfallPart::Compute
+               ? WaterfallPlot::tr("Operators on the processor. No work of a device is in the trace.")
+               : WaterfallPlot::tr("The program's own time: no operator runs, and no device was recorded.");
 }
 
 WaterfallPlot::WaterfallPlot(QWidget* parent) : QWidget(parent)
@@ -174,8 +130,7 @@ void WaterfallPlot::setBars(std::vector<WaterfallBar> bars, std::optional<Durati
     m_stepTime = stepTime;
     m_hovered = -1;
     QStringList spoken;
-    for (const WaterfallBar& bar : m_bars)
-        spoken << waterfallName(bar.key) + QLatin1Char(' ') + formatPercent(bar.share);
+    for (const WaterfallBar& bar : m_bars) spoken << barName(bar) + QLatin1Char(' ') + formatPercent(bar.share);
     setAccessibleName(spoken.join(QStringLiteral(", ")));
     update();
 }
@@ -195,7 +150,7 @@ double WaterfallPlot::namesHeight() const
 {
     const QFontMetricsF metrics(fontOf(TextRole::Small));
     const bool wraps = std::any_of(m_bars.begin(), m_bars.end(), [&](const WaterfallBar& bar) {
-        return metrics.horizontalAdvance(waterfallName(bar.key)) > slot() + 4;
+        return metrics.horizontalAdvance(barName(bar)) > slot() + 4;
     });
     return wraps ? kNameRoom + kNameLine : kNameRoom;
 }
@@ -249,14 +204,14 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
         }
         if (i + 1 < m_bars.size()) {
             // The level from which the next bar goes on.
-            const double level = bar.kind == WaterfallBar::Kind::Whole ? bar.top : bar.top - bar.share;
+            const double level = !bar.part ? bar.top : bar.top - bar.share;
             const double y = std::round(levelY(level)) + 0.5;
             painter.setPen(t.secondaryText);
             painter.drawLine(QPointF(box.right(), y), QPointF(boxOf(i + 1).left(), y));
         }
         double figureBottom = box.top(); // above the ghost's edges, too, where they would cross it
         for (const WaterfallBar& ghost : m_ghost) {
-            if (ghost.key != bar.key || bar.kind == WaterfallBar::Kind::Whole) continue;
+            if (!bar.isSameAs(ghost)) continue;
             QPen pen(t.prediction, 1.4);
             pen.setDashPattern({4, 3});
             painter.setPen(pen);
@@ -281,7 +236,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
         // The gaps between bars are free for longer names, which still must not touch.
         const double names = namesHeight();
         const QRectF name(room * static_cast<double>(i) - 2, height() - names + 2, room + 4, names - 17);
-        QStringList lines{waterfallName(bar.key)};
+        QStringList lines{barName(bar)};
         if (painter.fontMetrics().horizontalAdvance(lines.first()) > name.width()) {
             // "exposed comm", "memory-bound": two lines
             const QString whole = lines.first();
@@ -316,7 +271,7 @@ void WaterfallPlot::mouseMoveEvent(QMouseEvent* event)
 void WaterfallPlot::mouseReleaseEvent(QMouseEvent* event)
 {
     const int bar = barAt(event->position());
-    if (event->button() == Qt::LeftButton && bar >= 0) emit barClicked(m_bars[static_cast<std::size_t>(bar)].key);
+    if (event->button() == Qt::LeftButton && bar >= 0) emit barClicked(m_bars[static_cast<std::size_t>(bar)]);
 }
 
 void WaterfallPlot::leaveEvent(QEvent* event)
@@ -341,7 +296,7 @@ void WaterfallPlot::keyPressEvent(QKeyEvent* event)
         update();
     } else if (m_hovered >= 0 && m_hovered <= last &&
                (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
-        emit barClicked(m_bars[static_cast<std::size_t>(m_hovered)].key);
+        emit barClicked(m_bars[static_cast<std::size_t>(m_hovered)]);
     } else {
         QWidget::keyPressEvent(event);
     }
@@ -350,11 +305,10 @@ void WaterfallPlot::keyPressEvent(QKeyEvent* event)
 QString WaterfallPlot::toolTipOf(std::size_t index) const
 {
     const WaterfallBar& bar = m_bars[index];
-    QString text = waterfallName(bar.key) + QStringLiteral(": ") + formatPercent(bar.share, 2);
+    QString text = barName(bar) + QStringLiteral(": ") + formatPercent(bar.share, 2);
     for (const WaterfallBar& ghost : m_ghost)
-        if (ghost.key == bar.key && bar.kind != WaterfallBar::Kind::Whole)
-            text += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(ghost.share, 2));
-    return text + QLatin1Char('\n') + waterfallMeaning(bar.key);
+        if (bar.isSameAs(ghost)) text += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(ghost.share, 2));
+    return text + QLatin1Char('\n') + barMeaning(bar);
 }
 
 bool WaterfallPlot::event(QEvent* event)

@@ -16,27 +16,30 @@ namespace fourwalls::views {
 
 /// One bar of the waterfall. Shares are of the step time.
 struct WaterfallBar {
-    enum class Kind { Whole, Loss, Rest }; ///< the peak, what is lost of it, what is left
-    QString key; ///< as in `metrics`: "bubble"; "idle.launch" for a part of one; "whole" for the first
+    enum class Kind { Peak, Step, Loss, Rest }; ///< the whole of FLOP/s or of time, what is lost of it, what is left
+    std::optional<WaterfallPart> part;          ///< absent: the whole
     double share = 0;
     double top = 1; ///< where the bar begins, from 0 to 1 of the peak
     Kind kind = Kind::Loss;
+    bool onHost = false; ///< no device was recorded: operators, and the time between them
+
+    bool isSameAs(const WaterfallBar& other) const { return part && part == other.part && onHost == other.onHost; }
 };
 
 /// The bars in drawing order: peak, losses from the scheduling to the kernels, achieved (or compute where FLOPs or
 /// peak are unknown). The losses and the rest add up to the whole exactly. Losses of nothing are left out, except
-/// bubble, exposed_comm and idle, which are the answer; idle is taken apart where its reasons are known.
+/// bubble, exposed communication and idle, which are the answer; idle is taken apart where its reasons are known.
 std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics);
 
 /// In the user's language: the bar's name, and what it is.
-QString waterfallName(const QString& key);
-QString waterfallMeaning(const QString& key);
+QString barName(const WaterfallBar& bar);
+QString barMeaning(const WaterfallBar& bar);
 
 class WaterfallPlot : public QWidget {
     Q_OBJECT
 public:
     explicit WaterfallPlot(QWidget* parent = nullptr);
-    /// stepTime: what the shares are of. ghost: of a prediction, drawn dashed over bars of equal key; empty: none.
+    /// stepTime: what the shares are of. ghost: of a prediction, drawn dashed over bars of the same part; empty: none.
     void setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime,
                  std::vector<WaterfallBar> ghost = {});
     const std::vector<WaterfallBar>& bars() const { return m_bars; }
@@ -48,7 +51,7 @@ public:
     QSize minimumSizeHint() const override { return {300, 110}; }
 
 signals:
-    void barClicked(const QString& key);
+    void barClicked(const WaterfallBar& bar);
 
 protected:
     void paintEvent(QPaintEvent* event) override;

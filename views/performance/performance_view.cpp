@@ -9,6 +9,7 @@
 #include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/figure_words.h"
 #include "views/words/utilisation.h"
 
 #include <algorithm>
@@ -143,12 +144,13 @@ void PerformanceView::showFigures()
         return prediction && value ? tr("predicted %1").arg(formatUtilisation(*value)) + guessedNote(dock) : otherwise;
     };
     std::vector<PlotFigure> all;
-    all.push_back({tr("MFU"), percent(f.metrics.mfu),
+    all.push_back({titleOf(Figure::Mfu), percent(f.metrics.mfu),
                    beside(prediction ? prediction->metrics.mfu : std::nullopt,
                           f.metrics.mfu ? mfuNote(f.metrics) : whyNoMfu(f.metrics)),
-                   false});
-    all.push_back({tr("HFU"), percent(f.metrics.hfu),
-                   beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false});
+                   false, meaningOf(Figure::Mfu)});
+    all.push_back({titleOf(Figure::Hfu), percent(f.metrics.hfu),
+                   beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false,
+                   meaningOf(Figure::Hfu)});
     const double compute = static_cast<double>(std::max<std::int64_t>(1, f.roofline.total.ns));
     const double memory = static_cast<double>(f.roofline.memoryBound.ns) / compute;
     all.push_back({tr("Bound by memory"),

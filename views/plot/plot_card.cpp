@@ -7,9 +7,11 @@
 #include <QEvent>
 #include <QFontInfo>
 #include <QHBoxLayout>
+#include <QHelpEvent>
 #include <QPaintEvent>
 #include <QPainter>
 #include <QSplitter>
+#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -196,13 +198,27 @@ void FigureStrip::setFigures(std::vector<PlotFigure> figures)
     update();
 }
 
+double FigureStrip::cardWidth() const
+{
+    const double n = static_cast<double>(m_figures.size());
+    return (width() - kGap * (n - 1)) / n;
+}
+
+bool FigureStrip::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip || m_figures.empty()) return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const auto at = static_cast<std::size_t>(std::max(0.0, help->pos().x() / (cardWidth() + kGap)));
+    QToolTip::showText(help->globalPos(), m_figures[std::min(at, m_figures.size() - 1)].tip, this);
+    return true;
+}
+
 void FigureStrip::paintEvent(QPaintEvent*)
 {
     if (m_figures.empty()) return;
     const Theme& t = currentTheme();
     QPainter painter(this);
-    const double n = static_cast<double>(m_figures.size());
-    const double width = (this->width() - kGap * (n - 1)) / n;
+    const double width = cardWidth();
     double left = 0;
     for (const PlotFigure& figure : m_figures) {
         const QRectF card(std::round(left), 0, std::round(left + width) - std::round(left), height());

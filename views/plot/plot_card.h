@@ -75,6 +75,7 @@ QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent = nullptr);
 struct PlotFigure {
     QString name, value, note;
     bool alarm = false; ///< the figure stands at a wall
+    QString tip = {};   ///< what the figure means
 };
 
 /// A row of figures, each on its own card, all of one width.
@@ -89,8 +90,10 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
+    double cardWidth() const;
     std::vector<PlotFigure> m_figures;
 };
 

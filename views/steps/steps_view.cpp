@@ -8,6 +8,7 @@
 #include "views/steps/steps_plot.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/figure_words.h"
 
 #include <QAction>
 #include <QHeaderView>
@@ -244,12 +245,12 @@ void StepsView::showFigures()
     const std::size_t measured = rows.size() - static_cast<std::size_t>(warm);
     std::vector<PlotFigure> figures;
     const bool whole = isWholeTrace(m_data->stepsBy);
-    figures.push_back({whole ? tr("Whole trace") : tr("Step time"),
+    figures.push_back({whole ? tr("Whole trace") : titleOf(Figure::StepTime),
                        median ? formatDuration(*median, 3) : QString(kDash),
                        whole           ? tr("no steps were recognised")
                        : measured == 1 ? tr("the one measured step")
                                        : tr("median of %1 measured steps").arg(measured),
-                       false});
+                       false, meaningOf(Figure::StepTime)});
     figures.push_back({tr("Throughput"),
                        rate ? formatRate(*rate, m_data->hasTokens() ? tr("tok/s") : tr("samples/s")) : QString(kDash),
                        rate ? tr("at the median step") : tr("samples per step unknown"), false});

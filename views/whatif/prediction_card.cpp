@@ -6,6 +6,7 @@
 #include "views/whatif/cost_words.h"
 #include "views/whatif/memory_bar.h"
 #include "views/whatif/what_if.h"
+#include "views/words/figure_words.h"
 #include "views/words/words.h"
 
 #include <QHelpEvent>
@@ -42,10 +43,7 @@ QString share(const std::optional<double>& value)
 
 std::optional<double> peakOf(const TraceMetrics& metrics)
 {
-    std::optional<double> peak;
-    for (const MemorySummary& rank : metrics.memory)
-        peak = std::max(peak.value_or(0), static_cast<double>(rank.peakBytes));
-    return peak && *peak > 0 ? peak : std::nullopt;
+    return infoOf(Figure::PeakBytes).of(metrics);
 }
 
 FigureTable::FigureTable(QWidget* parent) : QWidget(parent)
@@ -263,45 +261,42 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
              QString::number(step->spec.training.batch),
              tr("Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one "
                 "that it divides.")});
-    rows.push_back({tr("Step time"), duration(measured), step ? seconds(step->step.seconds) : dash,
-                    tr("From the first rank's start to the last rank's end: the median of the measured steps, and the "
-                       "simulated step.")});
+    rows.push_back({titleOf(Figure::StepTime), duration(measured), step ? seconds(step->step.seconds) : dash,
+                    meaningOf(Figure::StepTime)});
     const auto rate = [&](const std::optional<double>& tokens, const std::optional<double>& samples) {
         if (tokens && *tokens > 0) return formatRate(*tokens, tr("tok/s"));
         return samples ? formatRate(*samples, tr("samples/s")) : dash;
     };
-    rows.push_back({tr("Throughput"), measured ? rate(measured->tokensPerSecond, measured->samplesPerSecond) : dash,
-                    step && step->step.seconds > 0
-                        ? formatRate(step->cost.tokensPerStep / step->step.seconds,
-                                     step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
-                        : dash,
-                    tr("Global batch x sequence / step time.")});
+    rows.push_back(
+        {tr("Throughput"), measured ? rate(measured->tokensPerSecond, measured->samplesPerSecond) : dash,
+         step && step->step.seconds > 0 ? formatRate(step->cost.tokensPerStep / step->step.seconds,
+                                                     step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
+                                        : dash,
+         meaningOf(step && step->spec.training.sequence == 0 ? Figure::SamplesPerSecond : Figure::TokensPerSecond)});
     const bool hasPeak = step && step->cost.peakFlops > 0 && step->step.seconds > 0;
-    rows.push_back({tr("MFU"), measured ? share(measured->mfu) : dash,
+    rows.push_back({titleOf(Figure::Mfu), measured ? share(measured->mfu) : dash,
                     hasPeak ? formatPercent(step->cost.modelFlopsPerStep /
                                             (step->cost.peakFlops * step->cost.devices * step->step.seconds))
                             : dash,
-                    tr("Model FLOPs / (peak x devices x step time): the share of the devices' peak that trains.")});
+                    meaningOf(Figure::Mfu)});
     const auto bytes = [&](const std::optional<double>& value) { return value ? formatBytes(*value, m_unit) : dash; };
-    rows.push_back({tr("Peak memory"), bytes(measured ? peakOf(*measured) : std::nullopt),
+    rows.push_back({titleOf(Figure::PeakBytes), bytes(measured ? peakOf(*measured) : std::nullopt),
                     bytes(predicted ? peakOf(*predicted)
                           : step    ? std::optional(step->peakBytes)
                                     : std::nullopt),
-                    tr("Largest sum of live buffers on the fullest rank.")});
+                    meaningOf(Figure::PeakBytes)});
     // As `metrics` counts it once the predicted trace is there: waits inside a pass are no work of the stage.
     const double bubble = predicted && predicted->bubbleFraction ? *predicted->bubbleFraction
                           : step                                 ? step->step.bubbleFraction()
                                                                  : 0;
     if ((measured && measured->bubbleFraction.value_or(0) > 0) || bubble > 0)
-        rows.push_back({tr("Bubble"), share(measured ? measured->bubbleFraction : std::nullopt),
-                        step ? formatPercent(bubble) : dash,
-                        tr("Share of the pipeline's window in which a stage is not busy: (W - busy) / W, mean over the "
-                           "stages.")});
+        rows.push_back({titleOf(Figure::Bubble), share(measured ? measured->bubbleFraction : std::nullopt),
+                        step ? formatPercent(bubble) : dash, meaningOf(Figure::Bubble)});
     if ((measured && measured->exposedCommFraction.value_or(0) > 0) ||
         (predicted && predicted->exposedCommFraction.value_or(0) > 0))
-        rows.push_back({tr("Exposed communication"), share(measured ? measured->exposedCommFraction : std::nullopt),
+        rows.push_back({titleOf(Figure::ExposedComm), share(measured ? measured->exposedCommFraction : std::nullopt),
                         share(predicted ? predicted->exposedCommFraction : std::nullopt),
-                        tr("Share of the step in which a rank communicates and computes nothing beside it.")});
+                        meaningOf(Figure::ExposedComm)});
     return rows;
 }
 

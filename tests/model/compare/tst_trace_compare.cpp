@@ -60,7 +60,7 @@ std::unique_ptr<TraceQuery> traceOf(const std::vector<std::int64_t>& stepNs, int
 const ComparedFigure& figureOf(const TraceComparison& comparison, const std::string& name)
 {
     for (const ComparedFigure& figure : comparison.figures)
-        if (figure.name == name) return figure;
+        if (figure.name() == name) return figure;
     qFatal("no figure %s", name.c_str());
 }
 
@@ -87,7 +87,7 @@ void TraceCompareTest::figures()
     const ComparedFigure memory = figureOf(*comparison, "peak_bytes");
     QVERIFY(std::abs(*memory.worsePercent() + 20) < 1e-9);
     QVERIFY(comparison->worst() != nullptr);
-    QCOMPARE(QString::fromStdString(comparison->worst()->name), QString("step_time_ms"));
+    QCOMPARE(QString::fromStdString(comparison->worst()->name()), QString("step_time_ms"));
 }
 
 void TraceCompareTest::stepsAndLayers()

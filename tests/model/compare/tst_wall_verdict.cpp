@@ -37,7 +37,7 @@ private slots:
         WallFacts facts;
         facts.peakBytes = 76e9;
         facts.capacityBytes = 80e9;
-        facts.bubble = 0.3;
+        facts.shares.set(WaterfallPart::Bubble, 0.3);
         const WallVerdict verdict = judgeWalls(facts);
         QCOMPARE(*verdict.binding, Wall::Memory);
         QCOMPARE(verdict.reason[0], WallReason::MemoryFull);
@@ -49,12 +49,12 @@ private slots:
         WallFacts facts;
         facts.peakBytes = 40e9;
         facts.capacityBytes = 80e9;
-        facts.achieved = 0.4;
-        facts.exposedComm = 0.25;
-        facts.bubble = 0.1;
-        facts.inefficiency = 0.12; // 0.1 of it is what no matrix product reaches
-        facts.memoryBound = 0.08;
-        facts.idle = 0.05;
+        facts.shares.set(WaterfallPart::Achieved, 0.4);
+        facts.shares.set(WaterfallPart::ExposedComm, 0.25);
+        facts.shares.set(WaterfallPart::Bubble, 0.1);
+        facts.shares.set(WaterfallPart::Inefficiency, 0.12); // 0.1 of it is what no matrix product reaches
+        facts.shares.set(WaterfallPart::MemoryBound, 0.08);
+        facts.shares.set(WaterfallPart::Idle, 0.05);
         WallVerdict verdict = judgeWalls(facts);
         QCOMPARE(*verdict.binding, Wall::Communication);
         QCOMPARE(*verdict.next, Wall::Performance);

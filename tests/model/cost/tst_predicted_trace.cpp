@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <map>
-#include <numeric>
 
 namespace tst_predicted_trace {
 
@@ -102,15 +101,14 @@ std::vector<OperatorCost> threeOperators(int position, Phase phase)
 
 double sumOf(const TraceMetrics& metrics)
 {
-    return std::accumulate(metrics.waterfall.begin(), metrics.waterfall.end(), 0.0,
-                           [](double sum, const auto& part) { return sum + part.second; });
+    double sum = 0;
+    for (const auto& [part, share] : metrics.waterfall.parts()) sum += share;
+    return sum;
 }
 
-double shareOf(const TraceMetrics& metrics, const std::string& name)
+double shareOf(const TraceMetrics& metrics, WaterfallPart part)
 {
-    for (const auto& [part, share] : metrics.waterfall)
-        if (part == name) return share;
-    return -1;
+    return metrics.waterfall.at(part).value_or(-1);
 }
 
 } // namespace
@@ -184,8 +182,8 @@ void PredictedTraceTest::metricsAreThoseOfTheSimulation()
     const double recompute = 0.5e12 * spec.plan.microbatches * cost.shape.chunks / (312e12 * step->seconds);
     QVERIFY2(std::abs(*metrics->hfu - *metrics->mfu - recompute) < kRounding,
              qPrintable(QString("%1 %2").arg(*metrics->hfu - *metrics->mfu).arg(recompute)));
-    QVERIFY(std::abs(shareOf(*metrics, "recompute") - recompute) < kRounding);
-    QVERIFY(shareOf(*metrics, "memory_bound") > 0);
+    QVERIFY(std::abs(shareOf(*metrics, WaterfallPart::Recompute) - recompute) < kRounding);
+    QVERIFY(shareOf(*metrics, WaterfallPart::MemoryBound) > 0);
     QCOMPARE(metrics->tokensPerSecond.has_value(), true);
 
     double tensorWire = 0;

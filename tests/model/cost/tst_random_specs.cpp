@@ -119,7 +119,7 @@ void RandomSpecsTest::soundOrRefused()
         const auto metrics = computeMetrics(query);
         QVERIFY2(metrics.ok(), what.constData());
         double sum = 0;
-        for (const auto& [part, share] : metrics->waterfall) {
+        for (const auto& [part, share] : metrics->waterfall.parts()) {
             QVERIFY2(std::isfinite(share), what.constData());
             sum += share;
         }

@@ -8,7 +8,7 @@
 #include "model/export/export_text.h"
 #include "model/export/html_report.h"
 #include "model/export/svg_figures.h"
-#include "model/trace/metrics.h"
+#include "model/trace/figures.h"
 #include "tests/model/export/sample_trace.h"
 #include "tests/support/test_program.h"
 
@@ -64,8 +64,8 @@ private slots:
         const QStringList cells = textsOf(page, "td"), figures = textsOf(page, "b");
         QVERIFY(figures.contains(QString::fromStdString(formatTime(*metrics->stepTime))));
         QVERIFY(figures.contains(QString::fromStdString(formatPercent(*metrics->exposedCommFraction))));
-        for (const auto& [name, share] : metrics->waterfall)
-            QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), name.c_str());
+        for (const auto& [part, share] : metrics->waterfall.parts())
+            QVERIFY2(cells.contains(QString::fromStdString(formatPercent(share))), infoOf(part).key);
         QVERIFY(
             cells.contains(QString::fromStdString(formatBytes(4700)))); // weights and activations at the peak of a rank
         QVERIFY(cells.contains("linear"));

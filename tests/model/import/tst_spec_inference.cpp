@@ -205,7 +205,7 @@ private slots:
             QVERIFY(std::abs(metrics->bubbleByStage[stage] - expected[stage]) < 1e-9);
         QVERIFY(metrics->bubbleFraction && std::abs(*metrics->bubbleFraction - (expected[0] + expected[1]) / 2) < 1e-9);
         double sum = 0;
-        for (const auto& [name, share] : metrics->waterfall) sum += share;
+        for (const auto& [name, share] : metrics->waterfall.parts()) sum += share;
         QVERIFY(std::abs(sum - 1) < 1e-9);
     }
 };

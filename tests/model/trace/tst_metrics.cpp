@@ -81,15 +81,13 @@ TraceHeader header(int ranks, const std::string& plan = "")
 double sum(const TraceMetrics& metrics)
 {
     double total = 0;
-    for (const auto& [part, share] : metrics.waterfall) total += share;
+    for (const auto& [part, share] : metrics.waterfall.parts()) total += share;
     return total;
 }
 
-double share(const TraceMetrics& metrics, const std::string& part)
+double share(const TraceMetrics& metrics, WaterfallPart part)
 {
-    for (const auto& [name, value] : metrics.waterfall)
-        if (name == part) return value;
-    return -1;
+    return metrics.waterfall.at(part).value_or(-1);
 }
 
 bool near(double a, double b)
@@ -142,12 +140,12 @@ void MetricsTest::oneRankByHand()
     QVERIFY(near(*m.samplesPerSecond, 400));
     QVERIFY(near(*m.mfu, 0.35));
     QVERIFY(near(*m.hfu, 0.45));
-    QVERIFY(near(share(m, "achieved"), 0.35));
-    QVERIFY(near(share(m, "recompute"), 0.1));
-    QVERIFY(near(share(m, "memory_bound"), 0.15)); // 2 ms - 0.5 ms of arithmetic
-    QVERIFY(near(share(m, "inefficiency"), 0.2));  // 1 ms + 1 ms
-    QVERIFY(near(share(m, "idle"), 0.2));
-    QVERIFY(near(share(m, "bubble"), 0));
+    QVERIFY(near(share(m, WaterfallPart::Achieved), 0.35));
+    QVERIFY(near(share(m, WaterfallPart::Recompute), 0.1));
+    QVERIFY(near(share(m, WaterfallPart::MemoryBound), 0.15)); // 2 ms - 0.5 ms of arithmetic
+    QVERIFY(near(share(m, WaterfallPart::Inefficiency), 0.2)); // 1 ms + 1 ms
+    QVERIFY(near(share(m, WaterfallPart::Idle), 0.2));
+    QVERIFY(near(share(m, WaterfallPart::Bubble), 0));
     QVERIFY(near(sum(m), 1));
     QVERIFY(near(*m.idleFraction, 0.2));
     QCOMPARE(m.loss.size(), std::size_t{1});
@@ -207,8 +205,8 @@ void MetricsTest::withoutPeakThereIsOneComputeShare()
     builder.slice(0, computeOp(Phase::Forward, 1e6), 0, 7 * kMs);
     const TraceMetrics m = builder.metrics();
     QVERIFY(!m.mfu);
-    QVERIFY(near(share(m, "compute"), 0.7));
-    QCOMPARE(share(m, "achieved"), -1.0);
+    QVERIFY(near(share(m, WaterfallPart::Compute), 0.7));
+    QCOMPARE(share(m, WaterfallPart::Achieved), -1.0);
     QVERIFY(near(sum(m), 1));
     QVERIFY(!m.bubbleFraction); // without a plan nobody knows whether there is a pipeline
 }
@@ -229,7 +227,7 @@ void MetricsTest::flopsOfAKnownRunAreThoseOfItsModel()
         const TraceMetrics m = builder.metrics(closing);
         QVERIFY(near(*m.mfu, flops / (1e12 * 0.01)));
         QVERIFY(near(*m.mfuFullAttention / *m.mfu, trainingFlops(h.spec->model, 2, 64, true) / flops));
-        QVERIFY(near(share(m, "inefficiency"), 0.9 - *m.mfu));
+        QVERIFY(near(share(m, WaterfallPart::Inefficiency), 0.9 - *m.mfu));
         QVERIFY(near(sum(m), 1));
         QCOMPARE(*m.bubbleFraction, 0.0);
     }
@@ -383,7 +381,7 @@ void MetricsTest::bubbleOfAGPipeTrace()
     QCOMPARE(m.bubbleByStage.size(), std::size_t(stages));
     for (const double stage : m.bubbleByStage) QVERIFY(near(stage, expected));
     // Of the whole step, with its 2 ms around the window, the bubble is a little less.
-    QVERIFY(near(share(m, "bubble"), expected * double(end) / double(end + 2 * kMs)));
+    QVERIFY(near(share(m, WaterfallPart::Bubble), expected * double(end) / double(end + 2 * kMs)));
     QVERIFY(near(sum(m), 1));
 }
 

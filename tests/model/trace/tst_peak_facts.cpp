@@ -2,8 +2,8 @@
 // What kernels multiply, which peak that is, and when there is no MFU.
 #include <QTest>
 
+#include "model/trace/figures.h"
 #include "model/trace/kernel_arithmetic.h"
-#include "model/trace/metrics.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -164,10 +164,10 @@ void PeakFactsTest::mfuIsOfTheArithmeticThatRan()
     QVERIFY(near(*m.peak.matrixKnown, 1));
     QVERIFY(near(*m.flopsPerSecond, 21.2e12));
     double sum = 0;
-    for (const auto& [part, share] : m.waterfall) {
-        QVERIFY2(share >= 0, part.c_str());
+    for (const auto& [part, share] : m.waterfall.parts()) {
+        QVERIFY2(share >= 0, infoOf(part).key);
         sum += share;
-        if (part == "other_compute") QVERIFY(near(share, 0.3)); // nobody knows what those 3 ms computed
+        if (part == WaterfallPart::OtherCompute) QVERIFY(near(share, 0.3)); // nobody knows what those 3 ms computed
     }
     QVERIFY(near(sum, 1));
 }
@@ -199,8 +199,8 @@ void PeakFactsTest::noMfuWithoutAPeak()
     QVERIFY(!m.mfu && !m.hfu);
     QCOMPARE(int(m.mfuAbsent), reason);
     QVERIFY(!m.waterfall.empty());
-    QCOMPARE(m.waterfall.front().first, std::string("compute"));
-    QVERIFY(near(m.waterfall.front().second, 0.4));
+    QVERIFY(near(m.waterfall[WaterfallPart::Compute], 0.4));
+    QVERIFY(!m.waterfall.at(WaterfallPart::Achieved));
     QCOMPARE(m.flopsPerSecond.has_value(), flops > 0);
 }
 
@@ -233,8 +233,8 @@ void PeakFactsTest::sharesAreNeverNegative()
         const auto m = computeMetrics(query);
         QVERIFY(m.ok());
         double sum = 0;
-        for (const auto& [part, share] : m->waterfall) {
-            QVERIFY2(share >= 0, part.c_str());
+        for (const auto& [part, share] : m->waterfall.parts()) {
+            QVERIFY2(share >= 0, infoOf(part).key);
             sum += share;
         }
         QVERIFY(near(sum, 1));

@@ -101,7 +101,7 @@ void DeviceClockTest::stepsRepeatExactly()
     const auto metrics = computeMetrics(*run.query);
     QVERIFY(metrics.ok());
     double sum = 0;
-    for (const auto& [name, share] : metrics->waterfall) sum += share;
+    for (const auto& [name, share] : metrics->waterfall.parts()) sum += share;
     QVERIFY(std::abs(sum - 1) < 1e-6);
     if (plan.contains("pp")) QVERIFY(metrics->bubbleFraction && *metrics->bubbleFraction > 0.05);
 }

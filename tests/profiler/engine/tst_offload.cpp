@@ -69,9 +69,7 @@ struct Recorded {
         InMemoryTraceQuery query(data);
         const auto metrics = computeMetrics(query);
         if (!metrics.ok()) qFatal("metrics");
-        for (const auto& [name, share] : metrics->waterfall)
-            if (name == "exposed_copy") return share;
-        return 0;
+        return metrics->waterfall[WaterfallPart::ExposedCopy];
     }
 };
 

@@ -70,7 +70,7 @@ private slots:
         QVERIFY(comparison);
         const auto& figures = comparison->figures;
         const auto time = std::find_if(figures.begin(), figures.end(),
-                                       [](const auto& figure) { return figure.name == "step_time_ms"; });
+                                       [](const auto& figure) { return figure.info == &infoOf(Figure::StepTime); });
         QVERIFY(time != figures.end() && time->percent());
         QVERIFY2(std::fabs(*time->percent() - 50) < 1, qPrintable(QString::number(*time->percent())));
 

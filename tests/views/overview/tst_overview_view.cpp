@@ -60,10 +60,10 @@ class OverviewViewTest : public QObject {
 
     using Probe = TraceProbe<OverviewView>;
 
-    static const WaterfallBar* bar(const std::vector<WaterfallBar>& bars, const char* key)
+    static const WaterfallBar* bar(const std::vector<WaterfallBar>& bars, WaterfallPart part)
     {
         for (const WaterfallBar& each : bars)
-            if (each.key == QLatin1String(key)) return &each;
+            if (each.part == part) return &each;
         return nullptr;
     }
 
@@ -90,19 +90,19 @@ private slots:
             if (each.kind != WaterfallBar::Kind::Loss) continue;
             QCOMPARE(each.top, level); // every loss begins where the one before ended
             level -= each.share;
-            if (each.key.startsWith(QLatin1String("idle"))) idle += each.share;
+            if (each.part >= WaterfallPart::Idle) idle += each.share;
         }
         QVERIFY(std::abs(level - bars.back().share) < 1e-12); // what is left is what is achieved
-        for (const auto& [key, share] : metrics->waterfall) {
-            if (key == "idle") {
+        for (const auto& [part, share] : metrics->waterfall.parts()) {
+            if (part == WaterfallPart::Idle) {
                 QVERIFY(std::abs(idle - share) < 1e-12);
                 continue;
             }
-            const WaterfallBar* found = bar(bars, key.c_str());
+            const WaterfallBar* found = bar(bars, part);
             QVERIFY(found ? found->share == share : share == 0);
         }
-        QVERIFY(std::abs(bar(bars, "exposed_comm")->share - *metrics->exposedCommFraction) < 1e-12);
-        QVERIFY(bar(bars, "recompute")->share > 0);
+        QVERIFY(std::abs(bar(bars, WaterfallPart::ExposedComm)->share - *metrics->exposedCommFraction) < 1e-12);
+        QVERIFY(bar(bars, WaterfallPart::Recompute)->share > 0);
         QVERIFY(probe.view->tableAsCsv().contains(QStringLiteral("bubble,")));
         // The figures are the same ones.
         const auto& figures = probe.view->findChild<FigureStrip*>()->figures();
@@ -209,10 +209,10 @@ private slots:
         QVERIFY(probe.ready());
         OverviewView& view = *probe.view;
         const std::vector<WaterfallBar>& bars = view.waterfall().bars();
-        QVERIFY(std::abs(bar(bars, "compute")->share - 0.6) < 1e-12);
-        QVERIFY(std::abs(bar(bars, "idle.launch")->share - 0.1) < 1e-12);
-        QVERIFY(std::abs(bar(bars, "idle.other")->share - 0.3) < 1e-12);
-        QVERIFY(!bar(bars, "achieved"));
+        QVERIFY(std::abs(bar(bars, WaterfallPart::Compute)->share - 0.6) < 1e-12);
+        QVERIFY(std::abs(bar(bars, WaterfallPart::IdleLaunch)->share - 0.1) < 1e-12);
+        QVERIFY(std::abs(bar(bars, WaterfallPart::IdleOther)->share - 0.3) < 1e-12);
+        QVERIFY(!bar(bars, WaterfallPart::Achieved));
         for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning})
             QVERIFY(!view.wall(wall).plot().picture().empty.isEmpty());
         // No model describes it: what stands out is said from the trace itself, each with a way to see it.
@@ -221,8 +221,8 @@ private slots:
         QVERIFY2(view.suggestions().note().contains(QStringLiteral("the device is idle; why, the trace does not tell")),
                  qPrintable(view.suggestions().note()));
         QVERIFY(view.wall(Wall::Tuning).verdict().contains(QStringLiteral("does not say")));
-        QCOMPARE(bars.front().key, QStringLiteral("step")); // of time: there is no peak
-        QVERIFY(!bar(bars, "bubble"));                      // nothing tells whether it has stages
+        QVERIFY(bars.front().kind == WaterfallBar::Kind::Step); // of time: there is no peak
+        QVERIFY(!bar(bars, WaterfallPart::Bubble));             // nothing tells whether it has stages
         QCOMPARE(*view.verdict().binding, Wall::Performance);
         view.grab();
 
