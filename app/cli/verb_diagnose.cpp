@@ -40,6 +40,7 @@ const char* titleOf(FindingKind kind)
     case FindingKind::Copies: return "copies that no computation hides";
     case FindingKind::SmallKernels: return "many small kernels";
     case FindingKind::PipelineBubble: return "pipeline stages wait for one another";
+    case FindingKind::Throttling: return "power or temperature lowers the clock";
     case FindingKind::MemoryFull: return "memory is nearly full";
     case FindingKind::OutOfMemory: return "memory ran out";
     }
@@ -84,6 +85,14 @@ private:
         if (finding.kind == FindingKind::MemoryFull) {
             add("peak", finding.bytes, "bytes");
             add("capacity", finding.ofBytes, "bytes");
+            return evidence;
+        }
+        if (finding.kind == FindingKind::Throttling) {
+            add("share of the sampled time", finding.share, "fraction");
+            add("clock while it is lowered", finding.clock * 1e-6, "MHz");
+            add("highest sampled clock", finding.fullClock * 1e-6, "MHz");
+            add("samples in the trace", finding.count, "times");
+            add("reasons", finding.what, "text");
             return evidence;
         }
         add("share of the step", finding.share, "fraction");
@@ -137,7 +146,7 @@ private:
                                           : value.is_string()       ? value.get<std::string>()
                                                                     : value.dump();
                 text += fmt::format("  {:<30}{}{}\n", each["what"].get<std::string>(), shown,
-                                    unit == "ms" || unit == "bytes" ? " " + unit : "");
+                                    unit == "ms" || unit == "bytes" || unit == "MHz" ? " " + unit : "");
             }
         }
         if (found.findings.empty())

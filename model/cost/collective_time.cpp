@@ -63,7 +63,7 @@ CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& 
     // Without peer access a PCIe transfer goes through host memory: down and up again.
     if (cluster.fabric == NodeFabric::Pcie) m_nodeRate /= 2;
     for (const CollectiveCurve& curve : calibration.curves)
-        if (curve.family == cluster.device.family && cluster.fabric == NodeFabric::NvSwitch) m_curves.push_back(&curve);
+        if (curve.family == cluster.device.family && curve.fabric == cluster.fabric) m_curves.push_back(&curve);
 }
 
 const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int ranks) const

@@ -67,9 +67,10 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     rates.gemmFlops = *peak * ceilingOf(family, precision) * power;
     rates.attentionPeak = device.peak(half).value_or(*peak);
     rates.attentionGemmFlops = rates.attentionPeak * ceilingOf(family, half) * power;
-    AttentionRates attention;
-    if (const auto found = family.attention.find(framework.attentionKernel); found != family.attention.end())
-        attention = found->second;
+    static const AttentionRates kUnknown;
+    const auto kernel = family.attention.find(framework.attentionKernel);
+    const AttentionRates& attention = kernel != family.attention.end() ? kernel->second : kUnknown;
+    rates.attentionMeasured = &attention.measured;
     rates.attentionForward = rates.attentionPeak * attention.forward * attentionPower;
     rates.attentionBackward = rates.attentionPeak * attention.backward * attentionPower;
     rates.memoryBytes = device.memoryBytesPerSecond * family.memoryFraction;
@@ -99,6 +100,14 @@ std::optional<double> measuredRate(const DeviceRates& rates, std::string_view na
     const auto found = rates.measured->find(name);
     if (found == rates.measured->end() || found->second.axes.size() != point.size()) return std::nullopt;
     return found->second.at(std::span(point.begin(), point.size()));
+}
+
+std::optional<double> measuredAttention(const DeviceRates& rates, bool backward, double keys, double width)
+{
+    if (!rates.attentionMeasured) return std::nullopt;
+    const auto found = rates.attentionMeasured->find(backward ? "backward" : "forward");
+    if (found == rates.attentionMeasured->end() || found->second.axes.size() != 2) return std::nullopt;
+    return found->second.at(std::array{keys, width});
 }
 
 double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment,

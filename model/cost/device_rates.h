@@ -28,6 +28,7 @@ struct DeviceRates {
     double elementBytes = 2;                            ///< of activations and weights as computed with
     bool fp8 = false;                                   ///< linear layers run in fp8: operands are cast first
     const OperatorRates* measured = nullptr;            ///< operators measured one by one; null or of the calibration
+    const OperatorRates* attentionMeasured = nullptr;   ///< likewise of the framework's fused kernel alone
 };
 
 /// How a matrix product's operands lie: plain, with the second one transposed (the gradient of the input), or with the
@@ -44,6 +45,9 @@ inline constexpr std::string_view kAddedGradient = "gemm.weight_gradient.added";
 /// Rate of a measured operator, or nothing if it was not measured.
 std::optional<double> measuredRate(const DeviceRates& rates, std::string_view name,
                                    std::initializer_list<double> point);
+
+/// Rate of the framework's fused attention kernel, if it was measured over lengths.
+std::optional<double> measuredAttention(const DeviceRates& rates, bool backward, double keys, double width);
 
 /// precision: of the linear layers; attention and activations are bf16 under fp8. A limit below the power at which the
 /// rates were measured slows the clock by the cube root of the ratio (power ~ voltage^2 x frequency, both falling

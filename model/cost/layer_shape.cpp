@@ -140,7 +140,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         const double before = pass.computeSeconds();
         // Keys and values copied to every query head, the result brought back into rows.
         pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
-        pass.fusedAttention("attention.fused", attentionFlops(s) * half, c.rates.attentionForward, 1,
+        pass.fusedAttention("attention.fused", attentionFlops(s) * half, false, 1,
                             m_causal ? "attention.fused" : "attention.fused.whole", keysAtOnce(s), scoreWidth);
         exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
         return;
@@ -168,9 +168,9 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
     if (fusedAttention) {
         pass.memory("attention.copies.backward", c.framework.attentionCopies * e * rows * valueWidth, 3);
         // Scores are computed again: five products for the forward's two.
-        pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, c.rates.attentionBackward,
-                            2 / 2.5, m_causal ? "attention.fused.backward" : "attention.fused.whole.backward",
-                            keysAtOnce(s), scoreWidth);
+        pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, true, 2 / 2.5,
+                            m_causal ? "attention.fused.backward" : "attention.fused.whole.backward", keysAtOnce(s),
+                            scoreWidth);
         exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
         return;
     }

@@ -65,12 +65,14 @@ public:
                                     : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, alignment, 2, true);
         work(name, CostPart::Attention, seconds, shape.flops(), shape.flops() * modelShare);
     }
-    /// A fused attention kernel that reaches `rate` [FLOP/s] on `flops`. keys: per query; width: of a head; measured:
-    /// under which name it may have been measured.
-    void fusedAttention(const char* name, double flops, double rate, double modelShare, const char* measured,
+    /// A fused attention kernel on `flops`. keys: per query; width: of a head; measured: under which name it may have been
+    /// measured.
+    void fusedAttention(const char* name, double flops, bool backward, double modelShare, const char* measured,
                         double keys, double width)
     {
-        const auto own = measuredRate(m_rates, measured, {keys, width});
+        const double rate = backward ? m_rates.attentionBackward : m_rates.attentionForward;
+        auto own = measuredRate(m_rates, measured, {keys, width});
+        if (!own) own = measuredAttention(m_rates, backward, keys, width);
         work(name, CostPart::Attention, own ? flops / *own : flops / rate + m_rates.kernelSeconds, flops,
              flops * modelShare);
     }

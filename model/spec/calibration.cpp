@@ -37,6 +37,10 @@ Status readFamily(const json& object, std::string_view where, const std::string&
             JsonFields entry(value, where, path + ".attention." + kernel);
             entry.number("forward", rates.forward, 1e-6, 1, true);
             entry.number("backward", rates.backward, 1e-6, 1, true);
+            if (const json* grids = entry.find("rates", false)) {
+                FOURWALLS_TRY_ASSIGN(rates.measured,
+                                     operatorRatesFromJson(*grids, where, path + ".attention." + kernel + ".rates"));
+            }
             FOURWALLS_TRY(entry.status());
             family.attention[kernel] = rates;
         }
@@ -80,6 +84,7 @@ Result<CollectiveCurve> readCurve(const json& object, std::string_view where, co
     fields.text("family", curve.family, true);
     fields.text("operation", curve.operation, true);
     fields.integer("ranks", ranks, 2, 1'000'000, true);
+    fields.word("fabric", kFabricWords, curve.fabric);
     fields.number("link_bytes_per_second", curve.linkBytesPerSecond, 1, 1e18, true);
     FOURWALLS_TRY(readNumbers(fields, "bytes", true, curve.bytes));
     FOURWALLS_TRY(readNumbers(fields, "bus_bytes_per_second", false, curve.busBytesPerSecond));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/cluster_spec.h"
 #include "model/spec/rate_grid.h"
 #include "model/spec/training_settings.h"
 
@@ -20,13 +21,17 @@ struct CollectiveCurve {
     std::string family;    ///< of the device it was measured on
     std::string operation; ///< "all_reduce", "all_gather", "all_to_all"
     int ranks = 0;
-    double linkBytesPerSecond = 0; ///< data-sheet rate of the device's link there; curves scale with it
+    NodeFabric fabric = NodeFabric::NvSwitch; ///< it was measured on; it holds for that one
+    double linkBytesPerSecond = 0;            ///< data-sheet rate of the device's link there; curves scale with it
     std::vector<double> bytes, busBytesPerSecond;
 };
 
 /// Rates of a fused attention kernel, as fractions of the data-sheet peak, causal work counted half.
 struct AttentionRates {
     double forward = 0.35, backward = 0.30;
+    /// "forward" and "backward" over keys per query and the width of a head [FLOP/s], where they were measured: they go
+    /// before the fractions.
+    OperatorRates measured;
 };
 
 /// What is known of one family of devices.

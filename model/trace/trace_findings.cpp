@@ -5,6 +5,7 @@
 #include "model/trace/arrival_skew.h"
 #include "model/trace/job_step.h"
 #include "model/trace/launch_gaps.h"
+#include "model/trace/lowered_clocks.h"
 #include "model/trace/saturating_sum.h"
 
 #include <algorithm>
@@ -246,6 +247,23 @@ void findDevice(FindingFacts& facts)
     }
 }
 
+/// Samples are rarer than steps, so all of the trace counts.
+Status findClocks(FindingFacts& facts, TraceQuery& trace)
+{
+    FOURWALLS_TRY_ASSIGN(const std::optional<LoweredClocks> lowered, loweredClocks(trace));
+    if (!lowered || lowered->gain < kLeastFinding) return {};
+    TraceFinding finding = facts.make(FindingKind::Throttling, lowered->share, lowered->gain);
+    finding.step.reset();
+    finding.ranks = lowered->ranks;
+    finding.count = lowered->samples;
+    finding.clock = lowered->clock;
+    finding.fullClock = lowered->fullClock;
+    finding.what = clockReasonsText(lowered->reasons);
+    finding.show = {FindingView::Timeline, lowered->most, lowered->longest};
+    facts.add(std::move(finding));
+    return {};
+}
+
 Status findMemory(FindingFacts& facts, TraceQuery& trace)
 {
     const TraceInfo& info = trace.info();
@@ -308,6 +326,7 @@ std::string_view name(FindingKind kind)
     case FindingKind::Copies: return "copies";
     case FindingKind::SmallKernels: return "small_kernels";
     case FindingKind::PipelineBubble: return "pipeline_bubble";
+    case FindingKind::Throttling: return "throttling";
     case FindingKind::MemoryFull: return "memory_full";
     case FindingKind::OutOfMemory: return "out_of_memory";
     }
@@ -352,6 +371,7 @@ Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop)
         findWaiting(facts, operations, info.header);
         findHost(facts, trace, stop);
         findDevice(facts);
+        FOURWALLS_TRY(findClocks(facts, trace));
         facts.result.compute = facts.share([](const StepSummary& s) { return s.compute; });
     } else {
         facts.abstain(FindingKind::HostBound, "the trace has no steps");

@@ -25,10 +25,11 @@ enum class FindingKind {
     Copies,               ///< copies that no computation hides
     SmallKernels,         ///< kernels shorter than kSmallKernel
     PipelineBubble,       ///< stages wait for one another
+    Throttling,           ///< power or temperature holds the device's clock down
     MemoryFull,           ///< the peak stands at the capacity
     OutOfMemory           ///< an allocation failed
 };
-inline constexpr int kFindingKindCount = 11;
+inline constexpr int kFindingKindCount = 12;
 
 /// Stable lower-case names with underscores, for JSON.
 std::string_view name(FindingKind kind);
@@ -45,10 +46,13 @@ struct FindingPlace {
 /// One thing that costs a part of the step. Shares are 0..1.
 struct TraceFinding {
     FindingKind kind = FindingKind::HostBound;
-    double share = 0;       ///< of the step's time, mean over `ranks`; of the capacity for MemoryFull
-    Duration time;          ///< that share as time per step; 0 for memory
-    double gain = 0;        ///< of the step's time: what is saved at most if it went away; orders the list
-    std::int64_t count = 0; ///< per step and rank: operations, calls or kernels; of OutOfMemory: how often in the trace
+    double share = 0; ///< of the step's time, mean over `ranks`; of the capacity for MemoryFull; of the sampled time
+                      ///< of the trace for Throttling, mean over all sampled ranks
+    Duration time;    ///< that share as time per step; 0 for memory
+    double gain = 0;  ///< of the step's time: what is saved at most if it went away; orders the list
+    std::int64_t count =
+        0; ///< per step and rank: operations, calls or kernels; of OutOfMemory: how often in the trace; of
+           ///< Throttling: samples in the trace
     std::optional<StepIndex> step; ///< the step that was looked at; absent: the whole trace
     std::vector<RankId> ranks;     ///< the ranks it holds for
     std::optional<RankId> cause;   ///< of WaitsForRank: who is waited for
@@ -56,7 +60,8 @@ struct TraceFinding {
     double deviceIdle = 0;         ///< share of the step in which the devices do nothing; of host findings
     double launchShare = 0;        ///< of HostBound: the part of `share` in which a launch is under way
     bool includesWaiting = false; ///< of ExposedCommunication: other ranks are not in the trace, waiting cannot be told
-    std::string what;             ///< the name that stands for it: "cudaStreamSynchronize", "Memcpy HtoD"
+    double clock = 0, fullClock = 0; ///< of Throttling: the mean while it is lowered, the highest that was seen [Hz]
+    std::string what; ///< the name that stands for it: "cudaStreamSynchronize", "Memcpy HtoD", "power cap"
     std::int64_t bytes = 0, ofBytes = 0; ///< of memory: peak and capacity
     FindingPlace show;
 };

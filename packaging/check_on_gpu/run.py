@@ -66,6 +66,11 @@ class Run:
             if self.log(name).strip():
                 self.quote("\n".join(line[:300] for line in self.log(name).splitlines()[-15:]))
 
+    def absent(self, words, reason):
+        """What cannot be tried on this machine: no failure, but no success either."""
+        self.results[self.stage].append("NOT HERE")
+        self.say(f"- NOT HERE {words}: {reason}")
+
     def judge(self, words, ran, expected=0):
         self.check(words, verdicts.ended(ran.status, ran.timed_out, ran.text, expected), ran.name, "TIMEOUT" if ran.timed_out else "FAIL")
 
@@ -153,6 +158,19 @@ class Run:
         problems = [] if ran.timed_out else verdicts.test_program(ran.text)
         self.judge(words, ran)
         self.check(f"rows of {test}", problems, test)
+
+    def kernels(self, name, path):
+        """How many kernels a trace has."""
+        own = verdicts.json_of(self.cli(name, 20, ["facts", path, "--json"]).text) or {}
+        return own.get("gpu_kernel_events") or 0
+
+    @staticmethod
+    def unshare(*options):
+        """A command in namespaces of its own; who is not root becomes it inside."""
+        return ["unshare", *options] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", *options]
+
+    def may_unshare(self, *options):
+        return bool(shutil.which("unshare")) and self.command("unshare", 10, [*self.unshare(*options), "true"]).status == 0
 
     def injected(self, spools, **more):
         """The environment that `record` gives a job, without `record`."""
@@ -242,6 +260,9 @@ class Run:
         missing = [name for name in names[names.index(first):] if name not in self.results]
         if following:
             self.say(f"\nNEXT: run --from {following}")
+        absent = [name for name, each in self.results.items() if each and "NOT HERE" in each]
+        if absent:
+            self.say("\nNot tried on this machine, wholly or in part: " + ", ".join(absent))
         self.say("\nFAILED" if failed else "\nPASSED SO FAR, NOT FINISHED" if following or missing else "\nPASSED")
         return 1 if failed else 3 if following or missing else 0
 
@@ -250,7 +271,7 @@ def worst(results):
     """The verdict of a stage: one that checked nothing has not passed."""
     if not results:
         return "FAIL"
-    return next((each for each in ("FAIL", "TIMEOUT") if each in results), "PASS")
+    return next((each for each in ("FAIL", "TIMEOUT", "PASS") if each in results), "NOT HERE")
 
 
 def main():

@@ -46,6 +46,41 @@ def inside(torch):
     return 0
 
 
+def edges(torch):
+    """Two streams that wait for each other's events; the last line says how often."""
+    import json
+
+    x, y = torch.ones(1 << 16, device="cuda"), torch.ones(1 << 16, device="cuda")
+    first, second = torch.cuda.Stream(), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    waits = 0
+    for _ in range(100):
+        for own, other, data in ((first, second, x), (second, first, y)):
+            with torch.cuda.stream(own):
+                data.mul_(1.0001)
+                event = torch.cuda.Event()
+                event.record()
+            other.wait_event(event)
+            waits += 1
+    with torch.cuda.stream(first):
+        x.mul_(1.0001)  # work behind the last wait
+    torch.cuda.synchronize()
+    print(json.dumps({"waits": waits}))
+    return 0
+
+
+def asserts(torch):
+    """1000 kernels, a second, and one that breaks the GPU's context for good."""
+    x = torch.ones(1 << 16, device="cuda")
+    for _ in range(1000):
+        x.mul_(1.0001)
+    torch.cuda.synchronize()
+    time.sleep(1)
+    print("the index is out of range", flush=True)
+    x[torch.tensor([1 << 20], device="cuda")].sum().item()
+    return 0  # not reached
+
+
 def fails(torch):
     """A job that computes and then fails with status 7."""
     print(torch.ones(3, device="cuda").sum().item())
@@ -55,4 +90,4 @@ def fails(torch):
 if __name__ == "__main__":
     import torch as the_torch
 
-    sys.exit({"captures": captures, "inside": inside, "fails": fails}[sys.argv[1]](the_torch))
+    sys.exit({"captures": captures, "inside": inside, "edges": edges, "asserts": asserts, "fails": fails}[sys.argv[1]](the_torch))

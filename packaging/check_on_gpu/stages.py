@@ -44,6 +44,7 @@ def raw(run):
         path = os.path.join(kept, name)
         ran = run.command(f"decode_{name}", 20, [run.tests("cupti_replay"), path, path + ".fwspool"])
         run.judge(f"{name} decodes again", ran)
+        run.check(f"{name}: nothing unknown, ids in the order of the calls", verdicts.replayed(ran.text), ran.name)
     run.take("raw", kept)
 
 
@@ -111,8 +112,7 @@ def endings(run):
         launched = sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("launched"))
         path = run.file(f"end_{way}.fourwalls")
         ran = run.cli(f"end_{way}", 40, ["import", folder, "-o", path])
-        own = verdicts.json_of(run.cli(f"end_{way}_facts", 20, ["facts", path, "--json"]).text) or {}
-        kernels = own.get("gpu_kernel_events") or 0
+        kernels = run.kernels(f"end_{way}_facts", path)
         problems = verdicts.ended(ran.status, ran.timed_out, ran.text)
         if not kernels or kernels < 0.98 * launched:
             problems.append(f"{kernels} kernels of {launched or 'many'}")
@@ -127,6 +127,25 @@ def nccl(run):
         info = verdicts.json_of(run.cli(f"nccl_{name}_info", 20, ["info", path, "--json"]).text)
         run.check("NCCL's kernels paired by number", verdicts.audit(info, ("nccl_kernels_paired",)), f"nccl_{name}_info")
         run.take("nccl", path)
+
+
+def edges(run):
+    """Waits of a stream for another one's event, each an arrow: the ids of event records and the order of correlation ids."""
+    said, path = run.recorded("edges", 60, ["small_jobs.py", "edges"], ["--detail", "normal"])
+    own = verdicts.json_of(run.log("edges_job")) or {}
+    info = verdicts.json_of(run.cli("edges_info", 20, ["info", path, "--json"]).text)
+    run.check(f"{own.get('waits')} waits are arrows", verdicts.waits(info, own.get("waits") or 1), "edges_info")
+    run.take("edges", path)
+
+
+def groups(run):
+    """Groups of NCCL with several operations: which launch carries which of them, by NCCL's own task groups."""
+    said, path = run.recorded("groups", 90, ["collectives.py", "2", "groups"], [])
+    own = [json.loads(line) for line in run.log("groups_job").splitlines() if line.startswith('{"world"')]
+    info = verdicts.json_of(run.cli("groups_info", 20, ["info", path, "--json"]).text)
+    asked = sum(each.get("collectives", 0) for each in own)
+    run.check(f"{asked} collectives, each with its kernel", verdicts.grouped(info, said, asked), "groups_info")
+    run.take("groups", path)
 
 
 def compiled(run):
@@ -151,8 +170,7 @@ def graph(run):
 def profiler_inside(run):
     """torch.profiler within a recorded job: the recording keeps the GPU's work before, in and after it."""
     said, path = run.recorded("inside", 60, ["small_jobs.py", "inside"], [])
-    own = verdicts.json_of(run.cli("inside_facts", 20, ["facts", path, "--json"]).text) or {}
-    kernels = own.get("gpu_kernel_events") or 0
+    kernels = run.kernels("inside_facts", path)
     run.check(f"{kernels} of 3000 kernels kept", [] if kernels >= 2990 else ["kernels were lost"], "inside")
 
 
@@ -179,27 +197,101 @@ def static_program(run):
     run.judge("nvcc", run.command("nvcc", 60, ["nvcc", "-v", "-o", run.file("plain"), source]))
     path = run.file("plain.fourwalls")
     run.judge("its own status", run.cli("plain", 40, ["record", "-o", path, "--", run.file("plain")]), 3)
-    own = verdicts.json_of(run.cli("plain_facts", 20, ["facts", path, "--json"]).text) or {}
-    run.check("1000 kernels", [] if own.get("gpu_kernel_events") == 1000 else [f"{own.get('gpu_kernel_events')}"], "plain")
+    kernels = run.kernels("plain_facts", path)
+    run.check("1000 kernels", [] if kernels == 1000 else [f"{kernels}"], "plain")
 
 
 def surroundings(run):
     """What is wrong around a job is said in a line and leaves the job alone."""
     job = ["train.py", *SMALL, "--steps", "4"]
     plain = verdicts.json_of(run.job("surroundings_plain", 60, job).text)
-    cases = [("no CUPTI", ["record"], {"FOURWALLS_CUPTI": "/nowhere/libcupti.so"}), ("a spool of 1 MiB", ["record", "--spool-limit", "1"], {})]
-    for name, verb, environment in cases:
-        said, _ = run.recorded("surroundings", 60, job, verb[1:], **environment)
+    cases = [("no CUPTI", [], {"FOURWALLS_CUPTI": "/nowhere/libcupti.so"}), ("a spool of 1 MiB", ["--spool-limit", "1"], {})]
+    for name, options, environment in cases:
+        run.recorded("surroundings", 60, job, options, **environment)
         own = verdicts.json_of(run.log("surroundings_job"))
         run.check(f"{name}: the job's own loss", verdicts.same_run(plain, own, ("loss",)), "surroundings")
         run.quote(run.log("surroundings_job")[-600:])
-    if os.geteuid() == 0 and shutil.which("unshare"):
-        path = run.file("namespace.fourwalls")
-        ran = run.cli("namespace", 60, ["record", "-o", path, "--", "unshare", "--pid", "--fork", "--mount-proc", run.interpreter,
-                                        run.script(job[0]), *job[1:]])
-        run.judge("a job in another process namespace", ran)
-        own = verdicts.json_of(run.cli("namespace_facts", 20, ["facts", path, "--json"]).text) or {}
-        run.check("its kernels", [] if own.get("gpu_kernel_events") else ["none"], "namespace")
+    vanishing_folder(run, job, plain)
+    small_disk(run, job, plain)
+    without_rights(run, job, plain)
+    namespace(run, job)
+
+
+def vanishing_folder(run, job, plain):
+    folder = run.folder("vanishes")
+    text = ('"$@" & job=$!; for i in $(seq 300); do ls "$0"/*.fwspool >/dev/null 2>&1 && break; sleep 0.1; done; rm -rf "$0"; wait $job')
+    ran = run.command("vanishes", 60, ["sh", "-c", text, folder, run.interpreter, run.script(job[0]), *job[1:]],
+                      run.injected(folder, FOURWALLS_VERBOSE="1"))
+    run.check("a folder of spools that vanishes leaves the job alone", verdicts.left_alone(plain, ran.status, ran.text), "vanishes")
+
+
+def small_disk(run, job, plain):
+    """The spool's disk is a file system of 24 MiB in a namespace of its own, which only this job sees."""
+    folder, path = run.folder("disk"), run.file("disk.fourwalls")
+    if not run.may_unshare("--mount"):
+        run.absent("a disk that is full", "unshare may not make a mount namespace here")
+        return
+    text = ('mount -t tmpfs -o size=24m none "$0" || exit 99; "$@"; status=$?; ' f'"{run.program}" import "$0" -o "{path}" >&2; exit $status')
+    longer = [run.interpreter, run.script(job[0]), *job[1:-1], "4", "--graph", "20000"]
+    ran = run.command("disk", 80, [*run.unshare("--mount"), "sh", "-c", text, folder, *longer], run.injected(folder, FOURWALLS_VERBOSE="1"))
+    run.check("a disk that is full leaves the job alone", verdicts.left_alone(plain, ran.status, ran.text), "disk")
+    run.check("and is said", verdicts.said(ran.text, "disk is almost full"), "disk")
+    info = verdicts.json_of(run.cli("disk_info", 20, ["info", path, "--json"]).text)
+    run.check("and the trace says that it is partial", [] if verdicts.count(info, "recording_limited") else ["recording_limited is missing"], "disk_info")
+
+
+def without_rights(run, job, plain):
+    """Tracing by CUPTI's activities wants no CAP_SYS_ADMIN, unlike counters: a container has none."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        run.absent("a job without CAP_SYS_ADMIN", "setpriv is not here to take it away")
+        return
+    prefix = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"] if os.geteuid() == 0 else []
+    path = run.file("rights.fourwalls")
+    ran = run.command("rights", 60, [*prefix, run.program, "record", "-o", path, "--", run.interpreter, run.script(job[0]), *job[1:]],
+                      {**os.environ, **run.libraries()})
+    run.check("a job without CAP_SYS_ADMIN", verdicts.left_alone(plain, ran.status, ran.text), "rights")
+    kernels = run.kernels("rights_facts", path)
+    run.check(f"its {kernels} kernels", [] if kernels else ["none"], "rights")
+
+
+def namespace(run, job):
+    if not run.may_unshare("--pid", "--fork", "--mount-proc"):
+        run.absent("a job in another process namespace", "unshare may not make one here")
+        return
+    path = run.file("namespace.fourwalls")
+    ran = run.cli("namespace", 60, ["record", "-o", path, "--", *run.unshare("--pid", "--fork", "--mount-proc"), run.interpreter,
+                                    run.script(job[0]), *job[1:]])
+    run.judge("a job in another process namespace", ran)
+    run.check("its kernels", [] if run.kernels("namespace_facts", path) else ["none"], "namespace")
+
+
+def lost_gpu(run):
+    """A GPU that breaks in mid-run (a kernel's own assertion: no later call works), and one whose NVML answers no more."""
+    plain = run.job("assert_plain", 60, ["small_jobs.py", "asserts"])
+    path = run.file("asserts.fourwalls")
+    ran = run.cli("asserts", 80, ["record", "-o", path, "--", run.interpreter, run.script("small_jobs.py"), "asserts"])
+    run.check(f"a job whose GPU breaks has its own status ({plain.status})", verdicts.same_end(plain.status, ran.status), "asserts")
+    kernels = run.kernels("asserts_facts", path)
+    run.check(f"{kernels} kernels from before", [] if kernels >= 900 else ["1000 were launched a second before"], "asserts")
+    stand_in = os.path.join(run.bundle, "tests", "lib", "lost")
+    if not os.path.isdir(stand_in):
+        run.absent("an NVML that does not answer", "the bundle has no stand-in for it")
+        return
+    said, path = run.recorded("silent", 80, ["train.py", *SMALL, "--steps", "8"], [], LD_LIBRARY_PATH=stand_in, FOURWALLS_SAMPLE_MS="20")
+    run.check("an NVML that does not answer holds up no end", verdicts.recorded(said, None, 500), "silent")
+
+
+def mig(run):
+    """On a part of a GPU: samples of its clocks belong to it. The mode is not changed."""
+    ran = run.shell("mig", 20, "nvidia-smi --query-gpu=mig.mode.current --format=csv,noheader")
+    if "Enabled" not in ran.text:
+        run.absent("a part of a GPU (MIG)", ran.text.strip()[:80] or "nvidia-smi does not tell")
+        return
+    said, path = run.recorded("mig_job", 80, ["train.py", *SMALL, "--steps", "6"], [])
+    run.check("recorded", verdicts.recorded(said, None, 500), "mig_job")
+    info = verdicts.json_of(run.cli("mig_info", 20, ["info", path, "--json"]).text)
+    run.check("nothing lost", verdicts.audit(info), "mig_info")
+    run.check("samples of its memory or clocks", [] if (info or {}).get("counters") else ["no counters"], "mig_info")
 
 
 def overhead(run):
@@ -263,6 +355,6 @@ def sanitizer(run):
 # Name, what it does, seconds that it may take in all.
 STAGES = [("facts", facts, 80), ("raw", raw, 160), ("record", record, 260), ("compare", compare, 250), ("operators", operators, 150),
           ("training", training, 180), ("endings", endings, 260), ("nccl", nccl, 260), ("compiled", compiled, 260), ("graph", graph, 140),
-          ("profiler_inside", profiler_inside, 90), ("engine", engine, 160), ("static_program", static_program, 130),
-          ("surroundings", surroundings, 240), ("overhead", overhead, 540), ("captured", captured, 80), ("engine_nccl", engine_nccl, 150),
+          ("edges", edges, 90), ("groups", groups, 120), ("profiler_inside", profiler_inside, 90), ("engine", engine, 160), ("static_program", static_program, 130),
+          ("surroundings", surroundings, 420), ("lost_gpu", lost_gpu, 260), ("mig", mig, 110), ("overhead", overhead, 540), ("captured", captured, 80), ("engine_nccl", engine_nccl, 150),
           ("calibrate", calibrate, 230), ("against_pytorch", against_pytorch, 220), ("sanitizer", sanitizer, 420)]

@@ -66,6 +66,77 @@ def audit(info, wanted=(), unwanted=LOSSES):
     return problems
 
 
+def replayed(text, calls=1):
+    """What cupti_replay says of raw buffers: everything in them is known, and ids count the calls of a thread, from which
+    the conversion tells what a stream was given before another call."""
+    problems = []
+    lost = re.search(r"^unknown kinds (\d+), malformed buffers (\d+), texts missing (\d+)", text, re.M)
+    order = re.search(r"^calls (\d+), correlation ids out of order (\d+)", text, re.M)
+    if not lost or not order:
+        return ["cupti_replay did not get to its end"]
+    for what, count in zip(("records of unknown kinds", "malformed buffers", "texts are missing"), map(int, lost.groups())):
+        if count:
+            problems.append(f"{count} {what}")
+    if int(order[1]) < calls:
+        problems.append(f"{order[1]} calls, at least {calls} were expected")
+    if int(order[2]):
+        problems.append(f"{order[2]} correlation ids are out of order")
+    return problems
+
+
+def count(info, name):
+    """The count of an entry of the audit, 0 where there is none."""
+    return sum(each["count"] for each in (info or {}).get("audit", []) if each["name"] == name)
+
+
+def waits(info, expected):
+    """Each wait of a stream for another one's event is an arrow: the record of the event was found by its id."""
+    if not info:
+        return ["info printed no JSON"]
+    arrows, without = count(info, "stream_wait_arrows"), count(info, "stream_waits_without_arrow")
+    problems = [f"{arrows} arrows of {expected} waits"] if not 0.98 * expected <= arrows <= 1.02 * expected else []
+    return problems + ([f"{without} waits without an arrow"] if without > 0.02 * expected else [])
+
+
+def grouped(info, record, collectives):
+    """Operations of NCCL's groups: each kernel is tied to its group by NCCL's own task groups, and none was divided by a
+    guess; as many collectives as the job asked for."""
+    if not info or not record:
+        return ["info or record printed no JSON"]
+    problems = []
+    if not count(info, "nccl_kernels_paired"):
+        problems.append("no kernel was paired by number")
+    for name in ("nccl_kernels_divided", "nccl_kernels_paired_by_time"):
+        if count(info, name):
+            problems.append(f"{name}: {count(info, name)}")
+    if record.get("collectives") != collectives:
+        problems.append(f"{record.get('collectives')} collectives instead of {collectives}")
+    return problems
+
+
+def said(text, words):
+    """One line of the recorder has to hold these words."""
+    lines = [line for line in text.splitlines() if words in line]
+    if not lines:
+        return [f"no line says '{words}'"]
+    return [f"{len(lines)} lines say '{words}'"] if len(lines) > 3 else []
+
+
+def same_end(plain, recorded_status):
+    """A job that fails ends under `record` as a shell would say that it ended."""
+    expected = 128 - plain if plain < 0 else plain
+    if expected == 0:
+        return ["the job did not fail"]
+    return [] if recorded_status == expected else [f"exit status {recorded_status} instead of {expected}"]
+
+
+def left_alone(plain, status, text, keys=("loss",)):
+    """A job in bad surroundings: its own exit status and its own figures."""
+    if status != 0:
+        return [f"the job ended with {status}"]
+    return same_run(plain, json_of(text), keys)
+
+
 def recorded(record, steps, slices):
     """What `record --json` says of the trace it wrote."""
     if not record:

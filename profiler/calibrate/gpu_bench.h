@@ -9,8 +9,8 @@
 
 namespace fourwalls::calibrate {
 
-/// On the first GPU of the module. Errors: what the GPU refuses.
-Result<std::unique_ptr<GpuBench>> openGpuBench(const engine::gpu::Module& module);
+/// On the first GPU of the module; collectives between the first `devices`. Errors: what the GPU refuses.
+Result<std::unique_ptr<GpuBench>> openGpuBench(const engine::gpu::Module& module, int devices);
 
 /// The same on this machine's GPU. Errors: Unsupported, one sentence that says what is missing.
 Result<std::unique_ptr<GpuBench>> openGpuBench();

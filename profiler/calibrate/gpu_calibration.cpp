@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule and statistics, see gpu_calibration.h.
+// Statistics, see gpu_calibration.h.
 #include "profiler/calibrate/gpu_calibration.h"
 
 #include "model/base/median.h"
@@ -13,8 +13,6 @@ namespace fourwalls::calibrate {
 
 namespace {
 
-constexpr double kBurst = 0.2, kSustained = 10;
-
 double quantile(std::vector<double> values, double share)
 {
     const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
@@ -24,45 +22,15 @@ double quantile(std::vector<double> values, double share)
 
 } // namespace
 
-std::vector<GpuMeasurement> gpuSchedule()
-{
-    const std::vector<double> rows{4096, 8192, 16384, 32768}, hidden{1536, 3072, 4096, 8192};
-    std::vector<GpuMeasurement> all;
-    const auto each = [&](const char* stage, GpuWork work, std::array<double, 3> extents, double seconds,
-                          Beside beside = Beside::Nothing) {
-        all.push_back({stage, work, extents, seconds, beside});
-    };
-    // The corners first: if time ends early, they say most.
-    for (const double h : {4096.0, 8192.0, 1536.0, 3072.0})
-        for (const double r : {8192.0, 32768.0, 4096.0, 16384.0}) {
-            each("products, sustained", GpuWork::Product, {r, h, h}, kBurst);
-            each("products, sustained", GpuWork::Product, {r, h, h}, kSustained);
-        }
-    for (const double h : {4096.0, 8192.0, 1536.0, 3072.0})
-        each("products beside copying", GpuWork::Product, {8192, h, h}, kSustained, Beside::Copying);
-    for (const double r : rows)
-        for (const double n : hidden)
-            for (const double k : hidden) {
-                each("products over shapes", GpuWork::Product, {r, n, k}, kBurst);
-                each("products over shapes", GpuWork::InputGradient, {r, n, k}, kBurst);
-                each("products over shapes", GpuWork::WeightGradient, {n, k, r}, kBurst);
-            }
-    for (const double length : {512.0, 1024.0, 2048.0, 4096.0, 8192.0})
-        for (const double width : {64.0, 128.0})
-            for (const GpuWork work : {GpuWork::AttentionForward, GpuWork::AttentionBackward})
-                each("attention", work, {length, 2048 / width, width}, kBurst);
-    for (double bytes = 1 << 16; bytes <= (1 << 30); bytes *= 4) each("memory-bound", GpuWork::Add, {bytes}, kBurst);
-    each("memory-bound", GpuWork::Add, {double{1 << 30}}, kSustained);
-    each("launches", GpuWork::Launch, {1}, kBurst);
-    for (const GpuWork work : {GpuWork::Copy, GpuWork::ToDevice, GpuWork::FromDevice})
-        for (double bytes = 1 << 16; bytes <= (1 << 28); bytes *= 16) each("copies", work, {bytes}, kBurst);
-    return all;
-}
-
-Result<GpuCalibration> calibrateGpu(GpuBench& bench, const std::vector<GpuMeasurement>& schedule, double seconds,
-                                    const std::function<void(double)>& progress)
+Result<GpuCalibration> calibrateGpu(GpuBench& bench, double seconds, const std::function<void(double)>& progress)
 {
     GpuCalibration result;
+    std::string alone;
+    result.gpus = bench.gpus(alone);
+    const std::vector<GpuMeasurement> schedule = gpuSchedule(result.gpus);
+    if (result.gpus < 2)
+        result.leftOut.push_back("collectives, and products beside an all-reduce (beside copying stands for it): " +
+                                 alone);
     std::map<std::string, std::pair<int, int>> missing; // by stage: for want of time, of memory
     for (std::size_t i = 0; i < schedule.size(); ++i) {
         const GpuMeasurement& next = schedule[i];
@@ -104,6 +72,13 @@ double sustainedSlowdown(const GpuCalibration& calibration)
             }
     }
     return ratios.empty() ? 1 : std::max(1.0, median(std::move(ratios)));
+}
+
+std::optional<double> medianOf(const GpuCalibration& calibration, GpuWork work, double a)
+{
+    for (const GpuMeasured& m : calibration.measured)
+        if (m.what.work == work && m.what.extents[0] == a && m.what.beside == Beside::Nothing) return m.median;
+    return std::nullopt;
 }
 
 } // namespace fourwalls::calibrate

@@ -45,7 +45,8 @@ void addPrecision(Precision precision, OperatorBenchmarks&& measured, double pea
         result.cluster.device.memoryBytesPerSecond = meanRate(measured.rates, "residual");
         family.memoryFraction = 1;
         family.attention["engine"] = {std::min(1.0, meanRate(measured.rates, "attention.fused") / best),
-                                      std::min(1.0, meanRate(measured.rates, "attention.fused.backward") / best)};
+                                      std::min(1.0, meanRate(measured.rates, "attention.fused.backward") / best),
+                                      {}};
     }
     family.operators[precision] = std::move(measured.rates);
     result.operators.insert(result.operators.end(), std::make_move_iterator(measured.operators.begin()),

@@ -218,6 +218,35 @@ double nanosecondsBetween(Stream* stream, void* first, void* second)
     return static_cast<double>(milliseconds) * 1e6;
 }
 
+void beginGraph(Stream* stream)
+{
+    CudaStream* own = use(stream);
+    succeeded(stream, cudaStreamBeginCapture(own->stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
+}
+
+void* endGraph(Stream* stream)
+{
+    CudaStream* own = use(stream);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    if (!succeeded(stream, cudaStreamEndCapture(own->stream, &graph), "capturing a graph")) return nullptr;
+    succeeded(stream, cudaGraphInstantiateWithFlags(&executable, graph, 0), "making a graph");
+    cudaGraphDestroy(graph);
+    if (executable) succeeded(stream, cudaGraphUpload(executable, own->stream), "loading a graph");
+    return executable;
+}
+
+void launchGraph(Stream* stream, void* graph)
+{
+    CudaStream* own = use(stream);
+    succeeded(stream, cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), own->stream), "launching a graph");
+}
+
+void destroyGraph(void* graph)
+{
+    cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+}
+
 void launchElement(Stream* stream, int kernel, const void* object, std::int64_t count)
 {
     CudaStream* own = use(stream);
@@ -235,11 +264,11 @@ void launchRow(Stream* stream, int kernel, const void* object, std::int64_t rows
 }
 
 constexpr Module kModule = {
-    kKernelListMark, startModule, factsOf,        openStream,  closeStream,        allocate,      release,
-    freeMemory,      copy,        clear,          synchronize, waitUnless,         createEvent,   destroyEvent,
-    record,          passed,      waitFor,        follow,      nanosecondsBetween, launchElement, launchRow,
-    runProduct,      workspaceOf, runConvolution, findGroups,  openGroup,          groupCall,     groupExchange,
-    groupFailed,     abortGroup,  closeGroup};
+    kKernelListMark, startModule,  factsOf,       openStream,    closeStream,        allocate,    release,
+    freeMemory,      copy,         clear,         synchronize,   waitUnless,         createEvent, destroyEvent,
+    record,          passed,       waitFor,       follow,        nanosecondsBetween, beginGraph,  endGraph,
+    launchGraph,     destroyGraph, launchElement, launchRow,     runProduct,         workspaceOf, runConvolution,
+    findGroups,      openGroup,    groupCall,     groupExchange, groupFailed,        abortGroup,  closeGroup};
 
 } // namespace
 

@@ -1498,6 +1498,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
 <context>
     <name>FindingWords</name>
     <message>
+        <source>%1 MHz</source>
+        <translation>%1 MHz</translation>
+    </message>
+    <message>
         <source>step %1</source>
         <translation>第 %1 步</translation>
     </message>
@@ -1570,6 +1574,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>流水级互相等待</translation>
     </message>
     <message>
+        <source>Power or temperature lowers the clock</source>
+        <translation>功耗或温度使时钟频率降低</translation>
+    </message>
+    <message>
         <source>Memory is nearly full</source>
         <translation>显存几乎已满</translation>
     </message>
@@ -1600,6 +1608,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>mostly %1</source>
         <translation>主要是 %1</translation>
+    </message>
+    <message>
+        <source>%1 instead of %2 in %3 of the sampled time</source>
+        <translation>在 %3 的采样时间里为 %1，而不是 %2</translation>
     </message>
     <message>
         <source>peak %1 of %2 (%3)</source>
@@ -1648,6 +1660,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Fusing them (torch.compile) saves launches and memory traffic.</source>
         <translation>融合它们（torch.compile）可节省启动和内存访问。</translation>
+    </message>
+    <message>
+        <source>A higher power limit or better cooling raises it; compare devices at equal clocks.</source>
+        <translation>提高功耗上限或改善散热可以提高频率；比较设备时应使用相同的频率。</translation>
     </message>
     <message>
         <source>Recomputation, sharding or a smaller micro-batch make room.</source>

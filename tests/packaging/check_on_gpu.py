@@ -60,6 +60,49 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.audit(with_audit(("work_without_launch", 20))), [])
         self.assertEqual(len(verdicts.audit(with_audit(("work_without_launch", 21)))), 1)
 
+    def test_replayed(self):
+        good = ("buffers 3 of CUPTI 26, read with CUPTI 26\nrecords 900\n"
+                "unknown kinds 0, malformed buffers 0, texts missing 0, bytes behind a cut 0\n"
+                "calls 400, correlation ids out of order 0\n")
+        self.assertEqual(verdicts.replayed(good), [])
+        self.assertEqual(verdicts.replayed(good.replace("order 0", "order 3")), ["3 correlation ids are out of order"])
+        self.assertEqual(verdicts.replayed(good.replace("unknown kinds 0", "unknown kinds 7")), ["7 records of unknown kinds"])
+        self.assertEqual(verdicts.replayed(good.replace("buffers 0", "buffers 1")), ["1 malformed buffers"])
+        self.assertEqual(len(verdicts.replayed(good.replace("calls 400", "calls 0"))), 1)
+        self.assertEqual(len(verdicts.replayed("records 900\nSegmentation fault\n")), 1)
+
+    def test_waits(self):
+        self.assertEqual(verdicts.waits(with_audit(("stream_wait_arrows", 199)), 200), [])
+        self.assertEqual(verdicts.waits(with_audit(("stream_wait_arrows", 200), ("stream_waits_without_arrow", 2)), 200), [])
+        self.assertEqual(verdicts.waits(with_audit(), 200), ["0 arrows of 200 waits"])
+        self.assertEqual(len(verdicts.waits(with_audit(("stream_wait_arrows", 100), ("stream_waits_without_arrow", 100)), 200)), 2)
+        self.assertEqual(verdicts.waits(with_audit(("stream_wait_arrows", 400)), 200), ["400 arrows of 200 waits"])
+        self.assertEqual(verdicts.waits(None, 200), ["info printed no JSON"])
+
+    def test_groups(self):
+        paired = with_audit(("nccl_kernels_paired", 30))
+        self.assertEqual(verdicts.grouped(paired, {"collectives": 15}, 15), [])
+        self.assertEqual(verdicts.grouped(paired, {"collectives": 25}, 15), ["25 collectives instead of 15"])
+        guessed = with_audit(("nccl_kernels_paired", 20), ("nccl_kernels_divided", 10))
+        self.assertEqual(verdicts.grouped(guessed, {"collectives": 15}, 15), ["nccl_kernels_divided: 10"])
+        self.assertEqual(verdicts.grouped(with_audit(), {"collectives": 15}, 15), ["no kernel was paired by number"])
+        self.assertEqual(len(verdicts.grouped(None, None, 15)), 1)
+
+    def test_surroundings(self):
+        line = "fourwalls: the spool's disk is almost full (2 MiB left): recording stops here, the program goes on"
+        self.assertEqual(verdicts.said(f"a\n{line}\nb", "disk is almost full"), [])
+        self.assertEqual(verdicts.said("a\nb", "disk is almost full"), ["no line says 'disk is almost full'"])
+        self.assertEqual(len(verdicts.said(f"{line}\n" * 500, "disk is almost full")), 1)  # one clear line, not hundreds
+        plain = {"loss": 1.5}
+        self.assertEqual(verdicts.left_alone(plain, 0, f'{line}\n{{"loss": 1.5}}\n'), [])
+        self.assertEqual(verdicts.left_alone(plain, 0, '{"loss": 1.25}'), ["loss: 1.25 recorded, 1.5 plain"])
+        self.assertEqual(verdicts.left_alone(plain, -11, '{"loss": 1.5}'), ["the job ended with -11"])
+        self.assertEqual(verdicts.left_alone(plain, 0, "Traceback"), ["a run printed no JSON"])
+        self.assertEqual(verdicts.same_end(1, 1), [])
+        self.assertEqual(verdicts.same_end(-6, 134), [])
+        self.assertEqual(verdicts.same_end(-6, 1), ["exit status 1 instead of 134"])
+        self.assertEqual(verdicts.same_end(0, 0), ["the job did not fail"])
+
     def test_recorded(self):
         self.assertEqual(verdicts.recorded({"steps": 4, "slices": 900}, 4, 500), [])
         self.assertEqual(verdicts.recorded({"steps": 3, "slices": 900}, 4, 500), ["3 steps instead of 4"])
@@ -151,6 +194,28 @@ class Runs(unittest.TestCase):
 
     def test_nothing_checked_is_no_success(self):
         self.assertEqual(self.made([("facts", lambda run: None, 30)])[0], 1)
+
+    def test_what_cannot_be_tried_is_said(self):
+        def part(run):
+            run.check("fine", [])
+            run.absent("a part of a GPU", "MIG is off")
+        status, report, _ = self.made([("facts", part, 30), ("mig", lambda run: run.absent("all of it", "MIG is off"), 30)])
+        self.assertEqual(status, 0)
+        self.assertIn("- NOT HERE a part of a GPU: MIG is off", report)
+        self.assertIn("| facts | PASS |", report)
+        self.assertIn("| mig | NOT HERE |", report)
+        self.assertIn("Not tried on this machine, wholly or in part: facts, mig", report)
+
+    def test_a_small_disk_can_be_made(self):
+        run = check.Run(bundle(tempfile.mkdtemp()), tempfile.mkdtemp(), 60)
+        run.stage_end = run.began + 60
+        if not run.may_unshare("--mount"):
+            self.skipTest("no mount namespace may be made here")
+        folder = run.folder("disk")
+        ran = run.command("small", 10, [*run.unshare("--mount"), "sh", "-c",
+                                        'mount -t tmpfs -o size=1m none "$0" && ! head -c 9000000 /dev/zero >"$0/file"', folder])
+        self.assertEqual(ran.status, 0, ran.text)
+        self.assertEqual(os.listdir(folder), [])  # nobody else saw it
 
     def test_a_stage_that_breaks(self):
         status, report, _ = self.made([("facts", lambda run: {}["key"], 30)])

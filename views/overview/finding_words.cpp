@@ -45,6 +45,12 @@ QString nameOf(const TraceFinding& finding)
     return name.size() > kMostLetters ? name.left(kMostLetters - 1) + QChar(0x2026) : name;
 }
 
+/// "1410 MHz".
+QString formatClock(double hertz)
+{
+    return FindingWords::tr("%1 MHz").arg(formatCount(qRound64(hertz * 1e-6)));
+}
+
 } // namespace
 
 QString findingTitle(const TraceFinding& finding)
@@ -68,6 +74,7 @@ QString findingTitle(const TraceFinding& finding)
     case FindingKind::SmallKernels:
         return FindingWords::tr("Many kernels below %1").arg(formatDuration(kSmallKernel, 3));
     case FindingKind::PipelineBubble: return FindingWords::tr("Pipeline stages wait for one another");
+    case FindingKind::Throttling: return FindingWords::tr("Power or temperature lowers the clock");
     case FindingKind::MemoryFull: return FindingWords::tr("Memory is nearly full");
     case FindingKind::OutOfMemory: return FindingWords::tr("Memory ran out");
     }
@@ -106,6 +113,13 @@ QString findingFigures(const TraceFinding& finding)
         break;
     case FindingKind::SmallKernels: parts << costOf(finding) << perStep(finding, count()); break;
     case FindingKind::PipelineBubble: parts << costOf(finding); break;
+    case FindingKind::Throttling:
+        parts << FindingWords::tr("%1 instead of %2 in %3 of the sampled time")
+                     .arg(formatClock(finding.clock), formatClock(finding.fullClock), formatPercent(finding.share));
+        if (finding.ranks.size() > 1)
+            parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
+        parts << nameOf(finding);
+        break;
     case FindingKind::MemoryFull:
         parts << FindingWords::tr("peak %1 of %2 (%3)")
                      .arg(formatBytes(static_cast<double>(finding.bytes), ByteUnit::GB),
@@ -142,6 +156,8 @@ QString findingAdvice(const TraceFinding& finding)
         return FindingWords::tr("Pinned memory and non_blocking=True let copies run beside computation.");
     case FindingKind::SmallKernels:
         return FindingWords::tr("Fusing them (torch.compile) saves launches and memory traffic.");
+    case FindingKind::Throttling:
+        return FindingWords::tr("A higher power limit or better cooling raises it; compare devices at equal clocks.");
     case FindingKind::MemoryFull:
         return FindingWords::tr("Recomputation, sharding or a smaller micro-batch make room.");
     case FindingKind::WaitsForEachOther:

@@ -63,6 +63,12 @@ void LaneIndex::nameThread(std::string_view pid, std::string_view tid, std::stri
     m_threadNames.insert_or_assign({std::string(pid), std::string(tid)}, std::move(name));
 }
 
+std::string LaneIndex::threadName(std::string_view pid, std::string_view tid) const
+{
+    const auto found = m_threadNames.find({std::string(pid), std::string(tid)});
+    return found != m_threadNames.end() ? found->second : "thread " + std::string(tid);
+}
+
 TrackKind LaneIndex::kindOf(const Lane& lane) const
 {
     switch (lane.role) {

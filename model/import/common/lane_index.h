@@ -34,6 +34,8 @@ public:
         m_processNames.insert_or_assign(std::string(pid), std::move(name));
     }
     void nameThread(std::string_view pid, std::string_view tid, std::string name);
+    /// That name; of a thread without one, "thread 123".
+    std::string threadName(std::string_view pid, std::string_view tid) const;
 
     /// Streams are called what the file calls them, instead of by their numbers.
     void keepStreamNames() { m_keepStreamNames = true; }

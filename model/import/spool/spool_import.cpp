@@ -327,6 +327,18 @@ private:
             if (process.rankAssumed)
                 sink.audit({"rank_unknown", Info, 1,
                             "neither the launcher nor a communicator says which rank it is: in the order of devices"});
+            const auto sum = [](const std::map<std::uint32_t, std::uint64_t>& costs) {
+                constexpr std::uint64_t kMost = std::uint64_t{1} << 60; // a damaged file may say anything
+                std::uint64_t total = 0;
+                for (const auto& [thread, cost] : costs) total = std::min(kMost, total + std::min(cost, kMost));
+                return static_cast<std::int64_t>(total);
+            };
+            if (!process.tables.threadCost.empty())
+                sink.audit({"recorder_ns_" + rank, Info, sum(process.tables.threadCost),
+                            "of the program's threads in the recorder: " + process.tables.costByThread()});
+            if (!process.tables.ownThreadCost.empty())
+                sink.audit({"recorder_threads_ns_" + rank, Info, sum(process.tables.ownThreadCost),
+                            "processor time of the recorder's own threads, beside the program"});
             if (process.clock) {
                 sink.audit(
                     {"clock_offset_ns_" + rank, Info, process.clock->offsetNs,

@@ -2,6 +2,7 @@
 // Buffers replayed by address; samples against what was held at their time.
 #include "model/import/spool/spool_memory.h"
 
+#include "model/trace/lowered_clocks.h"
 #include "model/trace/saturating_sum.h"
 
 #include <algorithm>
@@ -10,26 +11,6 @@
 #include <unordered_map>
 
 namespace fourwalls::importers {
-
-namespace {
-
-/// Reasons for lower clocks that cost time; the others (idle, settings of the job) do not. Source: NVML's
-/// nvmlClocksEventReason constants.
-constexpr std::pair<std::uint64_t, const char*> kThrottling[] = {{0x4, "power cap"},
-                                                                 {0x8, "hardware slowdown"},
-                                                                 {0x20, "temperature (software)"},
-                                                                 {0x40, "temperature (hardware)"},
-                                                                 {0x80, "power brake"}};
-
-std::string throttleText(std::uint64_t reasons)
-{
-    std::string text;
-    for (const auto& [bit, name] : kThrottling)
-        if (reasons & bit) text += (text.empty() ? "" : ", ") + std::string(name);
-    return text;
-}
-
-} // namespace
 
 SpoolMemoryWriter::SpoolMemoryWriter(const SpoolTables& tables, TraceSink& sink, TraceProducer& producer, RankId rank,
                                      std::int64_t shiftNs, std::int64_t firstId)
@@ -197,7 +178,8 @@ void SpoolMemoryWriter::sample(const collect::NvmlSample& sample)
         used(device, *time, static_cast<std::int64_t>(sample.processMemory), true);
     else if (has(collect::kNvmlMemory) && sample.memoryUsed < kMostMemoryBytes)
         used(device, *time, static_cast<std::int64_t>(sample.memoryUsed), false);
-    if (has(collect::kNvmlSmClock)) count(m_smClock, "sm_clock", CounterUnit::Hertz, *time, sample.smClockMhz * 1e6);
+    if (has(collect::kNvmlSmClock))
+        count(m_smClock, kClockCounter.data(), CounterUnit::Hertz, *time, sample.smClockMhz * 1e6);
     if (has(collect::kNvmlMemoryClock))
         count(m_memoryClock, "memory_clock", CounterUnit::Hertz, *time, sample.memoryClockMhz * 1e6);
     if (has(collect::kNvmlPower)) count(m_power, "power", CounterUnit::Watt, *time, sample.powerMilliwatt * 1e-3);
@@ -206,12 +188,12 @@ void SpoolMemoryWriter::sample(const collect::NvmlSample& sample)
     if (has(collect::kNvmlUtilization))
         count(m_utilization, "gpu_utilization", CounterUnit::Percent, *time, sample.utilizationPercent);
     if (!has(collect::kNvmlThrottle)) return;
-    std::uint64_t costly = 0;
-    for (const auto& [bit, name] : kThrottling) costly |= sample.throttleReasons & bit;
-    count(m_throttle, "throttle_reasons", CounterUnit::None, *time, static_cast<double>(costly));
+    const std::uint64_t costly = costlyClockReasons(sample.throttleReasons);
+    count(m_throttle, kClockReasonsCounter.data(), CounterUnit::None, *time, static_cast<double>(costly));
     if (costly != 0) ++m_throttled;
     if (costly != m_lastThrottle && inRange(*time)) {
-        const std::string text = costly != 0 ? "clocks lowered: " + throttleText(costly) : "clocks no longer lowered";
+        const std::string text =
+            costly != 0 ? "clocks lowered: " + clockReasonsText(costly) : "clocks no longer lowered";
         m_producer.event({EventKind::Annotation, m_rank, Instant{*time + m_shiftNs}, text});
     }
     m_lastThrottle = costly;

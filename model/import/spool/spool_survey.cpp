@@ -153,8 +153,7 @@ public:
         }
         case RecordKind::RecorderCost: {
             const auto cost = record.as<collect::RecorderCost>();
-            if (cost.own != 0) break;
-            auto& spent = m_tables.threadCost[cost.thread];
+            auto& spent = (cost.own != 0 ? m_tables.ownThreadCost : m_tables.threadCost)[cost.thread];
             spent = std::max(spent, cost.nanoseconds); // sums so far: the last of a thread is the largest
             break;
         }

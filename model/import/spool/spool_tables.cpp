@@ -3,7 +3,10 @@
 #include "model/import/spool/spool_tables.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 namespace fourwalls::importers {
 
@@ -71,6 +74,33 @@ std::optional<double> SpoolTables::overheadFraction() const
         spent = static_cast<double>(cost->callbackNs) + static_cast<double>(cost->writerCpuNs);
     }
     return spent / recorded;
+}
+
+std::string SpoolTables::costByThread() const
+{
+    constexpr std::size_t kNamed = 4;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> costs;
+    for (const auto& [thread, nanoseconds] : threadCost) costs.emplace_back(nanoseconds, thread);
+    std::sort(costs.rbegin(), costs.rend());
+    const auto milliseconds = [](std::uint64_t nanoseconds) {
+        char text[40];
+        std::snprintf(text, sizeof text, "%.2f ms", static_cast<double>(nanoseconds) * 1e-6);
+        return std::string(text);
+    };
+    std::string text;
+    std::uint64_t rest = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        if (i >= kNamed) {
+            rest += costs[i].first;
+            continue;
+        }
+        const std::uint32_t thread = costs[i].second; // 0: those that found no room in the collector's table
+        text += (text.empty() ? "" : ", ") +
+                (thread == 0 ? "others" : lanes.threadName(pid(), std::to_string(thread) + suffix)) + " " +
+                milliseconds(costs[i].first);
+    }
+    if (costs.size() > kNamed) text += ", " + std::to_string(costs.size() - kNamed) + " more " + milliseconds(rest);
+    return text;
 }
 
 std::uint32_t SpoolTables::mainDevice() const

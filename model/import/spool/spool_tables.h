@@ -97,7 +97,8 @@ struct SpoolTables {
     std::vector<std::pair<collect::Message, std::string>> messages;
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> losses; ///< LossKind: count, bytes
     std::optional<collect::OwnCost> cost;
-    std::map<std::uint32_t, std::uint64_t> threadCost; ///< of the recorder in the program's threads [ns]
+    std::map<std::uint32_t, std::uint64_t> threadCost;    ///< of the recorder in the program's threads [ns]
+    std::map<std::uint32_t, std::uint64_t> ownThreadCost; ///< processor time of the recorder's own threads [ns]
     std::vector<SpoolEdge> edges;
     std::map<std::uint32_t, double> deviceWork; ///< time of kernels and graphs by device [ns]
     TraceFacts facts;
@@ -134,6 +135,9 @@ struct SpoolTables {
     /// Part of the recorded time that the recorder's own functions took of the program's thread where they took most;
     /// from old collectors, of all threads together.
     std::optional<double> overheadFraction() const;
+    /// "main (7) 12.30 ms, pt_autograd_0 (9) 1.00 ms, 5 more 0.02 ms": the recorder's functions in the program's threads,
+    /// most first.
+    std::string costByThread() const;
     /// The device that the process worked on most.
     std::uint32_t mainDevice() const;
 };

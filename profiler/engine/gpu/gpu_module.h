@@ -13,7 +13,7 @@
 namespace fourwalls::engine::gpu {
 
 /// Part of the module's mark; higher whenever a field or a function below changes its meaning but no size.
-inline constexpr std::uint64_t kBorderVersion = 3;
+inline constexpr std::uint64_t kBorderVersion = 4;
 
 /// What a GPU says about itself.
 struct DeviceFacts {
@@ -119,6 +119,12 @@ struct Module {
     void (*follow)(Stream* stream,
                    void* event); ///< what is asked of the stream from now on waits, for any stream's event
     double (*nanosecondsBetween)(Stream* stream, void* first, void* second);
+
+    /// What is asked of the stream from now on is not done but kept, until endGraph gives it as a graph: kernels alone.
+    void (*beginGraph)(Stream* stream);
+    void* (*endGraph)(Stream* stream); ///< null: the stream failed
+    void (*launchGraph)(Stream* stream, void* graph);
+    void (*destroyGraph)(void* graph);
 
     void (*elements)(Stream* stream, int kernel, const void* object, std::int64_t count);
     void (*rows)(Stream* stream, int kernel, const void* object, std::int64_t rows, std::int64_t columns);

@@ -77,6 +77,23 @@ void GpuStream::copyNow(void* to, const void* from, std::int64_t bytes)
     settle();
 }
 
+std::shared_ptr<void> GpuStream::capture(const std::function<void()>& ask)
+{
+    m_module.beginGraph(m_stream);
+    ask();
+    std::shared_ptr<void> graph(m_module.endGraph(m_stream), [destroy = m_module.destroyGraph](void* captured) {
+        if (captured) destroy(captured);
+    });
+    check();
+    return graph;
+}
+
+void GpuStream::launch(void* graph)
+{
+    m_module.launchGraph(m_stream, graph);
+    asked();
+}
+
 void GpuStream::clear(void* memory, std::int64_t bytes)
 {
     if (bytes <= 0) return;

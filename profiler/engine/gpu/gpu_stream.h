@@ -57,6 +57,10 @@ public:
     void exchange(gpu::GroupEnd* end, const gpu::GroupExchange& exchange);
     gpu::Stream* handle() const { return m_stream; }
 
+    /// The kernels that `ask` asks for as a graph, which outlives the stream's use of it. Throws EngineError.
+    std::shared_ptr<void> capture(const std::function<void()>& ask);
+    void launch(void* graph);
+
     void clear(void* memory, std::int64_t bytes);
     /// Runs the kernel for elements 0 .. count - 1.
     template <class Kernel>

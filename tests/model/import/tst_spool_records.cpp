@@ -10,6 +10,7 @@
 #include "tests/model/import/spool_sample.h"
 #include "tests/support/test_program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -165,6 +166,13 @@ private slots:
         QVERIFY(fraction.has_value());
         QVERIFY2(std::abs(*fraction - 0.05) < 1e-9, std::to_string(*fraction).c_str());
         QCOMPARE(imported.audit("recording_pauses"), std::int64_t{1});
+        QCOMPARE(imported.audit("recorder_ns_rank_0"), std::int64_t{70'000}); // the last of each thread
+        QCOMPARE(imported.audit("recorder_threads_ns_rank_0"), std::int64_t{900'000});
+        const auto& audit = imported.data->info.audit;
+        const auto row = std::find_if(audit.begin(), audit.end(),
+                                      [](const AuditRecord& each) { return each.name == "recorder_ns_rank_0"; });
+        QVERIFY(row != audit.end());
+        QVERIFY2(row->detail.ends_with(" 0.05 ms, thread 2 0.02 ms"), row->detail.c_str());
     }
 
     /// What the limit cut is not all there is; detail and left-out steps are as asked for.

@@ -7,9 +7,15 @@
 #include "profiler/collect/module/activity_records.h"
 #include "tests/profiler/collect/raw_file.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace fourwalls::collect;
 using namespace fourwalls::collect::module;
@@ -30,6 +36,43 @@ struct Texts {
         ++texts.missing;
         return nullptr;
     }
+};
+
+/// What the conversion takes for granted of CUPTI: that correlation ids count the calls of a process, and that a wait names
+/// the record of an event that it waits for.
+class Premises {
+public:
+    void look(const CuptiLibrary& cupti, const FilledBuffer& buffer)
+    {
+        RecordWalk walk(cupti, buffer);
+        while (const CUpti_Activity* record = walk.next()) {
+            if (record->kind != CUPTI_ACTIVITY_KIND_RUNTIME && record->kind != CUPTI_ACTIVITY_KIND_DRIVER) continue;
+            CUpti_ActivityAPI call{};
+            std::memcpy(&call, record, sizeof call);
+            m_calls[std::uint32_t{call.threadId}].emplace_back(std::uint64_t{call.start},
+                                                               std::uint32_t{call.correlationId});
+        }
+    }
+    std::uint64_t calls() const
+    {
+        std::uint64_t count = 0;
+        for (const auto& [thread, calls] : m_calls) count += calls.size();
+        return count;
+    }
+    /// Calls of a thread whose id is below that of an earlier one; ids may go round once.
+    std::uint64_t outOfOrder()
+    {
+        std::uint64_t count = 0;
+        for (auto& [thread, calls] : m_calls) {
+            std::sort(calls.begin(), calls.end());
+            for (std::size_t i = 1; i < calls.size(); ++i)
+                count += static_cast<std::int32_t>(calls[i].second - calls[i - 1].second) < 0 ? 1 : 0;
+        }
+        return count;
+    }
+
+private:
+    std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, std::uint32_t>>> m_calls; // by thread: start, id
 };
 
 } // namespace
@@ -70,11 +113,13 @@ int main(int argc, char** argv)
     SpoolSink sink(file);
     Texts texts;
     ActivityRecords decoder(cupti, filter, sink, RecordTexts(Texts::find, &texts));
+    Premises premises;
     std::uint64_t records = 0;
     for (RawFile::Buffer& buffer : raw.buffers) {
         for (const auto& [address, text] : buffer.texts) texts.known[address] = text;
         const FilledBuffer filled{reinterpret_cast<std::uint8_t*>(buffer.words.data()), buffer.valid};
         records += countRecords(cupti, filled);
+        premises.look(cupti, filled);
         decoder.convert(filled);
     }
     sink.writeLosses();
@@ -88,5 +133,7 @@ int main(int argc, char** argv)
     std::printf("unknown kinds %llu, malformed buffers %llu, texts missing %llu, bytes behind a cut %zu\n",
                 lost(LossKind::UnknownKind), lost(LossKind::BufferMalformed),
                 static_cast<unsigned long long>(texts.missing), raw.unreadBytes);
+    std::printf("calls %llu, correlation ids out of order %llu\n", static_cast<unsigned long long>(premises.calls()),
+                static_cast<unsigned long long>(premises.outOfOrder()));
     return 0;
 }

@@ -43,6 +43,7 @@ struct Work {
 struct HostStream : Stream {
     int device = 0;
     std::deque<Work> work;
+    std::unique_ptr<std::vector<Work>> graph; ///< what is being captured; null: nothing
     std::string fault; ///< found while somebody did its work; its own thread turns it into a failure
 };
 
@@ -56,6 +57,8 @@ public:
     int failAfter = -1; ///< kernels until the GPU "breaks"; -1: never
     int computeMajor = 9, computeMinor = 0;
     std::int64_t cacheBytes = 50 << 20;
+    std::int64_t graphs = 0;          ///< that there are
+    std::int64_t graphLaunches = 0;   ///< how often one was asked for
     std::int64_t waits = 0;           ///< how often the host asked for a stream to be done
     std::map<int, std::string> names; ///< of GPUs that are of another kind
     bool hasNccl = true;
@@ -128,6 +131,7 @@ public:
         if (failAfter == 0 && !stream->failed) fail(stream, "an illegal memory access was encountered");
         if (failAfter > 0) --failAfter;
         work.devices |= bitOf(stream->device);
+        if (stream->graph) return stream->graph->push_back(std::move(work));
         stream->work.push_back(std::move(work));
         changed.notify_all();
     }
@@ -383,6 +387,28 @@ inline void addGpus(Module& m)
         const std::lock_guard lock(HostModuleState::get().mutex);
         return static_cast<double>(static_cast<HostEvent*>(second)->mark->time -
                                    static_cast<HostEvent*>(first)->mark->time);
+    };
+    m.beginGraph = [](Stream* s) {
+        const std::lock_guard lock(HostModuleState::get().mutex);
+        own(s)->graph = std::make_unique<std::vector<Work>>();
+    };
+    m.endGraph = [](Stream* s) -> void* {
+        auto& state = HostModuleState::get();
+        const std::lock_guard lock(state.mutex);
+        ++state.graphs;
+        return own(s)->graph.release();
+    };
+    m.launchGraph = [](Stream* s, void* graph) {
+        auto& state = HostModuleState::get();
+        const std::lock_guard lock(state.mutex);
+        ++state.graphLaunches;
+        for (const Work& work : *static_cast<std::vector<Work>*>(graph)) state.ask(own(s), work);
+    };
+    m.destroyGraph = [](void* graph) {
+        auto& state = HostModuleState::get();
+        const std::lock_guard lock(state.mutex);
+        --state.graphs;
+        delete static_cast<std::vector<Work>*>(graph);
     };
 }
 
