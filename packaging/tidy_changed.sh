@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs clang-tidy (.clang-tidy) on the source files that a change touched.
+# Runs clang-tidy (.clang-tidy) on the source files that a change touched, and tells what it finds in the changed lines.
 #
 #   packaging/tidy_changed.sh [COMMIT [SECONDS]]
 #
@@ -28,12 +28,17 @@ cmake --preset dev -B build/tidy -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_DISABLE_PR
 said=build/tidy/said
 rm -rf "$said" && mkdir -p "$said"
 deadline=$(($(date +%s) + limit))
-export said deadline
+export base said deadline
 check() {
-    local log=$said/${1//\//_} left=$((deadline - $(date +%s))) code=0
+    local log=$said/${1//\//_} left=$((deadline - $(date +%s))) code=0 lines
+    # "@@ -1,2 +3,4 @@" is [3,6]; where lines only went there is nothing to look at.
+    lines=$(git diff -U0 "$base" -- "$1" | sed -nE 's/^@@ [^+]*\+([0-9,]+) .*/\1/p' |
+        awk -F, '{ n = $2 == "" ? 1 : $2 } n > 0 { printf "%s[%d,%d]", many++ ? "," : "", $1, $1 + n - 1 }')
+    [ -n "$lines" ] || return 0
     grep -q "/$1\"" build/tidy/compile_commands.json || return 0 # of another build, such as CUDA's
     if [ "$left" -gt 0 ]; then
-        timeout "$left" clang-tidy -p build/tidy --quiet --warnings-as-errors='*' "$1" >"$log" 2>&1 || code=$?
+        timeout "$left" clang-tidy -p build/tidy --quiet --warnings-as-errors='*' \
+            --line-filter="[{\"name\":\"$1\",\"lines\":[$lines]}]" "$1" >"$log" 2>&1 || code=$?
     else
         code=124
     fi
