@@ -111,7 +111,8 @@ def endings(run):
             continue
         launched = sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("launched"))
         path = run.file(f"end_{way}.fourwalls")
-        ran = run.cli(f"end_{way}", 40, ["import", folder, "-o", path])
+        spools = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".fwspool"))
+        ran = run.cli(f"end_{way}", 40, ["import", *spools, "-o", path])
         kernels = run.kernels(f"end_{way}_facts", path)
         problems = verdicts.ended(ran.status, ran.timed_out, ran.text)
         if not kernels or kernels < 0.98 * launched:
