@@ -151,6 +151,10 @@ Arguments RecordArguments::all()
         Argument("--detail", &detail,
                  "with a command: how much of each launch is recorded (default: auto, by the launch rate)")
             .oneOf({"auto", "low", "normal", "full"}),
+        Argument("--host", &host,
+                 "with a command: what is recorded of a Python program: garbage collections and waits for data loaders "
+                 "(pauses), where it waits for the GPU (stacks), both (all, the default) or none")
+            .oneOf({"all", "pauses", "stacks", "none"}),
         {"--every", &every, "with a command: record one step out of so many"},
         {"--spool-limit", &spoolLimit,
          "with a command: MiB of a process's records at which recording stops while the command goes on (default: "
@@ -168,8 +172,8 @@ bool RecordArguments::isGiven(std::string_view name) const
 
 std::string RecordArguments::engineOption() const
 {
-    constexpr std::array<std::string_view, 7> kOfBoth = {"--output", "--steps",       "--memory", "--detail",
-                                                         "--every",  "--spool-limit", "COMMAND"};
+    constexpr std::array<std::string_view, 8> kOfBoth = {"--output", "--steps", "--memory",      "--detail",
+                                                         "--host",   "--every", "--spool-limit", "COMMAND"};
     for (const std::string& name : given)
         if (std::find(kOfBoth.begin(), kOfBoth.end(), name) == kOfBoth.end()) return name;
     return {};

@@ -34,7 +34,7 @@ struct RecordArguments {
     std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command
-    std::string detail;          ///< likewise
+    std::string detail, host;    ///< likewise
     std::optional<std::int64_t> every, spoolLimit;
     std::vector<std::string> command; ///< after "--"
     std::vector<std::string> given;   ///< names of those that the command line has

@@ -5,6 +5,7 @@
 #include "app/cli/child_program.h"
 #include "app/cli/output_file.h"
 #include "app/cli/python_hook.h"
+#include "app/cli/spool_folder.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/trace_clocks_report.h"
 #include "model/base/format.h"
@@ -67,48 +68,6 @@ std::optional<std::string> findModule()
     }
     return std::nullopt;
 }
-
-/// A folder for the spools beside the output, removed with what is in it unless it is kept for an error.
-class SpoolFolder {
-public:
-    static Result<SpoolFolder> create(const std::string& output)
-    {
-        std::error_code failure;
-        std::string path = fs::absolute(output + ".spool-XXXXXX", failure).string();
-        if (!mkdtemp(path.data()))
-            return Error{ErrorCode::Io, std::string("no folder for the recording: ") + strerror(errno), path,
-                         "another place for -o"};
-        return SpoolFolder(path);
-    }
-    SpoolFolder(SpoolFolder&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
-    SpoolFolder& operator=(SpoolFolder&&) = delete;
-    ~SpoolFolder()
-    {
-        std::error_code ignored; // nothing can be done about it here
-        if (!m_path.empty()) fs::remove_all(m_path, ignored);
-    }
-    const std::string& path() const { return m_path; }
-    /// The spools stay, because no trace came of them; the error says where they are.
-    Error keepFor(Error error)
-    {
-        error.what += "; what was recorded is in " + std::exchange(m_path, {});
-        return error;
-    }
-
-    std::vector<std::string> spools() const
-    {
-        std::vector<std::string> found;
-        std::error_code failure;
-        for (const auto& entry : fs::directory_iterator(m_path, failure))
-            if (entry.path().extension() == collect::kSpoolSuffix) found.push_back(entry.path().string());
-        std::sort(found.begin(), found.end());
-        return found;
-    }
-
-private:
-    explicit SpoolFolder(std::string path) : m_path(std::move(path)) {}
-    std::string m_path;
-};
 
 /// Why a program that ran leaves nothing of a GPU.
 std::string whyNothing()
@@ -194,6 +153,11 @@ std::map<std::string, std::string> environmentFor(Console& console, const Comman
     if (recording.every) variables[collect::kEnvEvery] = std::to_string(*recording.every);
     if (recording.limit) variables[collect::kEnvSpoolLimit] = std::to_string(*recording.limit);
     if (recording.memory) variables[kEnvMemory] = "1";
+    if (!recording.host.empty()) {
+        const auto has = [&recording](const char* part) { return recording.host == "all" || recording.host == part; };
+        variables[collect::kEnvHostPauses] = has("pauses") ? "1" : "0";
+        variables[collect::kEnvSyncStacks] = has("stacks") ? "1" : "0";
+    }
     // Python looks for sitecustomize there first; ours runs the one that it hides.
     const fs::path hook = fs::path(folder) / "python";
     std::error_code failure;
@@ -260,6 +224,9 @@ int recordCommand(Console& console, const CommandRecording& recording)
                             std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
     auto output = PendingOutput::create(recording.output);
     if (!output) return notRecorded(output.error());
+    for (const std::string& left : SpoolFolder::leftBehind(recording.output))
+        console.message("fourwalls-cli record: an earlier recording was cut short, and what it recorded is in " + left +
+                        " (fourwalls-cli import " + left + "/*.fwspool -o OUT.fourwalls makes a trace of it)");
     auto folder = SpoolFolder::create(recording.output);
     if (!folder) return notRecorded(folder.error());
 
@@ -292,6 +259,13 @@ int recordCommand(Console& console, const CommandRecording& recording)
     }
     const Status placed = output->commit();
     if (!placed.ok()) return noTrace(folder->keepFor(placed.error()));
+    if (const std::vector<std::int32_t> running = folder->running(); !running.empty()) {
+        folder->keep();
+        std::string pids;
+        for (const std::int32_t pid : running) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+        console.message("fourwalls-cli record: the command has left processes behind that still record (" + pids +
+                        "): the trace has what they did until now, and their spools stay in " + folder->path());
+    }
     const int told = report(console, recording, *info, spools.size(), *end);
     const bool worked = std::none_of(info->audit.begin(), info->audit.end(),
                                      [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });

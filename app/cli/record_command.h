@@ -17,6 +17,7 @@ struct CommandRecording {
     std::string steps;                 ///< "A-B" or "A"; empty: everything
     bool memory = false;               ///< PyTorch's memory snapshot of the recorded steps
     std::string detail;                ///< auto, low, normal or full; empty: as the environment says
+    std::string host;                  ///< all, pauses, stacks or none; empty: as the environment says
     std::optional<std::int64_t> every; ///< one step out of so many
     std::optional<std::int64_t> limit; ///< of a process's spool [MiB]; 0: none
     std::vector<std::string> command;

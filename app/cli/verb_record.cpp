@@ -84,13 +84,13 @@ public:
             if (const std::string option = m_arguments.engineOption(); !option.empty())
                 return console.wrongUsage(
                     {ErrorCode::InvalidArgument, "is for the embedded engine", option,
-                     "-o, --steps A-B, --memory, --detail, --every and --spool-limit with a command"});
+                     "-o, --steps A-B, --memory, --detail, --host, --every and --spool-limit with a command"});
             return recordCommand(console, {m_arguments.output,
                                            m_arguments.isGiven("--steps") ? m_arguments.steps : std::string(),
-                                           m_arguments.memorySnapshot, m_arguments.detail, m_arguments.every,
-                                           m_arguments.spoolLimit, m_arguments.command});
+                                           m_arguments.memorySnapshot, m_arguments.detail, m_arguments.host,
+                                           m_arguments.every, m_arguments.spoolLimit, m_arguments.command});
         }
-        for (const char* option : {"--memory", "--detail", "--every", "--spool-limit"})
+        for (const char* option : {"--memory", "--detail", "--host", "--every", "--spool-limit"})
             if (m_arguments.isGiven(option))
                 return console.wrongUsage(
                     {ErrorCode::InvalidArgument, "is for programs that are recorded", option, "a command after --"});

@@ -3,6 +3,7 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/store/trace_file.h"
+#include "profiler/collect/spool_checksum.h"
 #include "tests/app/cli/program.h"
 #include "tests/model/import/spool_sample.h"
 #include "tests/support/file_lease.h"
@@ -40,6 +41,9 @@ private slots:
     void otherToolsStayInjected();
     void anotherProgramOnTheHostOnly();
     void spoolsStayWhereNoTraceComesOfThem();
+    void whatAKilledRecordingLeftIsNamed();
+    void processesThatGoOnKeepTheirSpools();
+    void whatIsRecordedOfPython();
     void signalsReachTheOtherProgram();
     void interruptWhileTheTraceIsMade_data();
     void interruptWhileTheTraceIsMade();
@@ -373,6 +377,83 @@ void CliRecordTest::spoolsStayWhereNoTraceComesOfThem()
     stays("taken.fourwalls",
           recordShell("taken.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; mkdir -p '" +
                                              path("taken.fourwalls") + "/by-others'"));
+}
+
+void CliRecordTest::whatAKilledRecordingLeftIsNamed()
+{
+    makeSample();
+    QProcess process;
+    const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
+    process.start(programPath(), shellArguments("killed.fourwalls", copy + "; echo ready; read -r line", {}));
+    while (!process.readAllStandardOutput().contains("ready")) QVERIFY(process.waitForReadyRead(60'000));
+    const QStringList folders = QDir(m_folder.path()).entryList({"killed.fourwalls.spool-*"}, QDir::Dirs);
+    QCOMPARE(folders.size(), 1);
+    const QByteArray folder = path(folders[0]).toUtf8();
+    // While it runs, its folder is its own.
+    const Answer beside = recordShell("killed.fourwalls", copy);
+    QVERIFY2(beside.exitCode == 0 && !beside.err.contains("cut short"), beside.err.constData());
+    ::kill(static_cast<pid_t>(process.processId()), SIGKILL);
+    QVERIFY(process.waitForFinished(60'000));
+    const Answer after = recordShell("killed.fourwalls", copy);
+    QCOMPARE(after.exitCode, 0);
+    QVERIFY2(after.err.contains("an earlier recording was cut short, and what it recorded is in " + folder),
+             after.err.constData());
+    QCOMPARE(
+        run({"import", QString::fromUtf8(folder) + "/node0-1-rank0.fwspool", "-o", path("rescued.fourwalls")}).exitCode,
+        0);
+    QVERIFY(QDir(QString::fromUtf8(folder)).removeRecursively());
+    QVERIFY(!recordShell("killed.fourwalls", copy).err.contains("cut short"));
+}
+
+void CliRecordTest::processesThatGoOnKeepTheirSpools()
+{
+    // The spool of a process that the command has left behind: this one here.
+    {
+        fourwalls::importers::test::SpoolSample spool(path("own.fwspool").toStdString(), 0, 1);
+        spool.launch("gemm", 10, 20, 30);
+    }
+    QFile file(path("own.fwspool")), stat("/proc/self/stat");
+    QVERIFY(file.open(QIODevice::ReadWrite) && stat.open(QIODevice::ReadOnly));
+    QByteArray bytes = file.readAll();
+    auto* header = reinterpret_cast<fourwalls::collect::FileHeader*>(bytes.data());
+    const QByteArray fields = stat.readAll();
+    header->pid = static_cast<std::int32_t>(QCoreApplication::applicationPid());
+    header->processStart = fields.mid(fields.lastIndexOf(')') + 2).split(' ').at(19).toULongLong();
+    header->check = 0;
+    header->check = fourwalls::collect::crc32c(0, header, sizeof *header);
+    QVERIFY(file.seek(0) && file.write(bytes) == bytes.size());
+    file.close();
+    makeSample();
+    const Answer answer = recordShell("detached.fourwalls",
+                                      "cp '" + path("own.fwspool") + "' $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool");
+    QCOMPARE(answer.exitCode, 0);
+    const QStringList folders = QDir(m_folder.path()).entryList({"detached.fourwalls.spool-*"}, QDir::Dirs);
+    QCOMPARE(folders.size(), 1);
+    QVERIFY2(answer.err.contains("still record (" + QByteArray::number(header->pid) + ")") &&
+                 answer.err.contains("stay in " + path(folders[0]).toUtf8()),
+             answer.err.constData());
+    QVERIFY(QFile::exists(path(folders[0]) + "/node0-1-rank0.fwspool"));
+}
+
+void CliRecordTest::whatIsRecordedOfPython()
+{
+    makeSample();
+    const auto variables = [this](const QStringList& more) {
+        const Answer answer =
+            recordShell("host.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool; env", more);
+        QStringList found;
+        for (const QByteArray& line : answer.out.split('\n'))
+            if (line.startsWith("FOURWALLS_HOST_PAUSES=") || line.startsWith("FOURWALLS_SYNC_STACKS="))
+                found << QString::fromUtf8(line);
+        found.sort();
+        return found.join(' ');
+    };
+    QCOMPARE(variables({}), QString());
+    QCOMPARE(variables({"--host", "pauses"}), QString("FOURWALLS_HOST_PAUSES=1 FOURWALLS_SYNC_STACKS=0"));
+    QCOMPARE(variables({"--host", "stacks"}), QString("FOURWALLS_HOST_PAUSES=0 FOURWALLS_SYNC_STACKS=1"));
+    QCOMPARE(variables({"--host", "none"}), QString("FOURWALLS_HOST_PAUSES=0 FOURWALLS_SYNC_STACKS=0"));
+    QCOMPARE(variables({"--host", "all"}), QString("FOURWALLS_HOST_PAUSES=1 FOURWALLS_SYNC_STACKS=1"));
+    QCOMPARE(recordShell("host.fourwalls", "true", {"--host", "some"}).exitCode, 2);
 }
 
 void CliRecordTest::signalsReachTheOtherProgram()
