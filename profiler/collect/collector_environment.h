@@ -41,6 +41,10 @@ inline constexpr char kEnvRaw[] = "FOURWALLS_RAW";
 inline constexpr char kEnvRawBytes[] = "FOURWALLS_RAW_BYTES";
 /// "0": the hook in Python does not tell of garbage collections and of waits for data loaders. Default 1.
 inline constexpr char kEnvHostPauses[] = "FOURWALLS_HOST_PAUSES";
+/// "0": no Python stacks of calls that wait for the GPU. Default 1.
+inline constexpr char kEnvSyncStacks[] = "FOURWALLS_SYNC_STACKS";
+/// Path of the libcupti that is used, whatever copies there are.
+inline constexpr char kEnvCupti[] = "FOURWALLS_CUPTI";
 /// "1": what goes into the spool as messages is also printed on standard error.
 inline constexpr char kEnvVerbose[] = "FOURWALLS_VERBOSE";
 

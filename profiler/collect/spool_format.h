@@ -142,6 +142,7 @@ enum class RecordKind : std::uint16_t {
     NvmlSample = 96,
     MemoryInfo = 97,
     HostPause = 98,
+    SyncStack = 99,
     // The recording itself
     ClockPair = 112,
     StepMark = 113,
@@ -221,6 +222,8 @@ enum class MessageCode : std::uint32_t {
     SpoolLimit = 21,      ///< recording stopped, the program went on; value: size of the spool [bytes]
     Detail = 22,          ///< how much of each launch is recorded from here on; value: Detail
     Every = 23,           ///< only one step out of `value` is recorded
+    CuptiCopies = 24,     ///< the process has loaded more than one CUPTI
+    WholeGraphs = 25,     ///< from here on replays of graphs are one record each; value: nodes whose times were lost
 };
 
 /// FOURWALLS_DETAIL.

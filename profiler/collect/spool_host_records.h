@@ -230,4 +230,14 @@ struct HostPause {
 };
 static_assert(sizeof(HostPause) == 32);
 
+/// Where in a Python program a call was made that waits for the GPU.
+struct SyncStack {
+    std::uint64_t time; ///< the call began
+    std::uint32_t thread;
+    std::uint32_t correlation; ///< of the ApiCall
+    std::uint32_t stack;       ///< string: "folder/file.py:line function < ...", the innermost first
+    std::uint32_t more;        ///< further such calls of the thread before the stack was taken
+};
+static_assert(sizeof(SyncStack) == 24);
+
 } // namespace fourwalls::collect

@@ -67,7 +67,7 @@ class PyTorchJob(unittest.TestCase):
             file.write(textwrap.dedent(text))
         command = [PYTHON, script, *arguments]
         trace = os.path.join(self.folder.name, "job.fourwalls")
-        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "STAND_IN": os.path.join(STAND_IN, "libcupti.so.13")}
         if recorded:
             command = [CLI, "record", "-o", trace, *options, "--", *command]
             environment["FOURWALLS_CUPTI"] = os.path.join(STAND_IN, "libcupti.so.13")
@@ -117,6 +117,37 @@ class PyTorchJob(unittest.TestCase):
             print({name: dict(counters[name]) for name in ("frames", "stats", "graph_break", "unimplemented")})
             """)
         self.assertEqual((plain.returncode, recorded.returncode), (0, 0))
+
+    def test_stacks_of_waits(self):
+        """Where the job waits for the GPU is known, and torch.compile breaks its graphs where it does alone. The stand-in
+        waits in the place of CUDA."""
+        plain, recorded = self.both("""
+            import ctypes, os, torch
+            from torch._dynamo.utils import counters
+            torch.cuda.nvtx.range_push("job")
+            cuda = ctypes.CDLL(os.environ["STAND_IN"])
+            if "CUDA_INJECTION64_PATH" in os.environ:
+                ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+            @torch.library.custom_op("made_up::wait", mutates_args=())
+            def wait(x: torch.Tensor) -> torch.Tensor:
+                cuda.fake_synchronize()
+                return x.clone()
+            wait.register_fake(torch.empty_like)
+            @torch.compile(backend="aot_eager")
+            def step(x):
+                return wait(x * 2).sum().item() + 1
+            def log_loss(x):
+                cuda.fake_synchronize()
+            for number in range(6):
+                print(step(torch.ones(4)))
+                log_loss(number)
+            assert counters["stats"]["unique_graphs"] >= 1, counters
+            print({name: dict(counters[name]) for name in ("frames", "stats", "graph_break", "unimplemented")})
+            """)
+        self.assertEqual((plain.returncode, recorded.returncode), (0, 0), recorded.stderr)
+        info = json.loads(subprocess.run([CLI, "info", recorded.trace, "--json"], capture_output=True, text=True, timeout=60, check=True).stdout)
+        stacks = [entry["count"] for entry in info["audit"] if entry["name"] == "sync_stacks"]
+        self.assertTrue(stacks and stacks[0] >= 12, info["audit"])
 
     def test_pauses_of_the_host(self):
         _, recorded = self.both(TRAIN.replace("for step in range(5):", "for step in range(2):") + """

@@ -167,10 +167,12 @@ void SpoolMemoryWriter::sample(const collect::NvmlSample& sample)
     const auto time = spoolTime(sample.time);
     const std::uint32_t device = m_tables.mainDevice();
     const auto known = m_tables.devices.find(device);
-    // Of a MIG instance, NVML may name the instance or its card.
+    // Of a MIG instance, NVML may name the instance or its card, and CUPTI before CUDA 13.3 has the instance's name wrong.
+    // A process sees one instance only.
     const auto isThis = [&](const collect::Device& each) {
         return std::memcmp(each.uuid, sample.uuid, sizeof sample.uuid) == 0 ||
-               std::memcmp(each.migUuid, sample.uuid, sizeof sample.uuid) == 0;
+               std::memcmp(each.migUuid, sample.uuid, sizeof sample.uuid) == 0 ||
+               (each.migEnabled != 0 && m_tables.devices.size() == 1);
     };
     if (!time || (known != m_tables.devices.end() && !isThis(known->second))) return;
     const auto has = [&](std::uint32_t bit) { return (sample.valid & bit) != 0; };

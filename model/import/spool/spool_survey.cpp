@@ -64,6 +64,11 @@ public:
                 m_tables.threadLane(pause.thread);
             break;
         }
+        case RecordKind::SyncStack: {
+            const auto stack = record.as<collect::SyncStack>();
+            if (stack.correlation != 0) m_tables.stacks.emplace(stack.correlation, stack.stack);
+            break;
+        }
         case RecordKind::Thread: thread(record.as<collect::Thread>()); break;
         case RecordKind::ApiName: {
             const auto api = record.as<collect::ApiName>();

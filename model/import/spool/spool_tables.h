@@ -100,7 +100,8 @@ struct SpoolTables {
     std::map<std::uint32_t, std::uint64_t> threadCost;    ///< of the recorder in the program's threads [ns]
     std::map<std::uint32_t, std::uint64_t> ownThreadCost; ///< processor time of the recorder's own threads [ns]
     std::vector<SpoolEdge> edges;
-    std::map<std::uint32_t, double> deviceWork; ///< time of kernels and graphs by device [ns]
+    std::unordered_map<std::uint32_t, std::uint32_t> stacks; ///< of calls that waited, by correlation: string
+    std::map<std::uint32_t, double> deviceWork;              ///< time of kernels and graphs by device [ns]
     TraceFacts facts;
 
     std::int64_t firstNs = 0, lastNs = 0; ///< of everything with a time; 0: nothing has

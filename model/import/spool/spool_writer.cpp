@@ -277,7 +277,9 @@ void SpoolWriter::copy(const Copied& copied, Category category, const char* name
 
 void SpoolWriter::call(const collect::ApiCall& call)
 {
-    const std::uint64_t key = (static_cast<std::uint64_t>(call.domain) << 32) | call.function;
+    const auto stack = m_tables.stacks.find(call.correlation);
+    const std::uint32_t waitedIn = stack == m_tables.stacks.end() ? 0 : stack->second;
+    const std::pair key{(static_cast<std::uint64_t>(call.domain) << 32) | call.function, waitedIn};
     auto found = m_calls.find(key);
     if (found == m_calls.end()) {
         const auto name = m_tables.apiNames.find({call.domain, call.function});
@@ -286,13 +288,15 @@ void SpoolWriter::call(const collect::ApiCall& call)
         const bool driver = call.domain == static_cast<std::uint32_t>(collect::ApiDomain::Driver);
         const std::string unnamed = (driver ? "driver call " : "runtime call ") + std::to_string(call.function);
         NamedWork& work = m_names.find(driver ? Category::Driver : Category::Runtime,
-                                       text.empty() ? std::string_view(unnamed) : plainCall(text));
+                                       text.empty() ? std::string_view(unnamed) : plainCall(text),
+                                       waitedIn == 0 ? std::string_view() : m_tables.string(waitedIn));
         found = m_calls.emplace(key, &work).first;
     }
     const Duration length{static_cast<std::int64_t>(std::min<std::uint64_t>(call.end - call.start, kLargestTimeNs))};
-    emit(m_tables.threadLane(call.thread),
-         m_names.id(*found->second, Phase::None, 0, callActivity(found->second->info, length)), call.start, call.end,
-         call.correlation);
+    const bool kept = emit(m_tables.threadLane(call.thread),
+                           m_names.id(*found->second, Phase::None, 0, callActivity(found->second->info, length)),
+                           call.start, call.end, call.correlation);
+    if (kept && waitedIn != 0) ++m_stacks;
 }
 
 void SpoolWriter::range(const SpoolRange& range)
@@ -402,6 +406,7 @@ void SpoolWriter::audit() const
     add("import_arrows", Info, m_arrows, "arrows from launches to their work; of a graph's replay to its first node");
     add("import_instants", Info, m_marks, "NVTX marks kept");
     add("host_pauses", Info, m_pauses, "times that Python collected garbage or waited for its data loader");
+    add("sync_stacks", Info, m_stacks, "calls that wait for the GPU whose place in the Python program is known");
     add("graph_nodes", Info, m_replayed, "kernels of graph replays");
     add("kernels_without_steps", Skipped, t.kernelsLeftOut,
         "kernels beyond the first eight million: shown, but no steps were looked for among them");

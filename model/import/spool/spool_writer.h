@@ -78,13 +78,13 @@ private:
     std::unique_ptr<TraceProducer> m_producer;
     std::unordered_map<KernelKey, NamedWork*, KernelHash> m_kernels;
     std::map<std::pair<std::uint32_t, std::string>, NamedWork*> m_operations; ///< by string and detail
-    std::unordered_map<std::uint64_t, NamedWork*> m_calls;                    ///< (domain, function)
+    std::map<std::pair<std::uint64_t, std::uint32_t>, NamedWork*> m_calls;    ///< (domain, function), stack
     std::unordered_map<std::uint32_t, NamedWork*> m_ranges;                   ///< by string
     std::unordered_map<std::uint32_t, std::int32_t> m_operationOf;            ///< correlation: of tables.operations
     std::unordered_map<std::uint32_t, bool> m_optimizer;                      ///< by string
     std::uint32_t m_lastReplay = 0;
     std::int64_t m_slices = 0, m_withoutLaunch = 0, m_running = 0, m_marks = 0, m_outOfRange = 0, m_arrows = 0,
-                 m_byName = 0, m_replayed = 0, m_pauses = 0;
+                 m_byName = 0, m_replayed = 0, m_pauses = 0, m_stacks = 0;
 };
 
 } // namespace fourwalls::importers

@@ -149,6 +149,8 @@ static_assert(offsetof(CUpti_ActivityCudaEvent2, cudaEventSyncId) == kEventRecor
 static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventSyncId) == kWaitRecordAt);
 #endif
 
+constexpr std::size_t kMostPadding = 64; // behind the last record of a buffer [bytes]
+
 template <class Number>
 Number numberBehind(const void* record, std::size_t offset)
 {
@@ -233,7 +235,7 @@ std::size_t bytesRead(std::uint32_t kind)
 
 const CUpti_Activity* RecordWalk::next()
 {
-    const CUptiResult result = m_cupti.getNextRecord(m_buffer.bytes, m_buffer.valid, &m_record);
+    const CUptiResult result = m_cupti.nextRecord(m_buffer.bytes, m_buffer.valid, &m_record);
     if (result != CUPTI_SUCCESS) {
         // An empty buffer is not an error; anything but the end of the records is.
         m_malformed = result != CUPTI_ERROR_MAX_LIMIT_REACHED && m_buffer.valid > 0;
@@ -285,8 +287,14 @@ void ActivityRecords::convert(const FilledBuffer& buffer)
         certain = known && *bytesOfLast <= begin;
         unread = begin - (certain ? *bytesOfLast : bytesRead(kind));
     }
-    // CUPTI's iterator calls it the end, too, where a record is cut or of a kind that it does not know.
-    if (walk.malformed() || (certain && unread > 0)) m_sink.lose(LossKind::BufferMalformed, 1, unread);
+    // CUPTI's iterator calls it the end, too, where a record is cut or of a kind that it does not know. A few zeros
+    // are neither: buffers are zeroed, and no record begins with one.
+    const std::uint8_t* const end = buffer.bytes + buffer.valid;
+    const bool padding =
+        unread < kMostPadding && std::all_of(end - unread, end, [](std::uint8_t byte) { return byte == 0; });
+    if (walk.malformed() ? !padding || unread == 0 : certain && !padding) {
+        m_sink.lose(LossKind::BufferMalformed, 1, unread);
+    }
 }
 
 template <class Record>
@@ -295,6 +303,7 @@ void ActivityRecords::checkTimes(const Record& record)
     if (record.start == 0 && record.end == 0) {
         m_sink.lose(LossKind::TimesLost, 1);
         ++m_suspicious;
+        if constexpr (requires { record.graphNode; }) m_lostNodes += record.graph != 0 ? 1 : 0;
     } else if (record.end < record.start && record.end != 0) {
         m_sink.lose(LossKind::TimesInverted, 1);
         ++m_suspicious;

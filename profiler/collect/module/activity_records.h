@@ -74,6 +74,8 @@ public:
     void skip(const SkippedTimes* times) { m_skip = times; }
 
     std::uint64_t suspiciousTimes() const { return m_suspicious; }
+    /// Of them, nodes of graphs whose times CUPTI lost.
+    std::uint64_t lostNodes() const { return m_lostNodes; }
     /// What was launched in the first second: kernels, and graphs as a whole.
     struct Launches {
         std::uint64_t count = 0;
@@ -103,6 +105,7 @@ private:
     std::atomic<std::uint32_t> m_ignored[kMostIgnored] = {};
     bool m_named[2][ApiFilter::kMostFunctions] = {};
     std::uint64_t m_suspicious = 0;
+    std::uint64_t m_lostNodes = 0;
     const SkippedTimes* m_skip = nullptr;
     Launches m_launches;
     std::uint32_t m_lastGraphLaunch = 0;

@@ -84,7 +84,6 @@ void ApiFilter::learn(const CuptiLibrary& cupti)
     if (cupti.getCallbackName == nullptr) return;
     const CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API};
     for (int d = 0; d < 2; ++d) {
-        auto* const enable = d == 0 ? cupti.enableDriverApi : cupti.enableRuntimeApi;
         int unknown = 0;
         for (std::uint32_t function = 1; function < kMostFunctions && unknown < 64; ++function) {
             const char* name = nullptr;
@@ -93,10 +92,16 @@ void ApiFilter::learn(const CuptiLibrary& cupti)
                 continue;
             }
             unknown = 0;
-            if (!isQuery(name)) continue;
-            m_unwanted[d][function] = true;
-            if (enable != nullptr) enable(function, 0);
+            m_unwanted[d][function] = isQuery(name);
         }
+    }
+}
+
+void ApiFilter::apply(const CuptiLibrary& cupti) const
+{
+    for (std::uint32_t function = 1; function < kMostFunctions; ++function) {
+        if (m_unwanted[0][function]) cupti.enableCall(CUPTI_CB_DOMAIN_DRIVER_API, function, false);
+        if (m_unwanted[1][function]) cupti.enableCall(CUPTI_CB_DOMAIN_RUNTIME_API, function, false);
     }
 }
 

@@ -17,8 +17,11 @@ class ApiFilter {
 public:
     static constexpr std::size_t kMostFunctions = 2048;
 
-    /// Looks all functions up by name; CUPTI is told not to record the unwanted ones where it can be told.
+    /// Looks all functions up by name.
     void learn(const CuptiLibrary& cupti);
+    /// Tells CUPTI not to record the unwanted ones, where it can be told. To be called whenever the kinds of calls have
+    /// been switched on: that overrides what was said about single functions.
+    void apply(const CuptiLibrary& cupti) const;
     bool wanted(ApiDomain domain, std::uint32_t function) const
     {
         return function >= kMostFunctions || !m_unwanted[domain == ApiDomain::Runtime ? 1 : 0][function];

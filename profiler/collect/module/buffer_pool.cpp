@@ -12,7 +12,7 @@ namespace fourwalls::collect::module {
 namespace {
 
 // A burst touches many buffers; more free ones than this give their memory back.
-constexpr std::size_t kWarmBuffers = 8;
+constexpr std::size_t kWarmBuffers = 32;
 
 } // namespace
 

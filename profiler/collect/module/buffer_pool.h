@@ -10,7 +10,9 @@
 
 namespace fourwalls::collect::module {
 
-inline constexpr std::size_t kBufferBytes = 4 << 20;
+/// CUPTI advises 1 to 10 MB. It fills one for every thread that calls CUDA, and keeps one that holds an unfinished record:
+/// a small one bounds what many threads take and what a kill loses.
+inline constexpr std::size_t kBufferBytes = 1 << 20;
 
 /// A buffer that CUPTI has filled.
 struct FilledBuffer {

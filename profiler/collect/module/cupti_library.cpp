@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding of CUPTI by its SONAMEs.
+// Binding, and the choice between the two families of functions.
 #include "profiler/collect/module/cupti_library.h"
 
 #include "profiler/collect/module/system.h"
@@ -8,33 +8,32 @@ namespace fourwalls::collect::module {
 
 namespace {
 
-constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 constexpr std::uint32_t kOldestVersion = 19; // CUDA 12.0: the kernel record has all fields that are read; 18 is 11.8
+constexpr std::size_t kNameBytes = 64;
 
-void* findLibrary()
+bool bindSharing(void* library, SharingFunctions& to)
 {
-    for (const bool load : {false, true}) {
-        for (const char* name : kNames) {
-            if (void* library = openLibrary(name, load)) return library;
-        }
-    }
-    return nullptr;
+    return bind(library, to.subscribe, "cuptiSubscribe_v2") && bind(library, to.enable, "cuptiActivityEnable_v2") &&
+           bind(library, to.disable, "cuptiActivityDisable_v2") &&
+           bind(library, to.registerCallbacks, "cuptiActivityRegisterCallbacks_v2") &&
+           bind(library, to.nextRecord, "cuptiActivityGetNextRecord_v2") &&
+           bind(library, to.dropped, "cuptiActivityGetNumDroppedRecords_v2") &&
+           bind(library, to.setAttribute, "cuptiActivitySetAttribute_v2") &&
+           bind(library, to.pushExternal, "cuptiActivityPushExternalCorrelationId_v2") &&
+           bind(library, to.popExternal, "cuptiActivityPopExternalCorrelationId_v2") &&
+           bind(library, to.enableDriverApi, "cuptiActivityEnableDriverApi_v2") &&
+           bind(library, to.enableRuntimeApi, "cuptiActivityEnableRuntimeApi_v2");
 }
 
 } // namespace
 
-bool CuptiLibrary::load(const char** problem)
+bool CuptiLibrary::bindTo(void* library)
 {
-    void* const library = findLibrary();
-    if (library == nullptr) {
-        *problem = "libcupti was not found: nothing of the GPU is recorded (put the CUDA toolkit's library folder into "
-                   "LD_LIBRARY_PATH)";
-        return false;
-    }
+    *this = {};
     const bool complete =
-        bind(library, getVersion, "cuptiGetVersion") && bind(library, subscribe, "cuptiSubscribe") &&
-        bind(library, unsubscribe, "cuptiUnsubscribe") && bind(library, enableCallback, "cuptiEnableCallback") &&
-        bind(library, enableDomain, "cuptiEnableDomain") && bind(library, activityEnable, "cuptiActivityEnable") &&
+        bind(library, getVersion, "cuptiGetVersion") && bind(library, subscribeAlone, "cuptiSubscribe") &&
+        bind(library, enableCallback, "cuptiEnableCallback") && bind(library, enableDomain, "cuptiEnableDomain") &&
+        bind(library, activityEnable, "cuptiActivityEnable") &&
         bind(library, activityDisable, "cuptiActivityDisable") &&
         bind(library, registerCallbacks, "cuptiActivityRegisterCallbacks") &&
         bind(library, flushAll, "cuptiActivityFlushAll") &&
@@ -46,17 +45,83 @@ bool CuptiLibrary::load(const char** problem)
     bind(library, setAttribute, "cuptiActivitySetAttribute");
     bind(library, setThreadIdType, "cuptiSetThreadIdType");
     bind(library, registerClock, "cuptiActivityRegisterTimestampCallback");
-    bind(library, pushExternal, "cuptiActivityPushExternalCorrelationId");
-    bind(library, popExternal, "cuptiActivityPopExternalCorrelationId");
+    bind(library, pushExternalId, "cuptiActivityPushExternalCorrelationId");
+    bind(library, popExternalId, "cuptiActivityPopExternalCorrelationId");
     bind(library, enableRuntimeApi, "cuptiActivityEnableRuntimeApi");
     bind(library, enableDriverApi, "cuptiActivityEnableDriverApi");
     bind(library, enableEventTimes, "cuptiActivityEnableCudaEventDeviceTimestamps");
-    if (!complete || getVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion) {
-        *problem = "libcupti is older than CUDA 12.0: nothing of the GPU is recorded (put a newer toolkit's library "
-                   "folder first in LD_LIBRARY_PATH)";
-        return false;
-    }
+    if (!complete || getVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion) return false;
+    canShare = version >= SharingFunctions::kSince && bindSharing(library, sharing);
     return true;
+}
+
+CUptiResult CuptiLibrary::subscribe(CUpti_CallbackFunc callback, void* userData, char* otherName)
+{
+    if (canShare) {
+        SharedSubscriber parameters;
+        parameters.name = "Fourwalls";
+        parameters.otherName = otherName;
+        parameters.otherNameBytes = kNameBytes;
+        shared = sharing.subscribe(&subscriber, callback, userData, &parameters) == CUPTI_SUCCESS;
+        if (shared) return CUPTI_SUCCESS;
+    }
+    return subscribeAlone(&subscriber, callback, userData); // the driver is older, or somebody wants to be alone
+}
+
+CUptiResult CuptiLibrary::enableKind(CUpti_ActivityKind kind, bool on) const
+{
+    if (shared) return on ? sharing.enable(subscriber, kind, nullptr) : sharing.disable(subscriber, kind, nullptr);
+    return on ? activityEnable(kind) : activityDisable(kind);
+}
+
+CUptiResult CuptiLibrary::nextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) const
+{
+    return shared ? sharing.nextRecord(subscriber, buffer, valid, record) : getNextRecord(buffer, valid, record);
+}
+
+std::uint64_t CuptiLibrary::dropped() const
+{
+    std::size_t count = 0;
+    const CUptiResult result =
+        shared ? sharing.dropped(subscriber, nullptr, 0, &count) : getNumDropped(nullptr, 0, &count);
+    return result == CUPTI_SUCCESS ? count : 0;
+}
+
+void CuptiLibrary::set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const
+{
+    if (shared) {
+        sharing.setAttribute(subscriber, attribute, &size, value);
+    } else if (setAttribute != nullptr) {
+        setAttribute(attribute, &size, value);
+    }
+}
+
+bool CuptiLibrary::pushExternal(CUpti_ExternalCorrelationKind kind, std::uint64_t id) const
+{
+    if (shared) return sharing.pushExternal(subscriber, kind, id) == CUPTI_SUCCESS;
+    return pushExternalId != nullptr && popExternalId != nullptr && pushExternalId(kind, id) == CUPTI_SUCCESS;
+}
+
+void CuptiLibrary::popExternal(CUpti_ExternalCorrelationKind kind) const
+{
+    std::uint64_t last = 0;
+    if (shared) {
+        sharing.popExternal(subscriber, kind, &last);
+    } else {
+        popExternalId(kind, &last);
+    }
+}
+
+void CuptiLibrary::enableCall(CUpti_CallbackDomain domain, CUpti_CallbackId function, bool on) const
+{
+    const std::uint8_t flag = on ? 1 : 0;
+    const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+    if (shared) {
+        (runtime ? sharing.enableRuntimeApi : sharing.enableDriverApi)(subscriber, function, flag);
+        return;
+    }
+    auto* const enable = runtime ? enableRuntimeApi : enableDriverApi;
+    if (enable != nullptr) enable(function, flag);
 }
 
 const char* CuptiLibrary::textOf(CUptiResult result) const

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI, found at run time: the copy that the process has loaded already, whatever folder it came from, else one on the
-// usual paths. A second copy beside the program's own would record nothing.
+// The functions of one copy of CUPTI, found at run time (cupti_search.h says which copy).
 #pragma once
+
+#include "profiler/collect/module/cupti_sharing.h"
 
 #include <cstdint>
 #include <cupti.h>
 
 namespace fourwalls::collect::module {
 
-/// The functions of CUPTI that the collector calls. Those of the second group may be missing (nullptr).
+/// What the collector calls of CUPTI. Functions of the second group may be missing (nullptr).
 struct CuptiLibrary {
     decltype(cuptiGetVersion)* getVersion = nullptr;
-    decltype(cuptiSubscribe)* subscribe = nullptr;
-    decltype(cuptiUnsubscribe)* unsubscribe = nullptr;
+    decltype(cuptiSubscribe)* subscribeAlone = nullptr;
     decltype(cuptiEnableCallback)* enableCallback = nullptr;
     decltype(cuptiEnableDomain)* enableDomain = nullptr;
     decltype(cuptiActivityEnable)* activityEnable = nullptr;
@@ -28,18 +28,39 @@ struct CuptiLibrary {
     decltype(cuptiActivitySetAttribute)* setAttribute = nullptr;
     decltype(cuptiSetThreadIdType)* setThreadIdType = nullptr;
     decltype(cuptiActivityRegisterTimestampCallback)* registerClock = nullptr;
-    decltype(cuptiActivityPushExternalCorrelationId)* pushExternal = nullptr;
-    decltype(cuptiActivityPopExternalCorrelationId)* popExternal = nullptr;
+    decltype(cuptiActivityPushExternalCorrelationId)* pushExternalId = nullptr;
+    decltype(cuptiActivityPopExternalCorrelationId)* popExternalId = nullptr;
     decltype(cuptiActivityEnableRuntimeApi)* enableRuntimeApi = nullptr;
     decltype(cuptiActivityEnableDriverApi)* enableDriverApi = nullptr;
     CUptiResult(CUPTIAPI* enableEventTimes)(std::uint8_t enable) = nullptr; // since CUDA 12.8
 
+    SharingFunctions sharing;
+    bool canShare = false; ///< all of `sharing` are there
+    bool shared = false;   ///< the subscription is one that others may stand beside
+    CUpti_SubscriberHandle subscriber = nullptr;
     std::uint32_t version = 0; ///< of CUPTI's API
 
-    /// Finds the library. False: there is none, or it lacks what is needed; `problem` says which, in words.
-    bool load(const char** problem);
+    /// Takes the functions of a loaded library. False: it is no CUPTI of CUDA 12.0 or newer.
+    bool bindTo(void* library);
+    /// Subscribes, beside others where CUPTI can do that, else alone. otherName: who is there already (64 bytes), where
+    /// CUPTI says it; else it is left as it was.
+    CUptiResult subscribe(CUpti_CallbackFunc callback, void* userData, char* otherName);
+
+    // By the functions that fit the subscription.
+    CUptiResult enableKind(CUpti_ActivityKind kind, bool on) const;
+    CUptiResult nextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) const;
+    /// Records that CUPTI dropped since the last question.
+    std::uint64_t dropped() const;
+    void set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const;
+    bool pushExternal(CUpti_ExternalCorrelationKind kind, std::uint64_t id) const;
+    void popExternal(CUpti_ExternalCorrelationKind kind) const;
+    /// Records the calls of one function or not, whatever the kind says that it belongs to.
+    void enableCall(CUpti_CallbackDomain domain, CUpti_CallbackId function, bool on) const;
+
     /// A result in words; never nullptr.
     const char* textOf(CUptiResult result) const;
+    /// The main number of the CUDA that this CUPTI is of.
+    int cudaMajor() const { return version >= 130000 ? static_cast<int>(version / 10000) : 12; }
 };
 
 } // namespace fourwalls::collect::module

@@ -3,7 +3,9 @@
 // callbacks come before any kind is enabled.
 #include "profiler/collect/module/cupti_session.h"
 
+#include "profiler/collect/collector_environment.h"
 #include "profiler/collect/module/activity_records.h"
+#include "profiler/collect/module/cupti_search.h"
 #include "profiler/collect/module/recorder.h"
 #include "profiler/collect/module/system.h"
 
@@ -30,7 +32,20 @@ constexpr CUpti_CallbackId kNcclLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelE
 // From this version on a refused buffer is safe; before, CUPTI could crash on one.
 constexpr std::uint32_t kRefusalIsSafe = 27;
 constexpr std::size_t kScrapBytes = 256 << 10;
-constexpr std::uint32_t kMostStateMessages = 8;
+constexpr CUpti_CallbackId kLaunches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,   CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
+
+constexpr int kBusy = 39; // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+constexpr char kForbidden[] = "the driver lets administrators only profile: nothing of the GPU is recorded; run with "
+                              "CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0";
+
+bool isForbidden(CUptiResult result)
+{
+    return result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
+           result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES;
+}
 
 void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* maxNumRecords)
 {
@@ -51,11 +66,22 @@ void CUPTIAPI onBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, 
     if (recorder != nullptr && buffer != nullptr) recorder->bufferCompleted(buffer, validSize);
 }
 
+void CUPTIAPI onSharedBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* most, SharedBufferInfo*)
+{
+    onBufferRequested(buffer, size, most);
+}
+
+void CUPTIAPI onSharedBufferCompleted(std::uint8_t* buffer, std::size_t size, std::size_t validSize, SharedBufferInfo*)
+{
+    onBufferCompleted(nullptr, 0, buffer, size, validSize);
+}
+
 } // namespace
 
 std::uint8_t* Recorder::bufferRequested(std::size_t* size)
 {
     const CostScope cost(callbackNs, callbacks);
+    m_requestedBuffers.fetch_add(1, std::memory_order_relaxed);
     if (std::uint8_t* const buffer = m_pool.take()) {
         *size = kBufferBytes;
         return buffer;
@@ -81,10 +107,16 @@ void Recorder::bufferCompleted(std::uint8_t* bytes, std::size_t valid)
 
 void CuptiSession::enable(CUpti_ActivityKind kind, bool on)
 {
-    const CUptiResult result = on ? m_library.activityEnable(kind) : m_library.activityDisable(kind);
+    const CUptiResult result = m_library.enableKind(kind, on);
     const std::uint64_t bit = 1ULL << (static_cast<unsigned>(kind) & 63U);
     if (!on || result == CUPTI_SUCCESS || (m_refusedKinds & bit) != 0) return;
     m_refusedKinds |= bit;
+    if (isForbidden(result)) {
+        if (m_forbidden) return; // once for all kinds
+        m_forbidden = true;
+        m_recorder.message(MessageCode::CuptiFailed, Severity::Error, static_cast<std::int64_t>(result), kForbidden);
+        return;
+    }
     char text[192];
     std::snprintf(text, sizeof text, "CUPTI does not record activity kind %d here: %s", static_cast<int>(kind),
                   m_library.textOf(result));
@@ -93,31 +125,98 @@ void CuptiSession::enable(CUpti_ActivityKind kind, bool on)
 
 bool CuptiSession::subscribe()
 {
-    const CUptiResult result = m_library.subscribe(&m_subscriber, &CuptiSession::onCallback, &m_recorder);
+    const int driver = loadedDriverVersion();
+    CuptiSearch search(driver);
+    CUptiResult failure = CUPTI_SUCCESS;
+    bool tooOld = false;
+    char other[64] = "";
+    while (void* const library = search.next()) {
+        if (!m_library.bindTo(library)) {
+            tooOld = true;
+            continue;
+        }
+        const CUptiResult result = m_library.subscribe(&CuptiSession::onCallback, &m_recorder, other);
+        if (result == CUPTI_SUCCESS) {
+            char text[1200];
+            char paths[1000];
+            if (search.loaded(paths, sizeof paths) > 1) {
+                std::snprintf(text, sizeof text, "the process has loaded several copies of CUPTI (%s); %s is used",
+                              paths, search.path());
+                m_recorder.message(MessageCode::CuptiCopies, Severity::Info, 0, text);
+            }
+            return true;
+        }
+        if (failure == CUPTI_SUCCESS || static_cast<int>(result) == kBusy) failure = result;
+        if (static_cast<int>(result) == kBusy) break; // any other copy would record nothing
+    }
+    sayWhyNot(failure, tooOld, other);
+    return false;
+}
+
+void CuptiSession::sayWhyNot(CUptiResult failure, bool tooOld, const char* other)
+{
+    constexpr char kNothing[] = "nothing of the GPU is recorded";
+    const auto say = [&](MessageCode code, const char* text) {
+        m_recorder.message(code, Severity::Error, static_cast<std::int64_t>(failure), text);
+    };
+    char text[512];
+    const char* const named = std::getenv(kEnvCupti);
+    const int driver = loadedDriverVersion();
+    if (failure == CUPTI_SUCCESS && tooOld) {
+        std::snprintf(text, sizeof text,
+                      "libcupti is older than CUDA 12.0: %s (put a newer toolkit's library folder first in "
+                      "LD_LIBRARY_PATH)",
+                      kNothing);
+        return say(MessageCode::CuptiMissing, text);
+    }
+    if (failure == CUPTI_SUCCESS && named != nullptr && *named != '\0') {
+        std::snprintf(text, sizeof text, "%s=%s cannot be loaded: %s", kEnvCupti, named, kNothing);
+        return say(MessageCode::CuptiMissing, text);
+    }
+    if (failure == CUPTI_SUCCESS) {
+        std::snprintf(text, sizeof text,
+                      "libcupti was not found: %s (put the CUDA toolkit's library folder into LD_LIBRARY_PATH, or its "
+                      "path into %s)",
+                      kNothing, kEnvCupti);
+        return say(MessageCode::CuptiMissing, text);
+    }
+    if (static_cast<int>(failure) == kBusy) {
+        std::snprintf(text, sizeof text,
+                      "another profiler (%s) holds CUPTI in this process: %s; end it, or record without it",
+                      *other != '\0' ? other : m_library.textOf(failure), kNothing);
+        return say(MessageCode::CuptiBusy, text);
+    }
+    if (isForbidden(failure)) return say(MessageCode::CuptiFailed, kForbidden);
+    if (driver != 0 && driver / 1000 < m_library.cudaMajor()) {
+        std::snprintf(text, sizeof text,
+                      "the driver is of CUDA %d.%d and libcupti of CUDA %d: %s; use a newer driver, or a libcupti of "
+                      "the driver's CUDA",
+                      driver / 1000, driver % 1000 / 10, m_library.cudaMajor(), kNothing);
+        return say(MessageCode::CuptiFailed, text);
+    }
+    std::snprintf(text, sizeof text, "CUPTI cannot be used (%s): %s; check the driver", m_library.textOf(failure),
+                  kNothing);
+    say(MessageCode::CuptiFailed, text);
+}
+
+bool CuptiSession::registerBuffers()
+{
+    const CUptiResult result = m_library.shared
+                                   ? m_library.sharing.registerCallbacks(m_library.subscriber, onSharedBufferRequested,
+                                                                         onSharedBufferCompleted)
+                                   : m_library.registerCallbacks(onBufferRequested, onBufferCompleted);
     if (result == CUPTI_SUCCESS) return true;
-    const bool busy = static_cast<int>(result) == 39; // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-    char text[256];
-    std::snprintf(text, sizeof text,
-                  busy
-                      ? "another profiler (%s) holds CUPTI in this process: nothing of the GPU is recorded; end it, or "
-                        "record without it"
-                      : "CUPTI cannot be used (%s): nothing of the GPU is recorded; check the driver",
-                  m_library.textOf(result));
-    m_recorder.message(busy ? MessageCode::CuptiBusy : MessageCode::CuptiFailed, Severity::Error,
-                       static_cast<std::int64_t>(result), text);
+    m_recorder.message(MessageCode::CuptiFailed, Severity::Error, static_cast<std::int64_t>(result),
+                       "CUPTI takes no buffers: nothing of the GPU is recorded; check the driver");
     return false;
 }
 
 void CuptiSession::setLimits(std::uint32_t poolLimit)
 {
-    if (m_library.setAttribute != nullptr) {
-        std::size_t limit = poolLimit;
-        std::size_t size = sizeof limit;
-        m_library.setAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &limit);
-        std::uint8_t zeroed = 1; // the pool's buffers are zero already: CUPTI need not do it on the program's threads
-        size = sizeof zeroed;
-        m_library.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-    }
+    std::size_t limit = poolLimit;
+    m_library.set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, sizeof limit, &limit);
+    std::uint8_t zeroed = 1; // the pool's buffers are zero already: CUPTI need not do it on the program's threads
+    m_library.set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, sizeof zeroed, &zeroed);
     if (m_library.setThreadIdType != nullptr) m_library.setThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     // The clock of everything else in the spool: of itself CUPTI takes another one under WSL.
     if (m_library.registerClock != nullptr) m_library.registerClock(&cuptiClock);
@@ -130,47 +229,77 @@ void CuptiSession::watchCalls()
         CUPTI_DRIVER_TRACE_CBID_cuMemCreate,     CUPTI_DRIVER_TRACE_CBID_cuMemRelease,
         CUPTI_DRIVER_TRACE_CBID_cuMemMap,        CUPTI_DRIVER_TRACE_CBID_cuMemUnmap};
     for (const CUpti_CallbackId id : kDriver) {
-        m_library.enableCallback(1, m_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+        m_library.enableCallback(1, m_library.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     }
-    m_library.enableCallback(1, m_subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
+    m_library.enableCallback(1, m_library.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
                              CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
-    m_library.enableDomain(1, m_subscriber, CUPTI_CB_DOMAIN_STATE);
+    m_library.enableDomain(1, m_library.subscriber, CUPTI_CB_DOMAIN_STATE);
 }
 
 void CuptiSession::begin(const Settings& settings)
 {
     if (m_begun.exchange(true)) return;
     m_parts = settings.parts;
+    m_syncStacks = settings.syncStacks;
     if (settings.detail != Detail::Auto) m_detail.store(settings.detail);
     if (!m_parts.cuda) return;
-    const char* problem = nullptr;
-    if (!m_library.load(&problem)) {
-        m_recorder.message(MessageCode::CuptiMissing, Severity::Error, 0, problem);
-        return;
-    }
+    m_wholeGraphs.store(!m_parts.graphNodes);
     if (!subscribe()) return;
     setLimits(settings.poolLimit);
-    if (const CUptiResult result = m_library.registerCallbacks(onBufferRequested, onBufferCompleted);
-        result != CUPTI_SUCCESS) {
-        m_recorder.message(MessageCode::CuptiFailed, Severity::Error, static_cast<std::int64_t>(result),
-                           "CUPTI takes no buffers: nothing of the GPU is recorded; check the driver");
-        return;
-    }
+    if (!registerBuffers()) return;
     m_filter.learn(m_library);
     watchCalls();
     m_active.store(true, std::memory_order_release);
-    for (const CUpti_ActivityKind kind : kAlways) enable(kind, true);
-    if (m_parts.memory) {
-        for (const CUpti_ActivityKind kind : kMemoryKinds) enable(kind, true);
-    }
+    enableAlways();
     if (m_recorder.capturing()) capture(true);
+}
+
+void CuptiSession::enableAlways()
+{
+    for (const CUpti_ActivityKind kind : kAlways) enable(kind, true);
+    if (!m_parts.memory) return;
+    for (const CUpti_ActivityKind kind : kMemoryKinds) enable(kind, true);
+}
+
+void CuptiSession::takeBack()
+{
+    if (!active() || m_library.shared) return;
+    m_library.registerCallbacks(onBufferRequested, onBufferCompleted);
+    enableAlways();
+    if (m_capturing.load()) capture(true);
+}
+
+void CuptiSession::watchWaits(bool on)
+{
+    constexpr CUpti_CallbackId kRuntime[] = {CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000,
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000,
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020,
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020};
+    for (const CUpti_CallbackId id : kRuntime) {
+        m_library.enableCallback(on ? 1 : 0, m_library.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, id);
+    }
+}
+
+void CuptiSession::watchLaunches(bool on)
+{
+    for (const CUpti_CallbackId id : kLaunches) {
+        m_library.enableCallback(on ? 1 : 0, m_library.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    }
+}
+
+void CuptiSession::recordWholeGraphs()
+{
+    if (m_wholeGraphs.exchange(true) || !active() || !m_capturing.load()) return;
+    enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true);
 }
 
 void CuptiSession::capture(bool on)
 {
     if (!active()) return;
     for (const CUpti_ActivityKind kind : kDeviceKinds) enable(kind, on);
-    if (!m_parts.graphNodes) enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    if (m_wholeGraphs.load()) enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     captureCalls(on);
     m_capturing.store(on);
     if (on && m_detail.load() == Detail::Low) captureCalls(true); // it was set meanwhile
@@ -181,14 +310,16 @@ void CuptiSession::captureCalls(bool on)
     const bool each = on && m_detail.load() != Detail::Low;
     if (m_parts.api) {
         for (const CUpti_ActivityKind kind : kApiKinds) enable(kind, each);
+        if (each) m_filter.apply(m_library);
         // NCCL's launches are tied to its calls even so: by the one function that launches them.
         if (on && !each) {
             enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, true);
-            if (m_library.enableDriverApi != nullptr) m_library.enableDriverApi(kNcclLaunch, 1);
-        } else if (!on && m_library.enableDriverApi != nullptr) {
-            m_library.enableDriverApi(kNcclLaunch, 0);
+            m_library.enableCall(CUPTI_CB_DOMAIN_DRIVER_API, kNcclLaunch, true);
+        } else if (!on) {
+            m_library.enableCall(CUPTI_CB_DOMAIN_DRIVER_API, kNcclLaunch, false);
         }
     }
+    if (m_parts.api && m_syncStacks) watchWaits(each);
     if (!m_parts.sync) return;
     if (each && m_detail.load() == Detail::Full && m_library.enableEventTimes != nullptr) m_library.enableEventTimes(1);
     enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, each);
@@ -207,8 +338,7 @@ void CuptiSession::flush(bool forced)
     // Before the program's first launches, and between them, there is nothing to ask the driver for.
     if (!forced && m_recorder.pool().outside() == 0) return;
     m_library.flushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
-    std::size_t dropped = 0;
-    if (m_library.getNumDropped(nullptr, 0, &dropped) == CUPTI_SUCCESS) m_dropped.fetch_add(dropped);
+    m_dropped.fetch_add(m_library.dropped());
 }
 
 void CuptiSession::end()
@@ -222,100 +352,18 @@ void CuptiSession::end()
 
 bool CuptiSession::pushExternal(std::uint64_t id) const
 {
-    return active() && m_library.pushExternal != nullptr && m_library.popExternal != nullptr &&
-           m_library.pushExternal(kOwnExternalKind, id) == CUPTI_SUCCESS;
+    return active() && m_library.pushExternal(kOwnExternalKind, id);
 }
 
 void CuptiSession::popExternal() const
 {
-    std::uint64_t last = 0;
-    m_library.popExternal(kOwnExternalKind, &last);
+    m_library.popExternal(kOwnExternalKind);
 }
 
 std::uint64_t CuptiSession::timestamp() const
 {
     std::uint64_t now = 0;
     return active() && m_library.getTimestamp != nullptr && m_library.getTimestamp(&now) == CUPTI_SUCCESS ? now : 0;
-}
-
-namespace {
-
-void recordVirtualMemory(Recorder& recorder, CUpti_CallbackId id, const CUpti_CallbackData& call)
-{
-    VirtualMemory to{};
-    to.time = realtime();
-    to.device = -1;
-    to.thread = threadId();
-    to.correlation = call.correlationId;
-    switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
-        const auto* from = static_cast<const cuMemCreate_params*>(call.functionParams);
-        to.operation = static_cast<std::uint32_t>(VirtualMemoryOperation::Create);
-        to.handle = from->handle != nullptr ? *from->handle : 0;
-        to.size = from->size;
-        if (from->prop != nullptr && from->prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-            to.device = from->prop->location.id;
-        }
-        break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
-        to.operation = static_cast<std::uint32_t>(VirtualMemoryOperation::Release);
-        to.handle = static_cast<const cuMemRelease_params*>(call.functionParams)->handle;
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
-        const auto* from = static_cast<const cuMemMap_params*>(call.functionParams);
-        to.operation = static_cast<std::uint32_t>(VirtualMemoryOperation::Map);
-        to.handle = from->handle;
-        to.address = from->ptr;
-        to.size = from->size;
-        break;
-    }
-    default: {
-        const auto* from = static_cast<const cuMemUnmap_params*>(call.functionParams);
-        to.operation = static_cast<std::uint32_t>(VirtualMemoryOperation::Unmap);
-        to.address = from->ptr;
-        to.size = from->size;
-    }
-    }
-    recorder.push(RecordKind::VirtualMemory, to);
-}
-
-bool succeeded(const CUpti_CallbackData& call)
-{
-    return call.functionReturnValue != nullptr &&
-           *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
-}
-
-} // namespace
-
-void CuptiSession::onCallback(void* userData, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data)
-{
-    Recorder& recorder = *static_cast<Recorder*>(userData);
-    if (Recorder::current() != &recorder) return; // a forked child
-    if (domain == CUPTI_CB_DOMAIN_STATE) {
-        // They may come with every launch; the first ones tell.
-        if (recorder.cupti().m_stateMessages.fetch_add(1) >= kMostStateMessages) return;
-        const auto* state = static_cast<const CUpti_StateData*>(data);
-        recorder.message(
-            MessageCode::CuptiFailed, Severity::Error, static_cast<std::int64_t>(state->notification.result),
-            state->notification.message != nullptr ? state->notification.message : "CUPTI reports an error");
-        return;
-    }
-    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    const bool enter = call.callbackSite == CUPTI_API_ENTER;
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-        if (enter) recorder.cupti().flush(false); // before cudaDeviceReset destroys what is not delivered
-        return;
-    }
-    if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
-    if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart) {
-        if (!enter) recorder.profilerApi(true);
-    } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
-        if (enter) recorder.profilerApi(false);
-    } else if (!enter && succeeded(call) && recorder.settings().parts.memory) {
-        const CostScope cost(recorder.callbackNs, recorder.callbacks);
-        recordVirtualMemory(recorder, id, call);
-    }
 }
 
 } // namespace fourwalls::collect::module

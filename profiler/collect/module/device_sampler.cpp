@@ -34,6 +34,7 @@ struct NvmlLibrary {
     int (*memory)(Device, MemoryUse*) = nullptr;
     int (*temperature)(Device, int sensor, unsigned* celsius) = nullptr;
     int (*utilization)(Device, Utilization*) = nullptr;
+    int (*cardOf)(Device instance, Device* card) = nullptr;
     int (*processes)(Device, unsigned* count, Process*) = nullptr;
 };
 
@@ -77,6 +78,7 @@ bool bindNvml()
     bind(library, g_nvml.memory, "nvmlDeviceGetMemoryInfo");
     bind(library, g_nvml.temperature, "nvmlDeviceGetTemperature");
     bind(library, g_nvml.utilization, "nvmlDeviceGetUtilizationRates");
+    bind(library, g_nvml.cardOf, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
     bind(library, g_nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
     return true;
 }
@@ -113,28 +115,32 @@ void* nvmlHandleOf(const std::uint8_t* uuid)
     return nullptr;
 }
 
-void readProcessMemory(void* device, NvmlSample* to)
+/// Whether NVML lists this process among those of the device, or does not list any.
+bool readProcessMemory(void* device, NvmlSample* to)
 {
     NvmlLibrary::Process processes[64];
     unsigned count = 64;
-    if (g_nvml.processes == nullptr || g_nvml.processes(device, &count, processes) != 0) return;
+    if (g_nvml.processes == nullptr || g_nvml.processes(device, &count, processes) != 0) return true;
     for (unsigned i = 0; i < std::min(count, 64U); ++i) {
-        if (processes[i].pid != static_cast<unsigned>(getpid()) || processes[i].usedMemory == kNvmlNotAvailable)
-            continue;
+        if (processes[i].pid != static_cast<unsigned>(getpid())) continue;
+        if (processes[i].usedMemory == kNvmlNotAvailable) return true;
         to->processMemory = processes[i].usedMemory;
         to->valid |= kNvmlProcessMemory;
+        return true;
     }
+    return count == 0;
 }
 
-void readSample(void* device, NvmlSample* to)
+/// card: the same, or the card that an instance (MIG) is a part of: clocks and power are the card's.
+bool readSample(void* device, void* card, NvmlSample* to)
 {
-    if (g_nvml.clock != nullptr && g_nvml.clock(device, kNvmlSm, &to->smClockMhz) == 0) to->valid |= kNvmlSmClock;
-    if (g_nvml.clock != nullptr && g_nvml.clock(device, kNvmlMemoryDomain, &to->memoryClockMhz) == 0) {
+    if (g_nvml.clock != nullptr && g_nvml.clock(card, kNvmlSm, &to->smClockMhz) == 0) to->valid |= kNvmlSmClock;
+    if (g_nvml.clock != nullptr && g_nvml.clock(card, kNvmlMemoryDomain, &to->memoryClockMhz) == 0) {
         to->valid |= kNvmlMemoryClock;
     }
-    if (g_nvml.power != nullptr && g_nvml.power(device, &to->powerMilliwatt) == 0) to->valid |= kNvmlPower;
+    if (g_nvml.power != nullptr && g_nvml.power(card, &to->powerMilliwatt) == 0) to->valid |= kNvmlPower;
     unsigned long long reasons = 0;
-    if (g_nvml.throttle != nullptr && g_nvml.throttle(device, &reasons) == 0) to->valid |= kNvmlThrottle;
+    if (g_nvml.throttle != nullptr && g_nvml.throttle(card, &reasons) == 0) to->valid |= kNvmlThrottle;
     to->throttleReasons = reasons;
     NvmlLibrary::MemoryUse use{};
     if (g_nvml.memory != nullptr && g_nvml.memory(device, &use) == 0) {
@@ -142,7 +148,7 @@ void readSample(void* device, NvmlSample* to)
         to->memoryTotal = use.total;
         to->valid |= kNvmlMemory;
     }
-    if (g_nvml.temperature != nullptr && g_nvml.temperature(device, 0, &to->temperatureC) == 0) {
+    if (g_nvml.temperature != nullptr && g_nvml.temperature(card, 0, &to->temperatureC) == 0) {
         to->valid |= kNvmlTemperature;
     }
     NvmlLibrary::Utilization utilization{};
@@ -150,7 +156,7 @@ void readSample(void* device, NvmlSample* to)
         to->utilizationPercent = utilization.gpu;
         to->valid |= kNvmlUtilization;
     }
-    readProcessMemory(device, to);
+    return readProcessMemory(device, to);
 }
 
 } // namespace
@@ -196,7 +202,10 @@ void DeviceSampler::findDevices()
         std::memcpy(used.uuid, &uuid, sizeof used.uuid);
         used.ordinal = i;
         used.device = device;
-        used.nvml = m_nvml != nullptr ? nvmlHandleOf(used.uuid) : nullptr;
+        used.nvml = used.card = m_nvml != nullptr ? nvmlHandleOf(used.uuid) : nullptr;
+        void* card = nullptr;
+        if (used.nvml != nullptr && m_nvml->cardOf != nullptr && m_nvml->cardOf(used.nvml, &card) == 0)
+            used.card = card;
     }
 }
 
@@ -209,7 +218,7 @@ std::size_t DeviceSampler::sample(NvmlSample* samples, std::size_t room)
         to = {};
         to.time = realtime();
         std::memcpy(to.uuid, m_used[i].uuid, sizeof to.uuid);
-        readSample(m_used[i].nvml, &to);
+        m_notListed = readSample(m_used[i].nvml, m_used[i].card, &to) ? 0 : m_notListed + 1;
     }
     return filled;
 }

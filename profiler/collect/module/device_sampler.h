@@ -33,18 +33,24 @@ public:
     /// Free and total memory of each device with a context; how many were filled.
     std::size_t memory(MemoryInfo* infos, std::size_t room);
 
+    /// NVML tells of this device's processes, and for ten samples has not named this one: their numbers are of another
+    /// namespace than this process's own.
+    bool isNotListed() const { return m_notListed >= 10; }
+
 private:
     struct Used {
         std::uint8_t uuid[16];
         int ordinal;
         int device;
         void* nvml; ///< NVML's handle, nullptr: it does not know the device
+        void* card; ///< of the card that an instance (MIG) is a part of; else the same
     };
     Used m_used[kMostDevices] = {};
     std::size_t m_usedCount = 0;
     const NvmlLibrary* m_nvml = nullptr;
     const DriverLibrary* m_driver = nullptr;
     bool m_relaxed = false;
+    std::uint32_t m_notListed = 0; ///< samples in a row
 };
 
 } // namespace fourwalls::collect::module

@@ -3,6 +3,7 @@
 #include "profiler/collect/module/recorder.h"
 
 #include "profiler/collect/module/nccl_events.h"
+#include "profiler/collect/module/python_stacks.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -347,6 +348,7 @@ void forgetRecordingInChild()
     new (&g_startMutex) Mutex();
     forgetThreadId();
     forgetThreadCosts();
+    forgetPythonStack();
 }
 
 } // namespace fourwalls::collect::module

@@ -61,6 +61,7 @@ public:
     // What CUPTI's callbacks call.
     std::uint8_t* bufferRequested(std::size_t* size);
     void bufferCompleted(std::uint8_t* bytes, std::size_t valid);
+    void launched() { m_launchSeen.store(true, std::memory_order_relaxed); }
 
     // What signal handlers call: they only set a flag and wake the sampler.
     void signalled(int number);
@@ -88,7 +89,9 @@ private:
     void describeDevices();
     bool isRecordedStep(std::int64_t number) const;
     void chooseDetail(const ActivityRecords& activities);
+    void watchGraphs(const ActivityRecords& activities);
     void watchSpool();
+    void watchCupti(std::uint64_t now);
     void writeThreadCosts();
     void giveUp(EndReason reason);
     bool handleEnd();
@@ -123,6 +126,9 @@ private:
     std::atomic<bool> m_prepared{false};          ///< CUPTI is on for a window that has not begun
     std::atomic<std::uint32_t> m_giveUp{0}; ///< EndReason, once the recording has to end while the program goes on
     std::atomic<bool> m_toLow{false};       ///< the writer has chosen Detail::Low, the sampler is to set it
+    std::atomic<bool> m_toWholeGraphs{false};
+    std::atomic<bool> m_launchSeen{false};
+    std::atomic<std::uint64_t> m_requestedBuffers{0};
     SkippedTimes m_skipped;
     std::atomic<std::uint64_t> m_samplerCpuNs{0};
     std::atomic<std::uint64_t> m_flushNs{0};
@@ -140,9 +146,15 @@ private:
     std::uint64_t m_nextSample = 0;
     std::uint64_t m_nextMemory = 0;
     std::uint64_t m_nextNames = 0;
+    std::uint64_t m_buffersSeen = 0; ///< requested and completed
+    std::uint64_t m_quietSince = 0;
+    std::uint64_t m_tookBackFor = 0; ///< CUPTI had been quiet for so long [ns]; 0: nothing was taken back
+    bool m_watchingLaunches = false;
+    bool m_launchedBefore = false; ///< at the last look there was a launch of which CUPTI has said nothing
     ThreadNames m_threadNames;
     std::uint32_t m_childrenSeen = 0;
     bool m_devicesKnown = false;
+    bool m_notListedSaid = false;
 
     // Of the writer alone.
     std::uint64_t m_lostEvents = 0;
@@ -150,6 +162,7 @@ private:
     std::uint64_t m_suspiciousSaid = 0;
     bool m_wrapSaid = false;
     bool m_detailChosen = false;
+    bool m_graphsWhole = false;
     std::uint64_t m_diskReserve = 0; ///< [bytes] that are left to others
     std::uint64_t m_costsWritten[kMostThreadCosts] = {};
     int m_fileError = 0;

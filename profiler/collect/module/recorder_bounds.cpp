@@ -17,6 +17,9 @@ namespace {
 
 // Recording a call costs a thread 1 to 3 us: at this rate a few percent of it.
 constexpr std::uint64_t kManyLaunches = 20'000;
+constexpr std::uint64_t kManyLostNodes = 1'000;
+constexpr std::uint64_t kQuietNs = 1'000'000'000; // CUPTI asks for no buffer and gives none back
+constexpr std::uint64_t kQuietWithBufferNs = 10 * kQuietNs;
 constexpr std::uint64_t kLeftOnDisk = 1ULL << 30;
 
 /// Free bytes of the folder's disk for this user; UINT64_MAX where the system does not say.
@@ -46,6 +49,56 @@ void Recorder::chooseDetail(const ActivityRecords& activities)
     if (!low) return;
     m_toLow.store(true);
     m_samplerAlarm.wake();
+}
+
+void Recorder::watchGraphs(const ActivityRecords& activities)
+{
+    const std::uint64_t lost = activities.lostNodes();
+    if (m_graphsWhole || !m_settings.parts.graphNodes || lost < kManyLostNodes) return;
+    m_graphsWhole = true;
+    m_sink.addMessage(MessageCode::WholeGraphs, Severity::Warning, static_cast<std::int64_t>(lost),
+                      "CUPTI loses the times of graph nodes: from here on a replay is recorded as a whole; without "
+                      "graph_nodes (FOURWALLS_WITHOUT) it is from the start");
+    m_toWholeGraphs.store(true);
+    m_samplerAlarm.wake();
+}
+
+void Recorder::watchCupti(std::uint64_t now)
+{
+    const std::uint64_t buffers =
+        m_requestedBuffers.load(std::memory_order_relaxed) + m_completedBuffers.load(std::memory_order_relaxed);
+    if (buffers != m_buffersSeen || !m_cupti.active() || m_cupti.isShared() || !capturing()) {
+        if (m_tookBackFor != 0 && buffers != m_buffersSeen) {
+            char text[192];
+            std::snprintf(text, sizeof text,
+                          "another profiler had taken the GPU's records over; they were taken back, those of %.1f s "
+                          "are missing",
+                          static_cast<double>(m_tookBackFor) * 1e-9);
+            message(MessageCode::SecondSubscriber, Severity::Warning, static_cast<std::int64_t>(m_tookBackFor), text);
+            m_tookBackFor = 0;
+        }
+        if (m_watchingLaunches) m_cupti.watchLaunches(false);
+        m_watchingLaunches = m_launchedBefore = false;
+        m_buffersSeen = buffers;
+        m_quietSince = now;
+        return;
+    }
+    if (buffers == 0 || now - m_quietSince < kQuietNs) return;
+    if (!m_watchingLaunches) {
+        m_watchingLaunches = true;
+        m_launchSeen.store(false);
+        m_cupti.watchLaunches(true);
+        return;
+    }
+    // A launch of which CUPTI says nothing until the next look. A buffer that it holds may take its record in silence.
+    const bool before = m_launchedBefore;
+    m_launchedBefore = m_launchSeen.load();
+    if (!before || (m_pool.outside() > 0 && now - m_quietSince < kQuietWithBufferNs)) return;
+    m_tookBackFor += now - m_quietSince;
+    m_quietSince = now;
+    m_launchedBefore = false;
+    m_launchSeen.store(false);
+    m_cupti.takeBack();
 }
 
 void Recorder::giveUp(EndReason reason)

@@ -57,6 +57,7 @@ void Recorder::write()
         }
         writeBuffers(activities);
         chooseDetail(activities);
+        watchGraphs(activities);
         if (activities.suspiciousTimes() > m_suspiciousSaid * 10) {
             m_suspiciousSaid = activities.suspiciousTimes();
             m_sink.addMessage(
@@ -158,12 +159,14 @@ void Recorder::sample()
         m_samplerCpuNs.store(threadCpu(), std::memory_order_relaxed);
         if (handleSignals() || handleEnd()) return;
         if (m_toLow.exchange(false)) m_cupti.setDetail(Detail::Low);
+        if (m_toWholeGraphs.exchange(false)) m_cupti.recordWholeGraphs();
         if (m_cudaSeen.load()) m_devices.leaveCapturesAlone();
         disableWhenDrained();
         const std::uint64_t now = monotonic();
         if (now >= m_nextFlush) {
             m_nextFlush = now + kTickMs * kMs;
             m_cupti.flush(false);
+            watchCupti(now);
             m_flushNs.fetch_add(monotonic() - now, std::memory_order_relaxed);
         }
         if (now >= m_nextClock) sampleClock();
@@ -179,6 +182,12 @@ void Recorder::sample()
             NvmlSample samples[DeviceSampler::kMostDevices];
             const std::size_t count = m_devices.sample(samples, DeviceSampler::kMostDevices);
             for (std::size_t i = 0; i < count; ++i) push(RecordKind::NvmlSample, samples[i]);
+            if (m_devices.isNotListed() && !m_notListedSaid) {
+                m_notListedSaid = true;
+                message(MessageCode::NvmlMissing, Severity::Info, 0,
+                        "NVML knows this process by another number (a container?): memory in use is that of the whole "
+                        "GPU");
+            }
         }
     }
     noteChildren();

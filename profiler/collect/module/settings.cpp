@@ -241,6 +241,7 @@ Settings readSettings()
     settings.poolLimit = static_cast<std::uint32_t>(reader.number(kEnvPoolLimit, settings.poolLimit, 1, 100'000));
     settings.sampleMs = static_cast<int>(reader.number(kEnvSampleMs, settings.sampleMs, 0, 3'600'000));
     readParts(reader, &settings);
+    settings.syncStacks = reader.number(kEnvSyncStacks, 1, 0, 1) != 0;
     settings.verbose = reader.number(kEnvVerbose, 0, 0, 1) != 0;
     return settings;
 }

@@ -42,6 +42,7 @@ struct Settings {
     std::uint32_t poolLimit = 250; ///< CUPTI's own; smaller pools lose times in programs of many graphs
     int sampleMs = 100;
     Parts parts;
+    bool syncStacks = true;
     bool verbose = false;
     char problem[256] = ""; ///< the first setting that could not be understood, in words
     char inForce[512] = ""; ///< the settings that are not the default, "NAME=value NAME=value"

@@ -108,6 +108,11 @@ void* symbolOf(void* library, const char* name)
     return library == nullptr ? nullptr : dlsym(library, name);
 }
 
+void* programSymbol(const char* name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
 void pinModule()
 {
     Dl_info self{};

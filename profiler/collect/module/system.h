@@ -114,6 +114,8 @@ void joinThread(pthread_t thread);
 /// dlopen of `name` if it is loaded already, whatever folder it came from; else, if `load`, from the usual places.
 void* openLibrary(const char* name, bool load);
 void* symbolOf(void* library, const char* name);
+/// A symbol of the program or of a library that all of it sees; nullptr: there is none.
+void* programSymbol(const char* name);
 /// Keeps the module in memory to the end of the process: threads and callbacks run in it.
 void pinModule();
 

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 #endif
@@ -60,6 +61,41 @@ private slots:
         QCOMPARE(imported.data->ops[static_cast<std::size_t>(loaded->op.value)]->activity, Activity::DataLoading);
         QVERIFY(imported.data->ops[static_cast<std::size_t>(collected->op.value)]->activity != Activity::DataLoading);
         QCOMPARE(imported.audit("host_pauses"), std::int64_t{2});
+        QCOMPARE(imported.audit("unknown_records"), std::int64_t{0});
+    }
+
+    /// A call that waits has its place in the Python program; calls of the same function elsewhere have theirs, or none.
+    void stacksOfWaits()
+    {
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/s.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            const auto wait = [&](std::int64_t at, const std::string& stack) {
+                const std::uint32_t correlation = spool.nextCorrelation();
+                spool.call(at, correlation, 1, "cudaStreamSynchronize_v3020");
+                if (!stack.empty())
+                    spool.add(collect::RecordKind::SyncStack,
+                              collect::SyncStack{spool.at(at), 1, correlation, spool.text(stack), 0});
+            };
+            spool.launch("gemm", 10, 20, 30);
+            wait(60, "job/train.py:12 log < job/train.py:40 <module>");
+            wait(70, "job/train.py:20 clip < job/train.py:40 <module>");
+            wait(80, "");
+            spool.end(200);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        std::map<std::int64_t, std::string> found;
+        for (const auto& slice : imported.data->slices) {
+            const auto& op = *imported.data->ops[static_cast<std::size_t>(slice.op.value)];
+            if (op.name == "cudaStreamSynchronize") found[slice.start.ns] = op.detail;
+        }
+        QCOMPARE(found.size(), std::size_t{3});
+        QCOMPARE(found.begin()->second, std::string("job/train.py:12 log < job/train.py:40 <module>"));
+        QCOMPARE(std::next(found.begin())->second, std::string("job/train.py:20 clip < job/train.py:40 <module>"));
+        QCOMPARE(std::next(found.begin(), 2)->second, std::string());
+        QCOMPARE(imported.audit("sync_stacks"), std::int64_t{2});
         QCOMPARE(imported.audit("unknown_records"), std::int64_t{0});
     }
 

@@ -267,6 +267,36 @@ private slots:
         QCOMPARE(imported.audit("memory_gap_rank_0"), std::int64_t{2'000'000});
     }
 
+    /// CUPTI before CUDA 13.3 names an instance wrongly. A process that has one device only has no other.
+    void anInstanceOfMigWithAWrongName()
+    {
+        for (const int devices : {1, 2}) {
+            const QTemporaryDir folder;
+            const std::string path = folder.path().toStdString() + "/m.fwspool";
+            {
+                SpoolSample spool(path, 0, 1);
+                for (int id = 0; id < devices; ++id) {
+                    collect::Device device{};
+                    device.id = static_cast<std::uint32_t>(id);
+                    device.migEnabled = 1;
+                    std::memset(device.uuid, 1 + id, sizeof device.uuid);
+                    spool.add(collect::RecordKind::Device, device);
+                }
+                spool.launch("gemm", 1, 2, 5);
+                collect::NvmlSample sample{};
+                sample.time = spool.at(10);
+                sample.memoryUsed = 3'000'000;
+                sample.valid = collect::kNvmlMemory;
+                std::memset(sample.uuid, 9, sizeof sample.uuid);
+                spool.add(collect::RecordKind::NvmlSample, sample);
+                spool.end(100);
+            }
+            const Imported imported = importPaths({path});
+            QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+            QCOMPARE(imported.audit("memory_peak_used_rank_0"), std::int64_t{devices == 1 ? 3'000'000 : 0});
+        }
+    }
+
     /// A wait for the whole device has no stream: CUPTI writes the largest number.
     void waitForAllStreams()
     {

@@ -5,6 +5,7 @@
 //
 // Usage: cupti_replay RAW SPOOL [LIBCUPTI]     LIBCUPTI: path of a libcupti; default: the one that the system finds
 #include "profiler/collect/module/activity_records.h"
+#include "profiler/collect/module/cupti_search.h"
 #include "tests/profiler/collect/raw_file.h"
 
 #include <algorithm>
@@ -93,13 +94,12 @@ int main(int argc, char** argv)
         return 1;
     }
     CuptiLibrary cupti;
-    const char* problem = nullptr;
-    if (!cupti.load(&problem)) {
-        std::fprintf(stderr, "%s\n", problem);
+    CuptiSearch search(0);
+    void* const library = search.next();
+    if (library == nullptr || !cupti.bindTo(library)) {
+        std::fprintf(stderr, "no libcupti of CUDA 12.0 or newer was found\n");
         return 1;
     }
-    cupti.enableDriverApi = nullptr; // nothing is recorded here: the filter only has to know the names
-    cupti.enableRuntimeApi = nullptr;
     ApiFilter filter;
     filter.learn(cupti);
     SpoolFile file;

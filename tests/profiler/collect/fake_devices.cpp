@@ -3,6 +3,7 @@
 // are fixed.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 #include <utility>
@@ -10,6 +11,15 @@
 namespace {
 
 constexpr char kUuid[] = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f";
+
+constexpr char kInstance[] = "MIG-00010203-0405-0607-0809-0a0b0c0d0e0f";
+int g_device = 0;
+int g_card = 0;
+
+bool isInstance()
+{
+    return std::getenv("FAKE_NVML_MIG") != nullptr;
+}
 
 thread_local int t_captureMode = 0; // global, as every thread begins
 
@@ -28,7 +38,8 @@ extern "C" {
 
 int cuDriverGetVersion(int* version)
 {
-    return *version = 13000, 0;
+    const char* const other = std::getenv("FAKE_DRIVER_VERSION");
+    return *version = other != nullptr ? std::atoi(other) : 13000, 0;
 }
 int cuDeviceGetCount(int* count)
 {
@@ -79,17 +90,25 @@ int nvmlInit_v2()
 {
     return 0;
 }
+/// FAKE_NVML_MIG: the device is an instance of a card. It has memory and processes; clocks and power are the card's.
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device)
 {
-    *device = device;
-    return std::strcmp(uuid, kUuid) == 0 ? 0 : 2;
+    *device = &g_device;
+    return std::strcmp(uuid, isInstance() ? kInstance : kUuid) == 0 ? 0 : 2;
 }
-int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz)
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* instance, void** card)
 {
+    if (!isInstance() || instance != &g_device) return 2;
+    return *card = &g_card, 0;
+}
+int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz)
+{
+    if (isInstance() && device != &g_card) return 3;
     return *mhz = type == 1 ? 1980 : 2619, 0;
 }
-int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatt)
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatt)
 {
+    if (isInstance() && device != &g_card) return 3;
     return *milliwatt = 650'000, 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons)
@@ -107,7 +126,9 @@ int nvmlDeviceGetTemperature(void*, int, unsigned*)
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* processes)
 {
     *count = 1;
-    processes[0] = {static_cast<unsigned>(getpid()), 25, 0, 0};
+    // From a container's own process numbers the host's are others.
+    const bool namespaced = std::getenv("FAKE_NVML_OTHER_PIDS") != nullptr;
+    processes[0] = {static_cast<unsigned>(namespaced ? 4'000'000 : getpid()), 25, 0, 0};
     return 0;
 }
 

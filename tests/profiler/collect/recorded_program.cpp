@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -29,6 +30,7 @@ namespace {
 
 namespace nccl = fourwalls::collect::module::nccl;
 
+bool g_diskIsFull = false;
 void* g_cupti = nullptr;
 void* g_module = nullptr;
 
@@ -43,12 +45,19 @@ Function* find(void* library, const char* name)
     return function;
 }
 
-void loadCupti()
+/// Loads the libraries of a list, "A:B". The first one, nullptr: there is none.
+void* loadAll(const char* variable)
 {
-    const char* path = std::getenv("FAKE_CUPTI");
-    if (path == nullptr || *path == '\0') return;
-    g_cupti = dlopen(path, RTLD_NOW);
-    if (g_cupti == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+    const char* list = std::getenv(variable);
+    void* first = nullptr;
+    for (std::string rest = list != nullptr ? list : ""; !rest.empty();) {
+        const std::size_t end = rest.find(':');
+        void* const library = dlopen(rest.substr(0, end).c_str(), RTLD_NOW);
+        if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+        if (first == nullptr) first = library;
+        rest = end == std::string::npos ? "" : rest.substr(end + 1);
+    }
+    return first;
 }
 
 void loadModule()
@@ -294,6 +303,32 @@ void paced(int rounds, std::uint32_t each)
     std::printf("kernels %d calls %d waits %d events %d\n", isEnabled(10), isEnabled(5), isEnabled(38), isEnabled(36));
 }
 
+/// Says after each of several windows' beginnings whether CUPTI records calls of cudaLaunchKernel and cudaGetDevice.
+void callsOfWindows()
+{
+    auto* const enabled = find<int(int, std::uint32_t)>(g_cupti, "fake_call_enabled");
+    constexpr std::uint32_t kLaunchKernel = 211, kGetDevice = 17; // CUPTI's numbers of functions of the runtime
+    for (int n = 0; n < 8; ++n) {
+        step(n);
+        std::printf("%d%d ", enabled(1, kLaunchKernel), enabled(1, kGetDevice));
+        usleep(300'000);
+    }
+    std::puts("");
+}
+
+/// Another profiler takes CUPTI's buffers and ends, while the program goes on until its launches are recorded again.
+void takenOver()
+{
+    launch(10);
+    find<void()>(g_cupti, "fake_take_over")();
+    for (int i = 0; i < 2000 && !isEnabled(10); ++i) {
+        launch(1);
+        usleep(10'000);
+    }
+    launch(20);
+    usleep(300'000); // for the recording to see them come
+}
+
 /// Steps of 10 launches and 60 ms; says of each whether CUPTI records kernels in it, at its end.
 void pacedSteps(int count)
 {
@@ -309,6 +344,16 @@ void pacedSteps(int count)
 
 } // namespace
 
+/// The recording's question goes here, as this program comes first in the search for symbols.
+extern "C" __attribute__((visibility("default"))) int statvfs(const char*, struct statvfs* disk) noexcept
+{
+    *disk = {};
+    disk->f_frsize = 4096;
+    disk->f_blocks = 1 << 20;
+    disk->f_bavail = g_diskIsFull ? 1 : 1 << 19;
+    return 0;
+}
+
 int main(int argc, char** argv)
 {
     const std::string what = argc > 1 ? argv[1] : "";
@@ -318,7 +363,8 @@ int main(int argc, char** argv)
     }
     if (what == "nvtx") return nvtx(), 0;
     if (what == "nvtx-threads") return nvtxThreads(), 0;
-    loadCupti();
+    g_cupti = loadAll("FAKE_CUPTI");
+    loadAll("FAKE_DRIVER");
     loadModule();
     if (what == "nccl") return nccl5(), 0;
     if (what == "nccl4") return nccl4(), 0;
@@ -330,6 +376,7 @@ int main(int argc, char** argv)
         setrlimit(RLIMIT_NOFILE, &none);
     }
     initialiseCuda();
+    if (g_cupti == nullptr) g_cupti = loadAll("FAKE_CUPTI_LATE"); // the copy that the recording has found and loaded
     if (what == "launch") {
         launch(argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 1000);
     } else if (what == "kinds") {
@@ -339,6 +386,18 @@ int main(int argc, char** argv)
         find<void()>(g_cupti, "fake_event_edge")();
     } else if (what == "paced") {
         paced(std::atoi(argv[2]), static_cast<std::uint32_t>(std::atoi(argv[3])));
+    } else if (what == "calls") {
+        callsOfWindows();
+    } else if (what == "taken-over") {
+        takenOver();
+    } else if (what == "graphs") {
+        find<void(std::uint32_t)>(g_cupti, "fake_graph")(2000);
+        for (int i = 0; i < 500 && !isEnabled(51); ++i) usleep(10'000);
+        find<void(std::uint32_t)>(g_cupti, "fake_graph")(7);
+    } else if (what == "full-disk") {
+        launch(10);
+        g_diskIsFull = true;
+        paced(150, 10);
     } else if (what == "small-files") {
         const rlimit most{1 << 20, 1 << 20};
         setrlimit(RLIMIT_FSIZE, &most);

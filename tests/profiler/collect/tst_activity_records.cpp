@@ -268,6 +268,24 @@ private slots:
         }
     }
 
+    /// A buffer whose valid bytes are rounded up is whole; more zeros than that are no padding.
+    void zerosBehindTheLastRecord_data() { iterators(); }
+    void zerosBehindTheLastRecord()
+    {
+        if (iterator() == nullptr) QSKIP("libcupti.so.13 is not installed");
+        std::mt19937_64 random(9);
+        Decoder decoder(iterator());
+        decoder.prime();
+        Bytes bytes = wellFormed(random, 30);
+        bytes.insert(bytes.end(), 24, std::uint8_t{0});
+        decoder.convert(bytes);
+        QCOMPARE(decoder.lost(LossKind::BufferMalformed), std::uint64_t{0});
+        bytes.insert(bytes.end(), 200, std::uint8_t{0});
+        decoder.convert(bytes);
+        QCOMPARE(decoder.lost(LossKind::BufferMalformed), std::uint64_t{2});
+        QCOMPARE(decoder.records(), std::uint64_t{120});
+    }
+
     void kindsThatDoNotExist_data() { iterators(); }
     void kindsThatDoNotExist()
     {

@@ -38,7 +38,7 @@ private slots:
 
     void recordsLaunches()
     {
-        const Spool spool = record({"launch", "50000"}, {{"RANK", "3"}, {"WORLD_SIZE", "8"}});
+        const Spool spool = record({"launch", "50000"}, {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {kEnvDetail, "normal"}});
         QVERIFY(spool.state.ended);
         QCOMPARE(spool.state.unreadBytes, std::uint64_t{0});
         QCOMPARE(spool.header.rank, 3);
@@ -135,23 +135,20 @@ private slots:
         const Spool spool = record({"launch", "0"}, {{"FAKE_CUPTI_RESULT", "39"}});
         QVERIFY(spool.state.ended);
         QVERIFY(spool.message(MessageCode::CuptiBusy).find("another profiler") != std::string::npos);
-        const Spool failed = record({"launch", "0"}, {{"FAKE_CUPTI_RESULT", "999"}});
+        const Spool failed =
+            record({"launch", "0"}, {{"FAKE_CUPTI_RESULT", "999"}, {kEnvCupti, QString::fromStdString(kFakeCupti)}});
         QVERIFY(failed.message(MessageCode::CuptiFailed).find("check the driver") != std::string::npos);
     }
 
     void missingCuptiIsSaid()
     {
-        // Files of its names that are no libraries come first on the path: whatever the system has is not reached.
-        const QTemporaryDir empty;
-        for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"})
-            QVERIFY(QFile(empty.filePath(name)).open(QIODevice::WriteOnly));
-        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}, {"LD_LIBRARY_PATH", empty.path()}});
+        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}, {kEnvCupti, "/nowhere/libcupti.so"}});
         QVERIFY(spool.state.ended);
         QCOMPARE(spool.message(MessageCode::CuptiMissing),
-                 std::string("libcupti was not found: nothing of the GPU is recorded (put the CUDA toolkit's library "
-                             "folder into LD_LIBRARY_PATH)"));
+                 std::string("FOURWALLS_CUPTI=/nowhere/libcupti.so cannot be loaded: nothing of the GPU is recorded"));
         QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
-        const Spool old = record({"nothing"}, {{"FAKE_CUPTI_VERSION", "18"}});
+        const Spool old =
+            record({"nothing"}, {{"FAKE_CUPTI_VERSION", "18"}, {kEnvCupti, QString::fromStdString(kFakeCupti)}});
         QVERIFY(old.message(MessageCode::CuptiMissing).find("libcupti is older than CUDA 12.0") == 0);
         QVERIFY(old.message(MessageCode::CuptiFailed).empty());
     }

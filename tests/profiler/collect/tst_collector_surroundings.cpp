@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bad surroundings: each is one clear line, and the recorded program ends as it would have. Without a GPU, as
+// tst_collector.cpp; what is said without CUPTI and without a driver is tested there.
+#include "tests/profiler/collect/module_test.h"
+#include "tests/support/test_program.h"
+
+#include <QProcess>
+
+namespace tst_collector_surroundings {
+
+using namespace fourwalls::collect;
+
+class TestCollectorSurroundings : public ModuleTest {
+    Q_OBJECT
+
+    const QString m_fakes = QString::fromStdString(kBuild + "/lib/fake/");
+    QTemporaryDir m_copies;
+
+    /// Another copy of the stand-in for CUPTI, under this path in a folder of its own.
+    QString copied(const QString& path)
+    {
+        const QString to = m_copies.filePath(path);
+        QDir().mkpath(QFileInfo(to).path());
+        if (!QFile::exists(to)) QFile::copy(QString::fromStdString(kFakeCupti), to);
+        return to;
+    }
+
+    std::map<QString, QString> withDriver(int version, std::map<QString, QString> more) const
+    {
+        more["FAKE_DRIVER"] = m_fakes + "libcuda.so.1";
+        more["FAKE_DRIVER_VERSION"] = QString::number(version);
+        return more;
+    }
+
+    /// What the recording said on standard error: its lines.
+    QStringList said()
+    {
+        QStringList lines;
+        for (const QString& line : QString::fromUtf8(m_process.readAll()).split('\n'))
+            if (line.startsWith("fourwalls: ")) lines << line;
+        return lines;
+    }
+
+    void verifyTheProgramIsUnharmed()
+    {
+        QCOMPARE(m_process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(m_process.exitCode(), 0);
+    }
+
+    /// Runs with a device until as many samples are in the spool.
+    Spool sampled(std::map<QString, QString> more, std::size_t samples)
+    {
+        more["FAKE_CUDA"] = m_fakes + "libcuda.so.1";
+        more["FAKE_NVML"] = m_fakes + "libnvidia-ml.so.1";
+        more[kEnvSampleMs] = "10";
+        begin({"sampled"}, more);
+        const auto enough = [&] {
+            const auto files = spools();
+            return !files.empty() && readSpool(files.front()).count(RecordKind::NvmlSample) >= samples;
+        };
+        QElapsedTimer limit;
+        limit.start();
+        while (!enough() && limit.elapsed() < 20'000) QTest::qWait(20);
+        m_process.write("x");
+        m_process.waitForFinished(20'000);
+        return readSpool(spools().at(0));
+    }
+
+private slots:
+    void init()
+    {
+        if (!isModuleBuilt()) QSKIP("the collector's module was not built: CUPTI's headers are missing");
+    }
+
+    void ofTwoCuptisOneIsUsedAndBothAreNamed()
+    {
+        const QString older = copied("libcupti.so.12"), newer = QString::fromStdString(kFakeCupti);
+        // The driver is of the newer one's CUDA: the first that the loader has mapped.
+        const Spool spool = record({"launch", "10"}, withDriver(13000, {{"FAKE_CUPTI", newer + ":" + older}}));
+        verifyTheProgramIsUnharmed();
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+        const QString text = QString::fromStdString(spool.message(MessageCode::CuptiCopies));
+        QVERIFY2(text.contains("several copies of CUPTI") && text.contains(older) && text.contains("libcupti.so.13"),
+                 qPrintable(text));
+        QCOMPARE(said(), QStringList()); // nothing is wrong
+    }
+
+    void theCuptiOfTheDriversCudaComesFirst()
+    {
+        const QString older = copied("libcupti.so.12"), newer = QString::fromStdString(kFakeCupti);
+        const Spool spool = record({"launch", "10"}, withDriver(12040, {{"FAKE_CUPTI", older + ":" + newer}}));
+        QCOMPARE(spool.count(RecordKind::Kernel),
+                 std::size_t{10}); // of the older copy, which the program launches with
+        const Spool named = record(
+            {"launch", "10"}, withDriver(13000, {{"FAKE_CUPTI", older + ":" + newer}, {"FOURWALLS_CUPTI", older}}));
+        QCOMPARE(named.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void theNextCuptiIsTriedWhereOneDoesNotWork()
+    {
+        const QString good = copied("good/libcupti.so.12");
+        const Spool spool = record({"launch", "10"}, {{"FAKE_CUPTI", good + ":" + QString::fromStdString(kFakeCupti)},
+                                                      {"FAKE_CUPTI_FAILS", "/fake/"},
+                                                      {"FAKE_CUPTI_RESULT", "15"}});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+        QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
+    }
+
+    void cuptiOfThePythonEnvironmentIsFound()
+    {
+        // The process has a library of the environment and no CUPTI: it lies among the environment's packages.
+        const QString cupti = copied("venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcupti.so.13");
+        const QString other = m_copies.filePath("venv/lib/python3.11/site-packages/cupy/cuda.so");
+        QDir().mkpath(QFileInfo(other).path());
+        QFile::copy(m_fakes + "libnvidia-ml.so.1", other);
+        const Spool spool =
+            record({"launch", "10"}, {{"FAKE_CUPTI", ""}, {"FAKE_DRIVER", other}, {"FAKE_CUPTI_LATE", cupti}});
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void aDriverOlderThanTheToolkit()
+    {
+        const Spool spool = record(
+            {"launch", "10"},
+            withDriver(12040, {{"FAKE_CUPTI_RESULT", "15"}, {"FOURWALLS_CUPTI", QString::fromStdString(kFakeCupti)}}));
+        verifyTheProgramIsUnharmed();
+        QCOMPARE(
+            spool.message(MessageCode::CuptiFailed),
+            std::string("the driver is of CUDA 12.4 and libcupti of CUDA 13: nothing of the GPU is recorded; use a "
+                        "newer driver, or a libcupti of the driver's CUDA"));
+        QCOMPARE(said().size(), 1);
+    }
+
+    void withoutTheRightToProfile_data()
+    {
+        QTest::addColumn<QString>("variable");
+        QTest::newRow("subscribing") << "FAKE_CUPTI_RESULT";
+        QTest::newRow("each kind") << "FAKE_CUPTI_FORBIDS";
+    }
+    void withoutTheRightToProfile()
+    {
+        QFETCH(QString, variable);
+        const Spool spool =
+            record({"launch", "10"}, {{variable, "35"}, {"FOURWALLS_CUPTI", QString::fromStdString(kFakeCupti)}});
+        verifyTheProgramIsUnharmed();
+        const QStringList lines = said();
+        QCOMPARE(lines.size(), 1);
+        QVERIFY2(lines[0].contains("CAP_SYS_ADMIN"), qPrintable(lines[0]));
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{0});
+    }
+
+    void anotherProfilerIsNamed()
+    {
+        const Spool alone = record(
+            {"launch", "10"},
+            {{"FAKE_CUPTI_VERSION", "130500"}, {"FAKE_CUPTI_OTHER", "CUPTI for Some Tool"}, {"FAKE_CUPTI_ALONE", "1"}});
+        verifyTheProgramIsUnharmed();
+        QVERIFY(alone.message(MessageCode::CuptiBusy).find("another profiler (CUPTI for Some Tool) holds CUPTI") == 0);
+        QCOMPARE(said().size(), 1);
+    }
+
+    void besideAnotherProfiler()
+    {
+        const Spool spool =
+            record({"cuda-nccl"}, {{"FAKE_CUPTI_VERSION", "130500"}, {"FAKE_CUPTI_OTHER", "CUPTI for Some Tool"}});
+        verifyTheProgramIsUnharmed();
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{1});
+        const auto external = spool.all<ExternalCorrelation>(RecordKind::ExternalCorrelation);
+        QCOMPARE(external.size(), std::size_t{1}); // the launch of NCCL's kernel
+        QVERIFY(spool.message(MessageCode::CuptiBusy).empty());
+        QCOMPARE(spool.count(RecordKind::Loss), std::size_t{0});
+        // An older driver cannot, and nobody else is there: alone, by the functions that every CUPTI has.
+        const Spool old = record({"launch", "10"}, {{"FAKE_CUPTI_VERSION", "130500"}, {"FAKE_CUPTI_ALONE", "1"}});
+        QCOMPARE(old.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void recordsAreTakenBackFromAnotherProfiler()
+    {
+        const Spool spool = record({"taken-over"});
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.count(RecordKind::Kernel) >= 30);
+        const std::string text = spool.message(MessageCode::SecondSubscriber);
+        QVERIFY2(text.find("were taken back") != std::string::npos, text.c_str());
+        // Whoever only leaves the GPU alone hears nothing of it.
+        const Spool quiet = record({"quiet"});
+        QVERIFY(quiet.message(MessageCode::SecondSubscriber).empty());
+    }
+
+    void graphsAreRecordedWholeWhereNodesLoseTheirTimes()
+    {
+        const Spool spool = record({"graphs"});
+        verifyTheProgramIsUnharmed();
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{2000});
+        QCOMPARE(spool.count(RecordKind::GraphTrace), std::size_t{7});
+        QVERIFY(spool.message(MessageCode::WholeGraphs).find("loses the times of graph nodes") != std::string::npos);
+    }
+
+    void queriesAreLeftOutOfEachWindow()
+    {
+        // With a filter that was told once, every window but the first would record all of them.
+        record({"calls"}, {{kEnvEvery, "2"}, {kEnvDetail, "normal"}});
+        const QString output = QString::fromUtf8(m_process.readAll());
+        QVERIFY2(!output.contains("11") && !output.contains("01") && output.count("10") >= 3, qPrintable(output));
+    }
+
+    void anInstanceOfACard()
+    {
+        const Spool spool = sampled({{"FAKE_NVML_MIG", "1"}}, 2);
+        verifyTheProgramIsUnharmed();
+        const auto sample = spool.all<NvmlSample>(RecordKind::NvmlSample).at(0);
+        QCOMPARE(sample.smClockMhz, 1980U); // the card's
+        QCOMPARE(sample.powerMilliwatt, 650'000U);
+        QCOMPARE(sample.memoryUsed, std::uint64_t{30}); // the instance's
+        QCOMPARE(sample.processMemory, std::uint64_t{25});
+    }
+
+    void aContainersOwnProcessNumbers()
+    {
+        const Spool spool = sampled({{"FAKE_NVML_OTHER_PIDS", "1"}}, 15);
+        verifyTheProgramIsUnharmed();
+        const auto sample = spool.all<NvmlSample>(RecordKind::NvmlSample).at(0);
+        QVERIFY((sample.valid & kNvmlProcessMemory) == 0 && (sample.valid & kNvmlMemory) != 0);
+        const std::string text = spool.message(MessageCode::NvmlMissing);
+        QVERIFY2(text.find("another number (a container?)") != std::string::npos, text.c_str());
+        QVERIFY(sampled({}, 15).message(MessageCode::NvmlMissing).empty());
+    }
+
+    void aFullDiskIsOneLine()
+    {
+        const Spool spool = record({"full-disk"});
+        verifyTheProgramIsUnharmed();
+        const QStringList lines = said();
+        QCOMPARE(lines.size(), 1);
+        QVERIFY2(lines[0].contains("the spool's disk is almost full"), qPrintable(lines[0]));
+        QCOMPARE(spool.all<End>(RecordKind::End).at(0).reason, static_cast<std::uint32_t>(EndReason::Limit));
+    }
+};
+
+FOURWALLS_TEST(TestCollectorSurroundings, QCoreApplication)
+
+} // namespace tst_collector_surroundings
+
+#include "tst_collector_surroundings.moc"
