@@ -159,6 +159,11 @@ class Run:
         self.judge(words, ran)
         self.check(f"rows of {test}", problems, test)
 
+    @staticmethod
+    def spools(folder):
+        """What `import` is given of a folder of spools: it takes files alone."""
+        return sorted(glob.glob(os.path.join(folder, "*.fwspool")))
+
     def kernels(self, name, path):
         """How many kernels a trace has."""
         own = verdicts.json_of(self.cli(name, 20, ["facts", path, "--json"]).text) or {}

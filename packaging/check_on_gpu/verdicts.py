@@ -89,6 +89,14 @@ def count(info, name):
     return sum(each["count"] for each in (info or {}).get("audit", []) if each["name"] == name)
 
 
+def partial(info):
+    """A trace that ended before its job says so: at the limit, or cut where the last records found no room on the disk."""
+    if not info:
+        return ["info printed no JSON"]
+    names = ("recording_limited", "recording_cut", "write_failed")
+    return [] if any(count(info, name) for name in names) else ["none of " + ", ".join(names) + " in the audit"]
+
+
 def waits(info, expected):
     """Each wait of a stream for another one's event is an arrow: the record of the event was found by its id."""
     if not info:

@@ -79,6 +79,18 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.waits(with_audit(("stream_wait_arrows", 400)), 200), ["400 arrows of 200 waits"])
         self.assertEqual(verdicts.waits(None, 200), ["info printed no JSON"])
 
+    def test_partial(self):
+        self.assertEqual(verdicts.partial(with_audit(("recording_limited", 1))), [])
+        self.assertEqual(verdicts.partial(with_audit(("recording_cut", 1))), [])
+        self.assertEqual(len(verdicts.partial(with_audit())), 1)
+        self.assertEqual(verdicts.partial(None), ["info printed no JSON"])
+
+    def test_spools_are_given_one_by_one(self):
+        folder = tempfile.mkdtemp()
+        for name in ("b.fwspool", "a.fwspool", "a.memory.pickle"):
+            open(os.path.join(folder, name), "w", encoding="utf-8").close()
+        self.assertEqual([os.path.basename(path) for path in check.Run.spools(folder)], ["a.fwspool", "b.fwspool"])
+
     def test_groups(self):
         paired = with_audit(("nccl_kernels_paired", 30))
         self.assertEqual(verdicts.grouped(paired, {"collectives": 15}, 15), [])
