@@ -222,7 +222,31 @@ Registered* registerString(const char* text)
     return registered;
 }
 
-// What NVTX calls. Pushes and pops answer with a depth that the core interface does not promise to anybody: 0.
+/// What pushes and pops answer: the level of their range in the thread and domain, from 0, recorded or not.
+constexpr std::size_t kMostLevels = 64; // of domains beyond, it is always 0
+thread_local int t_level[kMostLevels] = {};
+
+int* levelOf(const Domain* domain)
+{
+    const std::size_t index = domain == nullptr ? 0 : domain->id;
+    return index < kMostLevels ? &t_level[index] : nullptr;
+}
+
+int pushed(const Domain* domain)
+{
+    int* const level = levelOf(domain);
+    return level == nullptr ? 0 : (*level)++;
+}
+
+/// -1: there is no range to end.
+int popped(const Domain* domain)
+{
+    int* const level = levelOf(domain);
+    if (level == nullptr) return 0;
+    return *level == 0 ? -1 : --*level;
+}
+
+// What NVTX calls.
 void markEx(const EventAttributes* a)
 {
     record(RecordKind::NvtxMark, nullptr, 0, a, nullptr);
@@ -253,19 +277,19 @@ void rangeEnd(std::uint64_t range)
 }
 int rangePushEx(const EventAttributes* a)
 {
-    return record(RecordKind::NvtxPush, nullptr, 0, a, nullptr), 0;
+    return record(RecordKind::NvtxPush, nullptr, 0, a, nullptr), pushed(nullptr);
 }
 int rangePushA(const char* m)
 {
-    return record(RecordKind::NvtxPush, nullptr, 0, nullptr, m), 0;
+    return record(RecordKind::NvtxPush, nullptr, 0, nullptr, m), pushed(nullptr);
 }
 int rangePushW(const wchar_t* m)
 {
-    return record(RecordKind::NvtxPush, nullptr, 0, nullptr, Narrowed(m).text()), 0;
+    return record(RecordKind::NvtxPush, nullptr, 0, nullptr, Narrowed(m).text()), pushed(nullptr);
 }
 int rangePop()
 {
-    return recordEnd(RecordKind::NvtxPop, nullptr, 0), 0;
+    return recordEnd(RecordKind::NvtxPop, nullptr, 0), popped(nullptr);
 }
 void nameCategoryA(std::uint32_t category, const char* name)
 {
@@ -298,11 +322,11 @@ void domainRangeEnd(Domain* d, std::uint64_t range)
 }
 int domainRangePushEx(Domain* d, const EventAttributes* a)
 {
-    return record(RecordKind::NvtxPush, d, 0, a, nullptr), 0;
+    return record(RecordKind::NvtxPush, d, 0, a, nullptr), pushed(d);
 }
 int domainRangePop(Domain* d)
 {
-    return recordEnd(RecordKind::NvtxPop, d, 0), 0;
+    return recordEnd(RecordKind::NvtxPop, d, 0), popped(d);
 }
 void domainNameCategoryA(Domain* d, std::uint32_t category, const char* name)
 {
@@ -368,7 +392,7 @@ int pushPayload(Domain* d, const PayloadData* p, std::size_t n)
 }
 int popPayload(Domain* d, const PayloadData*, std::size_t)
 {
-    return recordEnd(RecordKind::NvtxPop, d, 0), 0;
+    return recordEnd(RecordKind::NvtxPop, d, 0), popped(d);
 }
 std::uint64_t startPayload(Domain* d, const PayloadData* p, std::size_t n)
 {

@@ -29,7 +29,6 @@
 namespace {
 
 namespace nccl = fourwalls::collect::module::nccl;
-
 bool g_diskIsFull = false;
 void* g_cupti = nullptr;
 void* g_module = nullptr;
@@ -172,6 +171,14 @@ void realNccl()
     find<AllReduce>(library, "ncclAllReduce")(nullptr, nullptr, 1000, 7, 0, nullptr, nullptr); // 7: float
 }
 
+nvtxEventAttributes_t noAttributes()
+{
+    nvtxEventAttributes_t attributes{};
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    return attributes;
+}
+
 /// What a program with NVTX in it does: ranges, marks, names, payloads, and steps among them.
 void nvtx()
 {
@@ -180,9 +187,7 @@ void nvtx()
     nvtxNameOsThreadA(static_cast<std::uint32_t>(gettid()), "trainer");
     for (int n = 5; n < 8; ++n) {
         nvtxRangePushA(("iteration " + std::to_string(n)).c_str());
-        nvtxEventAttributes_t attributes{};
-        attributes.version = NVTX_VERSION;
-        attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+        nvtxEventAttributes_t attributes = noAttributes();
         attributes.category = 3;
         attributes.colorType = NVTX_COLOR_ARGB;
         attributes.color = 0xff00ff00;
@@ -200,15 +205,22 @@ void nvtx()
     nvtxDomainNameCategoryA(domain, 3, "compute");
 }
 
+/// What pushes and pops answer.
+void nvtxLevels()
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("model");
+    for (const int level : {nvtxRangePushA("a"), nvtxRangePushA("b"), nvtxDomainRangePushEx(domain, nullptr),
+                            nvtxDomainRangePop(domain), nvtxRangePop(), nvtxRangePop(), nvtxRangePop()})
+        std::printf("%d ", level);
+}
+
 /// Four threads mark as quickly as they can, each with its own numbers, while a fifth makes and names domains.
 void nvtxThreads()
 {
     std::vector<std::thread> threads;
     for (std::uint32_t t = 0; t < 4; ++t) {
         threads.emplace_back([t] {
-            nvtxEventAttributes_t attributes{};
-            attributes.version = NVTX_VERSION;
-            attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+            nvtxEventAttributes_t attributes = noAttributes();
             attributes.category = t;
             attributes.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT32;
             attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
@@ -280,9 +292,7 @@ void stalled()
     hold(1);
     const long before = peakBytes();
     launch(500'000); // 128 MB of records
-    nvtxEventAttributes_t attributes{};
-    attributes.version = NVTX_VERSION;
-    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    nvtxEventAttributes_t attributes = noAttributes();
     for (int i = 0; i < 200'000; ++i) nvtxMarkEx(&attributes); // 20 MB of events
     std::printf("grown %ld\n", peakBytes() - before);
     hold(0);
@@ -313,7 +323,6 @@ void callsOfWindows()
         std::printf("%d%d ", enabled(1, kLaunchKernel), enabled(1, kGetDevice));
         usleep(300'000);
     }
-    std::puts("");
 }
 
 /// Another profiler takes CUPTI's buffers and ends, while the program goes on until its launches are recorded again.
@@ -362,6 +371,7 @@ int main(int argc, char** argv)
         return 0;
     }
     if (what == "nvtx") return nvtx(), 0;
+    if (what == "nvtx-levels") return nvtxLevels(), 0;
     if (what == "nvtx-threads") return nvtxThreads(), 0;
     g_cupti = loadAll("FAKE_CUPTI");
     loadAll("FAKE_DRIVER");
@@ -391,9 +401,9 @@ int main(int argc, char** argv)
     } else if (what == "taken-over") {
         takenOver();
     } else if (what == "graphs") {
-        find<void(std::uint32_t)>(g_cupti, "fake_graph")(2000);
-        for (int i = 0; i < 500 && !isEnabled(51); ++i) usleep(10'000);
-        find<void(std::uint32_t)>(g_cupti, "fake_graph")(7);
+        auto* const replay = find<void(std::uint32_t)>(g_cupti, "fake_graph");
+        for (replay(2000); !isEnabled(51);) usleep(10'000);
+        replay(7);
     } else if (what == "full-disk") {
         launch(10);
         g_diskIsFull = true;

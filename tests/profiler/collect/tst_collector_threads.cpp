@@ -56,6 +56,14 @@ private slots:
         QCOMPARE(spool.count(RecordKind::NvtxMark), std::size_t{1});
     }
 
+    void levelsOfRanges()
+    {
+        for (const char* steps : {"", "100"}) { // recorded, and outside the window
+            record({"nvtx-levels"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}, {kEnvSteps, steps}});
+            QCOMPARE(m_process.readAll(), QByteArray("0 1 0 0 1 0 -1 "));
+        }
+    }
+
     void namesOfNvtxStay()
     {
         const Spool spool = record({"named-twice"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
