@@ -84,7 +84,7 @@ private:
         if (!steps) return console.fail(steps.error());
         const std::string& by = (*trace)->info().closing.stepsBy;
         std::vector<importers::StepCandidate> candidates;
-        if (m_stepsBy.empty() && (*trace)->info().header.source == TraceSource::Imported) {
+        if (m_stepsBy.empty() && importers::mayChooseSteps((*trace)->info()).ok()) {
             auto found = importers::stepCandidates(**trace);
             if (!found) return console.fail(found.error());
             candidates = std::move(*found);

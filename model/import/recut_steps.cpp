@@ -145,6 +145,21 @@ struct Repeats {
 
 } // namespace
 
+Status mayChooseSteps(const TraceInfo& info)
+{
+    const TraceHeader& header = info.header;
+    if (header.source == TraceSource::Imported) return {};
+    if (header.source == TraceSource::Predicted)
+        return Error{ErrorCode::Unsupported, "the steps of a prediction are its own", "--steps-by", {}};
+    if (header.spec)
+        return Error{ErrorCode::Unsupported, "the steps of this trace are those that the engine took", "--steps-by",
+                     "choose steps of other programs' traces"};
+    if (info.closing.stepsBy == "step marks")
+        return Error{ErrorCode::Unsupported, "the recorded program marked its steps itself", "--steps-by",
+                     "choose steps of runs without marks"};
+    return {};
+}
+
 Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_token stop)
 {
     OpTable ops(trace);
@@ -225,9 +240,7 @@ Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_t
 Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch,
                                std::stop_token stop)
 {
-    if (trace.info().header.source != TraceSource::Imported)
-        return Error{ErrorCode::Unsupported, "the steps of this trace are its recorder's own", "--steps-by",
-                     "choose steps of traces that were imported"};
+    FOURWALLS_TRY(mayChooseSteps(trace.info()));
     LaunchTimes launches;
     FOURWALLS_TRY(launches.read(trace, stop));
     OpTable ops(trace);

@@ -25,12 +25,16 @@ struct StepCandidate {
     bool looksLikeStep = false; ///< by its name
 };
 
+/// Whether a person may choose the steps of a trace: of imported ones, and of recorded programs that did not mark theirs.
+/// Errors: Unsupported with the reason.
+Status mayChooseSteps(const TraceInfo& info);
+
 /// Ranges and kernels, those that look like steps first, then by how much of the trace they cover. At most 200.
 /// Errors: those of the query; Cancelled.
 Result<std::vector<StepCandidate>> stepCandidates(TraceQuery& trace, std::stop_token stop = {});
 
-/// The steps of a choice, rank by rank. Errors: InvalidArgument if nothing in the trace gives such steps; Unsupported for
-/// traces that were not imported, whose recorder knows its steps better than their slices tell; those of the query.
+/// The steps of a choice, rank by rank. Errors: InvalidArgument if nothing in the trace gives such steps; those of
+/// mayChooseSteps and of the query.
 Result<RunSteps> stepsOfChoice(TraceQuery& trace, const StepChoice& choice, const std::string& scratch,
                                std::stop_token stop = {});
 

@@ -133,6 +133,11 @@ std::string operandDetail(std::string_view type)
     return std::string(kOperands) + std::string(type.substr(0, 40));
 }
 
+bool isPartOfProduct(std::string_view detail)
+{
+    return detail.find(kPartOfProduct) != std::string_view::npos;
+}
+
 KernelArithmetic arithmeticOf(std::string_view name, std::string_view detail)
 {
     const std::string text = lowerName(name);

@@ -23,6 +23,10 @@ KernelArithmetic arithmeticOf(std::string_view name, std::string_view detail = {
 
 /// What an importer adds to a kernel's detail where its name says nothing: ", operands c10::BFloat16".
 std::string operandDetail(std::string_view type);
+/// What an importer adds to the detail of a matrix kernel whose operator's FLOPs another kernel has: one product in several
+/// kernels, as in Winograd's ways of convolving.
+inline constexpr std::string_view kPartOfProduct = ", part of a product";
+bool isPartOfProduct(std::string_view detail);
 /// Of a type as PyTorch and C++ write it: "c10::BFloat16", "__half", "float" (AnyF32), "double", …
 Arithmetic arithmeticOfType(std::string_view type);
 

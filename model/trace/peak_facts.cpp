@@ -111,14 +111,13 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         const double time = static_cast<double>(summary.total.ns);
         const double flops = op.flops * static_cast<double>(summary.count);
         sums.compute += time;
-        if (flops <= 0 && op.bytes <= 0) sums.nothing += time;
-        // Of a Winograd convolution in several kernels one has the FLOPs of all.
-        const bool matrix =
-            flops > 0 || (isMatrixKernel(op.name) && op.name.find("winograd_nonfused") == std::string::npos);
-        if (matrix) sums.matrix += time;
-        if (!(flops > 0)) continue;
+        const bool known = flops > 0 || isPartOfProduct(op.detail);
+        if (!known && op.bytes <= 0) sums.nothing += time;
+        if (known || isMatrixKernel(op.name)) sums.matrix += time;
+        if (!known) continue;
         sums.known += time;
         sums.matrixKnown += time;
+        if (flops <= 0) continue;
         if (byDatasheet)
             sums.flops[static_cast<std::size_t>(arithmeticOf(op.name, op.detail).type) % kArithmeticCount] += flops;
         if (info.header.source == TraceSource::Predicted || time <= 0 || countsDirectFlops(op.name)) continue;

@@ -28,6 +28,14 @@ void addShape(CountedShapes& counted, const Shape& shape, std::int64_t count)
     if (counted.size() < kMostShapesKept || counted.contains(shape)) counted[shape] += count;
 }
 
+/// "MmBackward0", and "CudnnConvolutionBackward" as PyTorch wrote it before 1.10.
+bool isBackwardNode(std::string_view name)
+{
+    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+    constexpr std::string_view kNode = "Backward";
+    return name.size() > kNode.size() && name.ends_with(kNode) && name.find_first_of(": ") == std::string_view::npos;
+}
+
 /// A size at the beginning of the text, which is shortened by it; 0: none that is believed.
 std::int64_t takeSize(std::string_view& text)
 {
@@ -122,13 +130,15 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
                                                             "FusedLayerNorm",
                                                             "layernorm",
                                                             "rmsnorm"};
+    static constexpr std::array<std::string_view, 5> kActivations{"gelu", "gelu gradient", "gelu and bias gradient",
+                                                                  "swiglu", "swiglu gradient"};
     const std::string_view name = op.name;
     const bool isForward = op.phase == Phase::Forward, isOwn = op.detail.starts_with("shape ");
     if (op.layer && op.layer->value >= 0) m_data.layers.insert(op.layer->value);
     m_data.hasForward |= isForward || name == "aten::linear" || name == "aten::conv2d";
     m_data.hasBackward |= op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight ||
                           name.starts_with("autograd::engine::evaluate_function") ||
-                          name == "aten::convolution_backward";
+                          name == "aten::convolution_backward" || isBackwardNode(name);
     m_data.hasOptimizer |= op.phase == Phase::Optimizer || name.starts_with("Optimizer.step#") ||
                            name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd");
     if (isAmong(name, kLosses)) m_data.lossCount += count;
@@ -160,7 +170,12 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
     } else if (isOwn && name == "matmul batched" && isForward) {
         addShape(m_data.batchedProducts, argumentAt(shapes(1), 0), count);
     } else if (isOwn && name == "softmax" && isForward) {
-        addShape(m_data.softmax, {}, count);
+        addShape(m_data.softmax, argumentAt(shapes(1), 0), count);
+    } else if (isOwn && name == "attention block" && isForward) {
+        addShape(m_data.attentionBlocks, argumentAt(shapes(1), 0), count);
+    } else if (isOwn && isAmong(name, kActivations)) {
+        const Shape shape = argumentAt(shapes(1), 0);
+        if (shape.size() == 2) addShape(m_data.activations, {shape[1]}, count);
     } else if (isOwn && name == "cross entropy" && isForward) {
         addShape(m_data.losses, argumentAt(shapes(1), 0), count);
     } else if (isOwn && name.starts_with("convolution")) {

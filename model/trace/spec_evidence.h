@@ -42,9 +42,11 @@ struct SpecEvidenceData {
     CountedShapes batchedProducts; ///< [batch, m, k, n]
     CountedShapes embeddings;      ///< [rows, width] and the shape of the indices behind them
     CountedShapes attention; ///< [batch, heads, sequence, head width], and behind them the key's heads where known
-    CountedShapes softmax;   ///< [batch, heads, sequence, sequence]
-    CountedShapes norms;     ///< [width]
-    CountedShapes losses;    ///< [rows, classes]
+    CountedShapes softmax;   ///< [batch, heads, sequence, sequence]; of the engine [batch * heads * queries, keys]
+    CountedShapes attentionBlocks; ///< of the engine's ring: [batch * heads, queries, keys, head width]
+    CountedShapes activations;     ///< [width] of the engine's feed-forward networks and of their gradients
+    CountedShapes norms;           ///< [width]
+    CountedShapes losses;          ///< [rows, classes]
     std::int64_t lossCount = 0, convolutions = 0, ownEmbeddings = 0;
     std::map<std::string, std::set<int>> modules; ///< class of module: its instances
     std::set<std::int64_t> layers;                ///< that operators name themselves

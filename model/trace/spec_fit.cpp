@@ -37,6 +37,11 @@ std::int64_t countOf(const CountedShapes& counted)
     return all;
 }
 
+/// Heads of one rank; 0: unknown.
+struct OwnHeads {
+    std::int64_t count = 0, width = 0;
+};
+
 /// Fills the fields, one part of the specification per function.
 class SpecFit {
 public:
@@ -80,9 +85,17 @@ private:
     }
     /// Attention, and more of it than convolutions: a network of images with a text encoder beside it is none.
     bool isTransformer() const { return attentionCount() > m_evidence.convolutions; }
+    /// Whether the forward pass multiplies rows of one width into rows of another.
+    bool hasProduct(std::int64_t from, std::int64_t to) const
+    {
+        return std::any_of(m_evidence.forwardProducts.begin(), m_evidence.forwardProducts.end(),
+                           [&](const auto& each) { return each.first[1] == from && each.first[2] == to; });
+    }
 
     void fitPlan();
     void fitOwnNetwork();
+    OwnHeads ownHeads(std::int64_t hidden, std::int64_t size, std::int64_t queries) const;
+    void fitOwnWidths(std::int64_t hidden, OwnHeads heads);
     void fitNetwork();
     void fitRepetition();
 
@@ -142,7 +155,8 @@ void SpecFit::fitOwnNetwork()
     const bool allRanks = m_planKnown;
     const std::int64_t layers = static_cast<std::int64_t>(m_evidence.layers.size());
     const bool contiguous = layers > 0 && *m_evidence.layers.begin() == 0 && *m_evidence.layers.rbegin() == layers - 1;
-    const std::int64_t attention = countOf(m_evidence.attention) + countOf(m_evidence.softmax);
+    const std::int64_t attention =
+        countOf(m_evidence.attention) + countOf(m_evidence.softmax) + countOf(m_evidence.attentionBlocks);
     if (attention == 0 || m_evidence.convolutions > 0) return;
     if (contiguous && allRanks)
         state("layers", layers, Confidence::High, "operators name their layers, and all stages are in the trace");
@@ -163,99 +177,89 @@ void SpecFit::fitOwnNetwork()
         m_microbatches = m_evidence.ownEmbeddings / runs;
         state("microbatches", m_microbatches, Confidence::High, "look-ups of words per step and first stage");
     }
-    std::int64_t size = 0;
+    std::int64_t size = 0, sequence = 0;
     if (m_evidence.stepSamples && m_microbatches > 0 && *m_evidence.stepSamples % (m_dp * m_microbatches) == 0) {
         size = *m_evidence.stepSamples / (m_dp * m_microbatches);
         state("microbatch_size", size, Confidence::High, "samples of a step by replicas and micro-batches");
     }
-    if (m_evidence.stepSamples && m_evidence.stepTokens && *m_evidence.stepTokens % *m_evidence.stepSamples == 0)
-        state("sequence", *m_evidence.stepTokens / *m_evidence.stepSamples, Confidence::High,
-              "tokens by samples of a step");
-
-    // Heads: their width comes from the attention itself, fused or as batched products.
-    std::int64_t localHeads = 0, width = 0;
-    // Batched products may be cut into parts: only the fused operator leaves no choice.
-    Confidence ofHeads = Confidence::Medium;
-    if (const Shape* fused = prevailing(m_evidence.attention, times); fused && fused->size() >= 4) {
-        localHeads = (*fused)[1];
-        width = (*fused)[3];
-        ofHeads = Confidence::High;
-    } else if (size > 0) {
-        // The engine writes [m, k, n, batch]: scores are [queries, width, keys, heads], what they weigh is [queries, keys, width, heads].
-        for (const auto& [shape, count] : m_evidence.batchedProducts) {
-            // Heads that share keys may be one product: then their number does not show.
-            if (shape.size() != 4 || shape[3] % size != 0 ||
-                (shape[0] != shape[2] && shape[1] != shape[0] * m_cp && shape[2] != shape[0] * m_cp))
-                continue;
-            const std::int64_t heads = shape[3] / size, each = heads * shape[1];
-            const bool projected = std::any_of(products.begin(), products.end(), [&](const auto& product) {
-                return product.first[1] == each && product.first[2] == hidden;
-            });
-            if (!projected || !m_evidence.batchedProducts.contains({shape[0], shape[2], shape[1], shape[3]})) continue;
-            if (width != 0 && width != shape[1]) { // two widths fit equally
-                localHeads = width = 0;
-                break;
-            }
-            localHeads = heads;
-            width = shape[1];
-        }
+    if (m_evidence.stepSamples && m_evidence.stepTokens && *m_evidence.stepTokens % *m_evidence.stepSamples == 0) {
+        sequence = *m_evidence.stepTokens / *m_evidence.stepSamples;
+        state("sequence", sequence, Confidence::High, "tokens by samples of a step");
     }
-    const std::int64_t queries = localHeads * width;
-    if (localHeads > 0)
-        state("heads", localHeads * m_tp, ofHeads,
-              std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
+    fitOwnWidths(hidden, ownHeads(hidden, size, sequence / m_cp));
+}
 
-    std::set<std::int64_t> outOf, into; ///< widths that products make of the hidden width, and the other way round
+/// The heads of one rank and their width, of the attention as it was computed: fused, around a ring, or as a softmax
+/// between batched products. size: samples of a micro-batch; queries: of one sample on one rank; 0: unknown.
+OwnHeads SpecFit::ownHeads(std::int64_t hidden, std::int64_t size, std::int64_t queries) const
+{
+    std::int64_t times = 0;
+    if (const Shape* fused = prevailing(m_evidence.attention, times); fused && fused->size() >= 4)
+        return {(*fused)[1], (*fused)[3]};
+    std::set<std::pair<std::int64_t, std::int64_t>> found;
+    if (size == 0) return {};
+    for (const auto& [block, count] : m_evidence.attentionBlocks)
+        if (block.size() == 4 && block[0] % size == 0) found.insert({block[0] / size, block[3]});
+    const bool isProduct = found.empty() && queries > 0;
+    for (const auto& [scores, count] : m_evidence.softmax) {
+        if (!isProduct || scores.size() != 2 || scores[0] % (size * queries) != 0) continue;
+        const std::int64_t heads = scores[0] / (size * queries);
+        // The engine writes [m, k, n, batch]: scores are [queries, width, keys, …], what they weigh is [queries, keys, width, …].
+        for (const auto& [shape, often] : m_evidence.batchedProducts)
+            if (shape.size() == 4 && shape[2] == scores[1] &&
+                m_evidence.batchedProducts.contains({shape[0], shape[2], shape[1], shape[3]}) &&
+                hasProduct(heads * shape[1], hidden))
+                found.insert({heads, shape[1]});
+    }
+    return found.size() == 1 ? OwnHeads{found.begin()->first, found.begin()->second} : OwnHeads{};
+}
+
+/// What the widths of a layer's products say: heads, classes, keys and the inner width.
+void SpecFit::fitOwnWidths(std::int64_t hidden, OwnHeads heads)
+{
+    const std::string timesTp = m_tp > 1 ? ", times tp" : "";
+    const auto& products = m_evidence.forwardProducts;
+    const std::int64_t queries = heads.count * heads.width;
+    if (heads.count > 0) state("heads", heads.count * m_tp, Confidence::High, "shape of the attention" + timesTp);
+    std::set<std::int64_t> outOf;                                ///< widths that products make of the hidden width
     std::set<std::pair<std::int64_t, std::int64_t>> projections; ///< of the attention's result: rows and how often
     for (const auto& [shape, count] : products) {
         if (shape[1] == hidden) outOf.insert(shape[2]);
-        if (shape[2] == hidden) into.insert(shape[1]);
         if (shape[1] == queries && shape[2] == hidden) projections.insert({shape[0], count});
     }
-    const auto isAsProjection = [&](std::int64_t made) {
-        return std::any_of(products.begin(), products.end(), [&](const auto& each) {
-            return each.first[1] == hidden && each.first[2] == made &&
-                   projections.contains({each.first[0], each.second});
-        });
-    };
-    std::int64_t vocabulary = 0;
+    std::int64_t times = 0, vocabulary = 0;
     if (const Shape* loss = prevailing(m_evidence.losses, times);
         loss && loss->size() == 2 && outOf.contains((*loss)[1])) {
         vocabulary = (*loss)[1];
         state("vocabulary", vocabulary * m_tp, Confidence::High,
-              std::string("classes of the loss, and the product before it") + (m_tp > 1 ? ", times tp" : ""));
+              "classes of the loss, and the product before it" + timesTp);
     }
-    std::int64_t keysLocal = 0;
-    if (queries > 0) {
-        std::set<std::int64_t> keys;
-        for (const std::int64_t made : outOf)
-            if (made > queries && (made - queries) % (2 * width) == 0) {
-                const std::int64_t local = (made - queries) / (2 * width);
-                if (local <= localHeads && localHeads % local == 0 && made != vocabulary && isAsProjection(made))
-                    keys.insert(local);
-            }
-        // A feed-forward width may look like keys and values: then nothing is said.
-        std::erase_if(keys, [&](std::int64_t local) {
-            const std::int64_t made = queries + 2 * local * width;
-            return into.contains(made) || (made % 2 == 0 && into.contains(made / 2) && made / 2 != queries);
+    // The widest use of an activation; the head of BERT has one of its own, once where layers have many.
+    std::int64_t inner = 0;
+    times = 0;
+    for (const auto& [shape, count] : m_evidence.activations) {
+        if (count == times) inner = 0; // two fit equally
+        if (count > times) times = count, inner = shape[0];
+    }
+    if (inner > 0 && hasProduct(inner, hidden))
+        state(m_evidence.hasExperts ? "expert_hidden" : "ffn_hidden", inner * m_tp, Confidence::High,
+              "width of the activation, and the product behind it" + timesTp);
+    if (queries == 0) return;
+    std::set<std::int64_t> keys;
+    for (const std::int64_t made : outOf) {
+        if (made <= queries || (made - queries) % (2 * heads.width) != 0 || made == vocabulary) continue;
+        // A feed-forward width may look like keys and values: then nothing is said of it.
+        if (made == inner || made == 2 * inner) continue;
+        const std::int64_t local = (made - queries) / (2 * heads.width);
+        const bool asProjection = std::any_of(products.begin(), products.end(), [&](const auto& each) {
+            return each.first[1] == hidden && each.first[2] == made &&
+                   projections.contains({each.first[0], each.second});
         });
-        if (keys.size() == 1) keysLocal = *keys.begin();
-        if (keysLocal > 0) state("kv_heads", keysLocal * m_tp, ofHeads, "width of queries, keys and values together");
+        if (local <= heads.count && heads.count % local == 0 && asProjection) keys.insert(local);
     }
-    // The inner width goes back to the hidden one, and is made of it, alone or twice (gated). The attention's result goes
-    // back, too, and may look like it.
-    const std::int64_t made = keysLocal > 0 ? queries + 2 * keysLocal * width : 0;
-    std::set<std::int64_t> inner;
-    for (const std::int64_t back : into) {
-        const auto isInner = [&](std::int64_t up) {
-            return outOf.contains(up) && (back != queries || (up != made && up != vocabulary));
-        };
-        if (isInner(back) || isInner(2 * back)) inner.insert(back);
-    }
-    const bool experts = m_evidence.hasExperts;
-    if (inner.size() == 1)
-        state(experts ? "expert_hidden" : "ffn_hidden", *inner.begin() * m_tp, ofHeads,
-              std::string("a product there and one back") + (m_tp > 1 ? ", times tp" : ""));
+    if (keys.size() == 1)
+        state("kv_heads", *keys.begin() * m_tp, Confidence::High,
+              "width of queries, keys and values together" + timesTp);
 }
 
 void SpecFit::fitNetwork()

@@ -163,16 +163,29 @@ Foremost foremost(const FindingFacts& facts, Activity activity)
     return found;
 }
 
+/// A part of the step that all of it could be won back from; activity: whose foremost operator is named.
+template <class Part>
+void findPart(FindingFacts& facts, FindingKind kind, std::optional<Activity> activity, Part part)
+{
+    const double share = facts.share(part);
+    if (share < kLeastFinding) return;
+    TraceFinding finding = facts.make(kind, share, share);
+    if (activity) {
+        Foremost call = foremost(facts, *activity);
+        finding.what = kind == FindingKind::Copies ? copyDirection(call.name) : std::move(call.name);
+        finding.count = call.count;
+    }
+    finding.show.rank = facts.most(part);
+    facts.add(std::move(finding));
+}
+
 void findHost(FindingFacts& facts, TraceQuery& trace, std::stop_token stop)
 {
     if (!facts.hasDevice) {
         facts.abstain(FindingKind::HostBound, "no device's work is in the trace");
         return;
     }
-    const auto launches = [](const StepSummary& s) { return s.idleLaunch; };
     const auto unexplained = [](const StepSummary& s) { return s.idleLaunch + s.idleOther; };
-    const auto synchronising = [](const StepSummary& s) { return s.idleSynchronisation; };
-    const auto loading = [](const StepSummary& s) { return s.idleDataLoading; };
     if (!facts.hasHost) {
         if (facts.deviceIdle() < kLeastFinding) return;
         facts.result.unexplainedIdle = facts.deviceIdle();
@@ -183,7 +196,7 @@ void findHost(FindingFacts& facts, TraceQuery& trace, std::stop_token stop)
     }
     if (const double share = facts.share(unexplained); share >= kLeastFinding) {
         TraceFinding finding = facts.make(FindingKind::HostBound, share, share);
-        finding.launchShare = facts.share(launches);
+        finding.launchShare = facts.share([](const StepSummary& s) { return s.idleLaunch; });
         std::int64_t kernels = 0;
         for (const auto& [info, summary] : facts.ops)
             if (info->kind == SliceKind::Kernel) kernels += summary.count;
@@ -195,41 +208,16 @@ void findHost(FindingFacts& facts, TraceQuery& trace, std::stop_token stop)
         }
         facts.add(std::move(finding));
     }
-    if (const double share = facts.share(synchronising); share >= kLeastFinding) {
-        TraceFinding finding = facts.make(FindingKind::Synchronising, share, share);
-        const Foremost call = foremost(facts, Activity::Synchronisation);
-        finding.what = call.name;
-        finding.count = call.count;
-        finding.show.rank = facts.most(synchronising);
-        facts.add(std::move(finding));
-    }
-    if (const double share = facts.share(loading); share >= kLeastFinding) {
-        TraceFinding finding = facts.make(FindingKind::DataLoading, share, share);
-        const Foremost call = foremost(facts, Activity::DataLoading);
-        finding.what = call.name;
-        finding.count = call.count;
-        finding.show.rank = facts.most(loading);
-        facts.add(std::move(finding));
-    }
+    findPart(facts, FindingKind::Synchronising, Activity::Synchronisation,
+             [](const StepSummary& s) { return s.idleSynchronisation; });
+    findPart(facts, FindingKind::DataLoading, Activity::DataLoading,
+             [](const StepSummary& s) { return s.idleDataLoading; });
 }
 
 void findDevice(FindingFacts& facts)
 {
-    const auto copies = [](const StepSummary& s) { return s.exposedCopy; };
-    if (const double share = facts.share(copies); share >= kLeastFinding) {
-        TraceFinding finding = facts.make(FindingKind::Copies, share, share);
-        const Foremost copy = foremost(facts, Activity::Copy);
-        finding.what = copyDirection(copy.name);
-        finding.count = copy.count;
-        finding.show.rank = facts.most(copies);
-        facts.add(std::move(finding));
-    }
-    const auto bubble = [](const StepSummary& s) { return s.bubble; };
-    if (const double share = facts.share(bubble); share >= kLeastFinding) {
-        TraceFinding finding = facts.make(FindingKind::PipelineBubble, share, share);
-        finding.show.rank = facts.most(bubble);
-        facts.add(std::move(finding));
-    }
+    findPart(facts, FindingKind::Copies, Activity::Copy, [](const StepSummary& s) { return s.exposedCopy; });
+    findPart(facts, FindingKind::PipelineBubble, {}, [](const StepSummary& s) { return s.bubble; });
     Duration total;
     std::int64_t count = 0;
     for (const auto& [info, summary] : facts.ops) {

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import raw_model
 import raw_profile
 import screen_claims
 import screen_figures as fig
@@ -94,8 +95,8 @@ def check_metrics(name, metrics, facts):
     return rows
 
 
-def claimed_windows(cli, trace, run):
-    """Where the program found steps by a repeating kernel or range: their places only, to hold figures of them against."""
+def claimed_steps(cli, trace, run):
+    """Where the program found steps without marks: their places and states only, to hold against the raw file."""
     code, answer, _ = call(cli, "steps", "--json", trace)
     spans = [rank.span for rank in run.ranks if rank.span]
     if code or not spans:
@@ -106,7 +107,7 @@ def claimed_windows(cli, trace, run):
         return []
     code, answer, _ = call(cli, "info", "--json", trace)
     shift = min(a for a, _ in spans) - json.loads(answer)["range_ns"][0]
-    return [(f"steps by {by}, as the program found them", s["begin_ns"] + shift, s["end_ns"] + shift) for s in found.get("steps") or [] if s["state"] == "measured"]
+    return [raw_model.Step(by, (), s["begin_ns"] + shift, s["end_ns"] + shift, s["state"]) for s in found.get("steps") or []]
 
 
 def check_run(files, cli, gui, folder, texts_folder):
@@ -127,7 +128,7 @@ def check_run(files, cli, gui, folder, texts_folder):
     except ValueError as problem:
         return [Row(name, "raw file", str(problem), "", UNCHECKED)]
     step = metrics.get("step_time_ms")
-    facts = Facts(run, step * 1e6 if step else None, claimed_windows(cli, trace, run))
+    facts = Facts(run, step * 1e6 if step else None, claimed_steps(cli, trace, run))
     texts = screen_texts.texts(picture)
     if texts_folder:
         out = texts_folder / (re.sub(r"[^\w.+-]", "_", name) + ".txt")

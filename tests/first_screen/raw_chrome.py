@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 
+import raw_flops
 import raw_model
 from raw_model import COMMUNICATION, COMPUTE, COPY
 
@@ -21,9 +22,8 @@ COPIES = ("gpu_memcpy", "Memcpy") + SETS
 RUNTIME = ("cuda_runtime", "cuda_driver", "Runtime", "mtia_runtime", "xpu_runtime", "privateuse1_runtime")
 HOST = ("cpu_op", "Operator", "user_annotation")
 SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)(Memcpy|Free|MemcpyWithStream)$|Synchronize(Stream|Device|Event)", re.I)
+KEPT = 100_000  # ns: an asynchronous copy that keeps its caller for longer waits
 LAUNCH = re.compile(r"LaunchKernel|GraphLaunch|LaunchCooperative|ModuleLaunch", re.I)
-BEARING = re.compile(r"^aten::(_?convolution|cudnn_conv|miopen_conv|_scaled_dot_product|_flash_attention|_efficient_attention|_scaled_mm)")
-PRODUCTS = {"aten::mm": (0, 1), "aten::bmm": (0, 1), "aten::addmm": (1, 2), "aten::baddbmm": (1, 2)}
 
 
 def unpacked(path):
@@ -38,9 +38,17 @@ def unpacked(path):
         return zlib.decompressobj(31).decompress(data), f"gzip: {problem}"
 
 
+def header_from_front(text):
+    """What stands before the events of an object that ends early."""
+    try:
+        return json.loads(text[: text.index('"traceEvents"')].rstrip().rstrip(",") + "}", strict=False)
+    except ValueError:
+        return {}
+
+
 def events_from_front(text):
     """Complete objects of an array that ends early."""
-    decoder, at, found = json.JSONDecoder(strict=False), max(0, text.find("[")) + 1, []
+    decoder, at, found = json.JSONDecoder(strict=False), text.find("[", max(0, text.find('"traceEvents"'))) + 1, []
     while True:
         while at < len(text) and text[at] in ", \r\n\t":
             at += 1
@@ -61,7 +69,7 @@ def document(path):
         # A top-level array may legally lack its "]", with or without a last comma: the format says so.
         array = text.lstrip().startswith("[")
         ends = text.rstrip().rstrip(",").endswith("}")
-        return {}, events_from_front(text), cut or (None if array and ends else f"JSON: {problem}")
+        return {} if array else header_from_front(text), events_from_front(text), cut or (None if array and ends else f"JSON: {problem}")
     if isinstance(whole, list):
         return {}, whole, cut
     events = whole.pop("traceEvents", None)
@@ -88,23 +96,10 @@ def literal(value):
     return value
 
 
-def flops_of(event):
-    """2mkn of a matrix product whose shapes are in the file; else None."""
-    args = event.get("args") or {}
-    shapes = literal(args.get("Input Dims") or args.get("Input dims"))
-    try:
-        a, b = (shapes[i] for i in PRODUCTS[event["name"]])
-        total = 2 * b[-1]
-        for size in a:
-            total *= size
-        return float(total)
-    except (TypeError, IndexError, KeyError, ValueError):
-        return None
-
-
 def slices_of(events):
-    """(begin, end, event) of complete events and of pairs of B and E."""
-    found, stacks = [], collections.defaultdict(list)
+    """(begin, end, event) of complete events and of pairs of B and E, and how many B and E are without a partner. What
+    never ends lasts until the file does."""
+    found, stacks, alone, last = [], collections.defaultdict(list), 0, 0
     for event in events:
         if not isinstance(event, dict):
             continue
@@ -118,23 +113,30 @@ def slices_of(events):
         elif phase == "E" and stacks[event.get("pid"), event.get("tid")]:
             begin, opened = stacks[event.get("pid"), event.get("tid")].pop()
             found.append((begin, max(begin, at), opened))
-    return found
+        elif phase == "E":
+            alone += 1
+        last = max([last, at] + [s[1] for s in found[-1:]])
+    left = [entry for stack in stacks.values() for entry in stack]
+    found += [(begin, max(begin, last), opened) for begin, opened in left]
+    return found, alone + len(left)
 
 
 def asynchronous_ends(events):
-    """(begin, end) of pairs of asynchronous events: S and F go by name, b and e by their id alone."""
-    found, stacks = [], collections.defaultdict(list)
+    """(begin, end) of pairs of asynchronous events, S and F, b and e of one id and name, and how many have no partner."""
+    found, stacks, alone = [], collections.defaultdict(list), 0
     for event in events:
         if not isinstance(event, dict) or event.get("ph") not in ("S", "F", "b", "e"):
             continue
         at, phase = nanoseconds(event.get("ts")), event["ph"]
-        key = event.get("cat"), str(event.get("id", event.get("id2"))), event.get("name") if phase in "SF" else None
+        key = event.get("cat"), str(event.get("id", event.get("id2"))), event.get("name")
         if at is not None and phase in "Sb":
             stacks[key].append(at)
         elif at is not None and stacks[key]:
             begin = stacks[key].pop()
             found.append((begin, max(begin, at)))
-    return found
+        elif at is not None:
+            alone += 1
+    return found, alone + sum(map(len, stacks.values()))
 
 
 def header_facts(rank, header):
@@ -182,13 +184,17 @@ def read(path):
     header_facts(rank, header)
     names = ascend_processes(events)
     ascend = "Ascend Hardware" in names.values()
-    slices = slices_of(events)
+    slices, alone = slices_of(events)
+    pairs, unpaired = asynchronous_ends(events)
     rank.slices = len(slices)
+    rank.pairs = sum(1 for e in events if isinstance(e, dict) and e.get("ph") in ("b", "S"))
     rank.asynchronous = sum(1 for e in events if isinstance(e, dict) and e.get("ph") in ("b", "n", "e", "S", "T", "F", "N", "D", "O"))
-    shown = [s[:2] for s in slices] + asynchronous_ends(events)
+    if alone + unpaired:
+        rank.unread = f"{alone + unpaired} begins or ends without a partner"
+    shown = [s[:2] for s in slices] + pairs
     if shown:
         rank.span = min(s[0] for s in shown), max(s[1] for s in shown)
-    launched = {}
+    launched, products = {}, raw_flops.Products()
     for begin, end, event in slices:
         if event.get("cat") in RUNTIME:
             args = event.get("args") or {}
@@ -212,16 +218,38 @@ def read(path):
             if SYNC.search(name):
                 rank.syncs.append((begin, end))
                 rank.sync_names[name] += end - begin
+            elif "Memcpy" in name and end - begin >= KEPT:
+                rank.kept += [(begin, end)]
+        if category == "mtia_ccp_events" and name.startswith("event_"):
+            rank.waits.append((begin, end))
         if category == "mtia_ccp_events" and not name.startswith("event_"):
             rank.work.append(raw_model.Work(begin, end, name, COPY if name == "dma_request" else COMPUTE))
         if category in HOST:
-            add_host(rank, begin, end, name, args, event)
+            add_host(rank, products, begin, end, name, args)
+    rank.requests = rank.requests or rank.parameters
+    rank.products = products.settled()
+    if not rank.work:
+        rank.host = [w for w in map(host_work, slices) if w]
+        calls = sum(1 for _, _, e in slices if e.get("cat") in RUNTIME and LAUNCH.search(str(e.get("name", ""))))
+        if calls:
+            rank.unread = f"{calls} calls that launch work of which the file has none"
     add_allocator(rank, events)
     if ascend:
         rank.kind = "ascend"
     elif header.get("schemaVersion") or any(c in rank.categories for c in KERNELS + HOST + RUNTIME + ("python_function",)):
         rank.kind = "kineto"
     return rank
+
+
+def host_work(entry):
+    """What a thread does where no device is: an operator computes unless it asks for communication, and Gloo and MPI
+    communicate on the thread itself."""
+    begin, end, event = entry
+    name, category = str(event.get("name", "")), event.get("cat")
+    if category in HOST and name.startswith(("gloo:", "mpi:")):
+        return raw_model.Work(begin, end, name, COMMUNICATION)
+    asks = REQUEST.match(name) or name.startswith(("c10d::", "record_param_comms"))
+    return raw_model.Work(begin, end, name, COMPUTE) if category in ("cpu_op", "Operator") and not asks else None
 
 
 def add_ascend(rank, process, begin, end, name):
@@ -236,17 +264,16 @@ def add_ascend(rank, process, begin, end, name):
         rank.work.append(raw_model.Work(begin, end, name, COPY))
 
 
-def add_host(rank, begin, end, name, args, event):
+def add_host(rank, products, begin, end, name, args):
     if name.startswith("ProfilerStep") and re.search(r"\d", name):
         rank.marks.append((begin, end, name))
     request = REQUEST.match(name)
+    if name == "record_param_comms" and args.get("Collective name") and not request:
+        rank.parameters.append((begin, end, args["Collective name"], args.get("In msg nelems"), args.get("Process Group Name")))
     if request:
         size = args.get("In msg nelems")
         rank.requests.append((begin, end, request.group(1), size, args.get("Process Group Name")))
-    if name in PRODUCTS:
-        rank.products.append((begin, end, flops_of(event)))
-    if (args.get("Input Dims") or args.get("Input dims")) and (name in PRODUCTS or BEARING.match(name)):
-        rank.bearing.append((begin, end))
+    products.add(begin, end, name, literal(args.get("Input Dims") or args.get("Input dims")), literal(args.get("Concrete Inputs")))
     if name.startswith(("autograd::engine", "Optimizer.step")) or "Backward" in name:
         rank.has["optimizer" if name.startswith("Optimizer.step") else "backward"] = True
     rank.ranges.setdefault(re.sub(r"\d+", "#", name), []).append((begin, end))

@@ -53,15 +53,20 @@ class Rank:
     devices_listed: int = 0
     slices: int = 0
     cut: str | None = None  # why the file is no whole one
+    unread: str | None = None  # what of the file is not shown, or does not fit together
     work: list = dataclasses.field(default_factory=list)
+    waits: list = dataclasses.field(default_factory=list)  # (begin, end) in which the device's own records say that it waits
+    host: list = dataclasses.field(default_factory=list)  # operators and collectives of threads, in the place of work
     marks: list = dataclasses.field(default_factory=list)  # (begin, end, name)
     ranges: dict = dataclasses.field(default_factory=dict)  # name without digits: [(begin, end)]
     launches: list = dataclasses.field(default_factory=list)  # [(begin, end)] of calls that launch
+    pairs: int = 0  # asynchronous begins, with their ends or left open
     asynchronous: int = 0  # events of pairs that no thread has
+    kept: list = dataclasses.field(default_factory=list)  # (begin, end) of copies that kept their caller
     syncs: list = dataclasses.field(default_factory=list)
     requests: list = dataclasses.field(default_factory=list)  # (begin, end, operation, bytes, group) on the host
+    parameters: list = dataclasses.field(default_factory=list)  # the same, as record_param_comms has them
     products: list = dataclasses.field(default_factory=list)  # (begin, end, flops or None)
-    bearing: list = dataclasses.field(default_factory=list)  # (begin, end) of operators whose FLOPs shapes tell
     sync_names: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     has: dict = dataclasses.field(default_factory=dict)  # forward, backward, optimizer
     span: tuple | None = None
@@ -75,9 +80,8 @@ class Rank:
         return [(w.begin, w.end) for w in self.work if w.kind == kind]
 
     def work_span(self):
-        if not self.work:
-            return None
-        return min(w.begin for w in self.work), max(w.end for w in self.work)
+        ends = [(w.begin, w.end) for w in self.work] + self.waits
+        return (min(a for a, _ in ends), max(b for _, b in ends)) if self.work else None
 
 
 def ranges_of(marks, work):

@@ -26,7 +26,7 @@ class Tables:
         """Rows with the wanted columns; None where the table lacks one."""
         if table not in self.names:
             return []
-        have = self.columns(table)
+        have = self.columns(table) | {"count(*)"}
         return self.db.execute(f"select {', '.join(c if c in have else 'null' for c in wanted)} from \"{table}\"")
 
 
@@ -79,8 +79,10 @@ def nsight(path, tables):
         name = re.sub(r", op_id.*", "", str(text or strings.get(text_id) or ""))
         for rank in one:
             rank.ranges.setdefault(re.sub(r"\d+", "#", name), []).append((start, end))
+    left = {t: n for t in ("SCHED_EVENTS", "COMPOSITE_EVENTS", "OSRT_API") for (n,) in tables.rows(t, ("count(*)",)) if n}
     for rank in one:
         rank.slices = slices
+        rank.unread = ", ".join(f"{n} rows of {t}" for t, n in left.items()) or None
         if ends:
             rank.span = min(a for a, _ in ends), max(b for _, b in ends)
     return one

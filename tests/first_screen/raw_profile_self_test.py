@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import unittest
 
+import raw_flops
 import raw_model
 import raw_profile
 import screen_claims
@@ -85,6 +86,24 @@ class RawProfile(unittest.TestCase):
             path.write_bytes(pickle.dumps(pathlib.PurePosixPath("x")))
             with self.assertRaises(pickle.UnpicklingError):
                 raw_profile.run_of([str(path)])
+
+    def test_flops_of_operators(self):
+        shapes = lambda *s: [list(each) for each in s]
+        count = lambda name, dims, words=(): raw_flops.OPERATORS[name](dims, list(words))
+        self.assertEqual(count("aten::addmm", shapes([5], [3, 4], [4, 5])), 2 * 3 * 4 * 5)
+        self.assertEqual(count("aten::bmm", shapes([2, 3, 4], [2, 4, 5])), 2 * 2 * 3 * 4 * 5)
+        words = ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+        self.assertEqual(count("aten::convolution", shapes([2, 3, 8, 8], [16, 3, 3, 3]), words), 2 * 2 * 16 * 4 * 4 * 27)
+        heads = shapes([2, 4, 8, 32], [2, 4, 16, 32])
+        self.assertEqual(count("aten::_scaled_dot_product_flash_attention", heads, ["", "", "", "0", "True"]), 2 * 2 * 4 * 8 * 32 * 16)
+
+    def test_strides_that_the_backward_tells(self):
+        products = raw_flops.Products()
+        products.add(0, 10, "aten::convolution", [[2, 3, 8, 8], [16, 3, 3, 3]], None)
+        products.add(20, 30, "aten::convolution_backward", [[2, 16, 4, 4], [2, 3, 8, 8], [16, 3, 3, 3]], None)
+        self.assertEqual(products.settled()[0][2], 2 * 2 * 16 * 4 * 4 * 27)
+        self.assertEqual(raw_flops.innermost(products.settled(), 5)[1], 10)
+        self.assertIsNone(raw_flops.innermost(products.settled(), 15))
 
     def test_sentences(self):
         facts = Facts(self.run_of({"traceEvents": EVENTS}), 100_000.0)

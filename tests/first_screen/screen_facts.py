@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Raw facts in the form in which rules of sentences ask for them: those of the window that the screen speaks of."""
+import collections
+import dataclasses
 import re
 
 import device_peaks
 import intervals
+import raw_flops
 import raw_model
 import screen_figures as fig
 
@@ -25,14 +28,31 @@ class Facts:
     MISSING = MISSING
 
     def __init__(self, run, shown_step, claimed=()):
-        """claimed: windows that the program found by a repeating pattern; used only where no window of a mark fits."""
-        self.run, self.shown_step = run, shown_step
+        """claimed: steps that the program found without marks; their windows are used only where no mark fits."""
+        self.run, self.shown_step, self.claimed = run, shown_step, list(claimed)
+        found = [(f"steps by {s.name}, as the program found them", s.begin, s.end) for s in claimed if s.state == "measured"]
         close = lambda windows: [w for w in windows if shown_step and fig.near(shown_step, w[2] - w[1])]
-        fits = sorted(close(run.windows()), key=lambda w: abs(w[2] - w[1] - shown_step)) or close(claimed)
+        fits = sorted(close(run.windows()), key=lambda w: abs(w[2] - w[1] - shown_step)) or close(found)
         self.window = fits[0] if fits else None
         self.window_name = self.window[0] if self.window else None
-        busy = self.device_work = any(rank.work for rank in run.ranks)
-        self._shares = raw_model.mean_shares(run.ranks, *self.window[1:]) if self.window and busy else None
+        self.device_work = any(rank.work for rank in run.ranks)
+        # Without a device the threads' operators are what works.
+        self.ranks = run.ranks if self.device_work else [dataclasses.replace(r, work=r.host) for r in run.ranks]
+        works = any(rank.work for rank in self.ranks)
+        self._shares = raw_model.mean_shares(self.ranks, *self.window[1:]) if self.window and works else None
+
+    def steps_repeat(self):
+        """(whether, what was seen): steps without marks are told by the same kernels in each, or by ranges of one name."""
+        whole = [s for s in self.claimed if s.state == "measured"]
+        if not whole:
+            return None, "no marks of steps"
+        if whole[0].name.startswith("range"):
+            begins = {a for rank in self.run.ranks for each in rank.ranges.values() for a, _ in each}
+            begins |= {s.end for s in self.claimed}
+            return all(s.begin in begins for s in whole), f"{len(whole)} begin with a range or where the one before ended"
+        kernels = [collections.Counter(w.name for w in self.run.ranks[0].work if s.begin <= w.begin < s.end) for s in whole]
+        alike = [2 * sum((a & b).values()) / max(1, sum(a.values()) + sum(b.values())) for a, b in zip(kernels, kernels[1:])]
+        return len(whole) > 1 and min(alike) >= 0.9, f"{len(whole)} stretches of kernels alike to {fig.percent(min(alike, default=None))}"
 
     def share(self, key):
         return self._shares[key] if self._shares else None
@@ -40,8 +60,7 @@ class Facts:
     def no_window(self):
         """Why a share cannot be held against anything, and whether saying one misleads."""
         if self.window and not self.device_work:
-            named = self.run.devices() or any(rank.kind == "chrome" for rank in self.run.ranks)
-            return (MISLEADING if named else UNCHECKED), "no work of a device is in the file: slices of threads were taken for it"
+            return MISLEADING, "no operator and no work of a device is in the file"
         return UNCHECKED, f"no window of the raw file fits the step of {fig.milliseconds(self.shown_step)}"
 
     def windows_in_words(self):
@@ -100,28 +119,47 @@ class Facts:
         if not rates or not self.window:
             return UNCHECKED, "no datasheet here, or no window"
         begin, end = self.window[1:]
-        flops = [p[2] for rank in self.run.ranks for p in rank.products if p[2] and begin <= p[0] < end]
-        seconds = (end - begin) / 1e9 * len(self.run.ranks)
-        least = {name: sum(flops) / (rate * seconds) for name, rate in rates.items()}
-        raw = f"matrix products of the host in the step: {', '.join(f'{n} {fig.percent(v)}' for n, v in least.items())}"
+        flops, seconds = self.flops(), (end - begin) / 1e9 * len(self.run.ranks)
+        least = {name: flops / (rate * seconds) for name, rate in rates.items()}
+        raw = f"FLOPs of the step by shapes: {', '.join(f'{n} {fig.percent(v)}' for n, v in least.items())}"
         if any(abs(shown - value) <= 0.05 * value for value in least.values()):
             return TRUE, raw
-        return UNCHECKED, raw + "; convolutions and attention are not counted here"
+        return (FALSE if flops else UNCHECKED), raw
 
     def covered(self):
-        """The part of compute time in the window whose kernels were launched within an operator with shapes."""
+        """(of the compute time, of the time in products): how much kernels launched by an operator of known FLOPs take in
+        the window, without what stands beside the product; None: nothing to compare with."""
         if not self.window:
-            return None
+            return None, None
         begin, end = self.window[1:]
-        known = total = 0
+        known = total = products = 0
         for rank in self.run.ranks:
-            bearing = intervals.union(rank.bearing)
             for w in rank.work:
-                if w.kind == raw_model.COMPUTE and begin <= w.begin < end:
-                    total += w.end - w.begin
-                    if w.launched is not None and any(a <= w.launched < b for a, b in bearing):
-                        known += w.end - w.begin
-        return known / total if total and known else None
+                if w.kind != raw_model.COMPUTE or not begin <= w.begin < end:
+                    continue
+                total += w.end - w.begin
+                if not raw_flops.is_product(w.name):
+                    continue
+                products += w.end - w.begin
+                if raw_flops.innermost(rank.products, w.launched):
+                    known += w.end - w.begin
+        return (known / total if total else None), (known / products if products else None)
+
+    def flops_ran(self):
+        """Whether any product of a device can be told to be that of an operator with shapes."""
+        return any(raw_flops.innermost(r.products, w.launched) for r in self.run.ranks for w in r.work if raw_flops.is_product(w.name))
+
+    def flops(self):
+        """Of the operators whose products ran in the window; of the operators themselves where no device is."""
+        begin, end = self.window[1:]
+        total = 0
+        for rank in self.run.ranks:
+            ran = {p for p in rank.products if p[2] and begin <= p[0] < end}
+            if rank.work:
+                inside = [w for w in rank.work if begin <= w.begin < end and raw_flops.is_product(w.name)]
+                ran = {raw_flops.innermost(rank.products, w.launched) for w in inside} - {None}
+            total += sum(p[2] for p in ran)
+        return total
 
     def hidden_transfers(self):
         """The part of transfers (last arrival to end) beside computation, over ranks whose operations pair by position."""
@@ -155,6 +193,12 @@ class Facts:
             return self.wait_of(int(waits[1]), shown)
         if row.startswith("Many kernels"):
             return self.small_kernels(shown)
+        if row.startswith("Ranks wait for one another"):
+            found = self.run.waiting(*self.window[1:]) if self.window else None
+            if not found:
+                return UNCHECKED, "operations do not pair by position"
+            raw = sum(found["waiting"]) / len(found["waiting"]) / self.shown_step
+            return (TRUE if abs(shown - raw) <= 0.02 else FALSE), f"each waits {fig.percent(raw)}"
         for pattern, key in FINDINGS:
             if re.search(pattern, row):
                 raw = self.share(key)
@@ -226,7 +270,11 @@ class Facts:
             short = sum(w.kind == raw_model.COMPUTE and w.end - w.begin < 10_000 for w in inside) / len(self.run.ranks)
             if "Many kernels" in claim.row:
                 return (TRUE if fig.near(int(match[1]), short, 0.3, 3) else FALSE), f"{short:.0f} kernels below 10 µs in the step"
-            return UNCHECKED, ""
+            # Each rank's calls within its own steps.
+            own = [(r, s) for r in self.run.ranks for s in self.run.steps[id(r)] if s.state == "measured"]
+            own = own or [(r, raw_model.Step("", (), begin, end)) for r in self.run.ranks]
+            calls = sum(s.begin <= a < s.end for r, s in own for a, _ in r.syncs + r.kept) / len(own)
+            return (TRUE if fig.near(int(match[1]), calls, 0.1, 1) else UNCHECKED), f"{calls:.1f} calls that wait, per step and rank"
         if match[4]:
             last = (self.run.waiting() or {"last": {}})["last"]
             return (TRUE if int(match[4]) in last.values() else FALSE), f"last to arrive, by place: {dict(last)}"

@@ -56,7 +56,8 @@ def step_time(match, claim, facts):
     if facts.window is None:
         return (FALSE, facts.windows_in_words()) if facts.run.windows() else (UNCHECKED, "no times")
     if facts.window not in facts.run.windows():
-        return UNCHECKED, f"{facts.window[0]}; marks: {facts.windows_in_words()}"
+        repeat, raw = facts.steps_repeat()
+        return (UNCHECKED if repeat is None else TRUE if repeat else FALSE), f"{facts.window[0]}: {raw}"
     proper = facts.run.windows()[0]
     if facts.window is proper or fig.near(facts.shown_step, proper[2] - proper[1]):
         return TRUE, f"{fig.milliseconds(proper[2] - proper[1])} ({proper[0]})"
@@ -105,6 +106,9 @@ def scope_of_step(match, claim, facts):
     said = ", ".join(f"{s.name} {s.state} {fig.milliseconds(s.length())}" for s in job[:8]) or "no marks of steps"
     if claim.words.startswith(("all that was", "all work of", "no measured")):
         return verdict(not job, said)
+    if not job and facts.claimed:
+        measured = sum(s.state == "measured" for s in facts.claimed)
+        return verdict(measured == int(match[1] or 1), facts.steps_repeat()[1])
     if not job:
         return UNCHECKED, said
     if match[1]:
@@ -116,7 +120,8 @@ def scope_of_step(match, claim, facts):
 def left_out(match, claim, facts):
     job = facts.run.job_steps()
     if not job:
-        return UNCHECKED, "steps were found without marks"
+        counts = [(int(n), sum(s.state.replace("warmup", "warm-up") == kind for s in facts.claimed)) for n, kind in re.findall(r"(\d+) (warm-up|cut|odd)", claim.words)]
+        return verdict(all(a == b for a, b in counts), f"{len(facts.claimed)} steps without marks, the first is warm-up")
     right = all(sum(s.state == kind for s in job) == int(count) for count, kind in re.findall(r"(\d+) (warm-up|cut|odd)", claim.words))
     return verdict(right, ", ".join(f"{s.name} {s.state}" for s in job[:8]) or "no marks")
 
@@ -154,9 +159,9 @@ def plain_note(match, claim, facts):
 
 @rule(rf"FLOPs known for ({fig.PERCENT}) of the (compute|kernel)? ?time")
 def covered(match, claim, facts):
-    part = facts.covered()
-    raw = f"kernels launched within operators with shapes: {fig.percent(part)} of the compute time"
-    return (TRUE if part is not None and abs(fig.share(match[1]) - part) <= 0.03 else UNCHECKED), raw
+    part = facts.covered()[0]
+    raw = f"kernels of products with shapes: {fig.percent(part)} of the compute time"
+    return (UNCHECKED, raw) if part is None else verdict(abs(fig.share(match[1]) - part) <= 0.03, raw)
 
 
 @rule(rf"^adds up to the ({fig.TIME})|adds up to the ({fig.TIME}) step")
@@ -180,7 +185,7 @@ def device_peak(match, claim, facts):
 
 @rule(rf"^({fig.PERCENT}) ?({fig.TIME})?", "waterfall")
 def bar(match, claim, facts):
-    key = {"exposed comm": "exposed_comm", "exposed copy": "exposed_copy", "idle": "idle", "compute": "compute", "busy": "busy"}.get(claim.row)
+    key = {"exposed comm": "exposed_comm", "exposed copy": "exposed_copy", "idle": "idle", "compute": "compute", "busy": "busy", "operators": "compute"}.get(claim.row)
     shown = abs(fig.share(match[1]))
     if match[2] and facts.shown_step and not fig.near(fig.time_ns(match[2]), shown * facts.shown_step, 0.02, 0.0006 * facts.shown_step):
         return FALSE, f"{match[2]} is not {match[1]} of {fig.milliseconds(facts.shown_step)}"
@@ -227,6 +232,24 @@ def waiting(match, claim, facts):
     waits, transfers = sum(found["waiting"]), sum(found["transfer"])
     raw = waits / (waits + transfers)
     return verdict(abs(fig.share(match[1]) - raw) < 0.02, fig.percent(raw))
+
+
+@rule(rf"^({fig.PERCENT}) of the step in operators of the processor")
+def in_operators(match, claim, facts):
+    return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(rf"^({fig.PERCENT})$", "figures/In operators")
+def busy_operators(match, claim, facts):
+    return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(r"^link ([\d.]+) ([kMGT])B/s")
+def link_rate(match, claim, facts):
+    device = next(iter(facts.run.devices()), None)
+    known = device_peaks.link_of(device)
+    rate = float(match[1]) * fig.PREFIXES[match[2]]
+    return (UNCHECKED, f"{device}: no data sheet here") if not known else verdict(fig.near(rate, known, 0.05), f"{known / 1e9:g} GB/s of a direction of {device}")
 
 
 @rule(r"^(?:no|No) collectives|^one rank.*no collectives|nobody to talk to")
@@ -288,7 +311,9 @@ def doubt(match, claim, facts):
 
 @rule(rf"FLOPs known for ({fig.PERCENT}) of the matrix")
 def covered_products(match, claim, facts):
-    return UNCHECKED, "kernels of matrix products are not followed"
+    part = facts.covered()[1]
+    raw = f"{fig.percent(part)} of the time in kernels of products"
+    return (UNCHECKED, raw) if part is None else verdict(abs(fig.share(match[1]) - part) <= 0.03, raw)
 
 
 @rule(r"^no device was recorded$")
@@ -320,6 +345,41 @@ def nothing_stands_out(match, claim, facts):
     if any(facts.share(key) and facts.share(key) > 0.06 for key in ("exposed_comm", "exposed_copy")):
         return FALSE, f"exposed {fig.percent(facts.share('exposed_comm'))}, copies {fig.percent(facts.share('exposed_copy'))}"
     return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(rf"^Computation takes ({fig.PERCENT}) of")
+def computation_takes(match, claim, facts):
+    return of_share(fig.share(match[1]), "compute", facts)
+
+
+@rule(rf"^For ({fig.PERCENT}) the device is idle")
+def idle_for(match, claim, facts):
+    return of_share(fig.share(match[1]), "idle", facts)
+
+
+@rule(r"^This step has no collectives; others")
+def other_steps(match, claim, facts):
+    counts = facts.collective_counts()
+    inside = counts.get("kernels in the step", 0) + counts.get("requests in the step", 0)
+    return verdict(not inside and counts["kernels"] + counts["requests"] > 0, ", ".join(f"{k} {v}" for k, v in counts.items()))
+
+
+@rule(r"^no rate known for (\w+) on (.*)")
+def no_rate(match, claim, facts):
+    known = device_peaks.peaks_of(match[2].rstrip("…"))
+    return (UNCHECKED, "no data sheet here") if known is None else verdict(match[1] not in known, ", ".join(known))
+
+
+@rule(r"^shapes are known, but not which|^Shapes are known, but not which")
+def not_linked(match, claim, facts):
+    known = sum(1 for r in facts.run.ranks for p in r.products if p[2])
+    return verdict(known and not facts.flops_ran(), f"{known} products with shapes")
+
+
+@rule(r"in (\d+) operations?, no rank is late more often than by chance")
+def nobody_late(match, claim, facts):
+    found = facts.run.waiting(*(facts.window[1:] if facts.window else ())) or facts.run.waiting()
+    return (UNCHECKED, "operations do not pair by position") if not found else (TRUE, f"last to arrive, by place: {dict(found['last'])}")
 
 
 @rule(r"^the trace has (\d+) of (\d+) ranks")
@@ -403,7 +463,7 @@ def wall(match, claim, facts):
     if match[1] in parts and parts[match[1]] is not None and facts.device_work and facts.share("idle") is not None:
         return verdict(parts[match[1]] >= 0.02, raw)
     if not facts.device_work:
-        return facts.no_window()
+        return verdict(parts[match[1]] >= 0.02, raw) if parts.get(match[1]) is not None else facts.no_window()
     return UNCHECKED, raw
 
 
@@ -416,6 +476,7 @@ def named_rank(match, claim, facts):
 def slices(match, claim, facts):
     files = {r.path: r.slices for r in facts.run.ranks}
     raw = sum(files.values())
+    raw += sum(r.pairs for r in facts.run.ranks)
     if facts.run.ranks[0].kind not in ("kineto", "chrome") or any(r.asynchronous for r in facts.run.ranks):
         return (TRUE if fig.near(int(match[1]), raw, 0.02, 3) else UNCHECKED), f"{raw} counted here, other rows than kernels, copies, calls and ranges left out"
     return verdict(fig.near(int(match[1]), raw, 0.02, 3), f"{raw}")
@@ -429,6 +490,8 @@ def rank_count(match, claim, facts):
 @rule(r"^(\d+) steps?$", "status")
 def step_count(match, claim, facts):
     steps = max((len(s) for s in facts.run.steps.values()), default=0)
+    if not steps and facts.claimed:
+        return verdict(int(match[1]) == len(facts.claimed), facts.steps_repeat()[1])
     if not steps:
         return (TRUE if int(match[1]) <= 1 else UNCHECKED), "no marks of steps"
     return verdict(int(match[1]) == steps, f"{steps} marked")
@@ -444,7 +507,8 @@ def completeness(match, claim, facts):
         return verdict(bool(cut) or facts.left_open(), cut or "the list of events has no end" if facts.left_open() else "the file ends as it should")
     if facts.left_open():
         return TRUE, "the list of events has no end"
-    return (TRUE, cut) if cut else (UNCHECKED, "the file itself ends as it should")
+    unread = next((r.unread for r in facts.run.ranks if r.unread), None)
+    return (TRUE, cut or unread) if cut or unread else (UNCHECKED, "the file itself ends as it should")
 
 
 @rule(r"^(dropped|repaired|skipped) (\d+)|^opened in|^[\d.]+ MB$|clocks? |wall clock|^(device|predicted) clock", "status|chips")

@@ -411,7 +411,10 @@ PlotFigure OverviewView::busyFigure() const
     PlotFigure busy{tr("Device busy"), QString(kDash), tr("no measured step"), false};
     if (m_facts->threadsOnly) busy.note = tr("no device was recorded");
     if (!metrics.idleFraction) return busy;
-    busy.value = formatPercent(1 - (*metrics.idleFraction + metrics.waterfall[WaterfallPart::Bubble]));
+    double waiting = *metrics.idleFraction + metrics.waterfall[WaterfallPart::Bubble];
+    if (metrics.hostOnly) // what waits in a collective is in no operator
+        waiting += metrics.waterfall[WaterfallPart::ExposedComm] + metrics.waterfall[WaterfallPart::ExposedCopy];
+    busy.value = formatPercent(1 - waiting);
     if (metrics.hostOnly) {
         busy.name = tr("In operators");
         busy.note = tr("of the processors: no device was recorded");

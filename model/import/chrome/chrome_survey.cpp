@@ -45,7 +45,7 @@ NameHints hintsOf(Category category, std::string_view name)
         hints.backward = hints.phase == Phase::BackwardInput || hints.phase == Phase::Recompute;
         hints.node = name.find("autograd::engine::evaluate_function") != std::string_view::npos;
     }
-    hints.flops = name.substr(0, 6) == "aten::";
+    hints.flops = mayHaveFlops(name);
     hints.request = requestKind(name);
     return hints;
 }
@@ -92,7 +92,23 @@ public:
             m_survey.lanes.find(LaneRole::Async, event[EventKey::Pid].text, event[EventKey::Cat].text);
     }
 
+    /// When all events have been seen: FLOPs of convolutions that only their backward operators told.
+    void settleConvolutions()
+    {
+        for (const AskedConvolution& each : m_asked) {
+            const double flops = m_survey.convolutions.flops(each.sizes);
+            m_survey.links.setFlops(each.place, flops);
+            if (const auto precision = precisionOf(each.operands)) m_survey.flopsByPrecision[*precision] += flops;
+        }
+    }
+
 private:
+    struct AskedConvolution {
+        std::int32_t place; ///< in the links
+        int sizes;          ///< in the survey's convolutions
+        Arithmetic operands;
+    };
+
     void metadata(const ChromeEvent& event)
     {
         const std::string_view what = event[EventKey::Name].text;
@@ -177,16 +193,21 @@ private:
                 operatorFlops(name, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs]).value_or(OperatorFlops{});
             context.flops = flops.flops;
             context.products = flops.products;
+            m_survey.convolutions.learn(name, event[ArgKey::InputDims]);
         }
-        if (context.flops > 0) noteOperands(event, context);
+        const int asked =
+            hint.flops && context.flops <= 0 ? m_survey.convolutions.ask(name, event[ArgKey::InputDims]) : -1;
+        context.flopsLater = asked >= 0;
+        if (context.flops > 0 || context.flopsLater) noteOperands(event, context);
         if (hint.request != RequestKind::None && m_survey.requests.size() < kMostRequests) {
             if (auto detail = requestDetail(hint.request, event)) {
                 context.collective = static_cast<int>(m_survey.requests.size());
                 m_survey.requests.push_back({ts, ts + dur, lane, detailIndex(std::move(*detail)), hint.request, false});
             }
         }
-        if (context.phase != Phase::None || context.flops > 0 || context.collective >= 0)
-            m_survey.links.addOperator(lane, ts, ts + dur, context);
+        if (context.phase == Phase::None && context.flops <= 0 && asked < 0 && context.collective < 0) return;
+        const std::int32_t place = m_survey.links.addOperator(lane, ts, ts + dur, context);
+        if (asked >= 0) m_asked.push_back({place, asked, context.operands});
     }
 
     /// Training asks for the same few things over and over: equal details are one, of the latest that came.
@@ -227,6 +248,7 @@ private:
     std::int64_t m_fileSize;
     const std::function<void(double)>& m_progress;
     std::unordered_map<std::string, NameHints> m_hints;
+    std::vector<AskedConvolution> m_asked;
     std::string m_key;
 };
 
@@ -390,6 +412,7 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
         survey.links = LaunchLinks(scratchFolder);
         SurveyVisitor visitor(survey, fileBytes(path), progress);
         FOURWALLS_TRY_ASSIGN(survey.report, readChromeTrace(window, visitor, path, stop));
+        visitor.settleConvolutions();
         if (known || !survey.ascend.found()) break;
     }
     if (survey.usable == 0) return noTraceEvents(survey, path);

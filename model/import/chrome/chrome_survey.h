@@ -11,6 +11,7 @@
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/lane_index.h"
 #include "model/import/common/launch_links.h"
+#include "model/import/common/operator_flops.h"
 #include "model/import/common/trace_categories.h"
 #include "model/spec/training_settings.h"
 
@@ -54,6 +55,7 @@ struct ChromeSurvey {
     std::vector<CommunicationMark> communication;
     std::optional<std::int64_t> firstNs; ///< smallest time of a slice or instant, without the base
     std::int64_t lastNs = 0;
+    ConvolutionResults convolutions;
     std::map<Precision, double> flopsByPrecision; ///< of the operators whose shapes are known
     std::int64_t usable = 0;                      ///< events that can be shown
     bool deviceWork = false;                      ///< an accelerator did something

@@ -194,10 +194,12 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
     NamedWork& work = m_names.find(category, nameOf(event), detail);
     // Where nothing else computes, operators do, and their shapes say how much.
     double flops = 0;
-    if (work.info.activity == Activity::Compute)
-        flops = operatorFlops(event[EventKey::Name].text, event[ArgKey::InputDims], event[ArgKey::ConcreteInputs])
-                    .value_or(OperatorFlops{})
-                    .flops;
+    if (work.info.activity == Activity::Compute) {
+        const std::string_view name = event[EventKey::Name].text;
+        const JsonToken& shapes = event[ArgKey::InputDims];
+        const auto known = operatorFlops(name, shapes, event[ArgKey::ConcreteInputs]);
+        flops = known ? known->flops : m_survey.convolutions.flops(m_survey.convolutions.ask(name, shapes));
+    }
     emit(lane, m_names.id(work, Phase::None, flops, callActivity(work.info, Duration{length})), ts, length,
          correlation);
     if (category == Category::GpuUserAnnotation) {
@@ -237,14 +239,20 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
         m_text.append("grid ").append(event[ArgKey::Grid].text).append(" block ").append(event[ArgKey::Block].text);
         if (m_text.size() > kLongestDetail) m_text.clear();
     }
+    const std::size_t place = m_text.size();
     if (launch && launch->flopsOperator >= 0)
         m_text.append(operandsToAdd(event[EventKey::Name].text, m_survey.links.operandsOf(launch->flopsOperator)));
     const bool copies = category == Category::Memcpy || category == Category::Memset;
     const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
-    NamedWork& work = bytes && *bytes >= 0 ? m_names.findCopy(category, nameOf(event), *bytes)
-                                           : m_names.find(category, nameOf(event), m_text);
+    NamedWork* named = bytes && *bytes >= 0 ? &m_names.findCopy(category, nameOf(event), *bytes)
+                                            : &m_names.find(category, nameOf(event), m_text);
     const Phase phase = launch ? launch->phase : Phase::None;
-    const double flops = launch && work.matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
+    const double flops = launch && named->matrix ? m_survey.links.takeFlops(launch->flopsOperator) : 0.0;
+    if (launch && named->matrix && flops <= 0 && m_survey.links.hasFlops(launch->flopsOperator)) {
+        m_text.insert(place, kPartOfProduct);
+        named = &m_names.find(category, nameOf(event), m_text);
+    }
+    NamedWork& work = *named;
     if (flops > 0)
         m_flops[static_cast<std::size_t>(arithmeticOf(work.info.name, work.info.detail).type) % kArithmeticCount] +=
             flops;

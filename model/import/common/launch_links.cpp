@@ -47,16 +47,17 @@ void LaunchLinks::addLaunch(std::int64_t correlation, int lane, std::int64_t at)
     m_tables->launches.add(launch);
 }
 
-void LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context)
+std::int32_t LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context)
 {
     std::int32_t flops = -1;
-    if (context.flops > 0) {
+    if (context.flops > 0 || context.flopsLater) {
         flops = static_cast<std::int32_t>(m_flops.size());
         const auto count = static_cast<std::uint8_t>(std::clamp(context.products, 1, 8));
         m_flops.push_back({context.flops / count, count, count, context.operands});
     }
     if (context.autogradNode) m_backwardLanes.insert(lane);
     m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
+    return flops;
 }
 
 Status LaunchLinks::resolve(Phase otherwise)
@@ -135,8 +136,9 @@ Arithmetic LaunchLinks::operandsOf(std::int32_t flopsOperator) const
 
 std::int64_t LaunchLinks::flopsLeft() const
 {
-    return std::count_if(m_flops.begin(), m_flops.end(),
-                         [](const Products& products) { return products.left == products.count; });
+    return std::count_if(m_flops.begin(), m_flops.end(), [](const Products& products) {
+        return products.flops > 0 && products.left == products.count;
+    });
 }
 
 } // namespace fourwalls::importers

@@ -23,6 +23,7 @@ struct OperatorContext {
     Phase phase = Phase::None;                 ///< None: says nothing, what is around it counts
     bool autogradNode = false;                 ///< the backward pass runs on this thread
     double flops = 0;                          ///< of the operator's one execution
+    bool flopsLater = false;                   ///< they come by setFlops()
     int products = 1;                          ///< kernels that share them: the backward of a convolution has two
     Arithmetic operands = Arithmetic::Unknown; ///< the type of its inputs
     int collective = -1;                       ///< the caller's own index of collective metadata
@@ -45,7 +46,13 @@ public:
     explicit LaunchLinks(const std::string& folder);
 
     void addLaunch(std::int64_t correlation, int lane, std::int64_t at);
-    void addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context);
+    /// Returns the place of the operator's FLOPs for setFlops(), -1 if it has none.
+    std::int32_t addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context);
+    /// What was not known when the operator was added, of one product.
+    void setFlops(std::int32_t flopsOperator, double flops)
+    {
+        m_flops[static_cast<std::size_t>(flopsOperator)].flops = flops;
+    }
 
     /// Links launches to operators; call once, when all have been added. otherwise: the phase of launches outside
     /// of every operator with a phase, on threads that do not run the backward pass, too: where forward and backward are
@@ -58,6 +65,11 @@ public:
 
     /// The FLOPs of an operator, given out to as many matrix kernels that it launched as it has products.
     double takeFlops(std::int32_t flopsOperator);
+    /// Whether it has FLOPs, given out or not.
+    bool hasFlops(std::int32_t flopsOperator) const
+    {
+        return flopsOperator >= 0 && m_flops[static_cast<std::size_t>(flopsOperator)].flops > 0;
+    }
     /// What that operator's inputs are.
     Arithmetic operandsOf(std::int32_t flopsOperator) const;
     /// Operators whose FLOPs nobody took.

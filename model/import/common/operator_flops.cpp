@@ -5,6 +5,7 @@
 #include "model/import/common/decimal_time.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -76,14 +77,20 @@ std::optional<double> batchedProduct(const std::vector<Shape>& shapes, std::size
     return 2 * product(shapes[skip]) * static_cast<double>(shapes[skip + 1][2]);
 }
 
-/// input [N, C, spatial...], weight [O, C/groups, kernel...]; output sizes from stride, padding and dilation.
+bool areOfConvolution(const std::vector<Shape>& shapes)
+{
+    return shapes.size() >= 2 && shapes[0].size() >= 3 && shapes[0].size() <= 5 && sound(shapes[0], shapes[0].size()) &&
+           sound(shapes[1], shapes[0].size());
+}
+
+/// input [N, C, spatial...], weight [O, C/groups, kernel...]; output sizes from stride, padding and dilation. A transposed
+/// one spreads every element of its input over a kernel: weight [C, O/groups, kernel...].
 std::optional<double> convolution(const std::vector<Shape>& shapes, const std::vector<std::string>& words)
 {
-    if (shapes.size() < 2 || words.size() < 7 || words[6] == "True") return std::nullopt;
+    if (!areOfConvolution(shapes) || words.size() < 7) return std::nullopt;
     const Shape& input = shapes[0];
     const Shape& weight = shapes[1];
-    if (input.size() < 3 || input.size() > 5 || !sound(input, input.size()) || !sound(weight, input.size()))
-        return std::nullopt;
+    if (words[6] == "True") return 2 * product(input) * product(weight, 1);
     const auto setting = [&](std::size_t word, std::size_t dimension, std::int64_t& value) {
         const Shape list = numbers({words[word], JsonToken::Kind::Array});
         if (list.empty()) return false;
@@ -102,16 +109,51 @@ std::optional<double> convolution(const std::vector<Shape>& shapes, const std::v
     return 2 * output * product(weight, 1);
 }
 
-/// q, k as [batch, heads, sequence, width]: scores and their product with the values.
-std::optional<double> attention(const std::vector<Shape>& shapes, std::size_t q, bool causal)
+/// Scores of q and k and their product with the values. Both have four dimensions, one of which is the sequence.
+std::optional<double> attention(const std::vector<Shape>& shapes, std::size_t q, std::size_t sequence, bool causal)
 {
     if (shapes.size() < q + 2 || !sound(shapes[q], 4) || !sound(shapes[q + 1], 4)) return std::nullopt;
-    return 4 * product(shapes[q]) * static_cast<double>(shapes[q + 1][2]) * (causal ? 0.5 : 1.0);
+    return 4 * product(shapes[q]) * static_cast<double>(shapes[q + 1][sequence]) * (causal ? 0.5 : 1.0);
 }
 
-bool saysTrue(const std::vector<std::string>& words, std::size_t index)
+/// Fused attention takes q, k, v first, or behind the gradient of its result; where its causal flag stands differs. The
+/// one from single operators (_scaled_dot_product_attention_math) is counted by these.
+struct AttentionOperator {
+    std::string_view name;
+    std::size_t causal;
+    bool backward;
+    std::size_t sequence = 2; ///< [batch, heads, sequence, width], or 1: [batch, sequence, heads, width]
+    std::size_t window = 0;   ///< place of its two sizes, where one can be given
+};
+constexpr std::array kAttention{
+    AttentionOperator{"aten::_scaled_dot_product_flash_attention", 4, false},
+    AttentionOperator{"aten::_scaled_dot_product_flash_attention_for_cpu", 4, false},
+    AttentionOperator{"aten::_scaled_dot_product_efficient_attention", 6, false},
+    AttentionOperator{"aten::_scaled_dot_product_cudnn_attention", 6, false},
+    AttentionOperator{"aten::_scaled_dot_product_fused_attention_overrideable", 5, false},
+    AttentionOperator{"aten::_scaled_dot_product_flash_attention_backward", 11, true},
+    AttentionOperator{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", 7, true},
+    AttentionOperator{"aten::_scaled_dot_product_efficient_attention_backward", 11, true},
+    AttentionOperator{"aten::_scaled_dot_product_cudnn_attention_backward", 14, true},
+    AttentionOperator{"aten::_scaled_dot_product_fused_attention_overrideable_backward", 13, true},
+    AttentionOperator{"flash_attn::_flash_attn_forward", 5, false, 1, 6},
+    AttentionOperator{"flash_attn::_flash_attn_backward", 11, true, 1, 12},
+};
+
+std::optional<OperatorFlops> fusedAttention(const AttentionOperator& known, const std::vector<Shape>& shapes,
+                                            const std::vector<std::string>& words)
 {
-    return index < words.size() && words[index] == "True";
+    const auto says = [&](std::size_t place, std::string_view word) {
+        return place < words.size() && words[place] == word;
+    };
+    const bool causal = says(known.causal, "True");
+    if (!causal && !says(known.causal, "False")) return std::nullopt;
+    if (known.window > 0 &&
+        !(says(known.window, "-1") && (says(known.window + 1, "-1") || says(known.window + 1, "0"))))
+        return std::nullopt;
+    const auto forward = attention(shapes, known.backward ? 1 : 0, known.sequence, causal);
+    if (!forward) return std::nullopt;
+    return OperatorFlops{known.backward ? 2 * *forward : *forward, 1};
 }
 
 /// One product's FLOPs, if there are any.
@@ -127,7 +169,7 @@ std::optional<OperatorFlops> convolutionBackward(const std::vector<Shape>& dims,
 {
     if (dims.size() <= std::max(gradient, weight)) return std::nullopt;
     const Shape &out = dims[gradient], &kernel = dims[weight];
-    if (out.size() < 3 || !sound(out, out.size()) || !sound(kernel, out.size())) return std::nullopt;
+    if (!areOfConvolution({out, kernel})) return std::nullopt;
     int products = 2;
     if (!mask.empty()) {
         products = 0;
@@ -141,12 +183,67 @@ std::optional<OperatorFlops> convolutionBackward(const std::vector<Shape>& dims,
     return OperatorFlops{2.0 * products * product(out) * product(kernel, 1), products};
 }
 
+/// Which arguments of a convolution's backward are the gradient of its result, its input and its weight.
+struct ConvolutionGradient {
+    std::string_view name;
+    std::size_t result, input, weight;
+};
+constexpr std::array kConvolutionGradients{ConvolutionGradient{"aten::convolution_backward", 0, 1, 2},
+                                           ConvolutionGradient{"aten::cudnn_convolution_backward", 1, 0, 2},
+                                           ConvolutionGradient{"aten::miopen_convolution_backward", 1, 0, 2}};
+
 } // namespace
+
+void ConvolutionResults::learn(std::string_view name, const JsonToken& inputDims)
+{
+    for (const ConvolutionGradient& known : kConvolutionGradients) {
+        if (name != known.name) continue;
+        const std::vector<Shape> shapes = shapesOf(inputDims);
+        if (shapes.size() <= std::max({known.result, known.input, known.weight})) return;
+        const Shape &result = shapes[known.result], &weight = shapes[known.weight];
+        if (!areOfConvolution({result, weight}) || result[1] != weight[0]) return; // none, or a transposed one
+        const int index = indexOf({shapes[known.input], weight});
+        if (index < 0) return;
+        const double flops = 2 * product(result) * product(weight, 1);
+        double& entry = m_flops[static_cast<std::size_t>(index)];
+        entry = entry == kUnknown || entry == flops ? flops : kAmbiguous;
+    }
+}
+
+int ConvolutionResults::ask(std::string_view name, const JsonToken& inputDims)
+{
+    if (name != "aten::convolution") return -1;
+    const std::vector<Shape> shapes = shapesOf(inputDims);
+    return areOfConvolution(shapes) ? indexOf({shapes[0], shapes[1]}) : -1;
+}
+
+double ConvolutionResults::flops(int index) const
+{
+    return index < 0 ? 0 : std::max(0.0, m_flops[static_cast<std::size_t>(index)]);
+}
+
+int ConvolutionResults::indexOf(const Key& key)
+{
+    constexpr std::size_t kMostSizes = 20'000;
+    const auto found = m_indices.find(key);
+    if (found != m_indices.end()) return found->second;
+    if (m_indices.size() >= kMostSizes) return -1;
+    m_flops.push_back(kUnknown);
+    return m_indices.emplace(key, static_cast<int>(m_flops.size()) - 1).first->second;
+}
+
+bool mayHaveFlops(std::string_view name)
+{
+    return name.starts_with("aten::") || name.starts_with("flash_attn::");
+}
 
 std::optional<OperatorFlops> operatorFlops(std::string_view name, const JsonToken& inputDims,
                                            const JsonToken& concreteInputs)
 {
-    if (name.substr(0, 6) != "aten::" || !inputDims) return std::nullopt;
+    if (!inputDims || !mayHaveFlops(name)) return std::nullopt;
+    for (const AttentionOperator& known : kAttention)
+        if (name == known.name) return fusedAttention(known, shapesOf(inputDims), wordsOf(concreteInputs));
+    if (name.substr(0, 6) != "aten::") return std::nullopt;
     name.remove_prefix(6);
     const auto shapes = [&] { return shapesOf(inputDims); };
     if (name == "mm" || name == "_scaled_mm" || name == "_int_mm") return oneProduct(matrixProduct(shapes(), 0));
@@ -157,7 +254,9 @@ std::optional<OperatorFlops> operatorFlops(std::string_view name, const JsonToke
     if (name == "convolution") return oneProduct(convolution(shapes(), wordsOf(concreteInputs)));
     if (name == "convolution_backward") {
         const auto words = wordsOf(concreteInputs);
-        return convolutionBackward(shapes(), 0, 2,
+        // A transposed one costs by its input, as its forward pass.
+        const bool transposed = words.size() > 7 && words[7] == "True";
+        return convolutionBackward(shapes(), transposed ? 1 : 0, 2,
                                    words.size() > 10 ? std::string_view(words[10]) : std::string_view());
     }
     // Until PyTorch 1.11: (input, grad_output, weight, padding, stride, dilation, groups, …, output_mask).
@@ -166,16 +265,6 @@ std::optional<OperatorFlops> operatorFlops(std::string_view name, const JsonToke
         const bool masked =
             !words.empty() && words.back().find('[') == 0 && words.back().find("rue") != std::string::npos;
         return convolutionBackward(shapes(), 1, 2, masked ? std::string_view(words.back()) : std::string_view());
-    }
-    const std::string_view kSdpa = "_scaled_dot_product_";
-    if (name.substr(0, kSdpa.size()) == kSdpa) {
-        const bool backward = name.find("backward") != std::string_view::npos;
-        const auto words = wordsOf(concreteInputs);
-        // Forward: q, k, v, …; backward: grad, q, k, v, …. The causal flag's place differs between the variants.
-        bool causal = false;
-        for (std::size_t i = 3; i < words.size(); ++i) causal = causal || saysTrue(words, i);
-        const auto forward = attention(shapes(), backward ? 1 : 0, causal);
-        return oneProduct(forward && backward ? std::optional(2 * *forward) : forward);
     }
     return std::nullopt;
 }

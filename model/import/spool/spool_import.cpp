@@ -2,6 +2,7 @@
 // Spools of the collector as a trace: one file per process of a run. They are read like any other foreign format, but
 // what comes out is a recording.
 #include "model/import/common/import_format.h"
+#include "model/import/common/kernel_class.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
 #include "model/import/spool/spool_beside.h"
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 
 namespace fourwalls::importers {
 
@@ -85,7 +87,7 @@ public:
                             [&writer](std::int32_t lane) { return writer.track(lane); });
             done += 1;
         }
-        writeSteps(sink);
+        FOURWALLS_TRY(writeSteps(sink, options));
         collectives.finish(sink);
         audit(sink, collectives);
         return {};
@@ -246,8 +248,13 @@ private:
         m_mainProcess = std::move(most);
     }
 
-    void writeSteps(TraceSink& sink)
+    /// What a person chose; else the job's own marks, ranges, optimizer or repeating kernels, as they appear on the device.
+    Status writeSteps(TraceSink& sink, const ImportOptions& options)
     {
+        const bool marked = std::any_of(m_processes.begin(), m_processes.end(),
+                                        [](const SpoolProcess& process) { return !process.tables.stepMarks.empty(); });
+        const bool byMarks = options.steps.kind == StepChoice::Kind::Marks && marked;
+        if (!options.steps.automatic() && !byMarks) return writeChosenSteps(sink, options.steps, options.scratchFolder);
         const auto producer = sink.openProducer();
         std::map<std::string, std::int64_t> sources;
         std::vector<StepRecord> reference;
@@ -273,25 +280,44 @@ private:
             std::replace(name.begin(), name.end(), ' ', '_');
             sink.audit({name, AuditSeverity::Info, static_cast<std::int64_t>(found.steps.size()), found.detail});
         }
-        if (reference.empty()) writeWholeTrace(*producer);
+        // Without any work there is no step at all, and no reason to refuse the rest.
+        if (reference.empty())
+            static_cast<void>(
+                writeChosenSteps(sink, StepChoice{StepChoice::Kind::Whole, {}, 0}, options.scratchFolder));
+        return {};
     }
 
-    /// One step for each rank: the work of its device, as far as it was kept for finding steps.
-    void writeWholeTrace(TraceProducer& producer)
+    /// Errors: as StepFinder::find, if no rank has what was chosen.
+    Status writeChosenSteps(TraceSink& sink, const StepChoice& choice, const std::string& scratch)
     {
+        RunSteps steps;
         for (const auto& [rank, process] : m_mainProcess) {
-            StepFinder finder(StepChoice{StepChoice::Kind::Whole, {}, 0});
-            for (const SpoolKernel& kernel : process->tables.kernels)
-                finder.addWork({}, 0, kernel.start, kernel.end, {}, false);
-            const auto found = finder.find();
-            if (!found || found->steps.empty()) continue;
-            StepRecord step = found->steps.front();
+            const SpoolTables& tables = process->tables;
             const std::int64_t shift = shiftOf(*process);
-            if (step.range.begin.ns + shift < -kLargestTimeNs || step.range.end.ns + shift > kLargestTimeNs) continue;
-            step.range = {step.range.begin + Duration{shift}, step.range.end + Duration{shift}};
-            producer.step(rank, step);
-            m_closing.stepsBy = found->by;
+            const auto fits = [shift](std::int64_t begin, std::int64_t end) {
+                return begin + shift >= -kLargestTimeNs && end + shift <= kLargestTimeNs;
+            };
+            StepFinder finder(choice, scratch);
+            for (const SpoolKernel& kernel : tables.kernels) {
+                if (!fits(kernel.start, kernel.end)) continue;
+                const auto launch = kernel.correlation != 0 ? tables.links.find(kernel.correlation) : std::nullopt;
+                const std::string_view name = tables.string(kernel.name);
+                if (launch) finder.addLaunch(launch->at);
+                finder.addWork(name, kernel.lane, kernel.start, kernel.end,
+                               launch ? std::optional(launch->at) : std::nullopt, !isCommunicationKernel(name));
+            }
+            std::unordered_map<std::uint32_t, bool> interesting;
+            for (const SpoolRange& range : tables.ranges) {
+                if (!fits(range.begin, range.end)) continue;
+                finder.addHost(range.begin, range.end);
+                const auto [known, isNew] = interesting.try_emplace(range.name, false);
+                if (isNew) known->second = finder.interesting(tables.string(range.name));
+                if (known->second) finder.addRange(tables.string(range.name), range.lane, range.begin, range.end);
+            }
+            steps.add(rank, shift, finder);
         }
+        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, steps.writeTo(sink));
+        return {};
     }
 
     /// Steps that are only counted get the number of the reference's step that they overlap most.

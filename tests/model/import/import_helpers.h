@@ -54,16 +54,16 @@ struct Imported {
     }
 };
 
-inline Imported importPaths(const std::vector<std::string>& paths)
+inline Imported importPaths(const std::vector<std::string>& paths, const ImportOptions& options = {})
 {
     Imported result;
-    const auto import = openImport(paths);
+    const auto import = openImport(paths, options);
     if (!import.ok()) {
         result.error = import.error().message();
         return result;
     }
     InMemoryTrace trace((*import)->header());
-    const Status written = (*import)->write(trace, {});
+    const Status written = (*import)->write(trace, options);
     if (!written.ok()) {
         result.error = written.error().message();
         return result;

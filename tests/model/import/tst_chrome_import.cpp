@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of each kind of event of a Chrome or Kineto trace.
 #include "model/import/common/op_names.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/kernel_arithmetic.h"
+#include "model/trace/peak_facts.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -185,6 +188,40 @@ private slots:
         QVERIFY(all.find("hunter2") == std::string::npos);
     }
 
+    /// One convolution in two kernels: the first has the FLOPs, the second is known to be a part of it. The forward
+    /// convolution has no strides; the backward operator of the same sizes tells them.
+    void aProductInSeveralKernels()
+    {
+        const Imported trace = importText(js(
+            "{'schemaVersion':1,'traceEvents':["
+            "{'ph':'X','cat':'cpu_op','name':'aten::convolution','pid':9,'tid':9,'ts':0,'dur':20,'args':{'Input "
+            "Dims':[[2,3,8,8],[16,3,3,3],[],[],[],[],[],[],[]],'Input type':['float','float']}},"
+            "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':1,'dur':1,'args':{'"
+            "correlation':1}},"
+            "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':3,'dur':1,'args':{'"
+            "correlation':2}},"
+            "{'ph':'X','cat':'kernel','name':'winogradForwardData4x4','pid':0,'tid':7,'ts':30,'dur':4,'args':{'stream':"
+            "7,"
+            "'correlation':1}},"
+            "{'ph':'X','cat':'kernel','name':'volta_sgemm_64x64_nn','pid':0,'tid':7,'ts':40,'dur':9,'args':{'stream':7,"
+            "'correlation':2}},"
+            "{'ph':'X','cat':'cpu_op','name':'aten::cudnn_convolution_backward','pid':9,'tid':9,'ts':60,'dur':20,'args'"
+            ":{"
+            "'Input Dims':[[2,3,8,8],[2,16,4,4],[16,3,3,3],[],[],[],[],[],[],[]]}}]}"));
+        QCOMPARE(trace.error, std::string());
+        QCOMPARE(trace.op(*trace.slice("winogradForwardData4x4")).flops, 2.0 * 2 * 16 * 4 * 4 * 3 * 3 * 3);
+        const OpInfo& rest = trace.op(*trace.slice("volta_sgemm_64x64_nn"));
+        QCOMPARE(rest.flops, 0.0);
+        QVERIFY(isPartOfProduct(rest.detail));
+        QVERIFY(!isPartOfProduct(trace.op(*trace.slice("winogradForwardData4x4")).detail));
+        InMemoryTraceQuery query(trace.data);
+        const auto facts = peakFacts(query);
+        QVERIFY(facts.ok());
+        QCOMPARE(facts->matrixKnown, std::optional(1.0));
+        QCOMPARE(facts->flopsKnown, std::optional(1.0));
+        QCOMPARE(facts->nothingKnown, 0.0);
+    }
+
     void beginAndEnd()
     {
         // Out of order in the file; one end too many, which is the one whose name nothing open has; one begin without end.
@@ -197,6 +234,12 @@ private slots:
         QCOMPARE(trace.slice("open")->duration, Duration{26000});
         QCOMPARE(trace.audit("end_without_begin"), std::int64_t{1});
         QCOMPARE(trace.audit("begin_without_end"), std::int64_t{1});
+        // As many ends as begins: their names are ignored.
+        const Imported even = importText(
+            js("[{'ph':'B','pid':1,'tid':1,'ts':10,'name':'outer'},{'ph':'B','pid':1,'tid':1,'ts':12,'name':'inner'},"
+               "{'ph':'E','pid':1,'tid':1,'ts':20,'name':'wrong'},{'ph':'E','pid':1,'tid':1,'ts':30}]"));
+        QCOMPARE(even.slice("outer")->duration, Duration{20000});
+        QCOMPARE(even.slice("inner")->duration, Duration{8000});
     }
 
     void asyncAndCounters()

@@ -5,7 +5,9 @@
 #ifndef Q_MOC_RUN
 #include "model/import/common/demangled_name.h"
 #include "model/import/common/step_periodicity.h"
+#include "model/import/recut_steps.h"
 #include "model/import/spool/spool_beside.h"
+#include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
@@ -133,6 +135,49 @@ private slots:
             QCOMPARE((steps[i].record.range.begin - steps[i - 1].record.range.begin).ns,
                      std::int64_t{20 + 14 * 45 + 105 + 300} * 1000);
         QVERIFY(audit(imported, "rank_unknown"));
+    }
+
+    /// A person may say what a step is, when a recording is imported and later; a job's own marks stay.
+    void stepsThatWereChosen()
+    {
+        const QTemporaryDir folder;
+        const std::string path = in(folder, "node0-100.fwspool"), marked = in(folder, "node0-101.fwspool");
+        for (const std::string& each : {path, marked}) {
+            SpoolSample spool(each, 0, 1);
+            for (int i = 0; i < 6; ++i) {
+                const std::int64_t begin = 1000 + i * 200;
+                if (each == marked)
+                    spool.add(collect::RecordKind::StepMark, collect::StepMark{spool.at(begin), i, 1, 0, 1, 0});
+                spool.push("sample " + std::to_string(i), begin);
+                spool.launch("gemm", begin + 10, begin + 20, 150);
+                spool.pop(begin + 100);
+            }
+            spool.end(4000);
+        }
+        ImportOptions options;
+        options.steps = {StepChoice::Kind::Range, "sample #", 0};
+        const Imported chosen = importPaths({path}, options);
+        QVERIFY2(chosen.data && chosen.error.empty(), chosen.error.c_str());
+        QCOMPARE(chosen.data->steps.at(RankId{0}).size(), std::size_t{6});
+        QCOMPARE(chosen.data->info.closing.stepsBy, std::string("range sample #"));
+        // From its begin, or the end of the work of the one before, to the end of its own work.
+        QCOMPARE(chosen.data->steps.at(RankId{0})[2].record.range.length(), Duration{200'000});
+        options.steps.name = "nothing of the kind";
+        QVERIFY(importPaths({path}, options).error.find("nothing in this trace") != std::string::npos);
+
+        const Imported plain = importPaths({path});
+        QVERIFY(plain.data);
+        InMemoryTraceQuery stored(plain.data);
+        auto again = stepsOfChoice(stored, {StepChoice::Kind::Range, "sample #", 0}, {});
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().message().c_str());
+        InMemoryTrace cut(plain.data->info.header);
+        QCOMPARE(*again->writeTo(cut), std::string("range sample #"));
+
+        const Imported own = importPaths({marked});
+        InMemoryTraceQuery ofJob(own.data);
+        const auto refused = stepsOfChoice(ofJob, {StepChoice::Kind::Range, "sample #", 0}, {});
+        QVERIFY(!refused.ok());
+        QVERIFY(refused.error().message().find("marked its steps itself") != std::string::npos);
     }
 
     void twoRanksOnTwoMachines()
