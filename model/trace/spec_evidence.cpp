@@ -28,14 +28,6 @@ void addShape(CountedShapes& counted, const Shape& shape, std::int64_t count)
     if (counted.size() < kMostShapesKept || counted.contains(shape)) counted[shape] += count;
 }
 
-/// "MmBackward0", and "CudnnConvolutionBackward" as PyTorch wrote it before 1.10.
-bool isBackwardNode(std::string_view name)
-{
-    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-    constexpr std::string_view kNode = "Backward";
-    return name.size() > kNode.size() && name.ends_with(kNode) && name.find_first_of(": ") == std::string_view::npos;
-}
-
 /// A size at the beginning of the text, which is shortened by it; 0: none that is believed.
 std::int64_t takeSize(std::string_view& text)
 {
@@ -138,7 +130,7 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
     m_data.hasForward |= isForward || name == "aten::linear" || name == "aten::conv2d";
     m_data.hasBackward |= op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight ||
                           name.starts_with("autograd::engine::evaluate_function") ||
-                          name == "aten::convolution_backward" || isBackwardNode(name);
+                          name == "aten::convolution_backward";
     m_data.hasOptimizer |= op.phase == Phase::Optimizer || name.starts_with("Optimizer.step#") ||
                            name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd");
     if (isAmong(name, kLosses)) m_data.lossCount += count;

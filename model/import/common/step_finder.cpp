@@ -230,11 +230,7 @@ std::optional<FoundSteps> StepFinder::fromProfiler() const
     }
     const bool moved =
         std::any_of(marks.begin(), marks.end(), [](const MarkedStep& mark) { return mark.workEnd.has_value(); });
-    // A rest of a step on the device (a file that was cut by time) says less than a whole mark on the host.
-    std::int64_t onHost = 0, onDevice = 0;
-    for (const MarkedStep& mark : marks) onHost += mark.end - mark.begin;
-    for (const Projected& each : m_projected) onDevice += each.end - each.begin;
-    if (!m_projected.empty() && !(moved && isLaunched()) && onDevice >= onHost / 2) {
+    if (!m_projected.empty() && !(moved && isLaunched())) {
         marks.clear();
         earlier.reset();
         for (const Projected& each : m_projected) {

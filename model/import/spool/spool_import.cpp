@@ -306,9 +306,10 @@ private:
                 finder.addWork(name, kernel.lane, kernel.start, kernel.end,
                                launch ? std::optional(launch->at) : std::nullopt, !isCommunicationKernel(name));
             }
+            // The whole trace is what the device did.
             std::unordered_map<std::uint32_t, bool> interesting;
             for (const SpoolRange& range : tables.ranges) {
-                if (!fits(range.begin, range.end)) continue;
+                if (choice.kind == StepChoice::Kind::Whole || !fits(range.begin, range.end)) continue;
                 finder.addHost(range.begin, range.end);
                 const auto [known, isNew] = interesting.try_emplace(range.name, false);
                 if (isNew) known->second = finder.interesting(tables.string(range.name));

@@ -160,8 +160,8 @@ private slots:
         QVERIFY2(chosen.data && chosen.error.empty(), chosen.error.c_str());
         QCOMPARE(chosen.data->steps.at(RankId{0}).size(), std::size_t{6});
         QCOMPARE(chosen.data->info.closing.stepsBy, std::string("range sample #"));
-        // From its begin, or the end of the work of the one before, to the end of its own work.
-        QCOMPARE(chosen.data->steps.at(RankId{0})[2].record.range.length(), Duration{200'000});
+        // From its begin to the end of its own work, which the mark does not cover.
+        QCOMPARE(chosen.data->steps.at(RankId{0})[2].record.range.length(), Duration{170'000});
         options.steps.name = "nothing of the kind";
         QVERIFY(importPaths({path}, options).error.find("nothing in this trace") != std::string::npos);
 
