@@ -120,21 +120,23 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
         {tr("count"), tr("Operations in %1, each counted once for all its members").arg(step), true, 64},
         {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
         {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
-         true, 80},
+         true, 80, true},
         {tr("transfer"), tr("Last arrival to end, added up over operations; where ranks are missing, with the waiting"),
          true, 80},
         {tr("wait"),
          tr("Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
             "pipeline's bubble"),
          true, 80},
-        {tr("algbw"), tr("Payload / transfer time"), true, 86},
+        {tr("algbw"), tr("Payload / transfer time"), true, 86, true},
         {tr("busbw"),
          tr("algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
             "rate"),
          true, 86},
         {tr("hidden"), tr("Share of the transfers in %1 during which the rank computed").arg(step), true, 68},
-        {tr("time in %1, all ranks").arg(step),
-         tr("Transfer and waiting added up over ranks; the longest bar is the kind that takes most"), false, 0}};
+        {tr("time, %1").arg(words(facts->ranks)),
+         tr("Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most")
+             .arg(step),
+         false, 0}};
     const bool ghost = predicted && !predicted->empty();
     if (ghost)
         columns.insert(columns.begin() + 7,
